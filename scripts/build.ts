@@ -1,4 +1,5 @@
-// Makes dist/ of the sources: the program, its chunks and their source maps, and the licences of what is in them.
+// Makes dist/ of the sources: the program, its chunks and their source maps, and the licences of
+// what is in them.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
@@ -42,7 +43,10 @@ const oneLanguage: Plugin = {
   },
 };
 
-/** Loaded by a package at its start and never needed: commander's subcommands that are programs, undici's HTTP/2. */
+/**
+ * Loaded by a package at its start and never needed: commander's subcommands that are programs,
+ * undici's HTTP/2.
+ */
 const unneeded: Readonly<Record<string, string>> = {
   'node:child_process': '/node_modules/commander/',
   'node:http2': '/node_modules/undici/',
@@ -62,7 +66,10 @@ const noneOfTheUnneeded: Plugin = {
 
 const sbom = 'bootwright.cdx.json';
 
-/** Lists the packages that got into the program; without date and serial number, so the same input gives the same. */
+/**
+ * Lists the packages that got into the program; without date and serial number, so the same input
+ * gives the same.
+ */
 const billOfMaterials = cyclonedxEsbuildPlugin({
   outputFile: sbom,
   outputReproducible: true,

@@ -8,14 +8,18 @@ import { cacheFolder } from './parts/part.ts';
 
 const top = join(import.meta.dirname, '..');
 
-/** A file of the build that names the commit it was made of; empty where it has changes that no commit has. */
+/**
+ * A file of the build that names the commit it was made of; empty where it has changes that no
+ * commit has.
+ */
 export const revisionFile = 'revision';
 
 /** The agent as it is shipped. */
 export const bundlePath = join(top, 'dist', 'bootwright.mjs');
 
 /**
- * Builds the bundle of the agent when it is missing or older than its sources; one process at a time does.
+ * Builds the bundle of the agent when it is missing or older than its sources; one process at a
+ * time does.
  * @throws Error when the build fails
  */
 export async function ensureBundle(print: (text: string) => void): Promise<string> {

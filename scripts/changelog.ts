@@ -16,7 +16,8 @@ const unreleased = '## Unreleased';
 const headingOf = (version: string): string => `## [${version}]`;
 
 /**
- * Gives what is unreleased the version and the date (`YYYY-MM-DD`), and leaves an empty section above it.
+ * Gives what is unreleased the version and the date (`YYYY-MM-DD`), and leaves an empty section
+ * above it.
  * @throws ReleaseError when there is nothing to release, or that version is there already
  */
 export function cutChangelog(changelog: string, version: string, date: string): Cut {
@@ -49,12 +50,16 @@ function sectionUnder(changelog: string, heading: string): string {
 /** What a change of each of the three numbers of a version is called. */
 const levels = ['major', 'minor', 'patch'] as const;
 
-/** Sections of the changelog that a patch may not have, by the place of the number that has to change for them. */
+/**
+ * Sections of the changelog that a patch may not have, by the place of the number that has to
+ * change for them.
+ */
 const places = { Breaking: 0, Added: 1 } as const;
 
 /**
- * Holds a version against the one before it and what is new: a section Breaking needs a major version, Added a minor one,
- * anything else a patch. Below 1.0.0 a minor version may break something.
+ * Holds a version against the one before it and what is new: a section Breaking needs a major
+ * version, Added a minor one, anything else a patch. Below 1.0.0 a minor version may break
+ * something.
  * @throws ReleaseError
  */
 export function checkVersion(from: string, to: string, notes: string): void {

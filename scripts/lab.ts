@@ -1,4 +1,5 @@
-// The lab: runs a scenario with simulated hosts, or virtual machines, and the real agent; see docs/lab.md.
+// The lab: runs a scenario with simulated hosts, or virtual machines, and the real agent; see
+// docs/lab.md.
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
 import { listed } from '../mocks/lab/list.ts';
@@ -22,7 +23,8 @@ async function main(): Promise<number> {
     process.stdout.write(`${JSON.stringify(reportSchema(), null, 2)}\n`);
     return 0;
   }
-  // What is around a management cluster, as what is around guests, is modules that nobody else has to wait for.
+  // What is around a management cluster, as what is around guests, is modules that nobody else has
+  // to wait for.
   if (options.isByCapi) {
     const { runByCapi } = await import('../test/capi/lab/run-by-capi.ts');
     return runByCapi(options, await bundleOf(options));

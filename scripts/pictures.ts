@@ -48,7 +48,10 @@ async function pageOf(name: string, during: (page: Page, moment: Moment) => void
   await page.goto(labPage.url ?? '', { waitUntil: 'domcontentloaded' });
   let folder = '';
   const report = await runScenario({
-    ...{ name, scenario, bundle, kube: hasCluster(scenario) ? await kubeParts() : undefined },
+    name,
+    scenario,
+    bundle,
+    kube: hasCluster(scenario) ? await kubeParts() : undefined,
     signal: new AbortController().signal,
     watch: (run) => {
       ({ folder } = run);

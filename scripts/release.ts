@@ -112,7 +112,8 @@ interface Manifest {
 }
 
 /**
- * Writes the images behind one index as an OCI archive, and says what it is. The same images give the same file.
+ * Writes the images behind one index as an OCI archive, and says what it is. The same images give
+ * the same file.
  * @throws ReleaseError for an image that is too large
  */
 function archive(file: string, image: string, platforms: readonly string[]): string {

@@ -6,7 +6,10 @@ import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import type { Part } from './parts/part.ts';
 
-/** What a cluster with a real API server needs; the first run builds it, and says how long that takes. */
+/**
+ * What a cluster with a real API server needs; the first run builds it, and says how long that
+ * takes.
+ */
 export const clusterParts: readonly Part[] = [kubeApi, kubeCrds, kubeData];
 
 /** Where the parts of the API server are; what is not there is made first. */

@@ -18,8 +18,8 @@ const exitCode = await start({
   environment: process.env,
   print: (text) => print(1, text),
   printError: (text) => print(2, text),
-  // Stack traces show lines of the sources. The maps of the start alone would take a third of it, those of the controller
-  // megabytes for as long as it runs.
+  // Stack traces show lines of the sources. The maps of the start alone would take a third of it,
+  // those of the controller megabytes for as long as it runs.
   beforeCommand: () => setSourceMapsSupport(true),
   loadCommands: () => import('./cli/program/commands.ts'),
   loadProgram: (of) => {

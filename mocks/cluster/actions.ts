@@ -203,7 +203,10 @@ async function forgeRequests(work: ClusterWork): Promise<void> {
   for (const { by, object } of await forgedRequests(joined, open)) await askAs(work, by, object);
 }
 
-/** A master gets the pod of the controller, whose image its kubelet cannot pull; it continues trying. */
+/**
+ * A master gets the pod of the controller, whose image its kubelet cannot pull; it continues
+ * trying.
+ */
 async function failPull(work: ClusterWork): Promise<void> {
   const pod = await putController(work);
   if (pod === undefined) return;

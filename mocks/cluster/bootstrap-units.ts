@@ -4,7 +4,9 @@ import type { UnitBehaviour } from '../host/units.ts';
 import type { ClusterEvent } from './cluster-state.ts';
 import type { ClusterWork } from './site.ts';
 
-/** bootkube does not start again when it is through; progress ends when the bootstrap is complete. */
+/**
+ * bootkube does not start again when it is through; progress ends when the bootstrap is complete.
+ */
 export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => void): void {
   const { onStart } = work.bootstrap.units;
   onStart.set('bootkube.service', async (become, signal) => {
@@ -38,7 +40,9 @@ type Become = Parameters<UnitBehaviour>[0];
 
 const RUNS_MILLIS = 300;
 
-/** Both units have `Restart=on-failure` and `RestartSec=5s`, of which so much is left in the lab. */
+/**
+ * Both units have `Restart=on-failure` and `RestartSec=5s`, of which so much is left in the lab.
+ */
 const RESTART_MILLIS = 1500;
 
 /** An agent on a busy machine may take longer than that to look; nobody may look at all. */
@@ -53,8 +57,8 @@ interface Failing {
 }
 
 /**
- * A unit ends with an error and is started again. With five seconds in between systemd, which allows five starts in
- * ten seconds, never gives it up.
+ * A unit ends with an error and is started again. With five seconds in between systemd, which
+ * allows five starts in ten seconds, never gives it up.
  */
 async function fail(
   { bootstrap: { units } }: ClusterWork,
@@ -70,10 +74,16 @@ async function fail(
   }
 }
 
-/** Starts that systemd allows a unit before it gives up, where a drop-in says so (systemd.unit(5), `StartLimitBurst=`). */
+/**
+ * Starts that systemd allows a unit before it gives up, where a drop-in says so (systemd.unit(5),
+ * `StartLimitBurst=`).
+ */
 const START_LIMIT = 5;
 
-/** What systemd makes of a unit that ends with an error each time: `auto-restart`, and in the end `failed`. */
+/**
+ * What systemd makes of a unit that ends with an error each time: `auto-restart`, and in the end
+ * `failed`.
+ */
 const crash: UnitBehaviour = async (become, signal) => {
   for (let restarts = 1; restarts < START_LIMIT; restarts += 1) {
     await sleep(RUNS_MILLIS, undefined, { signal });

@@ -1,4 +1,5 @@
-// What tells that something in the cluster may have changed, so that nobody has to ask in order to learn that it has not.
+// What tells that something in the cluster may have changed, so that nobody has to ask in order to
+// learn that it has not.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeSelection } from '../../src/ports/kube.ts';
 import type { WatchEvent } from '../kube/transport.ts';
@@ -26,8 +27,8 @@ interface Watched {
 }
 
 /**
- * Follows objects from when the API is up until the cluster is closed. Before anything is seen they count as
- * changed.
+ * Follows objects from when the API is up until the cluster is closed. Before anything is seen they
+ * count as changed.
  */
 export function followChanges(work: Watched, selections: readonly KubeSelection[]): Changes {
   let hasChanged = true;
@@ -49,7 +50,10 @@ export function followChanges(work: Watched, selections: readonly KubeSelection[
   };
 }
 
-/** Looks again and again until the signal; a look that fails, as when the API moves, makes the next one worth while. */
+/**
+ * Looks again and again until the signal; a look that fails, as when the API moves, makes the next
+ * one worth while.
+ */
 export async function pollUntilClosed(
   signal: AbortSignal,
   { changes, everyMillis }: { readonly changes: Changes; readonly everyMillis: number },
@@ -63,8 +67,9 @@ export async function pollUntilClosed(
 }
 
 /**
- * Calls back with what happens to objects from when the API is up until the cluster is closed. A server that ends its watch, or dies,
- * may have left out what happened; the next one begins with all that there is.
+ * Calls back with what happens to objects from when the API is up until the cluster is closed. A
+ * server that ends its watch, or dies, may have left out what happened; the next one begins with
+ * all that there is.
  */
 export async function followObjects(
   { kube, state, signal }: Watched,

@@ -20,11 +20,16 @@ export const clusterFields = {
   bootkubeFails: z.int().min(0).default(0),
   /** progress.service fails so often before it reports the bootstrap complete. */
   progressFails: z.int().min(0).default(0),
-  /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
+  /**
+   * From bootkube's end on its API server refuses the certificates of administrators for so long.
+   */
   adminsRefusedSeconds: z.number().min(0).default(0),
   /** For so long no kubelet can pull the image of the controller. */
   controllerPullFailsSeconds: z.number().min(0).default(0),
-  /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
+  /**
+   * The controller is killed when its log says the first of these, its successor at the second, and
+   * so on.
+   */
   controllerDies: z.array(z.string()).default([]),
   /** The operator that fails, and never becomes available. */
   stuckOperator: z.enum(operatorNames).optional(),
@@ -55,7 +60,9 @@ export type HostPhase =
 /** Everything that is so in the cluster now. */
 export interface ClusterState {
   readonly isApiUp: boolean;
-  /** There is a machine-config-server on the bootstrap host, which may have nothing to serve yet. */
+  /**
+   * There is a machine-config-server on the bootstrap host, which may have nothing to serve yet.
+   */
   readonly isConfigServerUp: boolean;
   /** The machine-config-server answers, here or there. */
   readonly isConfigServed: boolean;
@@ -92,7 +99,9 @@ export type ClusterEvent =
   | { readonly kind: 'config-server-due' }
   /** The machine-config-server of the bootstrap host has what it serves. */
   | { readonly kind: 'released' }
-  /** A host has its config; `pivots` when its disk held another system, so that it starts once more. */
+  /**
+   * A host has its config; `pivots` when its disk held another system, so that it starts once more.
+   */
   | { readonly kind: 'configuring'; readonly host: string; readonly pivots: boolean }
   | { readonly kind: 'render-due' }
   | { readonly kind: 'boot-due'; readonly host: string }

@@ -1,4 +1,5 @@
-// The pod of the controller, as a kubelet runs it: our own program, with what its job says and nothing else.
+// The pod of the controller, as a kubelet runs it: our own program, with what its job says and
+// nothing else.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { KubeObject } from '../../src/ports/kube.ts';
@@ -15,7 +16,10 @@ import { isReady } from './layering/controllers.ts';
 import { hasRole } from '../layering/objects.ts';
 import { type ClusterWork, dataOf, podRef, reportPod, secretData } from './site.ts';
 
-/** A kubelet waits 10 s after the first crash and twice as long after each more (`MaxContainerBackOff`); so much is left in the lab. */
+/**
+ * A kubelet waits 10 s after the first crash and twice as long after each more
+ * (`MaxContainerBackOff`); so much is left in the lab.
+ */
 const FIRST_BACKOFF_MILLIS = 1000;
 const LONGEST_BACKOFF_MILLIS = 8000;
 
@@ -111,7 +115,10 @@ interface RunningPod {
   readonly signal: AbortSignal;
 }
 
-/** Starts the container again after each crash, with growing pauses; false when the pod had to leave its node. */
+/**
+ * Starts the container again after each crash, with growing pauses; false when the pod had to leave
+ * its node.
+ */
 async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod): Promise<boolean> {
   const setStatus = (status: object): Promise<void> => reportPod(work, pod, status);
   const { serviceAccountName, containers } = job.spec.template.spec;
@@ -121,8 +128,12 @@ async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod):
       user: { namespace: controllerNamespace, serviceAccount: serviceAccountName },
     });
     const run = await work.startJob({
-      ...{ name: 'controller', podId: pod.metadata.uid ?? '', args: containers[0].args },
-      ...{ env: await environmentOf(work, job), kubeconfig, signal },
+      name: 'controller',
+      podId: pod.metadata.uid ?? '',
+      args: containers[0].args,
+      env: await environmentOf(work, job),
+      kubeconfig,
+      signal,
     });
     work.logs.set(pod.metadata.name, run.log);
     killAtFaults(work, run);
@@ -161,7 +172,10 @@ function killAtFaults(
   void ended.finally(() => clearInterval(timer));
 }
 
-/** The variables of the container, and the token of its Secret. A key that is missing keeps a kubelet from starting it. */
+/**
+ * The variables of the container, and the token of its Secret. A key that is missing keeps a
+ * kubelet from starting it.
+ */
 async function environmentOf(work: ClusterWork, { spec }: Job): Promise<Record<string, string>> {
   const { containers, volumes } = spec.template.spec;
   const env: Record<string, string> = {};

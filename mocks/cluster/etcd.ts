@@ -1,4 +1,5 @@
-// etcd of the cluster as its operator counts it and writes about it (openshift/cluster-etcd-operator, b4786ae).
+// etcd of the cluster as its operator counts it and writes about it
+// (openshift/cluster-etcd-operator, b4786ae).
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { ClusterPlan, ClusterState } from './cluster-state.ts';
 
@@ -12,9 +13,10 @@ export const memberHosts = ({ members }: Planned, { phases }: Seen): readonly st
     .map(({ name }) => name);
 
 /**
- * How many members there must be, that of the bootstrap host among them, before the operator lets that one go
- * (`GetBootstrapScalingStrategy`, `canRemoveEtcdBootstrap`). The service asks for the delayed strategies by an
- * annotation, which old releases do not know; they have four, or, when overridden, two.
+ * How many members there must be, that of the bootstrap host among them, before the operator lets
+ * that one go (`GetBootstrapScalingStrategy`, `canRemoveEtcdBootstrap`). The service asks for the
+ * delayed strategies by an annotation, which old releases do not know; they have four, or, when
+ * overridden, two.
  */
 export function membersBeforeRemoval(plan: Planned, { isOverridden }: Seen): number {
   if (plan.needsEtcdOverride) return isOverridden ? 2 : 4;
@@ -30,13 +32,18 @@ export const hasEnoughMembers = (plan: Planned, state: Seen): boolean =>
 export interface EtcdProgress {
   /** On masters and arbiters. */
   readonly members: number;
-  /** `starting` until there are enough; `running` beside the bootstrap host's; `removed`, and then once more. */
+  /**
+   * `starting` until there are enough; `running` beside the bootstrap host's; `removed`, and then
+   * once more.
+   */
   readonly phase: 'starting' | 'running' | 'removed' | 'removed-before';
   /** The release has a condition of its own for the removal (4.13, cluster-etcd-operator #992). */
   readonly hasRemovalCondition: boolean;
 }
 
-/** The conditions of the operator (`bootstrap_teardown_controller.go`, `etcdmemberscontroller.go`). */
+/**
+ * The conditions of the operator (`bootstrap_teardown_controller.go`, `etcdmemberscontroller.go`).
+ */
 export function etcdConditions(
   { members, phase, hasRemovalCondition }: EtcdProgress,
   at: Date,

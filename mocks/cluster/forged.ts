@@ -1,4 +1,5 @@
-// Certificate requests that nobody may approve: of hosts that are none, in the name of others, for more than a kubelet asks.
+// Certificate requests that nobody may approve: of hosts that are none, in the name of others, for
+// more than a kubelet asks.
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { KubeUser } from '../kube/pki.ts';
 import { askerOf, requestObject } from './kubelet.ts';
@@ -18,7 +19,9 @@ export async function forgedRequests(
 ): Promise<readonly Forged[]> {
   const client = (node: string) => ({ node, addresses: [], purpose: 'client' as const });
   const serving = {
-    ...{ node: joined.name, addresses: joined.addresses, purpose: 'serving' as const },
+    node: joined.name,
+    addresses: joined.addresses,
+    purpose: 'serving' as const,
   };
   const self = askerOf(serving);
   const anybody = askerOf(client(open.name));
@@ -44,7 +47,10 @@ export async function forgedRequests(
   ]);
 }
 
-/** What of them was approved, and which of them no event of the controller names; one that was killed may not have come to it. */
+/**
+ * What of them was approved, and which of them no event of the controller names; one that was
+ * killed may not have come to it.
+ */
 export async function forgeryComplaints({
   kube: { client },
   kills,

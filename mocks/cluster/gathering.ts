@@ -1,4 +1,5 @@
-// The pod of must-gather, as a kubelet runs it: what its last container uploads goes to the service, by what its Secrets say.
+// The pod of must-gather, as a kubelet runs it: what its last container uploads goes to the
+// service, by what its Secrets say.
 import { kinds } from './objects.ts';
 import { controllerNamespace, endedStatus } from './pods.ts';
 import { type ClusterWork, secretData } from './site.ts';
@@ -22,7 +23,9 @@ export async function runGathering(work: ClusterWork): Promise<void> {
   const { TARGET: target = '' } = await secretOf(podName);
   const { 'pull-secret-token': token = '' } = await secretOf(tokenSecret);
   const answer = await fetch(String(target), {
-    ...{ method: 'POST', body: form, headers: { 'X-Secret-Key': String(token) } },
+    method: 'POST',
+    body: form,
+    headers: { 'X-Secret-Key': String(token) },
   });
   const said = answer.ok ? 'uploaded' : `${answer.status} ${await answer.text()}`;
   if (!answer.ok) work.complain(`must-gather was not uploaded: ${said}`);

@@ -28,8 +28,9 @@ interface Span {
 
 /**
  * How much time passed on one host while every precondition was already true: for each marked step
- * that ended, from the moment when it could have ended (its mark, or its start when that came later)
- * to its end. Time in which a step without a mark ran, another lane's write for example, is not idle.
+ * that ended, from the moment when it could have ended (its mark, or its start when that came
+ * later) to its end. Time in which a step without a mark ran, another lane's write for example, is
+ * not idle.
  */
 export function idleOf(marks: readonly ReadyMark[], events: readonly RunEvent[]): Idle {
   const runs = stepSpans(events);
@@ -62,7 +63,10 @@ function stepSpans(events: readonly RunEvent[]): readonly (Span & { readonly ste
   return spans;
 }
 
-/** How much time is in some of the spans and in none of the others: between two ends of any of them nothing changes. */
+/**
+ * How much time is in some of the spans and in none of the others: between two ends of any of them
+ * nothing changes.
+ */
 function lengthOf(spans: readonly Span[], others: readonly Span[]): number {
   const ends = [...spans, ...others].flatMap(({ from, to }) => [from, to]);
   const times = ends.toSorted((one, other) => one - other);

@@ -98,7 +98,10 @@ export async function requestObject(request: KubeletRequest): Promise<KubeObject
   };
 }
 
-/** What tells one start of a host from the next, as its kernel makes it up; one that tells none has its first made up. */
+/**
+ * What tells one start of a host from the next, as its kernel makes it up; one that tells none has
+ * its first made up.
+ */
 export function bootIds() {
   const ids = new Map<string, string>();
   return {
@@ -113,7 +116,10 @@ export function bootIds() {
   };
 }
 
-/** Which programs of pods run on which node, so that they end when the node is drained or starts again. */
+/**
+ * Which programs of pods run on which node, so that they end when the node is drained or starts
+ * again.
+ */
 export function tenants() {
   const all = new Map<string, Set<() => void>>();
   const on = (node: string): Set<() => void> => {

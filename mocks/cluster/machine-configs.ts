@@ -1,4 +1,5 @@
-// MachineConfigs of the cluster: what its pools are rendered as, and what daemons say of it on their nodes.
+// MachineConfigs of the cluster: what its pools are rendered as, and what daemons say of it on
+// their nodes.
 import { type ClusterPlan, type ClusterState, later, mark, type Turn } from './cluster-state.ts';
 import { annotate, systemAnnotations } from './layering/node.ts';
 import {
@@ -14,8 +15,9 @@ import { type ClusterWork, memberNamed } from './site.ts';
 export const agreed = mark('cluster/wait-for-machine-configs');
 
 /**
- * The pool of masters is rendered again, as it is when an operator adds a MachineConfig: one master after the other is
- * told (`maxUnavailable` is 1), and for that while they differ. Where images are built the pool stays as it was.
+ * The pool of masters is rendered again, as it is when an operator adds a MachineConfig: one master
+ * after the other is told (`maxUnavailable` is 1), and for that while they differ. Where images are
+ * built the pool stays as it was.
  */
 export function reconfigure(state: ClusterState, { members, pace, isLayered }: ClusterPlan): Turn {
   if (isLayered === true) return { state, actions: [] };
@@ -50,7 +52,10 @@ interface OnHost {
   readonly host: string;
 }
 
-/** The daemon of a node says what the node was served (machine-config-operator, `loadNodeAnnotations`). */
+/**
+ * The daemon of a node says what the node was served (machine-config-operator,
+ * `loadNodeAnnotations`).
+ */
 export async function annotateNode(work: ClusterWork, { host }: OnHost): Promise<void> {
   const { role } = memberNamed(work, host);
   const isLate = role === 'master' && work.state().reconfigured.includes(host);

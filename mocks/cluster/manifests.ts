@@ -1,5 +1,5 @@
-// bootkube puts the manifests that lie on the bootstrap host into the cluster; what the API server refuses, a real
-// cluster would not have either.
+// bootkube puts the manifests that lie on the bootstrap host into the cluster; what the API server
+// refuses, a real cluster would not have either.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -29,7 +29,10 @@ export async function readManifests({ real }: ClusterWork['bootstrap']['files'])
   return (await Promise.all(found)).flat();
 }
 
-/** Applies every manifest of the bootstrap host; namespaces come first, as everything else needs theirs. */
+/**
+ * Applies every manifest of the bootstrap host; namespaces come first, as everything else needs
+ * theirs.
+ */
 export async function applyManifests(work: ClusterWork): Promise<void> {
   const texts = await readManifests(work.bootstrap.files);
   const found = texts.flatMap(({ file, text }) => documentsOf(work, file, text));

@@ -6,8 +6,8 @@ import type { InventoryStore } from '../inventory/store.ts';
 import { stagesAfterReboot, type NodeKind, type Pace } from './pace.ts';
 
 /**
- * Moves a node on after its reboot where no cluster is simulated, as the machine-config-server's log,
- * the kubelet and the controller would: through the same rules of the service as every report.
+ * Moves a node on after its reboot where no cluster is simulated, as the machine-config-server's
+ * log, the kubelet and the controller would: through the same rules of the service as every report.
  */
 export async function reportAfterReboot(
   store: InventoryStore,

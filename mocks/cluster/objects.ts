@@ -103,7 +103,10 @@ function installConfig({ members }: Pick<ClusterPlan, 'members'>): string {
   });
 }
 
-/** Name of the MachineConfig of a role, as the machine-config-operator renders it on the bootstrap host and then again. */
+/**
+ * Name of the MachineConfig of a role, as the machine-config-operator renders it on the bootstrap
+ * host and then again.
+ */
 export const renderedName = (role: Member['role']): string =>
   `rendered-${role}-0123456789abcdef0123456789abcdef`;
 
@@ -121,7 +124,10 @@ export const renderedObject = (name: string): KubeObject => ({
 
 const PREFIX = 'machineconfiguration.openshift.io';
 
-/** What the machine-config-daemon says of a node whose pool was rendered by this name (`node-annotations.json`). */
+/**
+ * What the machine-config-daemon says of a node whose pool was rendered by this name
+ * (`node-annotations.json`).
+ */
 export const configAnnotations = (rendered: string): Readonly<Record<string, string>> => ({
   [`${PREFIX}/currentConfig`]: rendered,
   [`${PREFIX}/desiredConfig`]: rendered,
@@ -138,7 +144,8 @@ export function nodeObject({ name, role }: Member, providerID?: string): KubeObj
       name,
       labels: {
         'kubernetes.io/hostname': name,
-        ...{ 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
         ...Object.fromEntries(roles.map((one) => [`node-role.kubernetes.io/${one}`, ''])),
       },
     },
@@ -146,7 +153,10 @@ export function nodeObject({ name, role }: Member, providerID?: string): KubeObj
   };
 }
 
-/** Conditions that are False on a node that is well, with their reasons (kubelet, `pkg/kubelet/nodestatus`). */
+/**
+ * Conditions that are False on a node that is well, with their reasons (kubelet,
+ * `pkg/kubelet/nodestatus`).
+ */
 const unpressed = {
   MemoryPressure: 'KubeletHasSufficientMemory',
   DiskPressure: 'KubeletHasNoDiskPressure',
@@ -187,7 +197,10 @@ export function nodeStatus(
           : 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?',
       },
       ...Object.entries(unpressed).map(([type, reason]) => ({
-        ...{ type, status: 'False', reason, message: 'kubelet has enough of it' },
+        type,
+        status: 'False',
+        reason,
+        message: 'kubelet has enough of it',
       })),
     ].map((condition) => ({
       ...condition,

@@ -55,7 +55,9 @@ async function poll(work: ClusterWork, { emit, reported }: Seen): Promise<void> 
   const etcd = await client.get({ kind: kinds.Etcd, name: 'cluster' });
   const requests = await client.list({ kind: kinds.CertificateSigningRequest });
   const ready = await client.get({
-    ...{ kind: kinds.Event, namespace: controllerNamespace, name: controllerReady },
+    kind: kinds.Event,
+    namespace: controllerNamespace,
+    name: controllerReady,
   });
   const seen: readonly Observed[] = [
     ...(isOverridden(etcd)

@@ -1,7 +1,11 @@
-// The operators of a cluster and its version, as they come up one after the other. Reasons and messages are those of OpenShift 4.2x.
+// The operators of a cluster and its version, as they come up one after the other. Reasons and
+// messages are those of OpenShift 4.2x.
 import type { KubeObject } from '../../src/ports/kube.ts';
 
-/** In the order in which they become available; from `ingress` on they need a node that takes workload. */
+/**
+ * In the order in which they become available; from `ingress` on they need a node that takes
+ * workload.
+ */
 export const operatorNames = [
   'etcd',
   'machine-config',
@@ -120,12 +124,18 @@ export function versionStatus({
   const image = 'registry.example.test/release@sha256:1';
   const startedTime = at.toISOString();
   return {
-    ...{ observedGeneration: 1, versionHash: 'x', availableUpdates: null },
+    observedGeneration: 1,
+    versionHash: 'x',
+    availableUpdates: null,
     desired: { version, image },
     history: [
       {
-        ...{ state: isDone ? 'Completed' : 'Partial', startedTime, version, image },
-        ...{ verified: false, completionTime: isDone ? startedTime : null },
+        state: isDone ? 'Completed' : 'Partial',
+        startedTime,
+        version,
+        image,
+        verified: false,
+        completionTime: isDone ? startedTime : null,
       },
     ],
     conditions: timed(

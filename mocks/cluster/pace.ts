@@ -16,7 +16,10 @@ export const Pace = z.strictObject({
   apiSeconds: seconds(1),
   /** From then on until the temporary machine-config-server does. */
   machineConfigServerSeconds: seconds(0.5),
-  /** From the first node that is Ready until the Machine Config Operator has rendered in the cluster. */
+  /**
+   * From the first node that is Ready until the Machine Config Operator has rendered in the
+   * cluster.
+   */
   renderSeconds: seconds(0.5),
   /** From the last node that is needed until bootkube is done. */
   bootkubeSeconds: seconds(1),
@@ -28,7 +31,10 @@ export const Pace = z.strictObject({
   reconfigureSeconds: seconds(2.5),
   /** From bootkube's end until the controller runs. */
   controllerSeconds: seconds(1.5),
-  /** From one step of the operators of the cluster to the next; the first comes after the bootstrap is complete. */
+  /**
+   * From one step of the operators of the cluster to the next; the first comes after the bootstrap
+   * is complete.
+   */
   operatorSeconds: seconds(0.3),
 });
 export type Pace = z.infer<typeof Pace>;

@@ -25,7 +25,10 @@ export const etcdPod = (nodeName: string): KubeObject => ({
   },
 });
 
-/** A pod that the controller's job makes, of the template of that job; `count` tells it from the others. */
+/**
+ * A pod that the controller's job makes, of the template of that job; `count` tells it from the
+ * others.
+ */
 export function controllerPod(
   job: KubeObject,
   { node: nodeName, count }: { readonly node: string; readonly count: number },
@@ -52,7 +55,8 @@ interface PodTemplate {
 export const runningStatus = (pod: KubeObject, at: Date, restartCount = 0): object => ({
   startTime: at.toISOString(),
   ...statusOf(pod, { phase: 'Running', isReady: true, at, restartCount }, () => ({
-    ...{ running: { startedAt: at.toISOString() }, waiting: null },
+    running: { startedAt: at.toISOString() },
+    waiting: null,
   })),
 });
 
@@ -98,7 +102,9 @@ export const configServerPod = (nodeName: string): KubeObject => ({
   },
 });
 
-/** Why a kubelet does not get an image: it tries, and then waits (kubernetes, `pkg/kubelet/images`). */
+/**
+ * Why a kubelet does not get an image: it tries, and then waits (kubernetes, `pkg/kubelet/images`).
+ */
 type PullReason = 'ErrImagePull' | 'ImagePullBackOff';
 
 /** What a registry answers that does not know the image, in the words of CRI-O. */
@@ -173,8 +179,12 @@ const statusOf = (
     return { type, status: isTrue ? 'True' : 'False', ...why, lastTransitionTime };
   }),
   containerStatuses: containersOf(pod).map((container) => ({
-    ...{ ...container, imageID: imageID ?? container.image, restartCount },
-    ...{ ready: isReady, started: isReady, state: state(container) },
+    ...container,
+    imageID: imageID ?? container.image,
+    restartCount,
+    ready: isReady,
+    started: isReady,
+    state: state(container),
   })),
 });
 

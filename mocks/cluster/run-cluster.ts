@@ -32,7 +32,9 @@ export type RunningCluster = Awaited<ReturnType<typeof runCluster>>;
 
 const HELD_SECONDS = 0.1;
 
-/** Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube. */
+/**
+ * Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube.
+ */
 export async function runCluster(site: ClusterSite) {
   const { plan } = site;
   const closing = new AbortController();

@@ -18,7 +18,9 @@ export interface JobRun {
   /** Words for the program. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Text of a kubeconfig with the rights of its service account; a pod without a token has none. */
+  /**
+   * Text of a kubeconfig with the rights of its service account; a pod without a token has none.
+   */
   readonly kubeconfig?: string;
   /** The host whose PID namespace it shares. */
   readonly hostPid?: string | undefined;
@@ -122,7 +124,9 @@ export async function secretData(
 
 /** Where a pod is. */
 export const podRef = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
-  ...{ kind: kinds.Pod, name, namespace },
+  kind: kinds.Pod,
+  name,
+  namespace,
 });
 
 /** Lets a kubelet say how one of its pods is. */

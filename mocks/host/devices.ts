@@ -95,7 +95,9 @@ export function devicesOf(begin: readonly Device[], onChange: () => void) {
   return {
     all: (): readonly Device[] => list,
     byKname: (kname: string): Device | undefined => list.find((one) => one.kname === kname),
-    /** By any path of the device: /dev/sda, /dev/dm-0, /dev/mapper/x, /dev/vg/lv, /dev/disk/by-id/…. */
+    /**
+     * By any path of the device: /dev/sda, /dev/dm-0, /dev/mapper/x, /dev/vg/lv, /dev/disk/by-id/….
+     */
     byPath: (path: string): Device | undefined => {
       const target = links.get(path) ?? path;
       return list.find((one) => `/dev/${one.kname}` === target);
@@ -117,7 +119,9 @@ export function devicesOf(begin: readonly Device[], onChange: () => void) {
   };
 }
 
-/** What udev calls a disk. Of two disks with one identifier it takes either; here it is the last. */
+/**
+ * What udev calls a disk. Of two disks with one identifier it takes either; here it is the last.
+ */
 function namesOf({ identity, majorMinor }: Device): readonly string[] {
   if (identity === undefined) return [];
   const { model, serial, wwn } = identity;

@@ -84,9 +84,10 @@ const contentOf = ({ fsLabel = '', group }: PartitionPlan, fstype: string): Cont
 
 /**
  * What an earlier life left on a disk: `coreos` an installed system, `lvm` an active volume group,
- * `raid` a degraded mirror that was assembled, `mirror` a part of an assembled boot mirror as Butane makes it
- * (`boot_device.mirror`), `mounted` a file system in use, `swap` a swap partition in use, `data` a
- * partition that nothing uses, `low-data` one with a number that a partition of the image has too.
+ * `raid` a degraded mirror that was assembled, `mirror` a part of an assembled boot mirror as
+ * Butane makes it (`boot_device.mirror`), `mounted` a file system in use, `swap` a swap partition
+ * in use, `data` a partition that nothing uses, `low-data` one with a number that a partition of
+ * the image has too.
  */
 export const Leftovers = z.enum([
   ...(['none', 'coreos', 'lvm', 'raid', 'mirror', 'mounted', 'swap', 'data', 'low-data'] as const),
@@ -162,7 +163,10 @@ const mirror = (member: Device, index: number): Device => ({
   parents: [member.kname],
 });
 
-/** The part of a boot mirror on one disk. Metadata 1.0 of `md-boot` is at the end, so that GRUB sees the file system. */
+/**
+ * The part of a boot mirror on one disk. Metadata 1.0 of `md-boot` is at the end, so that GRUB sees
+ * the file system.
+ */
 function mirrorPartitions(disk: Device, number: number): readonly Device[] {
   const parts = partitionsFor(disk, coreosPartitions);
   const names = ['bios', 'esp', 'boot', 'root'];

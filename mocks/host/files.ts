@@ -79,8 +79,8 @@ function filesBelow(folder: string): readonly string[] {
   });
 }
 
-// Calls on the files of a simulated host. They are small and lie in memory or in a cache: each call is done at once,
-// since handing it to a thread and back takes many times as long.
+// Calls on the files of a simulated host. They are small and lie in memory or in a cache: each call
+// is done at once, since handing it to a thread and back takes many times as long.
 
 /** Does a call now and answers as the calls of `node:fs/promises` do; what it throws rejects. */
 const atOnce =

@@ -1,5 +1,5 @@
-// How programs of a simulated host come to an image: by the mirrors of its settings, with the credentials of a file, at
-// registries that let them in or not.
+// How programs of a simulated host come to an image: by the mirrors of its settings, with the
+// credentials of a file, at registries that let them in or not.
 import { credentialsIn, type HeldImage, placesOf, registryOf } from '../registries/network.ts';
 import type { Call } from './call.ts';
 import { readFile } from './files.ts';

@@ -1,5 +1,6 @@
-// A host that runs from its disk as a node of a cluster: how it is started, and what rpm-ostree has staged comes up with
-// its next start. What the live system had outside of /run and /tmp stays, to be looked at.
+// A host that runs from its disk as a node of a cluster: how it is started, and what rpm-ostree has
+// staged comes up with its next start. What the live system had outside of /run and /tmp stays, to
+// be looked at.
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
@@ -25,8 +26,9 @@ const platform = 'ignition.platform.id=metal';
 const nodeUnits = ['NetworkManager.service', 'crio.service', 'kubelet.service'];
 
 /**
- * Starts a host from its disk, as a node that the Machine Config Daemon has taken over; gives its boot id. From then on
- * `machine.running` says what it runs, and `machine.reboot` is there once somebody orders a reboot.
+ * Starts a host from its disk, as a node that the Machine Config Daemon has taken over; gives its
+ * boot id. From then on `machine.running` says what it runs, and `machine.reboot` is there once
+ * somebody orders a reboot.
  */
 export async function startFromDisk(
   machine: Machine,

@@ -1,11 +1,13 @@
-// Kernel arguments of a deployment as rpm-ostree changes and prints them, and as GRUB hands them to the kernel.
+// Kernel arguments of a deployment as rpm-ostree changes and prints them, and as GRUB hands them to
+// the kernel.
 
 /** Splits at blanks that stand in no double quotes (ostree, `split_kernel_args`). */
 export const splitLine = (line: string): string[] => line.match(/(?:[^ "]|"[^"]*"?)+/g) ?? [];
 
 /**
- * What a kernel that GRUB starts has in /proc/cmdline: its script parser takes the quotes off, and `grub_create_loader_cmdline`
- * puts the whole argument in new ones where it has a blank. What is said twice stays twice.
+ * What a kernel that GRUB starts has in /proc/cmdline: its script parser takes the quotes off, and
+ * `grub_create_loader_cmdline` puts the whole argument in new ones where it has a blank. What is
+ * said twice stays twice.
  */
 export const grubLine = (kernelArguments: readonly string[]): string =>
   kernelArguments
@@ -17,9 +19,9 @@ export const grubLine = (kernelArguments: readonly string[]): string =>
 type Changed = { readonly list: readonly string[] } | { readonly error: string };
 
 /**
- * Changes a list as `rpm-ostree kargs` does, whatever the order of its options (rpm-ostree, `kernel_arg_apply_patching`): deletes,
- * appends, appends what is missing, then deletes what was there before. A delete takes the first that is equal; a name alone
- * also takes its only value.
+ * Changes a list as `rpm-ostree kargs` does, whatever the order of its options (rpm-ostree,
+ * `kernel_arg_apply_patching`): deletes, appends, appends what is missing, then deletes what was
+ * there before. A delete takes the first that is equal; a name alone also takes its only value.
  */
 export function changeKargs(present: readonly string[], words: readonly string[]): Changed {
   const given = (name: string): string[] =>

@@ -1,5 +1,5 @@
-// The live system that a host starts from its medium: its files, its mounts, its units. It lives in memory and is new
-// after each start.
+// The live system that a host starts from its medium: its files, its mounts, its units. It lives in
+// memory and is new after each start.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -114,7 +114,10 @@ async function prependLocalDns({ files }: Machine): Promise<void> {
 /** Where a live system keeps what it loses with its power; it has no disk of its own. */
 const inMemory = ['opt', 'run', 'tmp', 'var', 'etc', 'root', 'home', 'usr', 'mnt', '.covered'];
 
-/** Starts the live system of a machine again: what was in memory is gone, the disks are as they were. */
+/**
+ * Starts the live system of a machine again: what was in memory is gone, the disks are as they
+ * were.
+ */
 export async function restartLiveSystem(machine: Machine): Promise<void> {
   const { files, devices, live, locks, frozen } = machine;
   for (const folder of inMemory) {

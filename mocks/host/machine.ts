@@ -35,7 +35,9 @@ interface Deployment {
   isFinal: boolean;
 }
 
-/** A system that a host was started into from its disk, and what rpm-ostree has made of it since. */
+/**
+ * A system that a host was started into from its disk, and what rpm-ostree has made of it since.
+ */
 export interface RunningSystem {
   /** Pull spec of the image that runs. */
   booted: string;
@@ -98,9 +100,14 @@ export interface Machine {
   /** By stateroot. */
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };
-  /** Processes that have a device open: its node, by process id. What they are called is in /proc of the host. */
+  /**
+   * Processes that have a device open: its node, by process id. What they are called is in /proc of
+   * the host.
+   */
   readonly openers: Map<number, string>;
-  /** UUIDs of the file systems that are frozen; one that is unmounted stays frozen, as Linux has it. */
+  /**
+   * UUIDs of the file systems that are frozen; one that is unmounted stays frozen, as Linux has it.
+   */
   readonly frozen: Set<string>;
   installed?: InstalledSystem | undefined;
   /** What the host runs since it was started from its disk; undefined in the live system. */

@@ -1,5 +1,5 @@
-// What lies on the file systems of a simulated host's disks: a folder for each partition, which a mount shows at its
-// mount point.
+// What lies on the file systems of a simulated host's disks: a folder for each partition, which a
+// mount shows at its mount point.
 import {
   existsSync,
   lstatSync,
@@ -32,8 +32,8 @@ export function writeMountinfo(root: string, { mounts, byPath }: Devices): void 
 }
 
 /**
- * Shows at a mount point what is mounted there last, or the directory itself when nothing is. All at
- * once: commands of an agent that was killed may still run beside those of the next one.
+ * Shows at a mount point what is mounted there last, or the directory itself when nothing is. All
+ * at once: commands of an agent that was killed may still run beside those of the next one.
  */
 export async function showMount(machine: Machine, target: string): Promise<void> {
   const { devices, files } = machine;
@@ -94,6 +94,9 @@ function contentsOf(
 export const partitionFiles = ({ files }: Machine, kname: string): Promise<readonly string[]> =>
   readdir(join(files.root, STORES, kname), { recursive: true }).catch(() => []);
 
-/** Where a file of a partition lies on this machine; nothing is there when the partition was never mounted. */
+/**
+ * Where a file of a partition lies on this machine; nothing is there when the partition was never
+ * mounted.
+ */
 export const placeInPartition = ({ files }: Machine, kname: string, path: string): string =>
   join(files.root, STORES, kname, path);

@@ -49,7 +49,10 @@ const programs: Programs = { ...bare, ...shellPrograms(inBare), ...transientProg
 /** The stand-in of a program, or undefined if absent. */
 const programNamed = (name: string): Program | undefined => among(programs, name);
 
-/** A script of the host: prints what its lines echo, with its variables in place, and ends as its last line says. */
+/**
+ * A script of the host: prints what its lines echo, with its variables in place, and ends as its
+ * last line says.
+ */
 async function scriptNamed({ files }: Machine, name: string): Promise<Program | undefined> {
   const at = await files.real(name);
   if (!name.startsWith('/') || !existsSync(at)) return undefined;

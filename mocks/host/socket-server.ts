@@ -112,8 +112,9 @@ function environmentOf(payload: Buffer): Readonly<Record<string, string>> {
 }
 
 /**
- * Puts the stand-in nsenter into a folder, with the socket of its host written inside: the agent gives its children a clean
- * environment. It is in Perl, which git brings everywhere and which starts in a few milliseconds.
+ * Puts the stand-in nsenter into a folder, with the socket of its host written inside: the agent
+ * gives its children a clean environment. It is in Perl, which git brings everywhere and which
+ * starts in a few milliseconds.
  * @throws Error where there is no Perl
  */
 export async function placeStandIn(into: string, socketPath: string): Promise<void> {

@@ -1,5 +1,6 @@
-// How programs of a simulated host come to a server. Where the host has a network of its own they go there as the real
-// programs do: by the proxies in their own environment, by curl, which reads the same variables.
+// How programs of a simulated host come to a server. Where the host has a network of its own they
+// go there as the real programs do: by the proxies in their own environment, by curl, which reads
+// the same variables.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { buffer, text } from 'node:stream/consumers';
@@ -33,8 +34,8 @@ export async function askAs(
 }
 
 /**
- * What keeps a program from a registry, in the words of Go's programs; nothing where the host has no network of its own.
- * Certificates of registries are not among what is looked at.
+ * What keeps a program from a registry, in the words of Go's programs; nothing where the host has
+ * no network of its own. Certificates of registries are not among what is looked at.
  */
 export async function cutOff(
   { network }: Machine,

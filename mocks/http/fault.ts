@@ -57,7 +57,10 @@ interface Planned {
   hits: number;
 }
 
-/** Makes a plan of faults, which decides request by request which of them strikes; `now` gives milliseconds. */
+/**
+ * Makes a plan of faults, which decides request by request which of them strikes; `now` gives
+ * milliseconds.
+ */
 export function faultPlan(faults: readonly Fault[], now: () => number = Date.now) {
   const planned = faults.map(plannedFault);
   const struck: Strike[] = [];

@@ -72,8 +72,9 @@ export const isUuid = (word: string): boolean => z.guid().safeParse(word).succes
 export type AddRoutes = (app: Pick<Hono, 'get' | 'put' | 'post'>, store: InventoryStore) => void;
 
 /**
- * A host as the service shows it in a list; empty fields are left out, as its Go server does. A name that no user
- * has given is in the inventory alone (assisted-service, `V2ListClusterHosts`, seen on a running service of 2026).
+ * A host as the service shows it in a list; empty fields are left out, as its Go server does. A
+ * name that no user has given is in the inventory alone (assisted-service, `V2ListClusterHosts`,
+ * seen on a running service of 2026).
  */
 export function listedHost(host: HostRecord, withInventory: boolean): object {
   const { requested_hostname, ...shown } = shownHost(host, withInventory);

@@ -25,7 +25,9 @@ const Completion = z.strictObject({
   data: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** How an installation ends, version 2: stages of finalizing, operators, the ingress, completion. */
+/**
+ * How an installation ends, version 2: stages of finalizing, operators, the ingress, completion.
+ */
 export const addFinalizingRoutes: AddRoutes = (app, store) => {
   /** Reads a body for the cluster of the path, and answers as the rules decide. */
   const takes =

@@ -1,5 +1,6 @@
-// How an installation ends at the service, as pure functions. Written down from assisted-service (`transition.go`,
-// `statemachine.go`, `finalizing_stage.go`, `inventory_v2_handlers.go`) and apart from the product's own table on purpose.
+// How an installation ends at the service, as pure functions. Written down from assisted-service
+// (`transition.go`, `statemachine.go`, `finalizing_stage.go`, `inventory_v2_handlers.go`) and apart
+// from the product's own table on purpose.
 import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
 
 /** The stages of finalizing that the service knows (swagger, `finalizing-stage`). */
@@ -34,7 +35,9 @@ const changed = (cluster: ClusterRecord, change: Partial<ClusterRecord>): EndDec
 export const isUnderWay = ({ status }: ClusterRecord): boolean =>
   ['installing', 'installing-pending-user-action', 'finalizing'].includes(status);
 
-/** A stage of finalizing; a lower one than before is taken too, but none outside an installation. */
+/**
+ * A stage of finalizing; a lower one than before is taken too, but none outside an installation.
+ */
 export function decideStage(cluster: ClusterRecord, stage: string, now: number): EndDecision {
   if (!isUnderWay(cluster)) {
     return refused(400, `finalizing stage ${stage} cannot be set in status ${cluster.status}`);
@@ -69,7 +72,10 @@ export function decideIngressCa(cluster: ClusterRecord, pem: string): EndDecisio
   return changed(cluster, { hasIngressCa: true });
 }
 
-/** The end as the controller sees it: the service believes a failure, and decides about success by itself. */
+/**
+ * The end as the controller sees it: the service believes a failure, and decides about success by
+ * itself.
+ */
 export function decideCompletion(
   cluster: ClusterRecord,
   { isSuccess, error }: { readonly isSuccess: boolean; readonly error: string },
@@ -83,7 +89,10 @@ export function decideCompletion(
 
 const doneHosts: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
 
-/** Whether the cluster is installed: its hosts are done, it has its kubeconfig, and its operators are complete. */
+/**
+ * Whether the cluster is installed: its hosts are done, it has its kubeconfig, and its operators
+ * are complete.
+ */
 export function isComplete(cluster: ClusterRecord, hosts: readonly HostRecord[]): boolean {
   return (
     cluster.hasIngressCa &&
@@ -113,7 +122,9 @@ const nonFailing: ReadonlySet<string> = new Set([
   'Waiting for olm operators csv',
 ]);
 
-/** What becomes of a cluster whose stage of finalizing has lasted too long; undefined for any other. */
+/**
+ * What becomes of a cluster whose stage of finalizing has lasted too long; undefined for any other.
+ */
 export function overdue(
   cluster: ClusterRecord,
   now: number,

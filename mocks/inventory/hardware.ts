@@ -1,6 +1,7 @@
-// What makes the record of a host long: a virtual machine with one interface has some 25 KiB of it (the answer of a service of
-// 2021, in a published walk through its API), and an agent's `smartctl -x --json=c` of each disk comes on top (assisted-service,
-// pull request 727). Names of members are those of its swagger.
+// What makes the record of a host long: a virtual machine with one interface has some 25 KiB of it
+// (the answer of a service of 2021, in a published walk through its API), and an agent's `smartctl
+// -x --json=c` of each disk comes on top (assisted-service, pull request 727). Names of members are
+// those of its swagger.
 
 const attributes = [
   'Raw_Read_Error_Rate',
@@ -14,7 +15,11 @@ const smart = JSON.stringify({
   smartctl: { version: [7, 1], exit_status: 0 },
   ata_smart_attributes: {
     table: Array.from({ length: 16 }, (_, id) => ({
-      ...{ id, name: attributes[id % attributes.length], value: 100, worst: 100, thresh: 16 },
+      id,
+      name: attributes[id % attributes.length],
+      value: 100,
+      worst: 100,
+      thresh: 16,
       flags: { value: 47, string: 'POSR-K ', prefailure: true, updated_online: true },
       raw: { value: 0, string: '0' },
     })),
@@ -22,10 +27,18 @@ const smart = JSON.stringify({
 });
 
 const disks = ['sda', 'sdb', 'nvme0n1', 'nvme1n1'].map((name) => ({
-  ...{ id: `/dev/disk/by-id/wwn-${name}`, name, path: `/dev/${name}`, drive_type: 'SSD' },
-  ...{ by_path: `/dev/disk/by-path/${name}`, bootable: true, model: 'PERC', vendor: 'DELL' },
-  ...{ serial: name, size_bytes: 960_197_124_096, hctl: '0:2:0:0' },
-  ...{ installation_eligibility: { eligible: true, not_eligible_reasons: null } },
+  id: `/dev/disk/by-id/wwn-${name}`,
+  name,
+  path: `/dev/${name}`,
+  drive_type: 'SSD',
+  by_path: `/dev/disk/by-path/${name}`,
+  bootable: true,
+  model: 'PERC',
+  vendor: 'DELL',
+  serial: name,
+  size_bytes: 960_197_124_096,
+  hctl: '0:2:0:0',
+  installation_eligibility: { eligible: true, not_eligible_reasons: null },
   smart,
 }));
 
@@ -34,7 +47,10 @@ export const hardware = {
   bmc_address: '0.0.0.0',
   boot: { current_boot_mode: 'uefi' },
   cpu: {
-    ...{ architecture: 'x86_64', count: 64, frequency: 3500, model_name: 'Intel(R) Xeon(R)' },
+    architecture: 'x86_64',
+    count: 64,
+    frequency: 3500,
+    model_name: 'Intel(R) Xeon(R)',
     flags: Array.from({ length: 120 }, (_, index) => `avx512_${index}`),
   },
   disks,
@@ -50,7 +66,8 @@ export const validations = JSON.stringify(
     ['hardware', 'network', 'operators'].map((group) => [
       group,
       Array.from({ length: 16 }, (_, index) => ({
-        ...{ id: checks[index % checks.length], status: 'success' },
+        id: checks[index % checks.length],
+        status: 'success',
         message: 'Hostname "{name}" is unique in cluster, and all of its disks are fast enough',
       })),
     ]),

@@ -167,7 +167,8 @@ const kubeconfigFiles = (text: string | undefined): readonly IgnitionFile[] =>
 /** The ConfigMap from which whoever runs in the cluster reads the install config. */
 const clusterConfig = (cluster: ClusterRecord): string =>
   stringify({
-    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
     metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
     data: { 'install-config': installConfig(cluster) },
   });
@@ -180,8 +181,11 @@ export const installConfig = ({
   platform,
 }: ClusterRecord): string =>
   stringify({
-    ...{ apiVersion: 'v1', baseDomain, metadata: { name } },
-    ...{ controlPlane: { name: 'master', replicas }, platform: { [platform]: {} } },
+    apiVersion: 'v1',
+    baseDomain,
+    metadata: { name },
+    controlPlane: { name: 'master', replicas },
+    platform: { [platform]: {} },
   });
 
 const unit = (name: string): string => `[Unit]

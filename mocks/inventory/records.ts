@@ -143,7 +143,9 @@ export const clusterSeed = (fields: Partial<ClusterRecord> = {}): ClusterRecord 
   ...fields,
 });
 
-/** A host of that cluster whose install command was just given out; its id decides its addresses. */
+/**
+ * A host of that cluster whose install command was just given out; its id decides its addresses.
+ */
 export function hostSeed(
   fields: Pick<HostRecord, 'clusterId' | 'infraEnvId' | 'hostname' | 'role'> & Partial<HostRecord>,
 ): HostRecord {

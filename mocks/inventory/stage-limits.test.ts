@@ -6,8 +6,13 @@ import { inventoryStore } from './store.ts';
 const minute = 60_000;
 const at = (stage: string) =>
   hostSeed({
-    ...{ clusterId: 'c', infraEnvId: 'i', hostname: 'm1', role: 'master' },
-    ...{ status: 'installing-in-progress', stage, stageUpdatedAt: 0 },
+    clusterId: 'c',
+    infraEnvId: 'i',
+    hostname: 'm1',
+    role: 'master',
+    status: 'installing-in-progress',
+    stage,
+    stageUpdatedAt: 0,
   });
 
 it.each([
@@ -36,7 +41,10 @@ it('fails the cluster with its master; a changed text begins the time again, the
   let now = 0;
   const cluster = clusterSeed();
   const host = hostSeed({
-    ...{ clusterId: cluster.id, infraEnvId: 'i', hostname: 'm1', role: 'master' },
+    clusterId: cluster.id,
+    infraEnvId: 'i',
+    hostname: 'm1',
+    role: 'master',
   });
   const store = inventoryStore({ cluster, hosts: [host] }, () => now);
   const report = (minutes: number, info: string): void => {

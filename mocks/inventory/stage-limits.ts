@@ -1,5 +1,6 @@
-// The timers of the service (assisted-service, `HOST_STAGE_*_TIMEOUT` and `host/transition.go`), written down a
-// second time on purpose: a stand-in that read the product's own table could never find a mistake in it.
+// The timers of the service (assisted-service, `HOST_STAGE_*_TIMEOUT` and `host/transition.go`),
+// written down a second time on purpose: a stand-in that read the product's own table could never
+// find a mistake in it.
 import type { HostRecord } from './records.ts';
 
 const minutes = (count: number): number => count * 60_000;

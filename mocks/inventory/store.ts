@@ -23,7 +23,10 @@ type Files = Readonly<Record<string, string>>;
 
 /** What a service begins with. */
 export interface StoreSeed extends ClusterView {
-  /** How long stages of finalizing may last, in milliseconds, where that is set (`FINALIZING_STAGE_*_TIMEOUT`). */
+  /**
+   * How long stages of finalizing may last, in milliseconds, where that is set
+   * (`FINALIZING_STAGE_*_TIMEOUT`).
+   */
   readonly finalizingLimits?: Readonly<Record<string, number>>;
 }
 
@@ -76,7 +79,10 @@ export function inventoryStore(
       }
       return decision;
     },
-    /** The kubeconfig of the cluster, undefined until it is set; the service has it when the installation begins. */
+    /**
+     * The kubeconfig of the cluster, undefined until it is set; the service has it when the
+     * installation begins.
+     */
     kubeconfig: (): string | undefined => kubeconfig,
     setKubeconfig: (text: string): void => {
       kubeconfig = text;
@@ -138,8 +144,9 @@ export function inventoryStore(
     /** Cancels the installation as a user does. */
     cancel: (): void => end('cancelled', cancelled),
     /**
-     * Resets it as a user does (assisted-service, `ResetCluster` and `TransitionTypeResettingPendingUserAction`): the
-     * hosts keep their stage and their place in the list, and no step that stops their agent is handed out.
+     * Resets it as a user does (assisted-service, `ResetCluster` and
+     * `TransitionTypeResettingPendingUserAction`): the hosts keep their stage and their place in
+     * the list, and no step that stops their agent is handed out.
      */
     reset: (): void => end('insufficient', reset),
   };

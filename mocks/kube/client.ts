@@ -15,8 +15,9 @@ export interface BoundPod {
 }
 
 /**
- * Writes and reads objects for tests and for the stand-ins of what runs in a cluster. All but `get` and `remove`
- * reject with `KubeRefusal` when the server says no; "429 storage is (re)initializing" is retried.
+ * Writes and reads objects for tests and for the stand-ins of what runs in a cluster. All but `get`
+ * and `remove` reject with `KubeRefusal` when the server says no; "429 storage is (re)initializing"
+ * is retried.
  */
 export interface KubeClient {
   /** The object, or undefined if absent, or no such kind. */
@@ -24,19 +25,28 @@ export interface KubeClient {
   readonly list: (selection: KubeSelection) => Promise<readonly KubeObject[]>;
   /** The object names its own apiVersion, kind and namespace. */
   readonly create: (kind: KubeKind, object: KubeObject) => Promise<KubeObject>;
-  /** Creates or changes it to say what is given, as `kubectl apply --server-side --force-conflicts` does. */
+  /**
+   * Creates or changes it to say what is given, as `kubectl apply --server-side --force-conflicts`
+   * does.
+   */
   readonly apply: (kind: KubeKind, object: KubeObject) => Promise<KubeObject>;
   /** A merge patch; null removes a member. */
   readonly merge: (ref: KubeRef, change: unknown, subresource?: string) => Promise<KubeObject>;
-  /** A merge patch of the status through its subresource; the main resource ignores one silently. */
+  /**
+   * A merge patch of the status through its subresource; the main resource ignores one silently.
+   */
   readonly mergeStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
-  /** Puts the whole status. What is required but null, as in a ClusterVersion, no merge patch can write. */
+  /**
+   * Puts the whole status. What is required but null, as in a ClusterVersion, no merge patch can
+   * write.
+   */
   readonly replaceStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
   /** Puts the whole object, or a subresource of it such as `approval`. */
   readonly replace: (ref: KubeRef, object: KubeObject, subresource?: string) => Promise<KubeObject>;
   /**
-   * No error when there is none. A pod that runs is given the seconds to end that it asks for, unless told. What an object owns goes
-   * with it, as by `kubectl`: of a Job the API server would leave it.
+   * No error when there is none. A pod that runs is given the seconds to end that it asks for,
+   * unless told. What an object owns goes with it, as by `kubectl`: of a Job the API server would
+   * leave it.
    */
   readonly remove: (ref: KubeRef, options?: { readonly graceSeconds: number }) => Promise<void>;
   /** What happens to a selection, until the server or the signal ends it. */
@@ -44,7 +54,10 @@ export interface KubeClient {
     selection: KubeSelection,
     options: { readonly resourceVersion?: string; readonly signal: AbortSignal },
   ) => AsyncGenerator<WatchEvent>;
-  /** A token of a service account, for an hour (`TokenRequest`); that of a pod names the node of the pod, as its kubelet has it. */
+  /**
+   * A token of a service account, for an hour (`TokenRequest`); that of a pod names the node of the
+   * pod, as its kubelet has it.
+   */
   readonly tokenOf: (namespace: string, name: string, pod?: BoundPod) => Promise<string>;
   /** The text behind any path, such as `/readyz`. */
   readonly read: (path: string, signal?: AbortSignal) => Promise<string>;

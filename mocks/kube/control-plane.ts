@@ -53,16 +53,28 @@ export async function startControlPlane(
   await etcd.start();
   return {
     etcd,
-    /** A client of somebody, without a user one that may do everything, at an address that may change. */
+    /**
+     * A client of somebody, without a user one that may do everything, at an address that may
+     * change.
+     */
     clientFor: async (url: () => string, user?: KubeUser): Promise<KubeClient> =>
       openAs(ours, url, user && (await pki.issueFor(user))),
-    /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of another cluster. */
+    /**
+     * Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of
+     * another cluster.
+     */
     addServer: (name: string, etcdPrefix?: string): Promise<ApiServer> =>
       addServer(ours, name, etcdPrefix),
-    /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager-SERVER.log`. */
+    /**
+     * Starts a controller manager with these controllers; its log is
+     * `FOLDER/controller-manager-SERVER.log`.
+     */
     addControllerManager: (server: ApiServer, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
-    /** A kubeconfig text for anybody, a service account by its token, at any address; without a user for an administrator. */
+    /**
+     * A kubeconfig text for anybody, a service account by its token, at any address; without a user
+     * for an administrator.
+     */
     kubeconfigFor: async (
       server: string,
       user?: KubeUser | { readonly token: string },
@@ -73,7 +85,10 @@ export async function startControlPlane(
       const credentials = 'token' in user ? user : await pki.issueFor(user);
       return renderKubeconfig({ server, ca, user: credentials });
     },
-    /** Whether servers know the authority of administrators; waits until the one at the address goes by it. */
+    /**
+     * Whether servers know the authority of administrators; waits until the one at the address goes
+     * by it.
+     */
     trustAdmins: async (isTrusted: boolean, server: string): Promise<void> => {
       await writeFile(keys.clientCas, clientCas(pki, isTrusted));
       const client = openAs(ours, () => server, await pki.issueForAdmin(administrator));
@@ -138,7 +153,9 @@ async function addServer(ours: Ours, name: string, etcdPrefix?: string): Promise
     name,
     program: join(binaries, 'kube-apiserver'),
     args: apiServerFlags({
-      ...{ etcdPort: etcd.port, port, keys },
+      etcdPort: etcd.port,
+      port,
+      keys,
       ...(audit === undefined || etcdPrefix !== undefined ? {} : { audit }),
       ...(etcdPrefix === undefined ? {} : { etcdPrefix }),
     }),
@@ -202,8 +219,9 @@ async function writeKeyFiles(folder: string, pki: Pki): Promise<KeyFiles> {
 export interface Etcd extends ServerControl {
   readonly port: number;
   /**
-   * Forgets all history but the last state, and waits until it is gone from the disk too. An API server that
-   * runs still has it in memory: only one that is restarted answers an old watch with 410.
+   * Forgets all history but the last state, and waits until it is gone from the disk too. An API
+   * server that runs still has it in memory: only one that is restarted answers an old watch with
+   * 410.
    */
   readonly compact: () => Promise<void>;
 }

@@ -13,8 +13,9 @@ const AT_ONCE = 8;
 const POLL_INTERVAL_MILLIS = 50;
 
 /**
- * Applies definitions that lie in a folder as `<plural>.<group>.yaml`, and waits until they are established.
- * `wanted` names some of them: `etcds.operator.openshift.io`, or `etcds` for all of that plural.
+ * Applies definitions that lie in a folder as `<plural>.<group>.yaml`, and waits until they are
+ * established. `wanted` names some of them: `etcds.operator.openshift.io`, or `etcds` for all of
+ * that plural.
  */
 export async function applyCrds(
   client: KubeClient,

@@ -4,7 +4,10 @@ import { freePort } from './program.ts';
 
 /** What becomes of open connections when the address moves to another server. */
 type MovedConnections =
-  /** As with an address that another host takes over: silence, and a reset once the client says something. */
+  /**
+   * As with an address that another host takes over: silence, and a reset once the client says
+   * something.
+   */
   | 'lost'
   /** As with a load balancer that drains: they stay with their server. */
   | 'kept'
@@ -18,8 +21,8 @@ export interface Forwarder {
   /** Where new connections go now. */
   readonly target: () => number;
   /**
-   * No byte passes in either direction, and no end of a connection is told. New connections are taken by the
-   * kernel and hear nothing, where a real network would not take them either.
+   * No byte passes in either direction, and no end of a connection is told. New connections are
+   * taken by the kernel and hear nothing, where a real network would not take them either.
    */
   readonly partition: () => void;
   /** What was held back arrives, as after the network has sent it again. */

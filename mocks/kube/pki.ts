@@ -21,7 +21,10 @@ export interface PemPair {
   readonly key: string;
 }
 
-/** Who a client certificate stands for: the API server takes the name and the groups from its subject. */
+/**
+ * Who a client certificate stands for: the API server takes the name and the groups from its
+ * subject.
+ */
 export interface KubeUser {
   readonly name: string;
   readonly groups?: readonly string[];
@@ -30,7 +33,10 @@ export interface KubeUser {
 /** The certificate authority of one control plane, and what it has issued for its servers. */
 export interface Pki {
   readonly ca: PemPair;
-  /** What the certificates of administrators are signed by (openshift/installer, `admin-kubeconfig-signer`). */
+  /**
+   * What the certificates of administrators are signed by (openshift/installer,
+   * `admin-kubeconfig-signer`).
+   */
   readonly adminCa: PemPair;
   /** For all servers: loopback by its names, and the guests' name for it. */
   readonly serving: PemPair;

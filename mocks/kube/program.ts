@@ -39,8 +39,8 @@ const POLL_INTERVAL_MILLIS = 25;
 const LOG_TAIL_LINES = 15;
 
 /**
- * The programs are in Go and live for a minute: with four times as much garbage before it is collected they start
- * in four fifths of the processor time, and take 600 MB instead of 400.
+ * The programs are in Go and live for a minute: with four times as much garbage before it is
+ * collected they start in four fifths of the processor time, and take 600 MB instead of 400.
  */
 const collectsSeldom = { GOGC: '400' };
 
@@ -83,8 +83,8 @@ export function controlProgram(plan: ProgramPlan): ServerControl {
 }
 
 /**
- * In a process group of its own, so that a Ctrl-C at the terminal lets the test end it in order; the kernel
- * ends it when the thread that started it is gone.
+ * In a process group of its own, so that a Ctrl-C at the terminal lets the test end it in order;
+ * the kernel ends it when the thread that started it is gone.
  */
 async function launch({ program, args, logFile }: ProgramPlan): Promise<ChildProcess> {
   const log = openSync(logFile, 'a');
@@ -131,13 +131,19 @@ async function endBy(
   }
 }
 
-/** The signal comes at once, but on a busy machine a thread that runs may answer a request before it stops. */
+/**
+ * The signal comes at once, but on a busy machine a thread that runs may answer a request before it
+ * stops.
+ */
 async function freeze(child: ChildProcess): Promise<void> {
   child.kill('SIGSTOP');
   while (isAlive(child) && !isStopped(child)) await pause(1);
 }
 
-/** Whether all its threads are, as the kernel says; the name before the state may hold all but a last bracket. */
+/**
+ * Whether all its threads are, as the kernel says; the name before the state may hold all but a
+ * last bracket.
+ */
 function isStopped({ pid }: ChildProcess): boolean {
   const tasks = `/proc/${String(pid)}/task`;
   try {
@@ -159,15 +165,19 @@ function tailOf({ logFile }: ProgramPlan): string {
 }
 
 /**
- * Below the ports that the kernel takes for outgoing connections, so that a restarted server finds its own free; from 19000 on
- * are the ports that the infrastructure provider in memory takes for its clusters (Cluster API, `test/infrastructure/inmemory`).
- * From 10081 on: 10080 is the last one that fetch refuses by its number (fetch.spec.whatwg.org, "bad port").
+ * Below the ports that the kernel takes for outgoing connections, so that a restarted server finds
+ * its own free; from 19000 on are the ports that the infrastructure provider in memory takes for
+ * its clusters (Cluster API, `test/infrastructure/inmemory`). From 10081 on: 10080 is the last one
+ * that fetch refuses by its number (fetch.spec.whatwg.org, "bad port").
  */
 const lowest = 10_081;
 const highest = 18_999;
 const ATTEMPTS = 200;
 
-/** A loopback port from 10081 to 18999 that nobody listens on and that was given to no process that lives. */
+/**
+ * A loopback port from 10081 to 18999 that nobody listens on and that was given to no process that
+ * lives.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(lowest, highest + 1);
@@ -177,7 +187,8 @@ export async function freePort(): Promise<number> {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // Held until this process ends: no other one is given the port before the program of this one listens there.
+  // Held until this process ends: no other one is given the port before the program of this one
+  // listens there.
   const mark = await bound({ path: `\0bootwright-port-${port}` });
   mark?.unref();
   await using server = mark && (await bound({ port, host: '127.0.0.1' }));

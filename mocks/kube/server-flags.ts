@@ -1,5 +1,6 @@
 /**
- * The arguments of the real programs, pure. What each is for stands beside it where that is not plain.
+ * The arguments of the real programs, pure. What each is for stands beside it where that is not
+ * plain.
  *
  * @see https://kubernetes.io/docs/reference/command-line-tools-reference/
  */
@@ -41,7 +42,8 @@ export function etcdFlags(plan: {
     '--name=lab',
     `--data-dir=${plan.data}`,
     '--log-level=warn',
-    // The page cache outlives the process, so even a killed etcd finds all its data; only the machine's end loses some.
+    // The page cache outlives the process, so even a killed etcd finds all its data; only the
+    // machine's end loses some.
     '--unsafe-no-fsync',
     `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
@@ -70,7 +72,8 @@ export function apiServerFlags(plan: {
     `--etcd-servers=http://127.0.0.1:${plan.etcdPort}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${plan.port}`,
-    // A loopback address is no endpoint that the service `kubernetes` could have, so none is published.
+    // A loopback address is no endpoint that the service `kubernetes` could have, so none is
+    // published.
     '--advertise-address=127.0.0.1',
     '--endpoint-reconciler-type=none',
     `--tls-cert-file=${keys.serving}`,
@@ -83,7 +86,8 @@ export function apiServerFlags(plan: {
     '--service-cluster-ip-range=10.0.0.0/24',
     // As that of OpenShift, whose constraints say who may.
     '--allow-privileged=true',
-    // Beside those that are on by default, as that of OpenShift: what blocks the deletion of its owner may only be made by who may finalize that.
+    // Beside those that are on by default, as that of OpenShift: what blocks the deletion of its
+    // owner may only be made by who may finalize that.
     '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     '--profiling=false',
     // Otherwise a stopped server keeps its watches open, and silent, for a minute.

@@ -28,8 +28,8 @@ export interface KubeParts {
 /** What a test wants to start from. */
 export interface KubeOptions {
   /**
-   * The definitions of OpenShift's kinds: all unless said, from data that is prepared once and copied; or some, by
-   * name or plural, applied to an empty server; `[]` for none.
+   * The definitions of OpenShift's kinds: all unless said, from data that is prepared once and
+   * copied; or some, by name or plural, applied to an empty server; `[]` for none.
    */
   readonly crds?: readonly string[] | 'all';
   /** Keeps who asked what, and what was refused; see `Kube.audited`. */
@@ -61,11 +61,16 @@ interface ServiceAccount {
 
 /** A real API server with its etcd on loopback, and everything that can befall them. */
 export interface Kube extends AsyncDisposable {
-  /** For an administrator, through the forwarder. It needs no other file, so it can be put on a simulated host. */
+  /**
+   * For an administrator, through the forwarder. It needs no other file, so it can be put on a
+   * simulated host.
+   */
   readonly kubeconfig: string;
   /** The first server itself, past the forwarder. */
   readonly url: string;
-  /** May do everything. It speaks to the server that the forwarder points to, past any partition. */
+  /**
+   * May do everything. It speaks to the server that the forwarder points to, past any partition.
+   */
   readonly client: KubeClient;
   /** A client of somebody, through the forwarder; whoever asks for it closes it. */
   readonly clientAs: (user: KubeUser) => Promise<KubeClient>;
@@ -76,26 +81,32 @@ export interface Kube extends AsyncDisposable {
   readonly forwarder: Forwarder;
   /** Starts one more server on the same etcd, which stands for one of the final control plane. */
   readonly startFinal: () => Promise<ApiServer>;
-  /** Starts the server of another cluster, which shares keys and etcd with this one, and no object. */
+  /**
+   * Starts the server of another cluster, which shares keys and etcd with this one, and no object.
+   */
   readonly startGuest: () => Promise<ApiServer>;
   /** Makes etcd forget its history; see `Etcd.compact`. */
   readonly compact: () => Promise<void>;
   /**
-   * Signs certificates, collects garbage and empties namespaces that end, or runs the named controllers. It
-   * works through the given server, the first unless said.
+   * Signs certificates, collects garbage and empties namespaces that end, or runs the named
+   * controllers. It works through the given server, the first unless said.
    */
   readonly startControllerManager: (options?: {
     readonly server?: ApiServer;
     readonly controllers?: readonly string[];
   }) => Promise<ServerControl>;
-  /** A kubeconfig for anybody: without `user` for an administrator, without `server` through the forwarder. */
+  /**
+   * A kubeconfig for anybody: without `user` for an administrator, without `server` through the
+   * forwarder.
+   */
   readonly kubeconfigFor: (who: {
     readonly user?: KubeUser | ServiceAccount;
     readonly server?: string;
   }) => Promise<string>;
   /**
-   * Lets servers refuse the certificates of administrators (401), or take them again, and waits until they do. In a
-   * cluster their authority is one of several that an operator gathers; whoever has a token is not concerned.
+   * Lets servers refuse the certificates of administrators (401), or take them again, and waits
+   * until they do. In a cluster their authority is one of several that an operator gathers; whoever
+   * has a token is not concerned.
    */
   readonly refuseAdmins: (isRefused: boolean) => Promise<void>;
   /** What a user has asked so far, of a server that is audited. */
@@ -109,8 +120,8 @@ export interface Kube extends AsyncDisposable {
 const copy = promisify(execFile);
 
 /**
- * Starts etcd and an API server in a temporary folder, in about three seconds. They end with this process,
- * however it ends.
+ * Starts etcd and an API server in a temporary folder, in about three seconds. They end with this
+ * process, however it ends.
  */
 export async function startKube(parts: KubeParts, options: KubeOptions = {}): Promise<Kube> {
   await using ends = new AsyncDisposableStack();

@@ -92,13 +92,17 @@ function bodyOf(body: unknown): BodyInit {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** One line of a watch. An `ERROR` carries a `Status` with its `code`, 410 for history that is gone. */
+/**
+ * One line of a watch. An `ERROR` carries a `Status` with its `code`, 410 for history that is gone.
+ */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: KubeObject;
 }
 
-/** The events of a watch until the server ends it; a signal that aborts is an end too, not an error. */
+/**
+ * The events of a watch until the server ends it; a signal that aborts is an end too, not an error.
+ */
 export async function* readWatch(
   open: () => Promise<Response>,
   signal: AbortSignal,

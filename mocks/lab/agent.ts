@@ -40,7 +40,10 @@ export interface AgentProcess {
 
 const STOP_TIMEOUT_SECONDS = 5;
 
-/** Calls `then` after so many seconds of a machine that has nothing else to do: of one that is busy with twice its processors, twice as many. */
+/**
+ * Calls `then` after so many seconds of a machine that has nothing else to do: of one that is busy
+ * with twice its processors, twice as many.
+ */
 export function afterGivenTime(seconds: number, then: () => void): Disposable {
   let left = seconds;
   const timer = setInterval(() => {
@@ -98,7 +101,9 @@ interface CommandFacts {
   readonly skipsMcoReboot?: boolean;
 }
 
-/** The words after the image in the service's `podman run`, in its order (assisted-service, 2026). */
+/**
+ * The words after the image in the service's `podman run`, in its order (assisted-service, 2026).
+ */
 export function installArguments(facts: CommandFacts): readonly string[] {
   const { host, hostId, infraEnvId, cluster, serviceUrl, bootDevice } = facts;
   const isDay1 = cluster.kind === 'Cluster';

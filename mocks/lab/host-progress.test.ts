@@ -66,11 +66,15 @@ describe('what the events of an agent say', () => {
 
   it('shows no percentage below one before it, although another agent begins again', () => {
     const percent = (value: number): RunEventBody => ({
-      ...{ type: 'step.progress', step: 'image/write' },
+      type: 'step.progress',
+      step: 'image/write',
       progress: { info: '', percent: value, remaining: 7000 },
     });
     const begins: RunEventBody = {
-      ...{ type: 'step.started', step: 'image/write', title: 'Write', attempt: 1 },
+      type: 'step.started',
+      step: 'image/write',
+      title: 'Write',
+      attempt: 1,
     };
     const events = [begins, percent(60), begins, percent(3)];
     expect(after(...events)).toMatchObject({ percent: undefined, remaining: 7000 });

@@ -8,7 +8,10 @@ export interface HostProgress {
   readonly doing: string;
   /** Titles of the steps that were started, by id. */
   readonly titles: Readonly<Record<string, string>>;
-  /** Of the step that runs, where it tells; none while an attempt or another agent is behind what was shown. */
+  /**
+   * Of the step that runs, where it tells; none while an attempt or another agent is behind what
+   * was shown.
+   */
   readonly percent?: number | undefined;
   /** Milliseconds to the end of that step, as it expects. */
   readonly remaining?: number | undefined;
@@ -103,8 +106,9 @@ export function timesOf(events: readonly RunEvent[]): Pick<HostReport, 'waited' 
 }
 
 /**
- * Takes from the faults of a host the one that an event lets strike, if there is one. An agent that is killed between the line of
- * its journal and the event says of that step later that it has ended before.
+ * Takes from the faults of a host the one that an event lets strike, if there is one. An agent that
+ * is killed between the line of its journal and the event says of that step later that it has ended
+ * before.
  */
 export function takeFaults(faults: HostFault[], event: RunEvent): readonly HostFault[] {
   const place = placeOf(event.type);

@@ -1,4 +1,5 @@
-// What is around a cluster whose operating systems are built: registries, settings of hosts, the machine-config-server.
+// What is around a cluster whose operating systems are built: registries, settings of hosts, the
+// machine-config-server.
 import {
   type LayeredPlan,
   type LayeredSite,
@@ -46,7 +47,9 @@ export function layeredGround({ layering, cluster }: Scenario): LayeredGround | 
   };
 }
 
-/** Lets the cluster of the hosts know what is around it, and gives the bootstrap host its manifests. */
+/**
+ * Lets the cluster of the hosts know what is around it, and gives the bootstrap host its manifests.
+ */
 export function layeredSite(
   { plan, network }: LayeredGround,
   hosts: readonly LabHost[],

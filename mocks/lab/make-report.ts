@@ -32,7 +32,10 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
   };
 }
 
-/** What a host runs; nothing where no operating systems are built, or before it has started from its disk. */
+/**
+ * What a host runs; nothing where no operating systems are built, or before it has started from its
+ * disk.
+ */
 function systemOf({ layered }: Lab, host: string): Pick<HostReport, 'system'> {
   const image = layered?.systems.get(host)?.image;
   if (image === undefined) return {};
@@ -68,7 +71,10 @@ export function reportLayering(layered: LayeredSite): LayeringReport {
   };
 }
 
-/** How the cluster has ended at the service, against what is expected; nothing where no controller completes it. */
+/**
+ * How the cluster has ended at the service, against what is expected; nothing where no controller
+ * completes it.
+ */
 export function endDifferences({
   scenario,
   inventory,
@@ -95,7 +101,10 @@ export function endDifferences({
 const missingIn = (text: string, patterns: readonly string[]): readonly string[] =>
   patterns.filter((pattern) => !new RegExp(pattern, 'm').test(text));
 
-/** What the service has of a cluster: a line each for its status, its operators, what controllers said of the end, and uploads. */
+/**
+ * What the service has of a cluster: a line each for its status, its operators, what controllers
+ * said of the end, and uploads.
+ */
 export function serviceLines(
   store: Pick<InventoryStore, 'cluster' | 'completions' | 'controllerLogs'>,
 ): string {

@@ -3,12 +3,15 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import { type ShownKind, stateOf } from './page-objects.ts';
 
 const condition = (type: string, status: boolean, message = ''): object => ({
-  ...{ type, status: status ? 'True' : 'False', message },
+  type,
+  status: status ? 'True' : 'False',
+  message,
 });
 
 const object = (status: object, spec: object = {}): KubeObject => ({
   metadata: { name: 'x' },
-  ...{ status, spec },
+  status,
+  spec,
 });
 
 const having = (...conditions: readonly object[]): KubeObject => object({ conditions });

@@ -6,15 +6,19 @@ import type { HostState } from '../../src/page/state.ts';
 import { railOfPlan } from './page-rail.ts';
 
 const step = (id: string, change: Partial<PlannedStep> = {}): PlannedStep => ({
-  ...{
-    id,
-    title: id.toUpperCase(),
-    isActive: true,
-    destroys: false,
-    preflight: false,
-    leaves: false,
-  },
-  ...{ rerun: 'safe', uses: [], needs: [], limit: 1, attempts: 1, commands: [], programs: [] },
+  id,
+  title: id.toUpperCase(),
+  isActive: true,
+  destroys: false,
+  preflight: false,
+  leaves: false,
+  rerun: 'safe',
+  uses: [],
+  needs: [],
+  limit: 1,
+  attempts: 1,
+  commands: [],
+  programs: [],
   ...change,
 });
 
@@ -55,8 +59,16 @@ it('has the steps of a plan in sections, with what each works at, and the stages
 
 it('is drawn with a cell for each step that is not left out, and listed as text', () => {
   const host: HostState = {
-    ...{ id: 'h', name: 'm1', role: 'bootstrap', rail, spans: [] },
-    ...{ stage: '', stageInfo: '', status: '', phase: '', hardware: '' },
+    id: 'h',
+    name: 'm1',
+    role: 'bootstrap',
+    rail,
+    spans: [],
+    stage: '',
+    stageInfo: '',
+    status: '',
+    phase: '',
+    hardware: '',
     steps: {
       'disk/lock': { title: '', state: 'done', since: 0, until: 4000, attempt: 1 },
       'image/write': { title: '', state: 'running', since: 4000, attempt: 1, percent: 50 },

@@ -13,13 +13,15 @@ function workOf({ id, waitsFor }: Pick<PlannedStep, 'id' | 'waitsFor'>): Work {
 }
 
 const stepOf = ({ id, title, isActive, waitsFor }: PlannedStep): RailStep => ({
-  ...{ id, title, isActive },
+  id,
+  title,
+  isActive,
   work: workOf({ id, ...(waitsFor === undefined ? {} : { waitsFor }) }),
 });
 
 /**
- * The rail of a host that runs a plan: its steps but for those in the background, then the stages that the cluster
- * reports of it.
+ * The rail of a host that runs a plan: its steps but for those in the background, then the stages
+ * that the cluster reports of it.
  */
 export function railOfPlan(
   { items, always }: Pick<Plan, 'items' | 'always'>,

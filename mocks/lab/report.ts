@@ -137,7 +137,9 @@ export const isInstalled = ({
 }: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
   outcome === 'installed' && !['error', 'cancelled'].includes(clusterStatus);
 
-/** The outcome in words; where every host is a node and the installation has failed, both are said. */
+/**
+ * The outcome in words; where every host is a node and the installation has failed, both are said.
+ */
 export const outcomeWords = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
   ended.outcome === 'installed' && !isInstalled(ended)
     ? `every host is a node, the installation ended in ${ended.clusterStatus}`
@@ -178,7 +180,9 @@ export function reportOf(run: FinishedRun): LabReport {
     operators: operators
       .filter((one) => one.status !== 'available')
       .map(({ name: operator, status: state, statusInfo }) => ({
-        ...{ name: operator, status: state, info: statusInfo },
+        name: operator,
+        status: state,
+        info: statusInfo,
       })),
     ...(inventory.requests === undefined ? {} : { requests: inventory.requests.length }),
     faults,

@@ -126,7 +126,10 @@ async function planOfHost(lab: Lab, hosts: readonly LabHost[], name: string): Pr
   return planOfAgent(argumentsOf(lab, host), environmentOf(lab, host, ''));
 }
 
-/** Where no cluster starts there is no controller either, so that the end of its hosts is that of the installation. */
+/**
+ * Where no cluster starts there is no controller either, so that the end of its hosts is that of
+ * the installation.
+ */
 export function completeAlone(
   store: InventoryStore,
   hosts: readonly Pick<LabHost, 'outcome'>[],
@@ -143,7 +146,10 @@ async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): P
   const infraEnvId = randomUUID();
   const { name, openshiftVersion, controlPlaneCount, kind } = plan;
   const cluster = clusterSeed({
-    ...{ name, openshiftVersion, controlPlaneCount, kind },
+    name,
+    openshiftVersion,
+    controlPlaneCount,
+    kind,
     status: plan.kind === 'Cluster' ? 'installing' : 'adding-hosts',
   });
   const inventory = await startInventory({
@@ -213,7 +219,10 @@ function finalReport(
   const { inventory, objects, layered } = lab;
   const hosts = run.hosts.map((host) => reportHost(lab, host, startedAt));
   return reportOf({
-    ...{ name, startedAt, hosts, inventory },
+    name,
+    startedAt,
+    hosts,
+    inventory,
     differences: [
       ...differencesOf(lab.scenario, { outcome: outcomeOf(hosts), hosts }, complaints),
       ...unsaid(lab.scenario, run.hosts),

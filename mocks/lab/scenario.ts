@@ -92,7 +92,10 @@ export const Scenario = z.strictObject({
     })
     .prefault({}),
   layering: Layering.optional(),
-  /** Once it is installed the Machine Config Operator goes, and a person changes what nodes are to be. */
+  /**
+   * Once it is installed the Machine Config Operator goes, and a person changes what nodes are to
+   * be.
+   */
   dayAfter: z.strictObject({ faults: z.array(DayFault).default([]) }).optional(),
   pace: Pace.prefault({}),
   hosts: z.array(HostSpec).min(1),
@@ -104,15 +107,23 @@ export const Scenario = z.strictObject({
       hosts: z.array(HostFault).default([]),
     })
     .prefault({}),
-  /** How long it takes on two cores with other work. Each scenario of the folder says so, and its suite fails where it takes four times as long. */
+  /**
+   * How long it takes on two cores with other work. Each scenario of the folder says so, and its
+   * suite fails where it takes four times as long.
+   */
   usualSeconds: z.number().positive().optional(),
   /** After this time the lab gives up. */
   limitSeconds: z.number().positive().default(180),
   expect: z.strictObject({
     outcome: z.enum(['installed', 'failed']),
-    /** Of the cluster at the service in the end; `installed` unless said, where a controller completes the installation. */
+    /**
+     * Of the cluster at the service in the end; `installed` unless said, where a controller
+     * completes the installation.
+     */
     clusterStatus: z.string().optional(),
-    /** What the service has of the cluster in the end, as regular expressions; see `serviceLines`. */
+    /**
+     * What the service has of the cluster in the end, as regular expressions; see `serviceLines`.
+     */
     service: z.array(z.string()).default([]),
     /** What the controller has logged, as regular expressions. */
     controllerLog: z.array(z.string()).default([]),

@@ -3,20 +3,31 @@ import type { HostReport, LabReport } from './report.ts';
 import { summaryOf } from './show.ts';
 
 const host = (changes: Partial<HostReport>): HostReport => ({
-  ...{ name: 'm1', role: 'master', outcome: 'done', stage: 'Done', boots: 1, agentStarts: 1 },
-  ...{ seconds: 12.34, waited: [], steps: [], writes: 1, commands: 1, unknownCommands: [] },
+  name: 'm1',
+  role: 'master',
+  outcome: 'done',
+  stage: 'Done',
+  boots: 1,
+  agentStarts: 1,
+  seconds: 12.34,
+  waited: [],
+  steps: [],
+  writes: 1,
+  commands: 1,
+  unknownCommands: [],
   ...changes,
 });
 const report = (changes: Partial<LabReport>): LabReport => ({
-  ...{ scenario: 'cluster', outcome: 'installed', isAsExpected: true, differences: [] },
-  ...{
-    seconds: 60,
-    clusterStatus: 'installed',
-    operators: [],
-    requests: 1,
-    faults: 0,
-    hosts: [host({})],
-  },
+  scenario: 'cluster',
+  outcome: 'installed',
+  isAsExpected: true,
+  differences: [],
+  seconds: 60,
+  clusterStatus: 'installed',
+  operators: [],
+  requests: 1,
+  faults: 0,
+  hosts: [host({})],
   ...changes,
 });
 
@@ -43,11 +54,9 @@ describe('the end of a run', () => {
   it('names operators and logs only where that helps', () => {
     const failure = { code: 'disk.busy', message: 'in use', logs: '/tmp/lab/bundle.tar.gz' };
     const failed = report({
-      ...{
-        outcome: 'failed',
-        clusterStatus: 'error',
-        hosts: [host({ outcome: 'failed', failure })],
-      },
+      outcome: 'failed',
+      clusterStatus: 'error',
+      hosts: [host({ outcome: 'failed', failure })],
       operators: [{ name: 'console', status: 'progressing', info: '' }],
     });
     expect(summaryOf(failed, gone)).not.toMatch(/console|bundle/);

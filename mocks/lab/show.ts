@@ -116,7 +116,8 @@ const SHOWN_STEPS = 3;
 
 /**
  * The end of a run in words: each host, then where the time went, then what differs.
- * @param shown whether the files of the hosts stay, and the width of the terminal, whose lines end between words; a pipe has none
+ * @param shown whether the files of the hosts stay, and the width of the terminal, whose lines end
+ * between words; a pipe has none
  */
 export function summaryOf(
   report: LabReport,

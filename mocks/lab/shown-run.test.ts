@@ -22,8 +22,15 @@ const phase = (
   const seed = { clusterId: cluster.id, infraEnvId: 'e', hostname: 'm1', role: 'master' } as const;
   const record = { ...hostSeed(seed), stage };
   const host: ShownHost = {
-    ...{ plan: { name: 'm1', role: 'master' }, hostId: record.id, events: [], endedAt: undefined },
-    ...{ progress: noProgress, phase: 'starts', outcome: undefined, failure: undefined, boots: 0 },
+    plan: { name: 'm1', role: 'master' },
+    hostId: record.id,
+    events: [],
+    endedAt: undefined,
+    progress: noProgress,
+    phase: 'starts',
+    outcome: undefined,
+    failure: undefined,
+    boots: 0,
     ...change,
   };
   const phases = inCluster === undefined ? {} : { m1: inCluster };

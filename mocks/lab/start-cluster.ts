@@ -1,4 +1,5 @@
-// The cluster that the hosts of a run form: its API server, what happens in it, and the jobs that it runs.
+// The cluster that the hosts of a run form: its API server, what happens in it, and the jobs that
+// it runs.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -29,7 +30,10 @@ const JOB_LIMIT_MILLIS = 90_000;
 /** An address as an interface has it, `10.0.0.1/8`, without its prefix length. */
 export const withoutPrefix = (address: string): string => address.replace(/\/.*$/, '');
 
-/** Starts what the hosts of a run need to start a cluster; nothing where none of them bootstraps one. */
+/**
+ * Starts what the hosts of a run need to start a cluster; nothing where none of them bootstraps
+ * one.
+ */
 export async function openCluster(
   lab: Lab,
   hosts: readonly LabHost[],
@@ -63,8 +67,10 @@ export async function openCluster(
       isHeld: (step) => hosts.some(({ faults }) => faults.some(({ during }) => during === step)),
     },
     {
-      ...{ bundle: lab.bundle, folder },
-      ...{ enter: lab.site.network?.enter ?? [], environment: lab.site.environment },
+      bundle: lab.bundle,
+      folder,
+      enter: lab.site.network?.enter ?? [],
+      environment: lab.site.environment,
       apiServer: lab.site.addressOf(url, 'api'),
     },
   );
@@ -124,7 +130,10 @@ export function memberOf(
   };
 }
 
-/** Up to this release of OpenShift 4 etcd has to be let start with less than three members (assisted-installer, 2020). */
+/**
+ * Up to this release of OpenShift 4 etcd has to be let start with less than three members
+ * (assisted-installer, 2020).
+ */
 const LAST_WITH_OVERRIDE = 6;
 
 /** What kind of cluster a scenario asks for, of these members. */
@@ -152,7 +161,10 @@ interface JobPlace {
   readonly reached?: (url: string) => string;
 }
 
-/** Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the run. */
+/**
+ * Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the
+ * run.
+ */
 function jobStarter(
   server: string,
   { bundle, folder, enter = [], environment = {}, apiServer = server, reached }: JobPlace,
@@ -212,8 +224,9 @@ function jobStarter(
 }
 
 /**
- * Words that let a program see the log that a kubelet mounts into each container, by which it knows its pod. Where a user may
- * not have mounts of his own there is none, and the next process of the same pod waits for the lease of the one before it.
+ * Words that let a program see the log that a kubelet mounts into each container, by which it knows
+ * its pod. Where a user may not have mounts of his own there is none, and the next process of the
+ * same pod waits for the lease of the one before it.
  */
 async function insidePod(home: string, podId: string): Promise<readonly string[]> {
   mayMount ??= spawnSync('unshare', ['-Urm', 'true']).status === 0;

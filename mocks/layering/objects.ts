@@ -16,7 +16,10 @@ import {
 
 const pushSecret = 'push-os-images';
 
-/** Files of the bootstrap host: a MachineOSConfig for each pool, their Secret, and the script that names the release. */
+/**
+ * Files of the bootstrap host: a MachineOSConfig for each pool, their Secret, and the script that
+ * names the release.
+ */
 export function layeredBootstrapFiles(plan: LayeredPlan): Readonly<Record<string, string>> {
   const [secret, ...configs] = [secretManifest(plan), ...builtPools.map(osConfigManifest(plan))];
   return {
@@ -64,13 +67,16 @@ const osConfigManifest =
     },
   });
 
-// The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the bootstrap host and in
-// the cluster.
+// The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the
+// bootstrap host and in the cluster.
 
 const group = 'machineconfiguration.openshift.io';
 const apiVersion = `${group}/v1`;
 
-/** Kernel arguments that the operator gives every machine (`templates/common/_base/kernel-arguments`, since 4.14). */
+/**
+ * Kernel arguments that the operator gives every machine
+ * (`templates/common/_base/kernel-arguments`, since 4.14).
+ */
 export const kernelArguments = [
   ...['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"', 'psi=0'],
 ];
@@ -89,8 +95,8 @@ const allIn = (
     });
 
 /**
- * The rendered MachineConfig of a pool, of what the release brings and further MachineConfigs: the same on the bootstrap
- * host and in the cluster.
+ * The rendered MachineConfig of a pool, of what the release brings and further MachineConfigs: the
+ * same on the bootstrap host and in the cluster.
  */
 export function renderedConfig(
   plan: LayeredPlan,
@@ -198,7 +204,10 @@ export const poolPath = (pool: string): string => `${directory}/machine-pools/${
 /** A rendered MachineConfig as it leaves it. */
 export const renderedPath = (name: string): string => `${directory}/machine-configs/${name}.yaml`;
 
-/** What the bootstrap controller leaves behind of the MachineConfigs it finds, as paths with texts, in its order. */
+/**
+ * What the bootstrap controller leaves behind of the MachineConfigs it finds, as paths with texts,
+ * in its order.
+ */
 export const bootstrapRendering = (
   plan: LayeredPlan,
   machineConfigs: readonly unknown[],
@@ -240,7 +249,9 @@ export function textIn(object: unknown, ...path: readonly string[]): string {
   return typeof part === 'string' ? part : '';
 }
 
-/** An annotation of the Machine Config Operator, by its name without the group; empty without it. */
+/**
+ * An annotation of the Machine Config Operator, by its name without the group; empty without it.
+ */
 export const annotation = (object: KubeObject | undefined, name: string): string =>
   object?.metadata.annotations?.[`${group}/${name}`] ?? '';
 

@@ -17,7 +17,10 @@ export const Layering = z.strictObject({
   registry: z.string().default('registry.example.test'),
   /** Who has the pull secret may only pull there; the push Secret names another user. */
   hasOwnPushUser: z.boolean().default(false),
-  /** The release and the images come from this registry, the only one that can be reached; its HOST[:PORT]. */
+  /**
+   * The release and the images come from this registry, the only one that can be reached; its
+   * HOST[:PORT].
+   */
   mirror: z.string().optional(),
   /** The registry dies at the first push, for this long. */
   diesForSeconds: z.number().positive().optional(),
@@ -36,8 +39,8 @@ export interface LayeredPlan extends Partial<Layering> {
 }
 
 /**
- * Whether a release serves the image of a pool to nodes, and these go by what they were served: from 4.21 on
- * (machine-config-operator, `pkg/server` and `pkg/daemon`).
+ * Whether a release serves the image of a pool to nodes, and these go by what they were served:
+ * from 4.21 on (machine-config-operator, `pkg/server` and `pkg/daemon`).
  */
 export function servesImages({ openshiftVersion }: Pick<LayeredPlan, 'openshiftVersion'>): boolean {
   const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);

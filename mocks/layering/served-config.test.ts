@@ -29,14 +29,20 @@ describe('what a machine-config-server serves', () => {
     const text = servedIgnition({ machineConfig, image: undefined });
     expect(readServedConfig(text)).toEqual({ rendered, osImage: releaseOs });
     expect(readFirstBootConfig(text)).toMatchObject({
-      ...{ rendered, osImage: releaseOs, kernelArguments, pullSecret: labPullSecret },
+      rendered,
+      osImage: releaseOs,
+      kernelArguments,
+      pullSecret: labPullSecret,
       currentImage: undefined,
     });
   });
 
   it('names the image of a pool in three places', () => {
     expect(readServedConfig(servedIgnition({ machineConfig, image }))).toEqual({
-      ...{ rendered, osImage: image, currentImage: image, desiredImage: image },
+      rendered,
+      osImage: image,
+      currentImage: image,
+      desiredImage: image,
     });
   });
 
@@ -45,7 +51,10 @@ describe('what a machine-config-server serves', () => {
     const found = readPointerOnDisk(embedServed(pointer, served));
     expect(found.kind).toBe('embedded');
     expect(found.kind === 'embedded' && readFirstBootConfig(found.config)).toMatchObject({
-      ...{ rendered, osImage: image, currentImage: image, desiredImage: image },
+      rendered,
+      osImage: image,
+      currentImage: image,
+      desiredImage: image,
     });
   });
 

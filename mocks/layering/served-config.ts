@@ -30,8 +30,9 @@ interface Served {
 }
 
 /**
- * The Ignition of a pool (machine-config-operator, `pkg/server`, as seen on 4.23): the files of the MachineConfig,
- * what the node is to say of itself, and the MachineConfig itself for the first boot.
+ * The Ignition of a pool (machine-config-operator, `pkg/server`, as seen on 4.23): the files of the
+ * MachineConfig, what the node is to say of itself, and the MachineConfig itself for the first
+ * boot.
  */
 export function servedIgnition({ machineConfig, image }: Served): string {
   const { metadata, spec } = MachineConfig.parse(machineConfig);
@@ -114,7 +115,9 @@ const Pointer = z.object({
   }),
 });
 
-/** Where an Ignition on a disk leads to: the config itself, or the path at a machine-config-server. */
+/**
+ * Where an Ignition on a disk leads to: the config itself, or the path at a machine-config-server.
+ */
 export function readPointerOnDisk(
   text: string,
 ):

@@ -1,4 +1,5 @@
-// The registries that simulated hosts reach, as one world: who may do what in which of them, and when one is away.
+// The registries that simulated hosts reach, as one world: who may do what in which of them, and
+// when one is away.
 
 /** An image as a registry or the store of a simulated host has it. */
 export interface HeldImage {
@@ -80,12 +81,17 @@ export function registryNetwork(plans: readonly RegistryPlan[], now: () => numbe
     images: new Map<string, HeldImage>(),
     /** Every question so far, registries that hosts run themselves left out. */
     asked: asked as readonly RegistryAsk[],
-    /** Lets a registry die at the next pull of a host, and be away for so long; calls back when it has. */
+    /**
+     * Lets a registry die at the next pull of a host, and be away for so long; calls back when it
+     * has.
+     */
     dieAtPull: (by: string, seconds: number, died: () => void): unknown =>
       pullsToDie.set(by, { seconds, died }),
     /** How it would refuse, without its being noticed. */
     refusal: answer,
-    /** Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not. */
+    /**
+     * Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not.
+     */
     reach: (request: RegistryRequest): string | undefined => {
       const refusal = answer(request);
       const { by, verb, image } = request;
@@ -122,8 +128,9 @@ interface MirroredPrefix {
 }
 
 /**
- * The places at which an image is looked for, in their order: mirrors of the longest prefix, then the place itself
- * (containers-registries.conf(5), version 2). No more of the format is read than the agent and the lab write.
+ * The places at which an image is looked for, in their order: mirrors of the longest prefix, then
+ * the place itself (containers-registries.conf(5), version 2). No more of the format is read than
+ * the agent and the lab write.
  */
 export function placesOf(settings: string, image: string): readonly string[] {
   const [found] = entriesIn(settings)

@@ -34,7 +34,9 @@ async function peakOf(masters: number): Promise<number> {
   return stage.agent.peakMiB();
 }
 
-/** Starts an agent on a host that bootstraps the cluster of a kubeconfig, and waits until it waits. */
+/**
+ * Starts an agent on a host that bootstraps the cluster of a kubeconfig, and waits until it waits.
+ */
 async function openBootstrapStage(kubeconfig: string) {
   await using ends = new AsyncDisposableStack();
   const stage = ends.use(await openStage('bootstrap'));
@@ -97,7 +99,8 @@ async function makeInstallConfig({ client }: Rig): Promise<void> {
   const metadata = { name: namespace };
   await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
   await client.apply(configMaps, {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
     metadata: { name: 'cluster-config-v1', namespace },
     data: { 'install-config': installConfig(clusterSeed()) },
   });
@@ -132,7 +135,10 @@ async function beat({ client }: Rig, count: number): Promise<void> {
 
 const watched = minutes(3);
 
-/** The first look is several requests by contract, and its text is reported 10 s later; the steady state is what a waiting host costs. */
+/**
+ * The first look is several requests by contract, and its text is reported 10 s later; the steady
+ * state is what a waiting host costs.
+ */
 const settling = seconds(15);
 
 /** Masters that have come and are not Ready, so that the bootstrap host continues waiting. */

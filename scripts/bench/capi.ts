@@ -42,7 +42,10 @@ const reportEvery = seconds(10);
 const rounds = 3;
 const quiet = minutes(1);
 
-/** How soon a report is a condition, and what the managers need, of a few clusters and of ten times as many. */
+/**
+ * How soon a report is a condition, and what the managers need, of a few clusters and of ten times
+ * as many.
+ */
 export async function measureCapi(): Promise<Findings> {
   await using stage = await openStage(await ensurePart(capi));
   const work = async (): Promise<number> => {
@@ -127,7 +130,8 @@ async function openStage(part: string) {
     const url = `https://127.0.0.1:${inventory.port}/api/assisted-install/v2/infra-envs/${host.clusterId}/hosts/${host.id}/progress`;
     const put = () =>
       request(url, {
-        ...{ method: 'PUT', dispatcher: host.agent },
+        method: 'PUT',
+        dispatcher: host.agent,
         headers: { 'X-Secret-Key': host.token, 'content-type': 'application/json' },
         body: JSON.stringify({ current_stage: 'Installing', progress_info: info }),
       });
@@ -157,7 +161,8 @@ async function openStage(part: string) {
     return latencies;
   };
   return {
-    ...{ managers, report },
+    managers,
+    report,
     cpuSeconds: () => managers.reduce((sum, { pid }) => sum + cpuSecondsOf(pid()), 0),
     /** Adds clusters, and waits until their hosts can be booted. */
     add: async (more: number): Promise<void> => {
@@ -186,7 +191,10 @@ async function openStage(part: string) {
           { progress: { message } },
         ),
       ),
-    /** Adds clusters of masters alone, one after the other; the seconds from the first object of each to the data of its hosts. */
+    /**
+     * Adds clusters of masters alone, one after the other; the seconds from the first object of
+     * each to the data of its hosts.
+     */
     prepare: async (more: number): Promise<readonly number[]> => {
       const latencies: number[] = [];
       for (let at = 0; at < more; at += 1) {
@@ -236,7 +244,10 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
     });
   return {
     until,
-    /** Resolves with the configs of so many hosts, in a namespace or in all, once these have their data. */
+    /**
+     * Resolves with the configs of so many hosts, in a namespace or in all, once these have their
+     * data.
+     */
     prepared: (count: number, namespace?: string): Promise<readonly KubeObject[]> =>
       until(() => {
         const ready = [...configs.values()].filter(
@@ -249,7 +260,10 @@ function followConfigs(rig: Rig, signal: AbortSignal) {
   };
 }
 
-/** A Cluster with a control plane and its Machines, as core and the control-plane provider would have made them. */
+/**
+ * A Cluster with a control plane and its Machines, as core and the control-plane provider would
+ * have made them.
+ */
 async function addCluster({ client }: Rig, name: string, hosts = hostsOfCluster): Promise<void> {
   const labels = { [capiNames.clusterName]: name };
   const objects = new Map(clusterObjects(name, 1).map((one) => [one.kind, one]));
@@ -274,7 +288,8 @@ async function addCluster({ client }: Rig, name: string, hosts = hostsOfCluster)
     [ownNames.inputsHash]: 'bench',
   };
   const assets: KubeObject = {
-    ...{ apiVersion: 'v1', kind: 'Secret' },
+    apiVersion: 'v1',
+    kind: 'Secret',
     metadata: { name: assetsSecretName(name), namespace: name, annotations },
     data: {
       [assetKeys.bootstrapIgnition]: randomBytes(packedIgnition).toString('base64'),

@@ -20,7 +20,9 @@ import { forEach, pause, perMinute, run, secondsSince, start, until } from './pr
 
 const hostCount = 1000;
 const requestCount = 10_000;
-/** Hosts that join while it is measured; all others are nodes already, whose requests were approved. */
+/**
+ * Hosts that join while it is measured; all others are nodes already, whose requests were approved.
+ */
 const joining = 100;
 const watched = minutes(5);
 const asker = { name: 'bench-controller', groups: ['system:masters'] };
@@ -32,9 +34,12 @@ const joined = hosts.slice(joining);
 function hostOf(index: number): HostRecord {
   const isJoined = index >= joining;
   return hostSeed({
-    ...{ clusterId: cluster.id, infraEnvId: '22222222-2222-4222-8222-222222222222' },
-    ...{ hostname: `node-${index}`, role: index >= hostCount - 3 ? 'master' : 'worker' },
-    ...{ stage: isJoined ? 'Done' : 'Rebooting', stageStartedAt: Date.now() },
+    clusterId: cluster.id,
+    infraEnvId: '22222222-2222-4222-8222-222222222222',
+    hostname: `node-${index}`,
+    role: index >= hostCount - 3 ? 'master' : 'worker',
+    stage: isJoined ? 'Done' : 'Rebooting',
+    stageStartedAt: Date.now(),
     status: isJoined ? 'installed' : 'installing-in-progress',
   });
 }
@@ -94,7 +99,10 @@ function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
   return Math.max(...lists.map((one) => lists.filter(({ path }) => path === one.path).length));
 }
 
-/** A large cluster and a service, for one controller: filled with nodes, and with requests of hosts that nobody knows. */
+/**
+ * A large cluster and a service, for one controller: filled with nodes, and with requests of hosts
+ * that nobody knows.
+ */
 async function openControllerStage() {
   const rig = await startRig({ isAudited: true });
   const service = await startInventory({ cluster, hosts });
@@ -105,12 +113,15 @@ async function openControllerStage() {
       ({ path, body }) => path.includes(host.id) && body.includes('"current_stage":"Done"'),
     )?.at;
   return {
-    ...{ rig, service },
+    rig,
+    service,
     start: async () => {
       const file = join(rig.folder, 'controller.kubeconfig');
       await writeFile(file, await rig.kubeconfigFor({ user: asker }));
       return start([bundlePath, 'controller', '--kubeconfig', file], {
-        ...{ CLUSTER_ID: cluster.id, INVENTORY_URL: service.url, OPENSHIFT_VERSION: '4.20.1' },
+        CLUSTER_ID: cluster.id,
+        INVENTORY_URL: service.url,
+        OPENSHIFT_VERSION: '4.20.1',
       });
     },
     /** Lets a host ask for its certificate; the seconds until that is approved. */

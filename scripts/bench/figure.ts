@@ -15,7 +15,9 @@ export interface Figure {
   readonly command: string;
 }
 
-/** A figure as a row: its name and unit, what was measured, the most that may be, and the baseline. */
+/**
+ * A figure as a row: its name and unit, what was measured, the most that may be, and the baseline.
+ */
 export type FigureRow = readonly [
   name: string,
   unit: Unit,

@@ -54,8 +54,12 @@ async function workOf(nodes: number): Promise<Work> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bench-'));
   const outfile = join(folder.path, 'run.mjs');
   await build({
-    ...{ entryPoints: [import.meta.filename], outfile, bundle: true },
-    ...{ platform: 'node', format: 'esm', mainFields: ['module', 'main'] },
+    entryPoints: [import.meta.filename],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
     banner: { js: 'const require = (name) => process.getBuiltinModule(name);' },
   });
   const { stderr } = await run([process.execPath, ...asTheProduct, outfile, `${nodes}`]);
@@ -73,16 +77,22 @@ function nodeOf(index: number, version: number): KubeObject {
   const drain = index < draining ? `drain-rendered-${version}` : 'uncordon-a';
   const image = `quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:${'a'.repeat(64)}`;
   const metadata = {
-    ...{ name: `node-${index}`, uid: `uid-${index}`, resourceVersion: `${version}` },
+    name: `node-${index}`,
+    uid: `uid-${index}`,
+    resourceVersion: `${version}`,
     labels: { [role(`pool-${index % poolCount}`)]: '', version: `${version}` },
     annotations: {
-      ...{ [nodeKeys.desiredConfig]: 'r1', [nodeKeys.currentConfig]: 'r1' },
-      ...{ [nodeKeys.state]: 'Done', [nodeKeys.desiredDrain]: drain },
+      [nodeKeys.desiredConfig]: 'r1',
+      [nodeKeys.currentConfig]: 'r1',
+      [nodeKeys.state]: 'Done',
+      [nodeKeys.desiredDrain]: drain,
       [nodeKeys.lastAppliedDrain]: index < draining ? '' : drain,
     },
   };
   const conditions = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'].map((type) => ({
-    ...{ type, status: type === 'Ready' ? 'True' : 'False', message: `kubelet has ${version}` },
+    type,
+    status: type === 'Ready' ? 'True' : 'False',
+    message: `kubelet has ${version}`,
   }));
   // What is kept of it, by `reconcile/kept.ts`; the text is read all the same.
   const text = JSON.stringify({ metadata, images: Array(50).fill(image), status: { conditions } });
@@ -92,13 +102,16 @@ function nodeOf(index: number, version: number): KubeObject {
 
 const selected = (name: string): object => ({ matchLabels: { [role(name)]: '' } });
 
-/** A cluster that only the controller's own watches and lists reach; what is written is not kept. */
+/**
+ * A cluster that only the controller's own watches and lists reach; what is written is not kept.
+ */
 function largeCluster(count: number) {
   const kinds: Record<string, readonly KubeObject[]> = {
     [machineConfigPools.plural]: Array.from({ length: poolCount }, (_, index) => ({
       metadata: { name: `pool-${index}`, uid: `${index}`, resourceVersion: '1' },
       spec: {
-        ...{ nodeSelector: selected(`pool-${index}`), machineConfigSelector: selected('any') },
+        nodeSelector: selected(`pool-${index}`),
+        machineConfigSelector: selected('any'),
         configuration: { name: 'r1', source: [{ name: '00' }] },
       },
     })),

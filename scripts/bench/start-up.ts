@@ -16,7 +16,10 @@ const bareReport = `
   http.request(process.argv[1], { method: 'PUT', headers: { 'Content-Type': 'application/json' } }).end(body);
 `;
 
-/** How soon help is printed, and how soon the service hears of the host: without Node's compile cache and with it. */
+/**
+ * How soon help is printed, and how soon the service hears of the host: without Node's compile
+ * cache and with it.
+ */
 export async function measureStartUp(): Promise<Findings> {
   await using host = await openSingleHost({
     role: 'master',

@@ -1,4 +1,5 @@
-// Lays out the root of the agent's image, in its build alone: node choose.ts BASE OUT. See the Containerfile.
+// Lays out the root of the agent's image, in its build alone: node choose.ts BASE OUT. See the
+// Containerfile.
 import {
   chmodSync,
   existsSync,
@@ -32,7 +33,10 @@ function write(path: string, content: string | Buffer, mode = 0o644): void {
 /** What was taken of the base, by its path there. */
 const taken = new Set<string>();
 
-/** Copies a file of the base; of a link what it leads to, so that no name leads out of what is chosen. */
+/**
+ * Copies a file of the base; of a link what it leads to, so that no name leads out of what is
+ * chosen.
+ */
 function take(path: string): Buffer {
   const from = realpathSync(join(base, path));
   const content = readFileSync(from);
@@ -70,7 +74,10 @@ function takeProgram(name: string): void {
   else takeProgram(interpreter);
 }
 
-/** The packages that files were taken of, as scanners look for them where there is no package manager. */
+/**
+ * The packages that files were taken of, as scanners look for them where there is no package
+ * manager.
+ */
 function listPackages(): void {
   const paths = new Set([...taken].flatMap((path) => [path, path.replace(/^\/usr/, '')]));
   const status = join(base, 'var/lib/dpkg/status');
@@ -109,7 +116,8 @@ for (const path of globSync('*.{mjs,map}', { cwd: join(top, 'dist') }))
     readFileSync(join(top, 'dist', path)),
     path === 'bootwright.mjs' ? 0o755 : 0o644,
   );
-// Node takes a file for a module by its name, so the path that the discovery agent's contract has is a link.
+// Node takes a file for a module by its name, so the path that the discovery agent's contract has
+// is a link.
 symlinkSync('../lib/bootwright/bootwright.mjs', place('usr/bin/installer'));
 symlinkSync('installer', place('usr/bin/bootwright'));
 write('usr/share/sbom/bootwright.cdx.json', readFileSync(join(top, 'dist/bootwright.cdx.json')));

@@ -8,17 +8,18 @@ const isController =
   (command === undefined && Object.keys(process.env).some((name) => variable.test(name)));
 
 /**
- * A controller mostly waits. So what V8 would compile is interpreted: the compilers' own code takes megabytes once one of them
- * has run. And all garbage is collected each time that a megabyte was allocated, not only the youngest: a heap that may grow,
- * by however little, grows by twenty megabytes while ten thousand requests are listed.
+ * A controller mostly waits. So what V8 would compile is interpreted: the compilers' own code takes
+ * megabytes once one of them has run. And all garbage is collected each time that a megabyte was
+ * allocated, not only the youngest: a heap that may grow, by however little, grows by twenty
+ * megabytes while ten thousand requests are listed.
  */
 const flags = [
   ...['--max-semi-space-size=1', '--gc-global', '--optimize-for-size'],
   ...['--no-sparkplug', '--no-maglev', '--no-opt', '--no-regexp-optimization'],
 ];
 
-// Set from within they would come too late, as Node has had its own code compiled; and the first line of the program may not
-// be longer. It becomes the same process once more, 40 ms later.
+// Set from within they would come too late, as Node has had its own code compiled; and the first
+// line of the program may not be longer. It becomes the same process once more, 40 ms later.
 if (isController && !process.execArgv.includes('--optimize-for-size')) {
   process.execve?.(process.execPath, [process.argv0, ...flags, ...process.argv.slice(1)]);
 }

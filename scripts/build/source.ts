@@ -1,13 +1,17 @@
 import { execFileSync, type StdioOptions } from 'node:child_process';
 
-/** What the program is made of in a tree; other files of it, such as an archive that was written there, do not change it. */
+/**
+ * What the program is made of in a tree; other files of it, such as an archive that was written
+ * there, do not change it.
+ */
 const inputs = [
   ...['src', 'scripts', 'Containerfile', 'LICENSE', 'package.json', 'package-lock.json'],
 ];
 
 /**
- * The name of the commit that a tree is at; empty where the inputs have changes that no commit has, or the tree is not under
- * git. The build of the image, which has no git, is given it in `REVISION`.
+ * The name of the commit that a tree is at; empty where the inputs have changes that no commit has,
+ * or the tree is not under git. The build of the image, which has no git, is given it in
+ * `REVISION`.
  */
 export function revisionOf(tree: string): string {
   const git = (...args: readonly string[]): string => {

@@ -6,7 +6,10 @@ import { version } from '../../src/model/version.ts';
 
 const folder = 'deploy/capi';
 
-/** The files of a release as clusterctl reads them: what each provider runs is written there by hand. */
+/**
+ * The files of a release as clusterctl reads them: what each provider runs is written there by
+ * hand.
+ */
 export function capiFiles(): Readonly<Record<string, string>> {
   return {
     ...withDefinitions(`${folder}/bootstrap-components.yaml`, bootstrapCrds),

@@ -142,7 +142,10 @@ function releaseDate(): string {
   return date;
 }
 
-/** What an install reads and leaves on its host, by the paths that it has unless a setting says otherwise. */
+/**
+ * What an install reads and leaves on its host, by the paths that it has unless a setting says
+ * otherwise.
+ */
 function files(): readonly HelpRow[] {
   const { config } = checkConfig([]);
   const atAnyTime = (path: string): string => path.replace(/[\dTZ]+(?=\.)/, 'TIME');
@@ -191,7 +194,9 @@ const tagged = ([left, right]: readonly [string, string]): readonly string[] => 
   ...filled(right),
 ];
 
-/** A paragraph: roff fills lines by itself, and none of its source is to be longer than 80 bytes. */
+/**
+ * A paragraph: roff fills lines by itself, and none of its source is to be longer than 80 bytes.
+ */
 const filled = (text: string): readonly string[] => wrapped(roff(text), 80).map(literal);
 
 /** A line that is no request. */

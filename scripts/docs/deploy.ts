@@ -29,8 +29,8 @@ const settings = {
 } as const;
 
 /**
- * Files that are applied by hand: the objects of the controller as a bootstrap host gives them to its cluster, and those
- * by which pools are run where the Machine Config Operator does not.
+ * Files that are applied by hand: the objects of the controller as a bootstrap host gives them to
+ * its cluster, and those by which pools are run where the Machine Config Operator does not.
  */
 export function deployFiles(): Readonly<Record<string, string>> {
   const given = Object.entries(settings).map(
@@ -74,7 +74,10 @@ ${files.map(([name]) => `  - ${name}\n`).join('')}images:
 `,
 });
 
-/** Files by what they are of: `agent-role.yaml`, and `agent-role-in-default.yaml` beside the role of another namespace. */
+/**
+ * Files by what they are of: `agent-role.yaml`, and `agent-role-in-default.yaml` beside the role of
+ * another namespace.
+ */
 function named(
   of: string,
   objects: readonly KubeObject[],

@@ -47,6 +47,11 @@ const rules: readonly Rule[] = [
     files: /^(src|mocks)\/.*\.ts$/,
     pattern: /\b(is)?dryRun\b/i,
   },
+  {
+    about: 'a comment is at most 100 columns wide',
+    files: /^(src|mocks|scripts)\/(?!.*\.test\.ts$).*\.ts$/,
+    pattern: /^(?=.{101,})\s*(\/\/ (?!linear: )|\/?\*)/,
+  },
 ];
 
 const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' })

@@ -64,7 +64,10 @@ export function findingsInText(text: string, line = 1): readonly WordFinding[] {
   );
 }
 
-/** Retired words in a source: in its identifiers, once each, and in its literals where they are searched. */
+/**
+ * Retired words in a source: in its identifiers, once each, and in its literals where they are
+ * searched.
+ */
 export function findingsInSource(
   path: string,
   code: string,

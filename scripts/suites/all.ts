@@ -7,7 +7,10 @@ export interface Suite {
   readonly about: string;
   /** Real parts that it runs against; they are built before it starts. */
   readonly parts?: readonly string[];
-  /** It runs when it is named, and not among all others: it takes too long, or may fail for a reason that is not ours. */
+  /**
+   * It runs when it is named, and not among all others: it takes too long, or may fail for a reason
+   * that is not ours.
+   */
   readonly isByNameOnly?: true;
   /** Whether it runs the built program. */
   readonly needsBundle?: true;
@@ -23,7 +26,9 @@ export interface VitestProject {
   readonly filesAtOnce?: number;
   /** How many tests of a file run at once, of those that may. */
   readonly atOnce?: number;
-  /** The files share their modules: loading those for each file is most of the work of quick tests. */
+  /**
+   * The files share their modules: loading those for each file is most of the work of quick tests.
+   */
   readonly sharesModules?: true;
   /** Options of the Node that runs the tests. */
   readonly nodeOptions?: readonly string[];
@@ -116,7 +121,8 @@ export const allSuites: readonly Suite[] = [
       include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/{rig,lab}/*.test.ts'],
       setupFiles: ['test/setup.unit.ts'],
       sharesModules: true,
-      // A crash at any await of a node takes seconds, and as many more as the other suites leave it little of a processor.
+      // A crash at any await of a node takes seconds, and as many more as the other suites leave it
+      // little of a processor.
       timeoutSeconds: 60,
     },
   },

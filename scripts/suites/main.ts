@@ -36,7 +36,10 @@ interface Result {
   readonly outcome: Outcome;
 }
 
-/** How many suites run at once: guests are work for one processor, and most others wait for half of their time. */
+/**
+ * How many suites run at once: guests are work for one processor, and most others wait for half of
+ * their time.
+ */
 const atOnce = 3;
 
 /** Runs the suites in their order, beside each other where guests are among them. */

@@ -27,7 +27,9 @@ describe('a run of vitest', () => {
   it('names each test that failed, with the first line of its reason', () => {
     const failing = fileOf('b', { 'b does': 'skipped', 'b gives up': 'failed' });
     expect(outcomeOf([green, failing])).toEqual({
-      ...{ passed: 1, failed: 1, skipped: 1 },
+      passed: 1,
+      failed: 1,
+      skipped: 1,
       failures: ['test/b.test.ts > b gives up: AssertionError: expected 1 to be 2'],
     });
   });
@@ -58,7 +60,8 @@ describe('a run of vitest', () => {
   it('names an error that belongs to no test, with its stack', () => {
     const late = { message: 'late', stack: 'Error: late\n    at /tree/src/a.ts:3:4' };
     expect(outcomeOf([green], [{ ...late, VITEST_TEST_PATH: 'test/a.test.ts' }])).toMatchObject({
-      ...{ passed: 1, failed: 1 },
+      passed: 1,
+      failed: 1,
       failures: ['beside test/a.test.ts: Error: late\n    at /tree/src/a.ts:3:4'],
     });
   });
@@ -80,7 +83,9 @@ describe('what vitest leaves', () => {
     [undefined, 0],
   ])('counts as a failure when it broke', (left, count) => {
     expect(endedOutcome(left, 137)).toEqual({
-      ...{ passed: count, failed: 1, skipped: 0 },
+      passed: count,
+      failed: 1,
+      skipped: 0,
       failures: ['vitest ended with exit code 137; its output is above'],
     });
   });

@@ -72,7 +72,10 @@ export interface TestFile extends WithErrors {
   };
 }
 
-/** How files of tests have ended, with the errors that belong to none of them, which are named with their stacks. */
+/**
+ * How files of tests have ended, with the errors that belong to none of them, which are named with
+ * their stacks.
+ */
 export function outcomeOf(
   files: readonly TestFile[],
   unhandled: readonly TestError[] = [],
@@ -100,7 +103,10 @@ export function outcomeOf(
   return { passed, failed: failures.length, skipped, failures };
 }
 
-/** Its first line; of a property that failed the next two as well, which are the seed and the counterexample. */
+/**
+ * Its first line; of a property that failed the next two as well, which are the seed and the
+ * counterexample.
+ */
 const lineOf = (
   where: string,
   { message, stack = message }: TestError = { message: '' },

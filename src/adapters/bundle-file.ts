@@ -11,7 +11,8 @@ const mostKept = 3;
 const moment = /\d{8}T\d{6}Z/;
 
 /**
- * Puts a bundle in its place, private to root and whole or not at all, and removes the oldest of those beside it.
+ * Puts a bundle in its place, private to root and whole or not at all, and removes the oldest of
+ * those beside it.
  * @throws the error of the system
  */
 export async function keepBundle(path: string, bytes: Uint8Array): Promise<void> {
@@ -28,7 +29,8 @@ export async function keepBundle(path: string, bytes: Uint8Array): Promise<void>
 }
 
 /**
- * Puts a bundle where somebody wants it, private to its owner; nothing is left where that fails, and what is there already is not touched.
+ * Puts a bundle where somebody wants it, private to its owner; nothing is left where that fails,
+ * and what is there already is not touched.
  * @throws the error of the system
  */
 export async function writeBundle(path: string, bytes: Uint8Array): Promise<void> {
@@ -43,7 +45,8 @@ const withoutMoment = (path: string): string => basename(path).replace(moment, '
 
 /**
  * The files of a bundle by their names; it may come from anywhere.
- * @throws AgentError `file.too-large`; the error of the system; an Error where it is no archive, or holds too much
+ * @throws AgentError `file.too-large`; the error of the system; an Error where it is no archive, or
+ * holds too much
  */
 export const readBundle = async (path: string): Promise<ReadonlyMap<string, string>> =>
   readArchive(await readFileOf({ at: await ownOrHost(path), path, kind: 'bundle' }));

@@ -1,4 +1,5 @@
-// Files are opened here that somebody else may have put in place: links, pipes, devices, files without end.
+// Files are opened here that somebody else may have put in place: links, pipes, devices, files
+// without end.
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
@@ -50,7 +51,8 @@ interface ReadFile {
 
 /**
  * A whole file; one that the user named unless told otherwise.
- * @throws AgentError `file.too-large`, `file.not-read` for a file of the host that is no regular one; the error of the system
+ * @throws AgentError `file.too-large`, `file.not-read` for a file of the host that is no regular
+ * one; the error of the system
  */
 export async function readFileOf(wanted: ReadFile): Promise<Buffer> {
   const { at, path = at, kind, whose = 'named' } = wanted;
@@ -116,8 +118,8 @@ export function readTextSync(path: string, kind: FileKind): string {
 }
 
 /**
- * Puts a file in its place once it is whole, under a temporary name before that. What has that name is removed and never opened:
- * an earlier run has left it there, or somebody has planted it.
+ * Puts a file in its place once it is whole, under a temporary name before that. What has that name
+ * is removed and never opened: an earlier run has left it there, or somebody has planted it.
  * @throws the error of the system; what `write` throws, and nothing is left then
  */
 export async function replaceFile<T>(
@@ -144,7 +146,9 @@ const tooLarge = (path: string, kind: FileKind): Error =>
     context: { path },
   });
 
-/** Makes the names in a directory durable: a file that was created or renamed survives a power loss. */
+/**
+ * Makes the names in a directory durable: a file that was created or renamed survives a power loss.
+ */
 export async function flushDirectory(directory: string): Promise<void> {
   const handle = await open(directory, O_RDONLY | O_DIRECTORY);
   try {

@@ -16,7 +16,8 @@ export const healthFailures = {
 const healthFailure = failuresOf(healthFailures);
 
 /**
- * Serves `/healthz`, which is 200 while the program runs, and `/readyz`, which is 200 once it is ready and 503 before.
+ * Serves `/healthz`, which is 200 while the program runs, and `/readyz`, which is 200 once it is
+ * ready and 503 before.
  * @throws AgentError `health.not-served`
  */
 export async function serveHealth(
@@ -24,7 +25,8 @@ export async function serveHealth(
   isReady: () => boolean,
 ): Promise<ListeningServer> {
   const route = (path: string, isWell: () => boolean): HttpRoute => ({
-    ...{ method: 'GET', path },
+    method: 'GET',
+    path,
     answer: () => Promise.resolve(isWell() ? { status: 200, body: 'ok' } : { status: 503 }),
   });
   const routes = [route('/healthz', () => true), route('/readyz', isReady)];

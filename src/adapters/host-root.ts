@@ -1,5 +1,6 @@
-// Files of the host. A container that was started with --pid=host sees all of them below /proc/1/root, whatever is mounted
-// into it. The kernel would follow an absolute link from there into the container, so links are followed here.
+// Files of the host. A container that was started with --pid=host sees all of them below
+// /proc/1/root, whatever is mounted into it. The kernel would follow an absolute link from there
+// into the container, so links are followed here.
 import { access, readlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path/posix';
 import { HOST_ROOT } from '../model/host-root.ts';
@@ -18,8 +19,8 @@ export interface HostPlace {
 }
 
 /**
- * Follows each link of a path as the host does: an absolute one stays below `root`. What is not there has the place at which
- * it would be made.
+ * Follows each link of a path as the host does: an absolute one stays below `root`. What is not
+ * there has the place at which it would be made.
  * @throws the error of the system; ELOOP where more than 40 links follow each other
  */
 export async function placeOnHost(root: string, path: string): Promise<HostPlace> {
@@ -72,8 +73,8 @@ export const pathOnHost = async (root: string, path: string): Promise<string> =>
   (await placeOnHost(root, path)).at;
 
 /**
- * Where our process has a file that a person names for the program itself: in the container where that has one of that name,
- * by `-v` for example, otherwise on the host.
+ * Where our process has a file that a person names for the program itself: in the container where
+ * that has one of that name, by `-v` for example, otherwise on the host.
  */
 export async function ownOrHost(path: string, root: string = HOST_ROOT): Promise<string> {
   if (!path.startsWith('/') || (await isThere(path))) return path;
@@ -88,8 +89,9 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 /**
- * Refuses a container that was started without --pid=host: process 1 is its own there, so it would take its own files for
- * those of the host. Where the settings say where the files of the host are, that is believed.
+ * Refuses a container that was started without --pid=host: process 1 is its own there, so it would
+ * take its own files for those of the host. Where the settings say where the files of the host are,
+ * that is believed.
  * @throws AgentError `host.not-seen`
  */
 export async function requireHost(root: string): Promise<void> {
@@ -112,13 +114,19 @@ const mountsOf = (pid: string): Promise<Mounts> =>
     (error: unknown) => ({ code: codeOf(error) }),
   );
 
-/** Why process 1 is not that of a host; undefined where it is. On the host itself it has our own mounts. */
+/**
+ * Why process 1 is not that of a host; undefined where it is. On the host itself it has our own
+ * mounts.
+ */
 export function unseenHost(first: Mounts, own: Mounts, isContained: boolean): string | undefined {
   if ('code' in first) return `process 1 cannot be entered: ${first.code}`;
   const isOurs = 'id' in own && own.id === first.id;
   return isContained && isOurs ? 'process 1 is one of this container, not of the host' : undefined;
 }
 
-/** Whether the program is the first of a container, or was started in one of podman (podman-run(1), "/run/.containerenv"). */
+/**
+ * Whether the program is the first of a container, or was started in one of podman (podman-run(1),
+ * "/run/.containerenv").
+ */
 export const isInContainer = async (): Promise<boolean> =>
   process.pid === 1 || (await isThere('/run/.containerenv'));

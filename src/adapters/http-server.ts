@@ -18,7 +18,10 @@ export interface ServerLimits {
   readonly connections: number;
   /** Bytes that wait for readers, all together; the reader for whom most wait is let go. */
   readonly waitingBytes: number;
-  /** Time for a whole request to arrive; 10 s where it is not given. 0: whoever reads the bodies keeps the time. */
+  /**
+   * Time for a whole request to arrive; 10 s where it is not given. 0: whoever reads the bodies
+   * keeps the time.
+   */
   readonly requestTimeout?: Millis;
 }
 
@@ -31,13 +34,16 @@ export interface ServerPair {
 /** A server with limits, and the one who keeps them while answers last. */
 export interface LimitedServer<S extends Server = Server> {
   readonly server: S;
-  /** Lets go of the slowest readers; to be called after something was written to an answer that lasts. */
+  /**
+   * Lets go of the slowest readers; to be called after something was written to an answer that
+   * lasts.
+   */
   readonly relieve: () => void;
 }
 
 /**
- * Makes an unbound server for answers to GET: it reads no body, and a request has 10 s to arrive. Two
- * Host headers are 400: a proxy between may have judged by the other one (RFC 9112, 3.2).
+ * Makes an unbound server for answers to GET: it reads no body, and a request has 10 s to arrive.
+ * Two Host headers are 400: a proxy between may have judged by the other one (RFC 9112, 3.2).
  */
 export function limitedServer(limits: ServerLimits, answer: RequestListener): LimitedServer {
   const { listener, relieve, guard } = withLimits(limits, answer);
@@ -88,11 +94,16 @@ export async function listening(
 }
 
 const timesOf = ({ requestTimeout = seconds(10) }: ServerLimits) => ({
-  ...{ requestTimeout, headersTimeout: seconds(10), keepAliveTimeout: seconds(5) },
+  requestTimeout,
+  headersTimeout: seconds(10),
+  keepAliveTimeout: seconds(5),
   connectionsCheckingInterval: seconds(1),
 });
 
-/** A connection by its other end: over TLS, a request has another socket than the one that was accepted. */
+/**
+ * A connection by its other end: over TLS, a request has another socket than the one that was
+ * accepted.
+ */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 function withLimits(limits: ServerLimits, answer: RequestListener) {
@@ -101,7 +112,8 @@ function withLimits(limits: ServerLimits, answer: RequestListener) {
   const relieve = (): void => {
     const waiting = [...answers]
       .map(([peer, open]) => ({
-        ...{ peer, open },
+        peer,
+        open,
         bytes: [...open].reduce((all, { writableLength }) => all + writableLength, 0),
       }))
       .sort((one, other) => one.bytes - other.bytes);
@@ -150,7 +162,10 @@ function withLimits(limits: ServerLimits, answer: RequestListener) {
   return { listener, relieve, guard };
 }
 
-/** Requests that one connection may have sent before the first of them is answered; a thousand fit into what is read at once. */
+/**
+ * Requests that one connection may have sent before the first of them is answered; a thousand fit
+ * into what is read at once.
+ */
 const mostPipelined = 4;
 
 const hostsIn = ({ rawHeaders }: IncomingMessage): number =>

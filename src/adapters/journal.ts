@@ -10,7 +10,10 @@ import { flushDirectory, ifPresent, readFileOf } from './file-access.ts';
 import type { Journal } from '../engine/journal.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** The journal of a run in a file that is private to root. A reader that never appends changes nothing. */
+/**
+ * The journal of a run in a file that is private to root. A reader that never appends changes
+ * nothing.
+ */
 export function fileJournal(path: string): Journal & { readonly close: () => Promise<void> } {
   let opened: Promise<FileHandle> | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -43,7 +46,8 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
           await file.appendFile(`${line}\n`);
           if (flush) await file.datasync();
         } catch (error) {
-          // A part of the line may be there: the next append opens the file behind its last good line.
+          // A part of the line may be there: the next append opens the file behind its last good
+          // line.
           await close();
           throw error;
         }
@@ -60,7 +64,8 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
 
 /** Opens the file after its last good line, cutting off what follows it. */
 async function openAtEnd(path: string): Promise<FileHandle> {
-  // Node says ENOENT of a folder that a file system refuses, whatever the reason: the second try has it.
+  // Node says ENOENT of a folder that a file system refuses, whatever the reason: the second try
+  // has it.
   await mkdir(dirname(path), { recursive: true }).catch(() => mkdir(dirname(path)));
   const { bytes } = await goodPart(path);
   const file = await open(path, 'a', 0o600);

@@ -99,8 +99,8 @@ function answer(
 }
 
 /**
- * Whether a request came by an address: a page of somebody else can make a browser come by a name that it points here (DNS
- * rebinding), but not by an address.
+ * Whether a request came by an address: a page of somebody else can make a browser come by a name
+ * that it points here (DNS rebinding), but not by an address.
  */
 export function isOwnName(header: string, listening: string): boolean {
   const name = header

@@ -32,7 +32,10 @@ import {
 /** It takes seconds; the rest is for a machine with much else to do. */
 const limit = minutes(10);
 
-/** The program that `OPENSHIFT_INSTALL` names. What killed processes left of their runs is removed, since it is secret. */
+/**
+ * The program that `OPENSHIFT_INSTALL` names. What killed processes left of their runs is removed,
+ * since it is secret.
+ */
 export function payloadInstaller(
   program: string,
   { host, emit }: { readonly host: Pick<Host, 'exec'>; readonly emit: Emit },
@@ -57,7 +60,10 @@ export function payloadInstaller(
   };
 }
 
-/** Tells a process of this namespace of processes from every other one; with a pid that nobody has, nothing does. */
+/**
+ * Tells a process of this namespace of processes from every other one; with a pid that nobody has,
+ * nothing does.
+ */
 async function ownerText(pid = process.pid): Promise<string> {
   const [namespace = ''] = /\d+/.exec(await readlink('/proc/self/ns/pid')) ?? [];
   const { startTicks = 0, bootId = '' } = processIdentity(pid) ?? {};

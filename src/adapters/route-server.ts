@@ -36,7 +36,10 @@ const serveFailure = failuresOf(serveFailures);
 export interface RoutesToServe {
   readonly listen: ListenAddress;
   readonly routes: readonly HttpRoute[];
-  /** A folder with `tls.crt` and `tls.key`, which are read again when they change; without it the server speaks plain HTTP. */
+  /**
+   * A folder with `tls.crt` and `tls.key`, which are read again when they change; without it the
+   * server speaks plain HTTP.
+   */
   readonly certificateFolder?: string;
   /** Requests at work, those of routes with a number of their own apart. One more is 503. */
   readonly atOnce?: number;
@@ -47,7 +50,8 @@ export interface RoutesToServe {
 type Note = (level: 'info' | 'warn', message: string, fields: FailureContext) => void;
 
 /**
- * Serves routes over HTTP or HTTPS to whoever comes, with a limit for everything that a client can make large or long.
+ * Serves routes over HTTP or HTTPS to whoever comes, with a limit for everything that a client can
+ * make large or long.
  * @throws AgentError `serve.address-not-taken`, `serve.certificate-not-read`
  */
 export async function serveRoutes(served: RoutesToServe, note: Note): Promise<ListeningServer> {
@@ -84,7 +88,10 @@ interface TlsParts {
   readonly note: Note;
 }
 
-/** A server whose certificate follows the files: kubelet changes a Secret's by renaming a link in their folder. */
+/**
+ * A server whose certificate follows the files: kubelet changes a Secret's by renaming a link in
+ * their folder.
+ */
 async function tlsServer(
   folder: string,
   { limits, answer, note }: TlsParts,
@@ -149,7 +156,8 @@ async function pairIn(folder: string): Promise<ServerPair> {
 
 const notRead = (folder: string, cause: unknown): Error =>
   serveFailure('serve.certificate-not-read', `no certificate in ${folder} that can be used`, {
-    ...{ cause, context: { folder } },
+    cause,
+    context: { folder },
   });
 
 /** Requests at work of one route, or of all that share a number. */
@@ -278,8 +286,13 @@ async function work(exchange: Exchange, { route, params, url }: Taken, note: Not
     finish(
       exchange,
       await route.answer({
-        ...{ method: request.method ?? '', path: url.pathname, params, query: url.searchParams },
-        ...{ headers: plainHeaders(request), body, signal: stop.signal },
+        method: request.method ?? '',
+        path: url.pathname,
+        params,
+        query: url.searchParams,
+        headers: plainHeaders(request),
+        body,
+        signal: stop.signal,
         bytes: async () => {
           const chunks: Uint8Array[] = [];
           for await (const chunk of body) chunks.push(chunk);
@@ -306,7 +319,10 @@ const plainHeaders = ({ headers }: IncomingMessage): Record<string, string | und
     ),
   );
 
-/** The body, which ends with 413 beyond the limit; with the signal's reason as soon as it aborts: no event tells of a client who goes after the answer. */
+/**
+ * The body, which ends with 413 beyond the limit; with the signal's reason as soon as it aborts: no
+ * event tells of a client who goes after the answer.
+ */
 async function* bodyOf(
   { request, response }: Exchange,
   limit: number,
@@ -330,7 +346,10 @@ async function* bodyOf(
   }
 }
 
-/** How long a client may still send what nobody reads, so that it reads the answer and not the end of the connection. */
+/**
+ * How long a client may still send what nobody reads, so that it reads the answer and not the end
+ * of the connection.
+ */
 const linger: Millis = seconds(2);
 
 function finish(

@@ -15,8 +15,8 @@ interface Shared<View> {
 }
 
 /**
- * Makes all who follow the same, by its key, share one following while anyone follows it. Who comes later sees the
- * latest view at once. What `seen` throws ends the following of that one alone.
+ * Makes all who follow the same, by its key, share one following while anyone follows it. Who comes
+ * later sees the latest view at once. What `seen` throws ends the following of that one alone.
  */
 export function sharedFollows<Selection, View>(
   follow: Follow<Selection, View>,

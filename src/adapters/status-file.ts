@@ -5,15 +5,21 @@ import { replaceFile } from './file-access.ts';
 
 /** A file that shows one text at a time: the newest. */
 export interface StatusFile {
-  /** Shows a text; one that is followed by another before it was written is left out. Never throws. */
+  /**
+   * Shows a text; one that is followed by another before it was written is left out. Never throws.
+   */
   readonly show: (text: string) => void;
-  /** Resolves when the last text is in the file, or could not be written; what is shown later is left out. */
+  /**
+   * Resolves when the last text is in the file, or could not be written; what is shown later is
+   * left out.
+   */
   readonly close: () => Promise<void>;
 }
 
 /**
- * A status file that is private to root. It is replaced by its name, so that a reader never sees half of it; it is not
- * flushed to the disk: after a power loss nothing runs that it could speak of. Where it cannot be written there is none.
+ * A status file that is private to root. It is replaced by its name, so that a reader never sees
+ * half of it; it is not flushed to the disk: after a power loss nothing runs that it could speak
+ * of. Where it cannot be written there is none.
  */
 export function statusFile(path: string): StatusFile {
   let next: string | undefined;
@@ -75,7 +81,8 @@ export function processIdentity(pid: number = process.pid): ProcessIdentity | un
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // The second field is the name of the program, in brackets, and may hold both blanks and brackets.
+    // The second field is the name of the program, in brackets, and may hold both blanks and
+    // brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { pid, startTicks: Number(fields[19]), bootId };
   } catch {

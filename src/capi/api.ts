@@ -52,7 +52,10 @@ export const capiNames = {
   clonedFromGroupKind: 'cluster.x-k8s.io/cloned-from-groupkind',
   /** Annotation that asks for a Machine to be replaced. */
   remediate: 'cluster.x-k8s.io/remediate-machine',
-  /** Label of an object that clusterctl moves with its namespace although no Cluster owns it; without a value. */
+  /**
+   * Label of an object that clusterctl moves with its namespace although no Cluster owns it;
+   * without a value.
+   */
   move: 'clusterctl.cluster.x-k8s.io/move',
   /** Type of Secrets that Cluster API knows. */
   secretType: 'cluster.x-k8s.io/secret',
@@ -85,17 +88,26 @@ export const ownNames = {
   generatedAt: 'bootwright.io/generated-at',
   /** The same, without a value, where they are for a single node. */
   singleNode: 'bootwright.io/single-node',
-  /** Annotation of a control plane, whatever its value: its masters are not compared before they are installed. */
+  /**
+   * Annotation of a control plane, whatever its value: its masters are not compared before they are
+   * installed.
+   */
   skipHostChecks: 'bootwright.io/skip-host-checks',
   /** The same: the hash of the authority of config servers that replaced the installer's. */
   configServerCaHash: 'bootwright.io/config-server-ca-hash',
   /** Annotation of a control plane: the lower version that a person lets the cluster go back to. */
   allowDowngradeTo: 'bootwright.io/allow-downgrade-to',
-  /** Annotation of a control plane: the image of the machine-config operator, where no Job asks the payload. */
+  /**
+   * Annotation of a control plane: the image of the machine-config operator, where no Job asks the
+   * payload.
+   */
   mcoImage: 'bootwright.io/mco-image',
   /** Annotation of a control plane, without a value: its bootstrap is complete. */
   bootstrapComplete: 'bootwright.io/bootstrap-complete',
-  /** Annotation of a Secret with a kubeconfig that version 1.1 and older made: when it was to be renewed. */
+  /**
+   * Annotation of a Secret with a kubeconfig that version 1.1 and older made: when it was to be
+   * renewed.
+   */
   renewAt: 'bootwright.io/renew-at',
   /** Annotation of a control plane: the master that is being replaced. */
   remediation: 'bootwright.io/remediation',
@@ -107,7 +119,9 @@ export const ownNames = {
 export type ContractRef = Described<typeof referenceSchema>;
 /** A condition (Kubernetes, `metav1.Condition`). */
 export type ApiCondition = Described<typeof conditionSchema>;
-/** How a host is installed; the same in a control plane (`configSpec`) and in a config of its own. */
+/**
+ * How a host is installed; the same in a control plane (`configSpec`) and in a config of its own.
+ */
 export type BootstrapConfigSpec = Described<ReturnType<typeof configSchema>>;
 /** How far a host is, by its own reports. */
 export type HostProgress = Described<typeof progressSchema>;
@@ -183,7 +197,9 @@ export interface OwnedMetadata extends KubeMetadata {
 
 /** Conditions that one provider writes and the other reads. */
 export const sharedConditions = {
-  /** Of a control plane: a config server of a master answers, so that workers get their Ignition. */
+  /**
+   * Of a control plane: a config server of a master answers, so that workers get their Ignition.
+   */
   configServerAvailable: 'ConfigServerAvailable',
 } as const;
 
@@ -196,10 +212,16 @@ export const assetKeys = {
   kubeconfigNoIngress: 'kubeconfig-noingress',
   kubeadminPassword: 'kubeadmin-password',
   metadata: 'metadata.json',
-  /** Images of the release, where they are known: machine-config-operator, and CoreOS as a container. */
+  /**
+   * Images of the release, where they are known: machine-config-operator, and CoreOS as a
+   * container.
+   */
   mcoImage: 'mco-image',
   coreOsImage: 'coreos-image',
-  /** PEM by which hosts trust the config server of the running cluster, where it is not that of the files any more. */
+  /**
+   * PEM by which hosts trust the config server of the running cluster, where it is not that of the
+   * files any more.
+   */
   configServerCa: 'machine-config-server-ca',
 } as const;
 

@@ -43,8 +43,9 @@ interface Follower {
 }
 
 /**
- * Follows the objects of a Cluster that say how its installation fares, until the signal aborts; then resolves. They are read
- * themselves, and not what core mirrors of them: it reconciles an object once a second at most.
+ * Follows the objects of a Cluster that say how its installation fares, until the signal aborts;
+ * then resolves. They are read themselves, and not what core mirrors of them: it reconciles an
+ * object once a second at most.
  */
 export async function followCluster(
   kube: Pick<Kube, 'follow'>,
@@ -87,7 +88,10 @@ export async function followCluster(
   ]);
 }
 
-/** What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing there. */
+/**
+ * What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing
+ * there.
+ */
 export function pageUpdates(
   { cluster, controlPlane, configs }: ClusterObjects,
   at: number,
@@ -126,7 +130,9 @@ function conditionUpdate(condition: ApiCondition, at: number): PageUpdate {
   };
 }
 
-/** Conditions that are good while they are False (Cluster API, `Paused` and the ones of scaling). */
+/**
+ * Conditions that are good while they are False (Cluster API, `Paused` and the ones of scaling).
+ */
 const goodWhenFalse: ReadonlySet<string> = new Set(['Paused', 'Deleting', 'Upgrading']);
 
 function toneOf(condition: ApiCondition): Tone {
@@ -171,7 +177,11 @@ function stateOf(
 }
 
 const installedAt = (host: string, at: number): PageUpdate => ({
-  ...{ kind: 'host-end', at, host, isGood: true, text: 'installed' },
+  kind: 'host-end',
+  at,
+  host,
+  isGood: true,
+  text: 'installed',
 });
 
 /** It ends well only: a host that failed may be tried again, and an object may be put right. */
@@ -188,7 +198,10 @@ function endOf(
   return { kind: 'end', at: last, isGood: true, text: 'installed', details: [] };
 }
 
-/** A time of the API server, in milliseconds since the epoch; one that is missing, or is still to come, is now. */
+/**
+ * A time of the API server, in milliseconds since the epoch; one that is missing, or is still to
+ * come, is now.
+ */
 function timeOf(text: string | undefined, at: number): number {
   const time = Date.parse(text ?? '');
   return Number.isNaN(time) ? at : Math.min(time, at);

@@ -13,12 +13,16 @@ export interface CheckResult {
 
 /** Something is as it has to be. */
 export const right = (reason: string, message?: string): CheckResult => ({
-  ...{ isRight: true, reason, message },
+  isRight: true,
+  reason,
+  message,
 });
 
 /** Something is wrong. */
 export const wrong = (reason: string, message?: string): CheckResult => ({
-  ...{ isRight: false, reason, message },
+  isRight: false,
+  reason,
+  message,
 });
 
 /** Whether an object is paused; both providers say so. */
@@ -31,8 +35,8 @@ export const pausedCondition = (isPaused: boolean): NewCondition =>
 const longestMessage = 1024;
 
 /**
- * The conditions of an object with some of them changed. The time of the last transition changes with the status alone
- * (Kubernetes API conventions, conditions).
+ * The conditions of an object with some of them changed. The time of the last transition changes
+ * with the status alone (Kubernetes API conventions, conditions).
  */
 export function withConditions(
   before: readonly ApiCondition[] = [],
@@ -68,7 +72,10 @@ export const isConditionTrue = (
   type: string,
 ): boolean => findCondition(conditions, type)?.status === 'True';
 
-/** Reasons with which a person has to act, whatever the condition: something is wrong, and not only not yet. */
+/**
+ * Reasons with which a person has to act, whatever the condition: something is wrong, and not only
+ * not yet.
+ */
 const failures: ReadonlySet<string> = new Set([
   'SecretNotFound',
   'KeyMissing',

@@ -20,7 +20,10 @@ import {
 } from './fields.ts';
 
 const column = (name: string, jsonPath: string, more: object = {}) => ({
-  ...{ type: 'string', name, jsonPath, ...more },
+  type: 'string',
+  name,
+  jsonPath,
+  ...more,
 });
 const count = (name: string, jsonPath: string) => column(name, jsonPath, { type: 'integer' });
 const conditionIn = (type: string, member: string): string =>
@@ -54,20 +57,30 @@ function definition(
       name: `${names}.${group}`,
       labels: {
         'cluster.x-k8s.io/provider': providerNames[of],
-        // Core chooses the version of a kind by its contract (Cluster API book, "API version labels").
+        // Core chooses the version of a kind by its contract (Cluster API book, "API version
+        // labels").
         'cluster.x-k8s.io/v1beta1': name,
         'cluster.x-k8s.io/v1beta2': name,
       },
     },
     spec: {
-      ...{ group, scope: 'Namespaced' },
+      group,
+      scope: 'Namespaced',
       names: {
-        ...{ kind, listKind: `${kind}List`, plural: names, singular: kind.toLowerCase() },
-        ...{ shortNames: [shortName], categories: ['cluster-api'] },
+        kind,
+        listKind: `${kind}List`,
+        plural: names,
+        singular: kind.toLowerCase(),
+        shortNames: [shortName],
+        categories: ['cluster-api'],
       },
       versions: [
         {
-          ...{ name, served: true, storage: true, additionalPrinterColumns: columns, ...more },
+          name,
+          served: true,
+          storage: true,
+          additionalPrinterColumns: columns,
+          ...more,
           schema: { openAPIV3Schema: schema },
         },
       ],
@@ -77,7 +90,9 @@ function definition(
 
 /** The definition of `OpenShiftControlPlane`. */
 export const controlPlaneCrd: KubeObject = definition('controlPlane', {
-  ...{ kind: controlPlaneType.kind, plural: controlPlanes, shortName: 'oscp' },
+  kind: controlPlaneType.kind,
+  plural: controlPlanes,
+  shortName: 'oscp',
   columns: [
     cluster,
     column('Available', conditionIn('Available', 'status')),
@@ -113,7 +128,9 @@ export const controlPlaneCrd: KubeObject = definition('controlPlane', {
 /** The definitions of `OpenShiftBootstrapConfig` and its template. */
 export const bootstrapCrds: readonly KubeObject[] = [
   definition('bootstrap', {
-    ...{ kind: bootstrapConfigType.kind, plural: bootstrapConfigs, shortName: 'osbc' },
+    kind: bootstrapConfigType.kind,
+    plural: bootstrapConfigs,
+    shortName: 'osbc',
     columns: [
       cluster,
       column('Role', '.status.role'),
@@ -137,8 +154,10 @@ export const bootstrapCrds: readonly KubeObject[] = [
     subresources: { status: {} },
   }),
   definition('bootstrap', {
-    ...{ kind: `${bootstrapConfigType.kind}Template`, plural: bootstrapConfigTemplates },
-    ...{ shortName: 'osbct', columns: [age] },
+    kind: `${bootstrapConfigType.kind}Template`,
+    plural: bootstrapConfigTemplates,
+    shortName: 'osbct',
+    columns: [age],
     schema: objectSchema('What the configs of a MachineDeployment are made from.', {
       'spec!': objectSchema('The template.', {
         'template!': objectSchema('What a config is made from.', {

@@ -2,7 +2,10 @@ import { type DiskHints, diskHintSchemas } from '../lib/disk-hints.ts';
 
 declare const value: unique symbol;
 
-/** A part of a structural schema (apiextensions.k8s.io/v1, `JSONSchemaProps`), and the type of what it describes. */
+/**
+ * A part of a structural schema (apiextensions.k8s.io/v1, `JSONSchemaProps`), and the type of what
+ * it describes.
+ */
 export interface Schema<T = unknown> {
   readonly [keyword: string]: unknown;
   readonly [value]?: T;
@@ -18,31 +21,47 @@ type ObjectOf<P> = {
 } & { readonly [N in keyof P as N extends `${string}!` ? never : N]?: Described<P[N]> };
 
 const text = (description: string, more: object = {}): Schema<string> => ({
-  ...{ type: 'string', description, minLength: 1, maxLength: 1024 },
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: 1024,
   ...more,
 });
 const number = (description: string, more: object = {}): Schema<number> => ({
-  ...{ type: 'integer', format: 'int32', description, minimum: 0 },
+  type: 'integer',
+  format: 'int32',
+  description,
+  minimum: 0,
   ...more,
 });
 const flag = (description: string): Schema<boolean> => ({ type: 'boolean', description });
 const oneOf = <T extends string>(description: string, ...values: readonly T[]): Schema<T> => ({
-  ...{ type: 'string', description, enum: values },
+  type: 'string',
+  description,
+  enum: values,
 });
 const texts = (description: string): Schema<readonly string[]> => ({
-  ...{ type: 'array', description, maxItems: 128 },
+  type: 'array',
+  description,
+  maxItems: 128,
   items: { type: 'string', minLength: 1, maxLength: 8192 },
 });
 const map = (description: string): Schema<Readonly<Record<string, string>>> => ({
-  ...{ type: 'object', description, maxProperties: 128 },
+  type: 'object',
+  description,
+  maxProperties: 128,
   additionalProperties: { type: 'string', maxLength: 262_144 },
 });
 const time = (description: string): Schema<string> => ({
-  ...{ type: 'string', format: 'date-time', description },
+  type: 'string',
+  format: 'date-time',
+  description,
 });
 /** Text for people. */
 const message = (description: string): Schema<string> => ({
-  ...{ type: 'string', description, maxLength: 32_768 },
+  type: 'string',
+  description,
+  maxLength: 32_768,
 });
 
 /** An object with these properties. */
@@ -56,16 +75,23 @@ export function objectSchema<const P extends Properties>(
     name.endsWith('!') ? name.slice(0, -1) : [],
   );
   return {
-    ...{ type: 'object', description, properties: Object.fromEntries(named) as Properties },
+    type: 'object',
+    description,
+    properties: Object.fromEntries(named) as Properties,
     ...(required.length === 0 ? {} : { required }),
     ...more,
   };
 }
 const list = <T>(description: string, items: Schema<T>, more = {}): Schema<readonly T[]> => ({
-  ...{ type: 'array', description, maxItems: 64, items, ...more },
+  type: 'array',
+  description,
+  maxItems: 64,
+  items,
+  ...more,
 });
 const by = (...keys: readonly string[]) => ({
-  ...{ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys },
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': keys,
 });
 /** A rule in CEL, which Kubernetes 1.25 and newer go by. */
 export const celRule = (text: string, why: string) => ({
@@ -92,10 +118,16 @@ export const metadataSchema = objectSchema('Metadata that objects made from this
   annotations: map('Annotations.'),
 });
 
-/** Of a proxy: signs in its user and password are escaped, as @ by %40, # by %23, ? by %3F and / by %2F. */
+/**
+ * Of a proxy: signs in its user and password are escaped, as @ by %40, # by %23, ? by %3F and / by
+ * %2F.
+ */
 const proxyUrl = { pattern: '^https?://([^\\s/@#?]*@)?[^\\s/@#?]+/?$' };
 
-/** The label `kubernetes.io/hostname` of a node takes no more; what is resolved on the host is not known. */
+/**
+ * The label `kubernetes.io/hostname` of a node takes no more; what is resolved on the host is not
+ * known.
+ */
 const nodeName = {
   maxLength: 253,
   pattern: '^[A-Za-z0-9$]([-A-Za-z0-9_.$]*[A-Za-z0-9_])?$',
@@ -168,7 +200,9 @@ const hostFields = {
   }),
 };
 
-/** How a host is installed; the same in a control plane (`configSpec`) and in a config of its own. */
+/**
+ * How a host is installed; the same in a control plane (`configSpec`) and in a config of its own.
+ */
 export const configSchema = (description: string) =>
   objectSchema(
     description,
@@ -180,10 +214,14 @@ export const configSchema = (description: string) =>
   );
 
 const observedGeneration: Schema<number> = {
-  ...{ type: 'integer', format: 'int64', description: 'Of the spec.' },
+  type: 'integer',
+  format: 'int64',
+  description: 'Of the spec.',
 };
 
-/** As `metav1.Condition`, without limits that the API server would have to enforce on what we write. */
+/**
+ * As `metav1.Condition`, without limits that the API server would have to enforce on what we write.
+ */
 export const conditionSchema = objectSchema('One condition.', {
   'type!': text('Its type.'),
   'status!': oneOf('Whether it holds.', 'True', 'False', 'Unknown'),
@@ -261,8 +299,11 @@ const machineTemplate = objectSchema('What Machines are made from.', {
 });
 
 const replicas: Schema<number> = {
-  ...{ type: 'integer', format: 'int32', default: 3 },
-  ...{ description: 'How many masters: 1, 3, 4 or 5.', enum: [1, 3, 4, 5] },
+  type: 'integer',
+  format: 'int32',
+  default: 3,
+  description: 'How many masters: 1, 3, 4 or 5.',
+  enum: [1, 3, 4, 5],
   ...celRule('self >= oldSelf', 'masters cannot be removed'),
 };
 const mode: Schema<'Pivot'> = {

@@ -9,8 +9,9 @@ const shortest = 3600;
 const defaultStartup = 600;
 
 /**
- * Condition `HealthChecksValid` of a control plane: False where a MachineHealthCheck of its Cluster replaces hosts that only reboot, that are
- * still installed, or whose switch is down for a while. Nothing is held back by it.
+ * Condition `HealthChecksValid` of a control plane: False where a MachineHealthCheck of its Cluster
+ * replaces hosts that only reboot, that are still installed, or whose switch is down for a while.
+ * Nothing is held back by it.
  */
 export function healthChecksCondition(
   checks: readonly KubeObject[],

@@ -13,7 +13,8 @@ interface Host {
 const machineOf = (name: string, { reports = [], isDeleting }: Host): Machine => ({
   metadata: { name, ...(isDeleting && { deletionTimestamp: '2026-11-27T00:00:00Z' }) },
   spec: {
-    ...{ clusterName: 'demo', bootstrap: { configRef: { apiGroup: '', kind: '', name } } },
+    clusterName: 'demo',
+    bootstrap: { configRef: { apiGroup: '', kind: '', name } },
     infrastructureRef: { apiGroup: '', kind: '', name },
   },
   status: {
@@ -117,7 +118,10 @@ describe('HostsValid', () => {
     ],
   ])('is unknown: %s, %s', (...[reason, message, hosts, annotations]) => {
     expect(conditionOf(hosts, annotations)).toEqual({
-      ...{ type: 'HostsValid', status: 'Unknown', reason, message },
+      type: 'HostsValid',
+      status: 'Unknown',
+      reason,
+      message,
     });
   });
 });
@@ -131,7 +135,8 @@ describe('a host', () => {
       { type: 'InternalIP', address: '' },
     ];
     expect(reportedOf({ metadata: { name: 'm' }, status: { addresses } })).toEqual({
-      ...{ names: ['n0.example.com'], addresses: ['2001:db8::'] },
+      names: ['n0.example.com'],
+      addresses: ['2001:db8::'],
     });
     expect(reportedOf({ metadata: { name: 'm' } })).toEqual({ names: [], addresses: [] });
   });

@@ -18,13 +18,18 @@ export function reportedOf(machine: KubeObject) {
   };
 }
 
-/** The name that a config gives its node; undefined where it gives none, or one that is resolved on the host. */
+/**
+ * The name that a config gives its node; undefined where it gives none, or one that is resolved on
+ * the host.
+ */
 export function givenName({ spec }: Pick<BootstrapConfig, 'spec'>): string | undefined {
   const { name = '' } = spec.nodeRegistration ?? {};
   return name === '' || name.includes('$') ? undefined : name;
 }
 
-/** The label `kubernetes.io/hostname` of a node takes no more (Kubernetes, `LabelValueMaxLength`). */
+/**
+ * The label `kubernetes.io/hostname` of a node takes no more (Kubernetes, `LabelValueMaxLength`).
+ */
 const longestNodeName = 63;
 
 const isLocal = (name: string): boolean => /^localhost[46]?(?:\.|$)/.test(name);
@@ -55,8 +60,9 @@ export function nodeNameProblem(
 }
 
 /**
- * Condition `HostsValid` of a control plane: whether its hosts can be masters of one cluster by their names, as
- * far as they are known before their disks are written. While it is False no master gets its Ignition.
+ * Condition `HostsValid` of a control plane: whether its hosts can be masters of one cluster by
+ * their names, as far as they are known before their disks are written. While it is False no master
+ * gets its Ignition.
  */
 export function hostsCondition({
   controlPlane,
@@ -65,7 +71,10 @@ export function hostsCondition({
 }: Pick<ControlPlaneView, 'controlPlane' | 'machines' | 'configs'>): NewCondition {
   const type = 'HostsValid';
   const unknown = (reason: string, message = ''): NewCondition => ({
-    ...{ type, status: 'Unknown', reason, message },
+    type,
+    status: 'Unknown',
+    reason,
+    message,
   });
   const isFalse = (reason: string, what: string): NewCondition => {
     const message = `${what}; give each master a name of its own; where what is reported is out of date, the annotation ${ownNames.skipHostChecks} of the control plane skips this check`;

@@ -10,7 +10,10 @@ import { filesOfSecret, findingAt, type InputFinding } from './manifests.ts';
 /** How many masters a cluster may have; two need an arbiter or fencing, which are not offered. */
 const masterCounts: readonly number[] = [1, 3, 4, 5];
 
-/** Keys of the Secret with what the installer starts from (openshift/installer, `pkg/asset/store`, `pkg/asset/installconfig`). */
+/**
+ * Keys of the Secret with what the installer starts from (openshift/installer, `pkg/asset/store`,
+ * `pkg/asset/installconfig`).
+ */
 export const installStateKeys = {
   config: 'install-config.yaml',
   state: '.openshift_install_state.json',
@@ -37,8 +40,8 @@ interface InstallStateRead {
 }
 
 /**
- * What is wrong with a Secret of install-config, state, or both (R18). `Agreeing` is what the control plane says, where it is known
- * (R52).
+ * What is wrong with a Secret of install-config, state, or both (R18). `Agreeing` is what the
+ * control plane says, where it is known (R52).
  */
 export function checkInstallState(
   secret: KubeObject,
@@ -101,7 +104,9 @@ function readConfig(
   return {
     findings,
     config: {
-      ...{ name: textOf(fieldsOf(read.value['metadata'])['name']), source: read, file: at.file },
+      name: textOf(fieldsOf(read.value['metadata'])['name']),
+      source: read,
+      file: at.file,
       // The installer takes 3 where it is not given (openshift/installer, `pkg/types/defaults`).
       replicas: replicas === undefined ? 3 : typeof replicas === 'number' ? replicas : undefined,
     },
@@ -138,7 +143,8 @@ function configFindings({ value }: SourceObject): readonly Problem[] {
     [
       Object.keys(fieldsOf(platform)).length === 1,
       {
-        ...{ path: ['platform'], why: 'platform is expected, with one platform below it' },
+        path: ['platform'],
+        why: 'platform is expected, with one platform below it',
         isWarning: true,
       },
     ],
@@ -158,7 +164,10 @@ function isPullSecret(text: string): boolean {
   }
 }
 
-/** Key of the install-config among the assets in the state (openshift/installer, `pkg/asset/installconfig`). */
+/**
+ * Key of the install-config among the assets in the state (openshift/installer,
+ * `pkg/asset/installconfig`).
+ */
 const configAsset = '*installconfig.InstallConfig';
 
 function readState(secret: string, bytes: Uint8Array): InstallStateRead {
@@ -190,7 +199,10 @@ const configOfState = (state: Fields): Buffer | undefined => {
   return data === '' ? undefined : Buffer.from(data, 'base64');
 };
 
-/** The text of the install-config of a directory of the installer: its own, or that in the state, which remains once it is consumed. */
+/**
+ * The text of the install-config of a directory of the installer: its own, or that in the state,
+ * which remains once it is consumed.
+ */
 export function installConfigText(files: {
   readonly config?: string | undefined;
   readonly state?: string | undefined;

@@ -21,7 +21,10 @@ export interface Provider {
   readonly controllers: readonly Controller[];
 }
 
-/** Whether everything that providers follow was listed once: from then on they answer by what they saw, also while the API server is away. */
+/**
+ * Whether everything that providers follow was listed once: from then on they answer by what they
+ * saw, also while the API server is away.
+ */
 export function hasSynced(all: readonly Provider[]): () => boolean {
   const reads = all.flatMap(({ controllers }) => controllers.flatMap((one) => one.reads));
   let isSynced = false;
@@ -36,13 +39,17 @@ interface ProviderHome extends Pick<Contender, 'pod'> {
   readonly queueOpened: NonNullable<Controllers['queueOpened']>;
 }
 
-/** As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced within 15 seconds. */
+/**
+ * As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced
+ * within 15 seconds.
+ */
 const leaseTimes = { duration: seconds(15), renewDeadline: seconds(10), retryPeriod: seconds(2) };
 
 /**
- * Runs the controllers of providers, each provider by a lease of its own, until the signal aborts or one of them has to end; then
- * all end.
- * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue after
+ * Runs the controllers of providers, each provider by a lease of its own, until the signal aborts
+ * or one of them has to end; then all end.
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue
+ * after
  */
 export async function runProviders(
   scope: Pick<Ports, 'kube' | 'clock' | 'random'> & {

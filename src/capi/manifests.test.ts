@@ -8,7 +8,8 @@ const secret = (
   folder: string | undefined = 'manifests',
 ): KubeObject => ({
   metadata: {
-    ...{ name, namespace: 'demo' },
+    name,
+    namespace: 'demo',
     ...(folder === '' ? {} : { annotations: { 'bootwright.io/manifest-folder': folder } }),
   },
   data: Object.fromEntries(

@@ -60,7 +60,10 @@ export function findingInSecret({ secret, file, line, column, why }: InputFindin
   return `${place.join(':')}: ${why}`;
 }
 
-/** A place as layering writes it, `FILE:LINE:COLUMN`, and what is wrong there, as a finding of a Secret. */
+/**
+ * A place as layering writes it, `FILE:LINE:COLUMN`, and what is wrong there, as a finding of a
+ * Secret.
+ */
 export function findingAt(
   { secret, file }: { readonly secret: string; readonly file: string },
   place: string,
@@ -73,7 +76,9 @@ export function findingAt(
 /** Folders of the installer that take manifests. */
 export const installerFolders = ['manifests', 'openshift'] as const;
 
-/** The content of a Secret by key, in the order of the keys: `data` decoded, `stringData` over it. */
+/**
+ * The content of a Secret by key, in the order of the keys: `data` decoded, `stringData` over it.
+ */
 export function filesOfSecret(secret: KubeObject): readonly (readonly [string, Buffer])[] {
   const { data, stringData } = secret as { readonly data?: unknown; readonly stringData?: unknown };
   const files = new Map<string, Buffer>();
@@ -180,7 +185,8 @@ function jsonFinding(at: FilePlace, { text }: SourceFile): InputFinding | undefi
 
 /**
  * bootkube creates the first document of a file and passes over the others
- * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`); the Machine Config Operator reads all.
+ * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`); the
+ * Machine Config Operator reads all.
  */
 function laterDocuments(
   at: FilePlace,
@@ -231,7 +237,8 @@ function metadataFindings({ value, place }: SourceObject): readonly PlacedFindin
     [!isText, 'namespace', 'metadata.namespace must be a text: write it in quotes'],
   ];
   const within = {
-    ...{ value: metadata, place: (path: Path) => place(['metadata', ...path]) },
+    value: metadata,
+    place: (path: Path) => place(['metadata', ...path]),
   };
   return [
     ...rules.flatMap(([isBroken, member, why]) =>
@@ -257,8 +264,8 @@ function identityOf({
 }
 
 /**
- * What is wrong with the manifests of one installation, all Secrets together: each by itself, in their order, then files and
- * objects that a Secret before has too.
+ * What is wrong with the manifests of one installation, all Secrets together: each by itself, in
+ * their order, then files and objects that a Secret before has too.
  */
 export function checkManifests(secrets: readonly KubeObject[]): readonly InputFinding[] {
   const read = secrets.map((secret) => ({ name: secret.metadata.name, ...readSecret(secret) }));
@@ -292,8 +299,8 @@ function twice({ place, title, ...at }: FoundManifest, first: FoundManifest): In
 }
 
 /**
- * What MachineOSConfigs among the manifests refer to and nobody gives: Secrets, pools. It is asked once no more Secrets come, and
- * of manifests with nothing else wrong.
+ * What MachineOSConfigs among the manifests refer to and nobody gives: Secrets, pools. It is asked
+ * once no more Secrets come, and of manifests with nothing else wrong.
  */
 export function checkReferences(secrets: readonly KubeObject[]): readonly InputFinding[] {
   const from = new Map<string, FilePlace>();
@@ -350,7 +357,8 @@ export function knownKindFindings(source: SourceObject): readonly PlacedFinding[
 
 const placed = (findings: readonly LintFinding[]): readonly PlacedFinding[] =>
   findings.map(({ place, message, severity }) => ({
-    ...{ place, why: message },
+    place,
+    why: message,
     ...(severity === 'warning' ? { isWarning: true } : {}),
   }));
 

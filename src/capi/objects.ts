@@ -18,15 +18,23 @@ export const refTo = (
   kind: KubeKind,
   { metadata: { name, namespace = '' } }: KubeObject,
 ): { readonly kind: KubeKind; readonly namespace: string; readonly name: string } => ({
-  ...{ kind, namespace, name },
+  kind,
+  namespace,
+  name,
 });
 
-/** Whether nothing may be changed: the Cluster is paused, or the object itself, whatever its annotation says (Cluster API, `annotations.IsPaused`). */
+/**
+ * Whether nothing may be changed: the Cluster is paused, or the object itself, whatever its
+ * annotation says (Cluster API, `annotations.IsPaused`).
+ */
 export const isClusterPaused = (cluster: KubeObject | undefined, object: KubeObject): boolean =>
   partOf(cluster, 'spec', 'paused') === true ||
   object.metadata.annotations?.[capiNames.paused] !== undefined;
 
-/** The owner of a kind of Cluster API, in whichever version: which of them is the controller differs. */
+/**
+ * The owner of a kind of Cluster API, in whichever version: which of them is the controller
+ * differs.
+ */
 export const coreOwner = (
   { ownerReferences = [] }: Partial<OwnedMetadata>,
   kind: 'Cluster' | 'Machine',
@@ -88,7 +96,9 @@ export async function createOnce(
 
 /** Definitions of kinds. */
 const definitions: KubeKind = {
-  ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
 };
 
 /** A kind as a reference of the contract means it. */
@@ -97,7 +107,10 @@ export interface ContractKind {
   readonly kind: KubeKind;
 }
 
-/** The plural of a kind, as core computes it (Cluster API, `contract.CalculateCRDName`, gobuffalo/flect). */
+/**
+ * The plural of a kind, as core computes it (Cluster API, `contract.CalculateCRDName`,
+ * gobuffalo/flect).
+ */
 export function pluralOf(kind: string): string {
   const name = kind.toLowerCase();
   if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
@@ -108,8 +121,9 @@ export function pluralOf(kind: string): string {
 const contracts = ['v1beta2', 'v1beta1'];
 
 /**
- * The kind that a reference means, in the highest of the versions that its definition names for the newest contract;
- * undefined where there is no such kind, or none of a contract (Cluster API, `GetLatestContractAndAPIVersionFromContract`).
+ * The kind that a reference means, in the highest of the versions that its definition names for the
+ * newest contract; undefined where there is no such kind, or none of a contract (Cluster API,
+ * `GetLatestContractAndAPIVersionFromContract`).
  */
 export async function contractKind(
   { get }: Pick<Kube, 'get'>,

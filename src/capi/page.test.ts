@@ -33,7 +33,10 @@ const controlPlane = (...conditions: readonly ApiCondition[]) => ({
 });
 const config = (name: string, status: BootstrapConfigStatus, own = labels) => ({
   metadata: {
-    ...{ name, namespace: 'demo', uid: `uid-${name}`, labels: own },
+    name,
+    namespace: 'demo',
+    uid: `uid-${name}`,
+    labels: own,
     ownerReferences: [{ apiVersion: 'v', kind: 'Machine', name: `machine-${name}`, uid: 'u' }],
   },
   spec: { agent: { image: 'i' } },
@@ -42,8 +45,11 @@ const config = (name: string, status: BootstrapConfigStatus, own = labels) => ({
 const writing: BootstrapConfigStatus = {
   role: 'master',
   progress: {
-    ...{ stage: 'Writing image to disk', percent: 40, attempt: 1 },
-    ...{ stageStartedAt: '1970-01-01T00:00:02Z', updatedAt: '1970-01-01T00:00:03Z' },
+    stage: 'Writing image to disk',
+    percent: 40,
+    attempt: 1,
+    stageStartedAt: '1970-01-01T00:00:02Z',
+    updatedAt: '1970-01-01T00:00:03Z',
   },
   conditions: [condition('Ready', 'False', ['WritingImageToDisk'])],
 };
@@ -60,11 +66,13 @@ const pageOf = (...moments: readonly object[]): PageState =>
 describe('a page of a Cluster', () => {
   it('names it, and shows each host by its Machine and its stage', () => {
     const page = pageOf({
-      ...{ cluster: cluster(), configs: [config('a', writing)] },
+      cluster: cluster(),
+      configs: [config('a', writing)],
       controlPlane: controlPlane(condition('Available', 'False', ['Installing', 'a: 40%'])),
     });
     expect(page).toMatchObject({
-      ...{ title: 'Cluster demo/demo, OpenShift 4.20.1', startedAt: 1000 },
+      title: 'Cluster demo/demo, OpenShift 4.20.1',
+      startedAt: 1000,
       cluster: { status: 'Installing', info: 'a: 40%' },
       objects: [{ name: 'Available', tone: 'busy' }],
     });
@@ -72,7 +80,8 @@ describe('a page of a Cluster', () => {
     const [host] = page.hosts;
     expect(host).toMatchObject({ id: 'uid-a', name: 'machine-a', role: 'master' });
     expect(host && viewOf(host)).toMatchObject({
-      ...{ word: 'Writing image to disk', now: [{ percent: 40, since: 2000 }] },
+      word: 'Writing image to disk',
+      now: [{ percent: 40, since: 2000 }],
     });
   });
 
@@ -80,7 +89,8 @@ describe('a page of a Cluster', () => {
     const broken = condition('Ready', 'False', ['InstallationFailed', 'no space left']);
     const failed = { ...writing, conditions: [broken] };
     const of = (status: BootstrapConfigStatus) => ({
-      ...{ cluster: cluster(), configs: [config('a', status)] },
+      cluster: cluster(),
+      configs: [config('a', status)],
       controlPlane: controlPlane(condition('Available', 'False', ['HostInstallationFailed'])),
     });
     expect(pageOf(of(failed))).toMatchObject({
@@ -94,7 +104,8 @@ describe('a page of a Cluster', () => {
 
   it('ends once the cluster and every host is installed', () => {
     const of = (available: ApiCondition, ...hosts: readonly BootstrapConfigStatus[]) => ({
-      ...{ cluster: cluster(), controlPlane: controlPlane(available) },
+      cluster: cluster(),
+      controlPlane: controlPlane(available),
       configs: hosts.map((status, at) => config(`${at}`, status)),
     });
     const good = condition('Installed', 'True', ['Installed']);

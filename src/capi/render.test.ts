@@ -17,7 +17,8 @@ const settingsOf = (...more: readonly string[]) =>
   installSettings(yamlIn([...base, ...more].join('\n')) as Fields);
 
 const choices: RenderChoices = {
-  ...{ namespace: 'demo', distributionVersion: '4.20.0' },
+  namespace: 'demo',
+  distributionVersion: '4.20.0',
   releaseImage: `registry.example/release@sha256:${'a'.repeat(64)}`,
   agentImage: 'registry.example/bootwright:latest',
   metal3: { url: 'https://images.example/rhcos.qcow2', checksum: 'abc' },
@@ -58,7 +59,9 @@ describe('R10: the objects of an install-config', () => {
       [],
     );
     expect(specOf(kindOf(objects, 'Cluster'))['infrastructureRef']).toEqual({
-      ...{ apiGroup: '', kind: '', name: 'demo' },
+      apiGroup: '',
+      kind: '',
+      name: 'demo',
     });
     const spec = specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec'];
     expect(spec).toMatchObject(disk);
@@ -136,7 +139,8 @@ describe('R14, R15, R17: the files of the installer in Secrets', () => {
   it('have the label of their cluster and the annotation of their folder', () => {
     const [state, ...manifests] = wrappedSecrets(
       {
-        ...{ manifests: [file('b.yaml'), file('a.yaml')], openshift: [file('c.yaml')] },
+        manifests: [file('b.yaml'), file('a.yaml')],
+        openshift: [file('c.yaml')],
         state: Buffer.from('{}'),
       },
       owner,
@@ -155,7 +159,8 @@ describe('R14, R15, R17: the files of the installer in Secrets', () => {
         ] as const
       ).map(([folder, files]) => [
         {
-          ...{ name: `demo-${folder}-0`, namespace: 'ns' },
+          name: `demo-${folder}-0`,
+          namespace: 'ns',
           annotations: { 'bootwright.io/manifest-folder': folder },
           labels: {
             'bootwright.io/install-manifests': 'demo',

@@ -92,12 +92,17 @@ interface Scope {
 function scopeOf(settings: InstallSettings, choices: RenderChoices): Scope {
   const labels = { [capiNames.clusterName]: settings.name, [capiNames.move]: '' };
   return {
-    ...{ settings, choices, endpoint: { host: settings.apiHost, port: 6443 } },
+    settings,
+    choices,
+    endpoint: { host: settings.apiHost, port: 6443 },
     object: ([apiVersion, kind], name, content) => ({
-      ...{ apiVersion, kind, metadata: { name, namespace: choices.namespace, labels } },
+      apiVersion,
+      kind,
+      metadata: { name, namespace: choices.namespace, labels },
       ...content,
     }),
-    // Empty for whoever brings an infrastructure of their own: the API server refuses it until it is filled in.
+    // Empty for whoever brings an infrastructure of their own: the API server refuses it until it
+    // is filled in.
     infrastructure: (kind, name) =>
       choices.metal3 === undefined
         ? { apiGroup: '', kind: '', name }
@@ -172,7 +177,9 @@ function cluster(scope: Scope): KubeObject {
       },
       controlPlaneEndpoint: endpoint,
       controlPlaneRef: {
-        ...{ apiGroup: groupOf(controlPlaneType.apiVersion), kind: controlPlaneType.kind, name },
+        apiGroup: groupOf(controlPlaneType.apiVersion),
+        kind: controlPlaneType.kind,
+        name,
       },
       infrastructureRef: scope.infrastructure('Metal3Cluster', name),
     },
@@ -190,7 +197,9 @@ function workersOf(scope: Scope): readonly KubeObject[] {
     object([apiVersion, template], name, { spec: { template: { spec: configSpec(scope) } } }),
     object([machineType.apiVersion, 'MachineDeployment'], name, {
       spec: {
-        ...{ clusterName, replicas: settings.workers, selector: { matchLabels } },
+        clusterName,
+        replicas: settings.workers,
+        selector: { matchLabels },
         template: {
           metadata: { labels: matchLabels },
           spec: {
@@ -224,7 +233,10 @@ export interface InstallSettings {
   readonly registries: string;
 }
 
-/** Reads an install-config that was checked; what it does not say is as the installer takes it (openshift/installer, `pkg/types/defaults`). */
+/**
+ * Reads an install-config that was checked; what it does not say is as the installer takes it
+ * (openshift/installer, `pkg/types/defaults`).
+ */
 export function installSettings(config: Fields): InstallSettings {
   const name = textOf(fieldsOf(config['metadata'])['name']);
   const baseDomain = textOf(config['baseDomain']);
@@ -239,7 +251,9 @@ export function installSettings(config: Fields): InstallSettings {
   const pods = listOf(networking['clusterNetwork']).map((one) => textOf(fieldsOf(one)['cidr']));
   const services = listOf(networking['serviceNetwork']).map(textOf);
   return {
-    ...{ name, baseDomain, platform },
+    name,
+    baseDomain,
+    platform,
     masters: countOf(config['controlPlane']),
     workers: listOf(config['compute']).reduce<number>((sum, pool) => sum + countOf(pool), 0),
     podNetworks: pods.length === 0 ? ['10.128.0.0/14'] : pods,
@@ -260,7 +274,10 @@ const countOf = (pool: Value | undefined): number => {
   return typeof replicas === 'number' ? replicas : 3;
 };
 
-/** A source may have several entries (openshift/installer, `MergedMirrorSets`); of those in one file podman reads the first. */
+/**
+ * A source may have several entries (openshift/installer, `MergedMirrorSets`); of those in one file
+ * podman reads the first.
+ */
 const mirrorsOf = (config: Fields): readonly ImageMirrors[] => {
   const entries = listOf(config['imageDigestSources'] ?? config['imageContentSources']);
   const bySource = Map.groupBy(entries.map(fieldsOf), ({ source }) => textOf(source));
@@ -292,14 +309,19 @@ interface Owner {
   readonly namespace: string;
 }
 
-/** Content of one Secret at most, in bytes; the API server takes 1 MiB with all else (core/v1, `MaxSecretSize`). */
+/**
+ * Content of one Secret at most, in bytes; the API server takes 1 MiB with all else (core/v1,
+ * `MaxSecretSize`).
+ */
 const mostBytes = 700 * 1024;
 
 /** The Secrets that the files of a directory become (R14, R15, R17), in the order of the files. */
 export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly KubeObject[] {
   const { cluster, namespace } = owner;
   const secret = (name: string, metadata: object, files: readonly InstallFile[]): KubeObject => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', type: 'Opaque' },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
     metadata: { name, namespace, ...metadata },
     data: secretData(Object.fromEntries(files.map((one) => [one.name, one.content]))),
   });
@@ -331,7 +353,10 @@ export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly Ku
   ];
 }
 
-/** Files in the order of their names, as many as fit into a Secret. One that is larger is alone: the API server has the last word. */
+/**
+ * Files in the order of their names, as many as fit into a Secret. One that is larger is alone: the
+ * API server has the last word.
+ */
 function parts(files: readonly InstallFile[]): readonly (readonly InstallFile[])[] {
   const all: InstallFile[][] = [];
   let bytes = 0;

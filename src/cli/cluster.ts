@@ -12,7 +12,10 @@ import { cliFailure } from './failures.ts';
 import { printWaiting } from './waiting.ts';
 import { untilStopped } from './stop-signal.ts';
 
-/** Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a Pod"). */
+/**
+ * Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a
+ * Pod").
+ */
 const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 function serverIn(environment: Environment): string {
@@ -65,7 +68,10 @@ function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', str
 
 const readText = (path: string): Promise<string> => readNamed({ path, kind: 'settings' });
 
-/** Works on the cluster of a kubeconfig, by the user's proxies; a stop ends it by the code of the signal. */
+/**
+ * Works on the cluster of a kubeconfig, by the user's proxies; a stop ends it by the code of the
+ * signal.
+ */
 export const withCluster = (
   kubeconfig: string,
   work: (kube: Kube, signal: AbortSignal) => Promise<number>,
@@ -74,7 +80,9 @@ export const withCluster = (
     const credentials = await commandCredentials({}, kubeconfig);
     let reason = '';
     const kube = kubeCluster({
-      ...{ ...systemPorts, credentials, proxies: proxiesIn(process.env) },
+      ...systemPorts,
+      credentials,
+      proxies: proxiesIn(process.env),
       emit: (event) => {
         const failed = event.type === 'note' ? event.fields['reason'] : undefined;
         reason = failed === undefined ? '' : `: ${String(failed)}`;
@@ -122,15 +130,21 @@ export async function clusterTarget(
   }
   const kube = kubeCluster({
     credentials: await commandCredentials(environment, kubeconfig),
-    ...{ ...systemPorts, proxies: proxiesIn(environment) },
+    ...systemPorts,
+    proxies: proxiesIn(environment),
     emit: () => undefined,
   });
   return { kube, namespace, name, [Symbol.asyncDispose]: () => kube.close() };
 }
 
-/** The client of a program that follows a whole cluster until it is stopped: of what it follows it keeps little, and its watches last. */
+/**
+ * The client of a program that follows a whole cluster until it is stopped: of what it follows it
+ * keeps little, and its watches last.
+ */
 export const followingCluster = (options: Pick<KubeOptions, 'credentials' | 'emit'>): KubeCluster =>
   kubeCluster({
-    ...{ ...options, ...systemPorts, keep: kept },
+    ...options,
+    ...systemPorts,
+    keep: kept,
     followTimeouts: () => calmTimeouts,
   });

@@ -50,10 +50,16 @@ export interface CallContext {
   readonly beforeRun?: () => void;
 }
 
-/** What a command runs: options by their names in camel case, `values` of its arguments, `argv` and `environment`. */
+/**
+ * What a command runs: options by their names in camel case, `values` of its arguments, `argv` and
+ * `environment`.
+ */
 type Run = (call: never) => number | Promise<number>;
 
-/** A command of the program. Parsing, help, suggestions, completion, `docs/cli.md` and the man page are made of it. */
+/**
+ * A command of the program. Parsing, help, suggestions, completion, `docs/cli.md` and the man page
+ * are made of it.
+ */
 export class ProgramCommand extends Command {
   /** Takes every flag of an install; the code of an install reads them, by Go's rules. */
   takesInstallFlags = false;
@@ -68,7 +74,10 @@ export class ProgramCommand extends Command {
     return new ProgramCommand(name).helpOption('-h, --help', 'print this page').helpCommand(false);
   }
 
-  /** Adds a command: what it does, as short as the list of commands needs it, and what else a person should know. */
+  /**
+   * Adds a command: what it does, as short as the list of commands needs it, and what else a person
+   * should know.
+   */
   add(name: string, summary: string, ...more: readonly string[]): ProgramCommand {
     return this.command(name)
       .summary(summary)
@@ -133,7 +142,8 @@ export class ProgramCommand extends Command {
 
   /**
    * Runs the command that a line names, and resolves with its exit code.
-   * @throws AgentError of what was parsed, `cli.bad-flag`, `cli.unknown-command`; of what ran, whatever it throws
+   * @throws AgentError of what was parsed, `cli.bad-flag`, `cli.unknown-command`; of what ran,
+   * whatever it throws
    */
   async run(argv: readonly string[], context: CallContext = {}): Promise<number> {
     this.#context = context;
@@ -269,7 +279,10 @@ export class ProgramCommand extends Command {
     );
   }
 
-  /** The code of an install knows its own flags only; the one that was meant may be an option of the command. */
+  /**
+   * The code of an install knows its own flags only; the one that was meant may be an option of the
+   * command.
+   */
   #withOwnOptions(thrown: unknown): unknown {
     if (!(thrown instanceof AgentError) || thrown.code !== 'cli.unknown-flag') return thrown;
     const { message, context } = thrown;

@@ -32,8 +32,8 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
 }
 
 /**
- * Prints everything for which an install would be refused, and what is hardly meant; nothing is touched. Resolves with the
- * exit code that the install would end with.
+ * Prints everything for which an install would be refused, and what is hardly meant; nothing is
+ * touched. Resolves with the exit code that the install would end with.
  */
 export async function runConfigValidate(line: InstallLine): Promise<number> {
   const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
@@ -46,7 +46,10 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
   const all = [...withRefusals(mistakes, config), ...(await findBadAuthorities(config))];
   if (line.format === 'json') {
     const errors = all.map(({ code, message, hint, context }) => ({
-      ...{ code, message, hint, context },
+      code,
+      message,
+      hint,
+      context,
     }));
     printJson({ errors, warnings });
   } else {
@@ -70,8 +73,8 @@ async function findBadAuthorities({
 }
 
 /**
- * Mistakes with those that only the steps of the role know. Left out is what both know, and what only follows from a
- * setting that is refused.
+ * Mistakes with those that only the steps of the role know. Left out is what both know, and what
+ * only follows from a setting that is refused.
  */
 export function withRefusals(
   mistakes: readonly AgentError[],
@@ -115,7 +118,10 @@ const counted = (count: number, noun: string): string =>
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What an install takes, although it is hardly meant. Ids of the service are UUIDs; the key of an object store may be any text. */
+/**
+ * What an install takes, although it is hardly meant. Ids of the service are UUIDs; the key of an
+ * object store may be any text.
+ */
 function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
   const ids =
     ignitionSourceOf(given) === 'service'
@@ -152,7 +158,9 @@ export function pathDoubts(text: string): readonly (readonly [SettingKey, boolea
   return [['service.url', url.pathname + unsent === '/', what]];
 }
 
-/** Of an image that is installed all the same; where it would be refused, that is an error already. */
+/**
+ * Of an image that is installed all the same; where it would be refused, that is an error already.
+ */
 export function findUnverified(config: Config): readonly string[] {
   if (config.service.url.isEmpty && !config.image.allowUnverified) return [];
   try {
@@ -173,7 +181,10 @@ export const findNoVersion = (config: Config): readonly string[] =>
 const rarelySet: ReadonlySet<string> = new Set(['role', 'host', 'dry']);
 const ofBootstrap: ReadonlySet<string> = new Set(['bootstrap', 'controller']);
 
-/** Prints a configuration file of a role with every setting as a comment; what an install needs besides is at its top. */
+/**
+ * Prints a configuration file of a role with every setting as a comment; what an install needs
+ * besides is at its top.
+ */
 export async function runConfigInit({
   values: [role = ''],
 }: Pick<FilesCall, 'values'>): Promise<number> {

@@ -34,12 +34,17 @@ import { type WatchedCall, watchedBy } from './watchers.ts';
 
 const tokenFile = `${controllerToken.folder}/token`;
 
-/** Of a single node, whose controller starts before its final control plane does; it comes before the credentials of the pod. */
+/**
+ * Of a single node, whose controller starts before its final control plane does; it comes before
+ * the credentials of the pod.
+ */
 const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
 /**
- * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0 once the service says how the
- * installation ended; without a service, once the bootstrap host has joined. A signal ends it within four seconds, with the code of that signal; the next run continues.
+ * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0
+ * once the service says how the installation ended; without a service, once the bootstrap host has
+ * joined. A signal ends it within four seconds, with the code of that signal; the next run
+ * continues.
  */
 export async function runController(call: WatchedCall): Promise<number> {
   const settings = await readControllerSettings(call.environment, tokenFile);
@@ -85,8 +90,9 @@ const logFileIn = ({ TMPDIR: folder = '' }: Environment): string =>
   folder === '' ? controllerLogFile : join(folder, basename(controllerLogFile));
 
 /**
- * The id of the pod that a process runs in, by the log that the kubelet mounts into each container (`kubelet_pods.go`); its name
- * would be that of the node, whose network it is on. Undefined outside of a pod, also on a node, which has the volumes of all.
+ * The id of the pod that a process runs in, by the log that the kubelet mounts into each container
+ * (`kubelet_pods.go`); its name would be that of the node, whose network it is on. Undefined
+ * outside of a pod, also on a node, which has the volumes of all.
  */
 export const podIn = (mountInfo: string): string | undefined =>
   /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\/containers\/[^/ ]+\/[^/ ]+ \/dev\/termination-log /.exec(
@@ -112,12 +118,19 @@ async function ownCluster(
   const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);
   const credentials = await commandCredentials(environment, file);
   return kubeCluster({
-    ...{ ...systemPorts, credentials, emit, keep: kept, denials: 'final' },
+    ...systemPorts,
+    credentials,
+    emit,
+    keep: kept,
+    denials: 'final',
     followTimeouts: controllerTimeouts,
   });
 }
 
-/** A node is reported and a request answered within seconds, so a server that falls silent is soon noticed there. */
+/**
+ * A node is reported and a request answered within seconds, so a server that falls silent is soon
+ * noticed there.
+ */
 const controllerTimeouts = (kind: KubeKind): KubeTimeouts =>
   kind === nodes || kind === certificateSigningRequests
     ? { ...calmTimeouts, watch: seconds(30) }
@@ -133,8 +146,8 @@ interface ProxySources {
 }
 
 /**
- * The proxies by which the service is reached. Without an answer of the API server nothing else could be done either, so it
- * is asked until it answers; one that refuses says that there are none.
+ * The proxies by which the service is reached. Without an answer of the API server nothing else
+ * could be done either, so it is asked until it answers; one that refuses says that there are none.
  */
 async function readProxies(
   kube: Kube,
@@ -142,7 +155,9 @@ async function readProxies(
 ): Promise<ControllerConfig['proxy']> {
   const own = proxiesIn(environment);
   const settings = ({ http, https, no }: typeof own): ControllerConfig['proxy'] => ({
-    ...{ http: new SecretUrl(http), https: new SecretUrl(https), no },
+    http: new SecretUrl(http),
+    https: new SecretUrl(https),
+    no,
   });
   const note = notesOf(emit, 'controller/read-proxies');
   const began = systemClock.elapsed();

@@ -8,10 +8,15 @@ const word = z.string();
 /** As far as a date can be (ECMA-262, time values). */
 const instant = z.number().min(0).max(8.64e15).describe('milliseconds since 1970');
 
-/** What a bundle of logs says of itself: its first file. A field is never removed within one version. */
+/**
+ * What a bundle of logs says of itself: its first file. A field is never removed within one
+ * version.
+ */
 export const BundleManifest = z.object({
   v,
-  ...{ version: word, run: word, role: word },
+  version: word,
+  run: word,
+  role: word,
   host: word.describe('id of the host; empty where none was given'),
   cluster: word.describe('id of the cluster; empty where none was given'),
   since: instant
@@ -82,7 +87,9 @@ export type VersionDocument = z.infer<typeof VersionDocument>;
 /** What `wipe --format json` prints. */
 export const WipeDocument = z.object({
   v,
-  ...{ disk: z.string(), serial: text, wwn: text },
+  disk: z.string(),
+  serial: text,
+  wwn: text,
   bytes: z.int(),
   method: z.enum(['nvme-sanitize', 'nvme-format', 'secure-discard', 'zeros']),
   isSecure: z

@@ -77,7 +77,9 @@ export async function openWorld(
   opened.defer(() => watchers?.close());
   for (const sink of watchers?.sinks ?? []) hub.add(sink);
   const far = {
-    ...{ ...systemPorts, onRetry: emitRetries(hub.emit), connection: network },
+    ...systemPorts,
+    onRetry: emitRetries(hub.emit),
+    connection: network,
     ...(isQuiet ? { openLimit: checkLimit } : {}),
   };
   const webPort = web(far);
@@ -91,7 +93,9 @@ export async function openWorld(
   const ports = { ...systemPorts, host, inventory, kube, web: webPort, objects, imageRelay };
   const all = opened.move();
   return {
-    ...{ ports, hub, mask },
+    ports,
+    hub,
+    mask,
     showStatus: (text) => watchers?.showStatus(text),
     flush: async () => watchers?.flush(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -111,7 +115,10 @@ const watchersFor = (
   },
 ): Promise<Watchers> =>
   openWatchers({
-    ...{ environment, emit: hub.emit, metrics: log.metrics, network: () => network },
+    environment,
+    emit: hub.emit,
+    metrics: log.metrics,
+    network: () => network,
     prefix: host.reach === 'nsenter' ? hostPrefix(environment) : [],
     attributes: known({
       'bootwright.role': role,

@@ -10,7 +10,10 @@ import type { FilesCall } from './command.ts';
 import type { LintDocument } from './documents.ts';
 import { print, printJson } from './messages.ts';
 
-/** Checks MachineOSConfigs and Containerfiles; resolves with 2 when a finding is an error, else with 0. */
+/**
+ * Checks MachineOSConfigs and Containerfiles; resolves with 2 when a finding is an error, else with
+ * 0.
+ */
 export async function runLayerLint(call: FilesCall): Promise<number> {
   const findings: LintFinding[] = [];
   for (const path of call.values) {
@@ -36,8 +39,9 @@ export async function runIgnitionLint(call: FilesCall): Promise<number> {
 }
 
 /**
- * Files of a folder, and of those in it, that may hold objects; undefined for what is no folder. Each is there once, however many
- * links lead to it: those of one that leads to a folder above it have no end.
+ * Files of a folder, and of those in it, that may hold objects; undefined for what is no folder.
+ * Each is there once, however many links lead to it: those of one that leads to a folder above it
+ * have no end.
  */
 async function filesWithin(
   path: string,

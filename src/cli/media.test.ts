@@ -37,7 +37,8 @@ describe('media', () => {
     ),
   ])('refuses %s', async (_, words, message) => {
     await expect(bootwright().run(['media', '--config', host(), ...words])).rejects.toMatchObject({
-      ...{ code: 'cli.bad-flag', kind: 'input' },
+      code: 'cli.bad-flag',
+      kind: 'input',
       message: expect.stringMatching(new RegExp(`^(?!.*planted).*${message}`)) as string,
     });
   });
@@ -53,7 +54,8 @@ describe('media', () => {
 
   it('names a source that is not there', async () => {
     await expect(media(['--iso', at('none.iso')])).rejects.toMatchObject({
-      ...{ code: 'media.not-live', message: `${at('none.iso')} cannot be read` },
+      code: 'media.not-live',
+      message: `${at('none.iso')} cannot be read`,
     });
   });
 
@@ -147,7 +149,8 @@ describe('media', () => {
   it('says a directory that takes no file', async () => {
     file('live.iso', '');
     await expect(media(['--out', at('no/such/host.iso')])).rejects.toMatchObject({
-      ...{ code: 'media.not-made', message: expect.stringContaining('no/such/host.iso') as string },
+      code: 'media.not-made',
+      message: expect.stringContaining('no/such/host.iso') as string,
     });
   });
 });

@@ -96,9 +96,11 @@ export interface MediaCall {
 }
 
 /**
- * Makes the live medium of one host, which installs itself from it as its settings say, and prints what is inside. Resolves
- * with the exit code of the first mistake in the settings, which are printed all.
- * @throws AgentError `media.*`, `registries.bad-ca`, `cli.bad-flag`, `config.file-not-read`, `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
+ * Makes the live medium of one host, which installs itself from it as its settings say, and prints
+ * what is inside. Resolves with the exit code of the first mistake in the settings, which are
+ * printed all.
+ * @throws AgentError `media.*`, `registries.bad-ca`, `cli.bad-flag`, `config.file-not-read`,
+ * `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
  */
 export async function runMedia(call: MediaCall): Promise<number> {
   const { isIso, input } = await sourceOf(call);
@@ -117,8 +119,13 @@ export async function runMedia(call: MediaCall): Promise<number> {
   const folder = textIn(settings, 'network.keyfiles');
   const keyfiles = await readKeyfiles(folder);
   const medium = mediumOf({
-    ...{ settings, config, image, keyfiles, texts: await readTexts(settings) },
-    ...{ pullSecret: await pullSecretIn(call), sshAuthorizedKeys: await sshKeysIn(call) },
+    settings,
+    config,
+    image,
+    keyfiles,
+    texts: await readTexts(settings),
+    pullSecret: await pullSecretIn(call),
+    sshAuthorizedKeys: await sshKeysIn(call),
   });
   const networkArgv = [...keyfiles.keys()].flatMap((name) => [
     ...['--network-keyfile', resolve(folder, name)],
@@ -133,7 +140,9 @@ export async function runMedia(call: MediaCall): Promise<number> {
   return 0;
 }
 
-/** Settings whose file an install opens on the live system, where Ignition or its own image puts it. */
+/**
+ * Settings whose file an install opens on the live system, where Ignition or its own image puts it.
+ */
 const notInMedium = ['image.file', 'image.stream'] as const;
 
 const noteMissing = (what: string): void =>
@@ -155,7 +164,8 @@ async function sourceOf({ iso, pxe }: MediaCall): Promise<MediaSource> {
   const entries = await readdir(folder).catch((cause: unknown) => {
     throw mediaFailure('media.no-initramfs', `${folder} cannot be read`, { cause });
   });
-  // As coreos-installer names it: `download` live-initramfs.ARCH.img, `iso extract pxe` NAME-initrd.img.
+  // As coreos-installer names it: `download` live-initramfs.ARCH.img, `iso extract pxe`
+  // NAME-initrd.img.
   const names = entries.filter((name) => /init(?:ramfs|rd)/.test(name) && name.endsWith('.img'));
   const [name, other] = names;
   if (name !== undefined && other === undefined)
@@ -220,7 +230,10 @@ async function pullSecretIn({ authfile }: MediaCall): Promise<string | undefined
   return text;
 }
 
-/** A line of sshd(8), "AUTHORIZED_KEYS FILE FORMAT": options, type and key; every key begins with the length of its type. */
+/**
+ * A line of sshd(8), "AUTHORIZED_KEYS FILE FORMAT": options, type and key; every key begins with
+ * the length of its type.
+ */
 const publicKey = /^[^#]*?\b(?:ssh|ecdsa|sk)-[a-z][\w@.-]{0,60} +AAAA/;
 
 async function sshKeysIn({ sshKey }: MediaCall): Promise<readonly string[]> {
@@ -242,7 +255,10 @@ interface Customizing {
 /** A slow disk, and an ISO of two gigabytes. */
 const longestCopy = minutes(30);
 
-/** Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code of a signal, 0 without one. */
+/**
+ * Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code
+ * of a signal, 0 without one.
+ */
 async function write(out: string, { command, input, ignition }: Customizing): Promise<number> {
   const refuseExisting = async (): Promise<void> => {
     if ((await stat(out).catch(() => undefined)) !== undefined)

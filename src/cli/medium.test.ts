@@ -22,7 +22,10 @@ image: { url: "https://images.example.com/metal.raw.gz", writerArgs: [--append-k
 const made = (more: Partial<MediumInput> = {}) => {
   const given = more.settings ?? settings;
   const { ignition, items } = mediumOf({
-    ...{ settings: given, config: checkConfig([given]).config, image, sshAuthorizedKeys: [] },
+    settings: given,
+    config: checkConfig([given]).config,
+    image,
+    sshAuthorizedKeys: [],
     texts: new Map([['ignition.file', '{"ignition":{"version":"3.2.0"}}']]),
     keyfiles: new Map([['eth0.nmconnection', '[connection]\nid=eth0\ntype=ethernet\n']]),
     ...more,
@@ -70,11 +73,13 @@ describe('the Ignition of a medium', () => {
     expect(items).toEqual([
       { path: '/etc/bootwright/config.yaml', what: 'settings of the agent', isSecret: false },
       {
-        ...{ path: '/etc/bootwright/host.ign', what: 'ignition.file: cluster/master.ign' },
+        path: '/etc/bootwright/host.ign',
+        what: 'ignition.file: cluster/master.ign',
         isSecret: true,
       },
       {
-        ...{ path: '/etc/bootwright/network/eth0.nmconnection', what: 'network.keyfiles' },
+        path: '/etc/bootwright/network/eth0.nmconnection',
+        what: 'network.keyfiles',
         isSecret: false,
       },
       { path: 'bootwright.service', what: `runs ${image}`, isSecret: false },

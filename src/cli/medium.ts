@@ -16,7 +16,10 @@ import { renderDiskHints } from '../lib/disk-hints.ts';
 import { revealedProxies } from '../lib/proxies.ts';
 import { shownText } from '../lib/shown-url.ts';
 
-/** Settings that name a file of the machine where a medium is made; each becomes a file of this name in the agent's folder. */
+/**
+ * Settings that name a file of the machine where a medium is made; each becomes a file of this name
+ * in the agent's folder.
+ */
 const fileNames = {
   'hooks.after': 'hook-after',
   'hooks.before': 'hook-before',
@@ -72,7 +75,10 @@ interface MediumFile extends MediumItem {
   readonly mode?: number;
 }
 
-/** Composes the Ignition of a live system that installs its host as the settings say, with all that they name inside. */
+/**
+ * Composes the Ignition of a live system that installs its host as the settings say, with all that
+ * they name inside.
+ */
 export function mediumOf(input: MediumInput): Medium {
   const { config, image, pullSecret, sshAuthorizedKeys, texts } = input;
   const { http, https, no } = revealedProxies(config.proxy);
@@ -90,8 +96,14 @@ export function mediumOf(input: MediumInput): Medium {
   const trustBundle = certificateBundle(trusted.join('\n')) || undefined;
   const ignition = renderConfig(
     liveConfig({
-      ...{ image, args: ['install'], pull: pullArgv(input), pullSecret, trustBundle, proxy },
-      ...{ sshAuthorizedKeys, files: files.map(asLiveFile) },
+      image,
+      args: ['install'],
+      pull: pullArgv(input),
+      pullSecret,
+      trustBundle,
+      proxy,
+      sshAuthorizedKeys,
+      files: files.map(asLiveFile),
     }),
   );
   const item = (path: string, what: string, isSecret = false) => [{ path, what, isSecret }];
@@ -131,15 +143,22 @@ const pathOf = (key: MediumFileKey): string => `${agentFolder}/${fileNames[key]}
 /** All of them may hold a secret but certificates. */
 const namedFiles = ({ settings, texts }: MediumInput): readonly MediumFile[] =>
   [...texts].map(([key, text]) => ({
-    ...{ path: pathOf(key), text, what: `${key}: ${textIn(settings, key)}` },
+    path: pathOf(key),
+    text,
+    what: `${key}: ${textIn(settings, key)}`,
     isSecret: !/\.ca(File)?$/.test(key),
     ...(key.startsWith('hooks.') ? { mode: 0o700 } : {}),
   }));
 
-/** The live and the installed system have the same ones; those of a wireless network or of 802.1X hold a secret. */
+/**
+ * The live and the installed system have the same ones; those of a wireless network or of 802.1X
+ * hold a secret.
+ */
 const keyfilesOf = ({ keyfiles }: MediumInput): readonly MediumFile[] =>
   [...keyfiles].map(([name, text]) => ({
-    ...{ path: `${keyfileFolder}/${name}`, text, what: 'network.keyfiles' },
+    path: `${keyfileFolder}/${name}`,
+    text,
+    what: 'network.keyfiles',
     isSecret: text.split('\n').some(isSecretLine),
   }));
 

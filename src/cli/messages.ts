@@ -31,7 +31,9 @@ export const exitCodeOf = (thrown: unknown): number =>
 const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);
 
-/** The chain of causes without what the message repeats; without causes, the context of the failure. */
+/**
+ * The chain of causes without what the message repeats; without causes, the context of the failure.
+ */
 function why(thrown: unknown): string {
   const causes: string[] = [];
   let cause = thrown instanceof Error ? thrown.cause : undefined;
@@ -100,8 +102,9 @@ export const printNote = (kind: 'note' | 'warning', text: string): void => {
 };
 
 /**
- * A stream of the process. Where nobody reads it any more, as behind `| head`, the output ends and the work does not; what
- * else stops it is one line, and a code at the end of the program, as far as standard error takes that.
+ * A stream of the process. Where nobody reads it any more, as behind `| head`, the output ends and
+ * the work does not; what else stops it is one line, and a code at the end of the program, as far
+ * as standard error takes that.
  */
 export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
   const stream = process[name];
@@ -116,7 +119,10 @@ export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
   });
 }
 
-/** Prints what a command was asked for on standard output, whole, and without what steers a terminal. */
+/**
+ * Prints what a command was asked for on standard output, whole, and without what steers a
+ * terminal.
+ */
 export const print = (text: string): void => {
   outputStream('stdout').write(plainText(text, Infinity));
 };
@@ -153,7 +159,9 @@ export const printJson = (value: unknown): void => print(jsonText(value));
 /** A text in quotes, as a shell takes it for one word whatever is in it. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** A word as it is pasted into a shell: in quotes where the shell would read more than its letters. */
+/**
+ * A word as it is pasted into a shell: in quotes where the shell would read more than its letters.
+ */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
 

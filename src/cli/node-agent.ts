@@ -9,8 +9,8 @@ import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /**
- * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code. It ends by a signal only,
- * within four seconds; the next run continues.
+ * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code.
+ * It ends by a signal only, within four seconds; the next run continues.
  * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
  */
 export async function runNodeAgent(call: WatchedCall): Promise<number> {

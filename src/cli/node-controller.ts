@@ -9,8 +9,9 @@ import { withoutJournal } from './run-context.ts';
 import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /**
- * Runs pools that the cluster's own operator does not run, until it is stopped; of several one works, and the others wait
- * for the lease `bootwright-node-controller`. Resolves with the exit code: that of the signal.
+ * Runs pools that the cluster's own operator does not run, until it is stopped; of several one
+ * works, and the others wait for the lease `bootwright-node-controller`. Resolves with the exit
+ * code: that of the signal.
  */
 export async function runNodeController(call: WatchedCall): Promise<number> {
   const credentials = await commandCredentials(call.environment, call.kubeconfig);
@@ -26,9 +27,11 @@ export async function runNodeController(call: WatchedCall): Promise<number> {
       {
         ...poolControllers({ ...ports, namespace: operatorNamespace }),
         lease: {
-          ...{ lease: nodeControllerLease, namespace: operatorNamespace },
+          lease: nodeControllerLease,
+          namespace: operatorNamespace,
           // Its own pod counts by its id; on a single node it waits no longer than elsewhere.
-          ...{ pod: ownPod(), isSingleNode: false },
+          pod: ownPod(),
+          isSingleNode: false,
         },
       },
     );

@@ -33,9 +33,9 @@ export const runNodeApply = (call: NodeCall): Promise<number> => runNode('apply'
 export const runNodeRollback = (call: NodeCall): Promise<number> => runNode('rollback', call);
 
 /**
- * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots next.
- * The log goes to standard error. A signal ends it with the code of that signal; the host then boots
- * what it would have booted before, or what was already staged.
+ * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots
+ * next. The log goes to standard error. A signal ends it with the code of that signal; the host
+ * then boots what it would have booted before, or what was already staged.
  * @throws AgentError `os.bad-image-name` before the host is contacted
  */
 async function runNode(action: 'apply' | 'rollback', call: NodeCall): Promise<number> {
@@ -61,7 +61,8 @@ const requestOf = ({ values, record, reboot, appendKarg, deleteKarg }: NodeCall)
 
 /** Those that come are in force in their order then, also where some of them were there before. */
 const askedArguments = (append: readonly string[] = [], gone: readonly string[] = []) => ({
-  ...{ append: append.flatMap(splitArguments), everywhere: true },
+  append: append.flatMap(splitArguments),
+  everywhere: true,
   remove: [...gone, ...append].flatMap(splitArguments),
 });
 

@@ -14,8 +14,8 @@ import { exitCodeOf, jsonText, print, printError, printNote } from './messages.t
 import { renderPlanText } from './plan-text.ts';
 
 /**
- * Prints what an install with the same flags would do; nothing is touched. Where the install would be refused, says why on
- * standard error, and resolves with the exit code that it would end with.
+ * Prints what an install with the same flags would do; nothing is touched. Where the install would
+ * be refused, says why on standard error, and resolves with the exit code that it would end with.
  * @throws AgentError `cli.*`, `config.*`, `role.*`
  */
 export async function runPlan({ argv, environment, format }: InstallLine): Promise<number> {
@@ -34,7 +34,9 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   return exitCodeOf(first);
 }
 
-/** Why an install in this container would be refused; elsewhere, on a laptop, a plan is only read. */
+/**
+ * Why an install in this container would be refused; elsewhere, on a laptop, a plan is only read.
+ */
 async function unseenFromContainer(root: string): Promise<string | undefined> {
   if (!(await isInContainer())) return undefined;
   try {

@@ -26,8 +26,9 @@ export interface EventHub {
 }
 
 /**
- * A hub without sinks. A sink that throws is dropped, and the others are told. No sink sees a secret that `mask` knows,
- * nor what steers a terminal, nor a text without end, nor a percentage of a step that falls.
+ * A hub without sinks. A sink that throws is dropped, and the others are told. No sink sees a
+ * secret that `mask` knows, nor what steers a terminal, nor a text without end, nor a percentage of
+ * a step that falls.
  */
 export function eventHub(clock: Clock, run: string, mask = (text: string) => text): EventHub {
   const sinks = new Set<Sink>();
@@ -174,7 +175,8 @@ const inPod = (
   watched: NonNullable<LogTarget['watched']>,
   emit: EventHub['emit'],
 ): WatchersOptions => ({
-  ...{ ...watched, emit },
+  ...watched,
+  emit,
   network: () => ({ proxies: proxiesIn(watched.environment) }),
 });
 

@@ -16,7 +16,9 @@ export async function runningHost(
   const root = environment['BOOTWRIGHT_HOST_ROOT'] ?? HOST_ROOT;
   await requireHost(root);
   return nsenterHost({
-    ...{ root, environment, onCommand },
+    root,
+    environment,
+    onCommand,
     variables: proxyEnv(proxiesIn(environment)),
   });
 }

@@ -50,8 +50,8 @@ export async function openService(
   { environment, emit, callLimit }: ServiceContext,
 ): Promise<ServiceReach> {
   const host = hostFor(config, environment, emit);
-  // A bootstrap host gets its own name service in the middle of the run, and a pointer config may name what
-  // only that knows; elsewhere the container's resolver is the host's.
+  // A bootstrap host gets its own name service in the middle of the run, and a pointer config may
+  // name what only that knows; elsewhere the container's resolver is the host's.
   const isOwnResolver = config.role === 'bootstrap';
   const lookup = isOwnResolver ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
   const network = { ...(await networkOf(config)), ...lookup };
@@ -79,13 +79,12 @@ export function hostFor(
  */
 export const networkOf = async ({ service, proxy }: Pick<Config, 'service' | 'proxy'>) => ({
   proxies: revealedProxies(proxy),
-  ...(service.caFile === '' || service.insecure
-    ? {}
-    : { ca: await authoritiesIn(service.caFile) }),
+  ...(service.caFile === '' || service.insecure ? {} : { ca: await authoritiesIn(service.caFile) }),
 });
 
 /**
- * Takes the lock even for a run that is being stopped: only its holder may say that this host failed.
+ * Takes the lock even for a run that is being stopped: only its holder may say that this host
+ * failed.
  * @throws AgentError `cli.already-running` when another agent works on this host
  */
 export async function takeAgentLock(host: Host, reporter: Reporter): Promise<void> {
@@ -124,7 +123,10 @@ export interface FailedStart {
   readonly stop: StopSignal;
 }
 
-/** Reports `Failed` for a host whose install cannot begin, as far as the service and the host are named. */
+/**
+ * Reports `Failed` for a host whose install cannot begin, as far as the service and the host are
+ * named.
+ */
 export async function reportStartFailure(start: FailedStart): Promise<void> {
   const { argv, environment, failure, stop } = start;
   const config = await salvageConfig(argv, environment);

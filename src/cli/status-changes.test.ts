@@ -4,8 +4,17 @@ import { isHostInstalled, statusChanges } from './status-changes.ts';
 
 const step = { step: 'image/write', title: 'Write the image', since: 0, attempt: 1 };
 const status: RunStatus = {
-  ...{ v: 1, run: 'r', role: 'master', version: '0.1.0', isResumed: false },
-  ...{ state: 'running', since: 0, updated: 1, steps: 20, ended: 3, running: [step] },
+  v: 1,
+  run: 'r',
+  role: 'master',
+  version: '0.1.0',
+  isResumed: false,
+  state: 'running',
+  since: 0,
+  updated: 1,
+  steps: 20,
+  ended: 3,
+  running: [step],
 };
 const begins = 'master, bootwright 0.1.0: 3 of 20 steps ended';
 const at = (percent: number, info = `${percent}%`): RunStatus => ({

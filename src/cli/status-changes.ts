@@ -3,8 +3,8 @@ import type { RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { cliFailure } from './failures.ts';
 
 /**
- * A line for each thing that changed between two statuses of a host: a run, a step or an attempt that began, what is
- * waited for, each tenth of a step's way, and how the run ended.
+ * A line for each thing that changed between two statuses of a host: a run, a step or an attempt
+ * that began, what is waited for, each tenth of a step's way, and how the run ended.
  * @param before undefined where nothing of the host was known
  */
 export function statusChanges(before: RunStatus | undefined, now: RunStatus): readonly string[] {
@@ -51,7 +51,8 @@ function waitOf(before: RunningStep | undefined, { wait }: RunningStep): readonl
 }
 
 /**
- * Whether a host says that it is installed; false while its run continues. A host says so before it reboots, and nothing else counts.
+ * Whether a host says that it is installed; false while its run continues. A host says so before it
+ * reboots, and nothing else counts.
  * @param who the host, for the message
  * @throws AgentError `cli.not-installed` where its run ended otherwise
  */

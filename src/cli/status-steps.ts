@@ -29,10 +29,16 @@ export async function printSteps(config: Config, isJson: boolean): Promise<void>
 /** A journal as it was read. */
 type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
 
-/** What a journal says of each step, the times of those that ended with their length in milliseconds. */
+/**
+ * What a journal says of each step, the times of those that ended with their length in
+ * milliseconds.
+ */
 const journalledSteps = (entries: readonly JournalEntry[]) =>
   [...stepsInJournal(entries).values()].map(({ step, state, attempts, since, until, failure }) => ({
-    ...{ step, state, attempts, since },
+    step,
+    state,
+    attempts,
+    since,
     ...(until === undefined ? {} : { duration: Math.max(0, until - since) }),
     ...(failure === undefined ? {} : { failure: plainLine(`${failure.code}: ${failure.message}`) }),
   }));
@@ -59,7 +65,10 @@ const headerLine = ({ role, version, bootId, fingerprint }: JournalHeader): stri
   `${role}, bootwright ${version}, boot ${bootId}, configuration ${fingerprint.slice(0, 12)}`;
 
 const marks: Partial<Record<JournalledStep['state'], string>> = {
-  ...{ running: '…', finished: '✓', failed: '✗', stopped: '·' },
+  running: '…',
+  finished: '✓',
+  failed: '✗',
+  stopped: '·',
 };
 
 function stepLine(step: JournalledStep, width: number): string {

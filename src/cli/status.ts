@@ -30,10 +30,11 @@ interface StatusCall extends InstallLine {
 }
 
 /**
- * Shows how the run on this host stands, whether its agent still runs, and what a restart would do; with `--watch` each change
- * of it until the run ends, with `--steps` each step of the journal. Resolves with 0, or with the code of a signal.
- * @throws AgentError `cli.status-not-found` where no agent left a status that can be read; `cli.not-installed` of a watched run
- * that did not end well
+ * Shows how the run on this host stands, whether its agent still runs, and what a restart would do;
+ * with `--watch` each change of it until the run ends, with `--steps` each step of the journal.
+ * Resolves with 0, or with the code of a signal.
+ * @throws AgentError `cli.status-not-found` where no agent left a status that can be read;
+ * `cli.not-installed` of a watched run that did not end well
  */
 export async function runStatus(call: StatusCall): Promise<number> {
   const { config } = await loadConfig(readSettings(call.argv, call.environment));
@@ -142,7 +143,8 @@ export function agentOf({ process }: RunStatus): AgentState {
 }
 
 /**
- * What the next run of a role would do, by the journal alone: that it has the same flags is taken for granted.
+ * What the next run of a role would do, by the journal alone: that it has the same flags is taken
+ * for granted.
  * @param ran name of the role of the last run
  */
 export async function restartOf(config: Config, ran: string): Promise<Restart> {

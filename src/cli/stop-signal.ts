@@ -24,7 +24,8 @@ export interface StopSignal extends Disposable {
 }
 
 /**
- * Does work until it is done or a signal stops it; resolves with its exit code, or with that of the signal.
+ * Does work until it is done or a signal stops it; resolves with its exit code, or with that of the
+ * signal.
  * @throws what the work throws where no signal came
  */
 export async function untilStopped(

@@ -5,8 +5,16 @@ import type { RunStatus } from '../reporting/run-status.ts';
 import { type HostOutcome, readHostStatus, statusUrlsIn, watchHost } from './watch-hosts.ts';
 
 const status = (change: Partial<RunStatus> = {}): RunStatus => ({
-  ...{ v: 1, run: 'r', role: 'master', version: '1.1.0', isResumed: false },
-  ...{ state: 'running', since: 0, updated: 1, steps: 20, ended: 3 },
+  v: 1,
+  run: 'r',
+  role: 'master',
+  version: '1.1.0',
+  isResumed: false,
+  state: 'running',
+  since: 0,
+  updated: 1,
+  steps: 20,
+  ended: 3,
   running: [{ step: 'image/write', title: 'Write the image', since: 0, attempt: 1 }],
   ...change,
 });
@@ -25,7 +33,9 @@ async function watched(answers: readonly (RunStatus | Error)[], abortAfter = sec
   const printed: string[] = [];
   let count = 0;
   const outcome: HostOutcome = await watchHost({
-    ...{ name: 'm1', clock, signal: stop.signal },
+    name: 'm1',
+    clock,
+    signal: stop.signal,
     read: () => {
       const answer = answers[Math.min(count, answers.length - 1)];
       count += 1;

@@ -43,8 +43,8 @@ export interface HostsCall {
 }
 
 /**
- * Prints each change of the runs on hosts, a line each, until all have ended. Resolves with 0 once all are installed, or with the
- * code of a signal.
+ * Prints each change of the runs on hosts, a line each, until all have ended. Resolves with 0 once
+ * all are installed, or with the code of a signal.
  * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`
  */
 export async function watchHosts({ urls, limit, environment }: HostsCall): Promise<number> {
@@ -52,14 +52,18 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
   using limited = limitedBy(stop.signal, limit);
   const { signal } = limited;
   const reader = web({
-    ...{ ...systemPorts, openLimit: answersWithin },
+    ...systemPorts,
+    openLimit: answersWithin,
     connection: { proxies: proxiesIn(environment) },
   });
   try {
     const outcomes = await Promise.all(
       urls.map((url) =>
         watchHost({
-          ...{ name: new URL(url).host, signal, clock: systemClock, print: printAt },
+          name: new URL(url).host,
+          signal,
+          clock: systemClock,
+          print: printAt,
           read: () => readHostStatus({ reader, clock: systemClock }, url, signal),
         }),
       ),
@@ -78,7 +82,8 @@ interface StatusReader {
 }
 
 /**
- * Reads the status that a host serves. A host that stops in the middle of its answer has not answered.
+ * Reads the status that a host serves. A host that stops in the middle of its answer has not
+ * answered.
  * @throws AgentError `cli.status-not-found`, `web.*`
  */
 export function readHostStatus(
@@ -126,9 +131,10 @@ interface Known {
 }
 
 /**
- * Follows one host until it is installed, its run failed and no other one began in two minutes, or the signal aborts. A host that
- * does not answer is asked again: nothing counts as installed but what the host says, or that it was about to reboot and no agent
- * has been started on it again in two minutes.
+ * Follows one host until it is installed, its run failed and no other one began in two minutes, or
+ * the signal aborts. A host that does not answer is asked again: nothing counts as installed but
+ * what the host says, or that it was about to reboot and no agent has been started on it again in
+ * two minutes.
  */
 export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const { name, read, print, clock, signal } = watch;

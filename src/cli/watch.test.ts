@@ -80,7 +80,11 @@ describe('the outcome of a page', () => {
     { kind: 'host-end', at: 2, host: 'a', isGood: false, text: 'no token-1 fits' },
   ];
   const end = (isGood: boolean): PageUpdate => ({
-    ...{ kind: 'end', at: 3, isGood, text: isGood ? 'installed' : 'error', details: ['why'] },
+    kind: 'end',
+    at: 3,
+    isGood,
+    text: isGood ? 'installed' : 'error',
+    details: ['why'],
   });
   const outcome = (...updates: readonly PageUpdate[]): void => {
     const page = updates.reduce(pageAfter, emptyPage('Installation', 'https://s', 0));
@@ -126,9 +130,17 @@ describe('the outcome of a page', () => {
 
 describe('a service that refuses', () => {
   const cluster: ClusterOverview = {
-    ...{ id, name: 'lab', status: 'installing', statusInfo: '', version: '4.20.1' },
-    ...{ isSingleNode: false, finalizing: '', startedAt: 0, completedAt: undefined },
-    ...{ operators: [], hosts: [] },
+    id,
+    name: 'lab',
+    status: 'installing',
+    statusInfo: '',
+    version: '4.20.1',
+    isSingleNode: false,
+    finalizing: '',
+    startedAt: 0,
+    completedAt: undefined,
+    operators: [],
+    hosts: [],
   };
   const denied = inventoryFailure('inventory.denied', 'GET /c answered 401: token-1');
   const missing = inventoryFailure('inventory.not-found', 'GET /c answered 404');
@@ -148,7 +160,12 @@ describe('a service that refuses', () => {
     };
     const mask = (text: string): string => text.replaceAll('token-1', '***');
     const thrown: unknown = await followService({
-      ...{ page, clock, mask, until, inventory: { overview }, signal: stop.signal },
+      page,
+      clock,
+      mask,
+      until,
+      inventory: { overview },
+      signal: stop.signal,
     }).catch((error: unknown) => error);
     return { thrown, elapsed: clock.elapsed(), page: page.state() };
   }

@@ -32,7 +32,10 @@ import { statusUrlsIn, watchHosts } from './watch-hosts.ts';
 
 /** Arguments of `watch`. */
 interface WatchCall extends ClusterCall {
-  /** The URL, and flags of an install; none with a Cluster, whose objects are followed in place of a service. */
+  /**
+   * The URL, and flags of an install; none with a Cluster, whose objects are followed in place of a
+   * service.
+   */
   readonly argv: readonly string[];
   readonly listen: string;
   readonly pageFile?: string;
@@ -55,12 +58,15 @@ const refusals = {
 const refusesWithin: Millis = minutes(2);
 
 /**
- * Serves the page of the installation that an inventory service has, or the objects of a Cluster, until a signal comes; resolves
- * with the exit code, 0 then too. A source that is away, or refuses, is said on the page and on standard error, and asked again.
- * The hosts of URLs that end in `/status` are watched without a page, until their runs have ended.
- * With `--until` it prints what happens, ends with the installation, and resolves with 0 once that is installed or with the code of a signal.
- * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`, `web.bad-authority`; with `--until`
- * `cli.not-installed`, `cli.not-installed-in-time`, `inventory.denied`, `inventory.not-found`
+ * Serves the page of the installation that an inventory service has, or the objects of a Cluster,
+ * until a signal comes; resolves with the exit code, 0 then too. A source that is away, or refuses,
+ * is said on the page and on standard error, and asked again. The hosts of URLs that end in
+ * `/status` are watched without a page, until their runs have ended. With `--until` it prints what
+ * happens, ends with the installation, and resolves with 0 once that is installed or with the code
+ * of a signal.
+ * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`,
+ * `web.bad-authority`; with `--until` `cli.not-installed`, `cli.not-installed-in-time`,
+ * `inventory.denied`, `inventory.not-found`
  */
 export async function runWatch(call: WatchCall): Promise<number> {
   const limit = limitOf(call);
@@ -239,8 +245,10 @@ interface Following {
 }
 
 /**
- * Asks again and again, until the installation is over, its cluster was deleted or somebody stops it.
- * @throws AgentError `inventory.denied`, `inventory.not-found` of what is waited for and can never be seen
+ * Asks again and again, until the installation is over, its cluster was deleted or somebody stops
+ * it.
+ * @throws AgentError `inventory.denied`, `inventory.not-found` of what is waited for and can never
+ * be seen
  */
 export async function followService(following: Following): Promise<void> {
   const { page, signal, clock } = following;
@@ -333,8 +341,8 @@ function takesValue(word: string): boolean {
 }
 
 /**
- * The flags of an install that say the same: the URL stands first or last, and may be that of the cluster in the
- * interface of the service, with its id.
+ * The flags of an install that say the same: the URL stands first or last, and may be that of the
+ * cluster in the interface of the service, with its id.
  */
 export function watchFlags(argv: readonly string[]): readonly string[] {
   const isFirst = isUrl(argv[0]);

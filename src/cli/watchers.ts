@@ -12,7 +12,10 @@ import { type Emit, notesOf, type Sink } from '../engine/events.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { serviceStatusOf } from '../reporting/service-status.ts';
 
-/** Who watches a run beside its logs: the service manager, who scrapes metrics, a collector of spans. */
+/**
+ * Who watches a run beside its logs: the service manager, who scrapes metrics, a collector of
+ * spans.
+ */
 export interface Watchers {
   readonly sinks: readonly Sink[];
   /** Tells the service manager that the program is at work, where that is before its run begins. */
@@ -21,7 +24,10 @@ export interface Watchers {
   readonly showStatus: (text: string) => void;
   /** Sends the spans that have ended; resolves after two seconds at the latest. */
   readonly flush: () => Promise<void>;
-  /** Ends them all; resolves after two seconds at the latest, after four where somebody reads the status. */
+  /**
+   * Ends them all; resolves after two seconds at the latest, after four where somebody reads the
+   * status.
+   */
   readonly close: () => Promise<void>;
 }
 
@@ -104,14 +110,19 @@ async function openTracesOf({
   const { openTraces } = await import('../adapters/tracing/otlp.ts');
   const connections: Connection = connection(network());
   const { sink, flush } = openTraces({
-    ...{ endpoint: endpoint.url, environment, attributes, onLost, connection: connections },
+    endpoint: endpoint.url,
+    environment,
+    attributes,
+    onLost,
+    connection: connections,
     parent: { traceparent: environment['TRACEPARENT'], tracestate: environment['TRACESTATE'] },
   });
   return {
     flush,
     sink: (event) => {
       sink(event);
-      // The last report and the logs of a failure take their time: the spans are under way meanwhile.
+      // The last report and the logs of a failure take their time: the spans are under way
+      // meanwhile.
       if (/^run\.(finished|failed|stopped)$/.test(event.type)) void flush();
     },
     close: async () => {

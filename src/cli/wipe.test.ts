@@ -7,7 +7,8 @@ it.each([
 ])('a wipe takes no word %s', async (_, words) => {
   const argv = ['wipe', '--disk', '/dev/disk/by-id/none', ...words];
   await expect(bootwright().run(argv)).rejects.toMatchObject({
-    ...{ code: 'cli.bad-flag', kind: 'input' },
+    code: 'cli.bad-flag',
+    kind: 'input',
     message: expect.stringMatching(/unexpected argument: (again|.dev.disk.by-id.none)$/) as string,
   });
 });

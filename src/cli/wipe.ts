@@ -49,7 +49,11 @@ export async function runWipe(call: WipeCall): Promise<number> {
 }
 
 const documentOf = ({ disk, method }: ErasedDisk): WipeDocument => ({
-  ...{ v: 1, disk: disk.path, serial: disk.serial, wwn: disk.wwn },
-  ...{ bytes: disk.sizeBytes, method },
+  v: 1,
+  disk: disk.path,
+  serial: disk.serial,
+  wwn: disk.wwn,
+  bytes: disk.sizeBytes,
+  method,
   ...eraseMethods[method],
 });

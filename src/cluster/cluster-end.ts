@@ -20,8 +20,9 @@ const conditionOf = (object: KubeObject, wanted: string) =>
   Shape.parse(object).status.conditions.find(({ type }) => type === wanted);
 
 /**
- * Why an installation has not come to its end, by the first object that says so; undefined once the ClusterVersion is available and no
- * ClusterOperator is degraded or progressing (openshift/installer, `wait-for install-complete`).
+ * Why an installation has not come to its end, by the first object that says so; undefined once the
+ * ClusterVersion is available and no ClusterOperator is degraded or progressing
+ * (openshift/installer, `wait-for install-complete`).
  */
 export function clusterNotSettled(
   version: KubeObject | undefined,

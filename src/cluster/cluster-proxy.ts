@@ -15,8 +15,9 @@ const Wire = z.object({
 });
 
 /**
- * The proxies that the cluster uses, each in the place of one of the environment where it is set: the status of the
- * object has them with all exceptions (assisted-installer-controller, `SetProxyEnvVars`).
+ * The proxies that the cluster uses, each in the place of one of the environment where it is set:
+ * the status of the object has them with all exceptions (assisted-installer-controller,
+ * `SetProxyEnvVars`).
  */
 export function clusterProxies(proxy: KubeObject | undefined, environment: Proxies): Proxies {
   const { data } = Wire.safeParse(proxy);

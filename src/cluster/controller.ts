@@ -7,19 +7,26 @@ export const controllerNamespace = 'assisted-installer';
 /** Name of the controller's job, its pods' label, its service account and its role. */
 export const controllerName = 'assisted-installer-controller';
 
-/** Name of the event that the controller creates when it is ready, for which a bootstrap host waits. */
+/**
+ * Name of the event that the controller creates when it is ready, for which a bootstrap host waits.
+ */
 export const readyEvent = 'AssistedControllerIsReady';
 
 /** Name of the ConfigMap that the bootstrap host leaves in the cluster. */
 export const leftName = 'bootwright-bootstrap-host';
 
-/** Name of the pod that gathers the state of the cluster, and of its account, binding and Secret. */
+/**
+ * Name of the pod that gathers the state of the cluster, and of its account, binding and Secret.
+ */
 export const gatheringPodName = 'assisted-installer-must-gather';
 
 /** Label of the pods of the controller's job. */
 export const controllerLabel = `job-name=${controllerName}`;
 
-/** The Secret with the token of the inventory service: its key, and the folder where the job mounts it as `token`. */
+/**
+ * The Secret with the token of the inventory service: its key, and the folder where the job mounts
+ * it as `token`.
+ */
 export const controllerToken = {
   secretName: 'assisted-installer-controller-secret',
   key: 'pull-secret-token',
@@ -49,7 +56,10 @@ export function controllerEvent(event: ControllerEvent): KubeObject {
     kind: 'Event',
     metadata: { name, namespace },
     involvedObject: { namespace, name: controllerName },
-    ...{ reason, message, type, count },
+    reason,
+    message,
+    type,
+    count,
     firstTimestamp: time,
     lastTimestamp: time,
   };
@@ -59,10 +69,16 @@ export function controllerEvent(event: ControllerEvent): KubeObject {
 export const isControllerReady = (events: readonly KubeObject[]): boolean =>
   events.some(({ metadata: { name } }) => name === readyEvent);
 
-/** A controller that is not ready by then ends, the one that is replaced as well as ours: 70 minutes, and some to start. */
+/**
+ * A controller that is not ready by then ends, the one that is replaced as well as ours: 70
+ * minutes, and some to start.
+ */
 const readyWithin: Millis = minutes(75);
 
-/** Whether the controller has run for so long that it must have been ready: its event is removed after three hours. */
+/**
+ * Whether the controller has run for so long that it must have been ready: its event is removed
+ * after three hours.
+ */
 export const hasControllerRun = (pods: readonly KubeObject[], now: number): boolean =>
   pods.some((pod) =>
     ((pod as { readonly status?: PodStatus }).status?.containerStatuses ?? []).some(
@@ -97,8 +113,9 @@ interface ContainerStatus {
 }
 
 /**
- * What keeps the pods of the controller from running; undefined when nothing is known to. The words stay the same while
- * a kubelet tries again: ErrImagePull and ImagePullBackOff take turns, and so do a crash and the next start.
+ * What keeps the pods of the controller from running; undefined when nothing is known to. The words
+ * stay the same while a kubelet tries again: ErrImagePull and ImagePullBackOff take turns, and so
+ * do a crash and the next start.
  */
 export const controllerObstacle = (pods: readonly KubeObject[]): string | undefined =>
   pods.map(obstacleOf).find((obstacle) => obstacle !== undefined);

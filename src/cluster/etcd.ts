@@ -113,8 +113,8 @@ const conditionOf = (object: KubeObject, type: string): OperatorCondition | unde
   conditionsOf(object).find((condition) => condition.type === type);
 
 /**
- * The member on the bootstrap host has been removed from etcd. The second spelling is that of the first
- * releases that had the condition (cluster-etcd-operator #992, OCPBUGS-5988).
+ * The member on the bootstrap host has been removed from etcd. The second spelling is that of the
+ * first releases that had the condition (cluster-etcd-operator #992, OCPBUGS-5988).
  */
 const removedTypes = ['EtcdBootstrapMemberRemoved', 'EtcdBoostrapMemberRemoved'];
 
@@ -123,8 +123,8 @@ const alreadyRemoved = 'BootstrapAlreadyRemoved';
 
 /**
  * Whether etcd of the cluster no longer needs the member on the bootstrap host
- * (cluster-etcd-operator, `bootstrap_teardown_controller.go`). The condition of the removal is never
- * False: until the member is removed there is none.
+ * (cluster-etcd-operator, `bootstrap_teardown_controller.go`). The condition of the removal is
+ * never False: until the member is removed there is none.
  */
 export function etcdHandover(etcd: KubeObject): EtcdStatus {
   const running = conditionOf(etcd, 'EtcdRunningInCluster');
@@ -156,8 +156,8 @@ const isMember = ({ metadata: { labels } }: KubeObject): boolean =>
 const isReady = (pod: KubeObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
 /**
- * Whether three members of etcd are healthy: three pods that are Ready, and no condition of the operator
- * that denies it.
+ * Whether three members of etcd are healthy: three pods that are Ready, and no condition of the
+ * operator that denies it.
  */
 export const threeHealthyMembers = (
   etcd: KubeObject | undefined,
@@ -165,8 +165,8 @@ export const threeHealthyMembers = (
 ): EtcdStatus => healthyMembers(etcd, pods, enoughMembers);
 
 /**
- * Whether one member of etcd may go away: as many are healthy that a quorum is left, and three at least. Of two, none can be
- * spared; both have to be healthy then.
+ * Whether one member of etcd may go away: as many are healthy that a quorum is left, and three at
+ * least. Of two, none can be spared; both have to be healthy then.
  * @param nodes those that carry a member
  */
 export function maySpareMember(
@@ -187,12 +187,20 @@ export interface EtcdMembers {
   readonly readyOn: ReadonlySet<string>;
 }
 
-/** The ConfigMap in which the etcd operator keeps the members that vote (cluster-etcd-operator, `etcdendpointscontroller`). */
+/**
+ * The ConfigMap in which the etcd operator keeps the members that vote (cluster-etcd-operator,
+ * `etcdendpointscontroller`).
+ */
 export const etcdEndpoints: KubeRef = {
-  ...{ kind: configMaps, namespace: etcdNamespace, name: 'etcd-endpoints' },
+  kind: configMaps,
+  namespace: etcdNamespace,
+  name: 'etcd-endpoints',
 };
 
-/** Ids of members: without etcd's answer the operator writes names of nodes in their place, which are no members yet. */
+/**
+ * Ids of members: without etcd's answer the operator writes names of nodes in their place, which
+ * are no members yet.
+ */
 const memberId = /^[0-9a-f]{1,16}$/;
 
 /** The members of etcd; undefined where nobody knows them. */

@@ -5,7 +5,10 @@ import { internalAddresses } from './node.ts';
 
 /** Finds hosts of the inventory service by what a cluster knows of them. */
 export interface HostIndex {
-  /** By name, ignoring case; the last of that name, of those that are being installed where some are. */
+  /**
+   * By name, ignoring case; the last of that name, of those that are being installed where some
+   * are.
+   */
   readonly named: (name: string) => InventoryHost | undefined;
   /**
    * By an address in canonical form. An address that several hosts have, such as that of a bridge
@@ -18,7 +21,10 @@ export interface HostIndex {
 
 const indexes = new WeakMap<readonly InventoryHost[], HostIndex>();
 
-/** The index of hosts, made once for a list: nodes and requests change many times a second, hosts do not. */
+/**
+ * The index of hosts, made once for a list: nodes and requests change many times a second, hosts do
+ * not.
+ */
 export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
   const index = indexes.get(hosts) ?? makeIndex(hosts);
   indexes.set(hosts, index);
@@ -60,10 +66,15 @@ export const hostOfNode = (
 const hostAtLast = (addresses: readonly string[], hosts: HostIndex): InventoryHost | undefined =>
   addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);
 
-/** The same of a node that is there; its addresses are read only where its name is that of no host. */
+/**
+ * The same of a node that is there; its addresses are read only where its name is that of no host.
+ */
 export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
   hosts.named(node.metadata.name) ?? hostAtLast(internalAddresses(node), hosts);
 
-/** Of nodes that are on one host that of its name, else the last: a host that was called localhost at first has that node too. */
+/**
+ * Of nodes that are on one host that of its name, else the last: a host that was called localhost
+ * at first has that node too.
+ */
 export const ownNode = (nodes: readonly KubeObject[], hosts: HostIndex): KubeObject | undefined =>
   nodes.find(({ metadata: { name } }) => hosts.named(name) !== undefined) ?? nodes.at(-1);

@@ -12,11 +12,16 @@ export interface HostSigns {
 /** The last report of a host that the service has answered. */
 export interface AnsweredReport {
   readonly stage: Stage;
-  /** What the service had of the host when it refused the report; undefined for one that it took. */
+  /**
+   * What the service had of the host when it refused the report; undefined for one that it took.
+   */
   readonly refusedAt?: string;
 }
 
-/** What the service has of a host, as one text: it takes what it refused only after that has changed. */
+/**
+ * What the service has of a host, as one text: it takes what it refused only after that has
+ * changed.
+ */
 export const recordOf = ({ status, stage = '' }: InventoryHost): string => `${status}|${stage}`;
 
 const positionOf = (stage: string | undefined): number => stages.findIndex((one) => one === stage);
@@ -28,8 +33,9 @@ const ended: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
 export const isUnderWay = ({ status }: InventoryHost): boolean => !ended.has(status);
 
 /**
- * The stage to report of a host next, or undefined. It is never one that the service has already, or has answered;
- * a host whose node is Ready at once is Joined first, as with the controller that is replaced.
+ * The stage to report of a host next, or undefined. It is never one that the service has already,
+ * or has answered; a host whose node is Ready at once is Joined first, as with the controller that
+ * is replaced.
  */
 export function nextStage(
   host: InventoryHost,

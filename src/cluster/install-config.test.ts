@@ -16,7 +16,8 @@ describe('the install-config of a cluster', () => {
       'networks of machines, and addresses that move between them',
       'networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}\nplatform: {baremetal: {apiVIPs: [192.0.2.2], ingressVIP: 192.0.2.3, hosts: []}}',
       {
-        ...{ ...none, platform: 'baremetal' },
+        ...none,
+        platform: 'baremetal',
         machines: { networks: ['192.0.2.0/24'], vips: ['192.0.2.2', '192.0.2.3'] },
       },
     ],

@@ -106,8 +106,8 @@ export function invokerOf(configMap: KubeObject | undefined): string {
 const Installer = z.object({ data: z.object({ version: z.string() }) });
 
 /**
- * The release of the installer that made a cluster, by the same ConfigMap (openshift/installer, `pkg/asset/manifests`); undefined
- * where it names none, as a build that is no release does.
+ * The release of the installer that made a cluster, by the same ConfigMap (openshift/installer,
+ * `pkg/asset/manifests`); undefined where it names none, as a build that is no release does.
  */
 export function installerVersion(configMap: unknown): string | undefined {
   const version = Installer.safeParse(configMap).data?.data.version ?? '';

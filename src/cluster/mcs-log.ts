@@ -46,9 +46,9 @@ export const unreadLog: McsLog = { asked: new Set(), read: 0, tail: '' };
 const tailLength = 256;
 
 /**
- * Continues to read a log, given its whole text: only lines that are new and complete are parsed. A log
- * that was replaced, after a rotation for example, is read from its beginning. The known addresses are
- * kept.
+ * Continues to read a log, given its whole text: only lines that are new and complete are parsed. A
+ * log that was replaced, after a rotation for example, is read from its beginning. The known
+ * addresses are kept.
  */
 export function readOn(log: McsLog, text: string): McsLog {
   const isSame = text.startsWith(log.tail, log.read - log.tail.length) && text.length >= log.read;

@@ -39,8 +39,8 @@ export type Readiness =
   { readonly isReady: true } | { readonly isReady: false; readonly reason: string };
 
 /**
- * Messages of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and ours:
- * short, and the same each time, without the times and paths of the kubelet.
+ * Messages of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and
+ * ours: short, and the same each time, without the times and paths of the kubelet.
  */
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [/container runtime network not ready/i, 'container network is not ready'],
@@ -84,7 +84,10 @@ export const readyMasters = (nodes: readonly KubeObject[]): number =>
       node.metadata.labels?.[nodeLabel('master')] !== undefined && readinessOf(node).isReady,
   ).length;
 
-/** What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before the kubelet has said that. */
+/**
+ * What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before
+ * the kubelet has said that.
+ */
 export function machineIdOf(node: KubeObject): string {
   const { machineID = '' } = shapeOf(node).status?.nodeInfo ?? {};
   return machineID === '' ? node.metadata.name : machineID;

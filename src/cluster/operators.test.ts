@@ -116,8 +116,13 @@ describe('the console of a cluster', () => {
 });
 
 const known = (status: MonitoredOperator['status'], statusInfo = '', type = 'builtin') => ({
-  ...{ name: 'cvo', type, namespace: '', subscription: '', version: '' },
-  ...{ status, statusInfo },
+  name: 'cvo',
+  type,
+  namespace: '',
+  subscription: '',
+  version: '',
+  status,
+  statusInfo,
 });
 
 describe('the report of an operator', () => {

@@ -109,8 +109,9 @@ export interface OperatorProgress {
 }
 
 /**
- * What the service is to be told of an operator, if anything. What it has as available stays so. An empty text never
- * replaces another: a person may be reading it. One of OLM is failed only when it stays so.
+ * What the service is to be told of an operator, if anything. What it has as available stays so. An
+ * empty text never replaces another: a person may be reading it. One of OLM is failed only when it
+ * stays so.
  */
 export function operatorReport(progress: OperatorProgress): OperatorReport | undefined {
   const { known, seen, failedFor, sinceReport } = progress;
@@ -161,7 +162,10 @@ const SubscriptionShape = z.object({
   status: z.object({ currentCSV: text }).catch({ currentCSV: '' }),
 });
 
-/** The CSV that OLM is installing for an operator; undefined until there is one: it is initialised then. */
+/**
+ * The CSV that OLM is installing for an operator; undefined until there is one: it is initialised
+ * then.
+ */
 export function csvOf(
   operator: OlmOperator,
   { subscriptions, csvs }: OlmObjects,
@@ -217,8 +221,8 @@ export interface FailedSetup extends KubeRef {
 }
 
 /**
- * What OLM never tries again by itself, and makes again once it is gone: failed jobs that unpack a bundle, and failed
- * install plans of these operators.
+ * What OLM never tries again by itself, and makes again once it is gone: failed jobs that unpack a
+ * bundle, and failed install plans of these operators.
  */
 export function failedSetup(
   operators: readonly OlmOperator[],

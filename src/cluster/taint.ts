@@ -48,8 +48,8 @@ export const hasCloudTaint = (node: KubeObject): boolean =>
   taintsOf(node).some(({ key }) => key === cloudTaint);
 
 /**
- * Removes the first cloud provider taint of a node; undefined when it has none. The patch names the index
- * of the taint: its test makes it fail when another writer has changed the list meanwhile.
+ * Removes the first cloud provider taint of a node; undefined when it has none. The patch names the
+ * index of the taint: its test makes it fail when another writer has changed the list meanwhile.
  */
 export function untaintPatch(node: KubeObject): KubePatch | undefined {
   const taints = taintsOf(node);
@@ -90,8 +90,8 @@ const isReal = (field: Field, value: string): boolean =>
   value !== '' && value !== placeholders[field];
 
 /**
- * Whether the user gave vCenter credentials, by the install-config overrides in the service. Those of old
- * install-configs, directly below `vsphere`, do not count.
+ * Whether the user gave vCenter credentials, by the install-config overrides in the service. Those
+ * of old install-configs, directly below `vsphere`, do not count.
  */
 export function serviceHasCredentials(cluster: InventoryCluster): boolean {
   if (cluster.platformType !== 'vsphere') return false;
@@ -101,8 +101,8 @@ export function serviceHasCredentials(cluster: InventoryCluster): boolean {
 }
 
 /**
- * The same by the install-config of the cluster, for when the service does not answer. It has neither
- * user nor password, so the server alone decides.
+ * The same by the install-config of the cluster, for when the service does not answer. It has
+ * neither user nor password, so the server alone decides.
  */
 export const clusterHasCredentials = ({ vcenterServer = '' }: InstallConfig): boolean =>
   isReal('server', vcenterServer);

@@ -32,7 +32,10 @@ export function derive(given: Layer): Layer {
   return new Map([...given, ...derived]);
 }
 
-/** The folder whose keyfiles coreos-installer takes along, with the setting that asks for it; undefined where none does. */
+/**
+ * The folder whose keyfiles coreos-installer takes along, with the setting that asks for it;
+ * undefined where none does.
+ */
 export function networkFolderOf(
   given: Layer,
 ): { readonly key: SettingKey; readonly folder: string } | undefined {
@@ -43,8 +46,8 @@ export function networkFolderOf(
 }
 
 /**
- * The arguments by which coreos-installer takes the network of the settings along and keeps the partitions of `disk.keep`, behind those
- * that are given.
+ * The arguments by which coreos-installer takes the network of the settings along and keeps the
+ * partitions of `disk.keep`, behind those that are given.
  */
 function writerArgsFor(given: Layer): Given | undefined {
   const { value, origin } = given.get('image.writerArgs') ?? { value: [] };
@@ -146,8 +149,9 @@ export const incomplete = (missing: readonly MissingSetting[]): AgentError =>
   });
 
 /**
- * With the override, the etcd operator removes the member on the bootstrap host as soon as one other is there
- * (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`): with two masters that one is alone.
+ * With the override, the etcd operator removes the member on the bootstrap host as soon as one
+ * other is there (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`): with two masters that one
+ * is alone.
  */
 function requireSafeEtcd(given: Layer): void {
   if (textIn(given, 'bootstrap.etcdOverride') !== 'always') return;
@@ -175,10 +179,16 @@ function requireOneNetwork(given: Layer): void {
   );
 }
 
-/** Sources that assisted-installer does not know: files, variables and flags that are named after a setting. */
+/**
+ * Sources that assisted-installer does not know: files, variables and flags that are named after a
+ * setting.
+ */
 const ownSource = /^(?:file |environment BOOTWRIGHT_|flag --\w+\.)/;
 
-/** Master is the default of assisted-installer, so it counts only where no more than its flags and variables are used. */
+/**
+ * Master is the default of assisted-installer, so it counts only where no more than its flags and
+ * variables are used.
+ */
 function missingForRole(given: Layer): readonly MissingSetting[] {
   if (!isUnset(given, 'role')) return [];
   if (![...given.values()].some(({ origin }) => ownSource.test(origin))) return [];
@@ -299,8 +309,8 @@ export const journalPathFor = (owner: JournalOwner): string => ownPath(owner, 'j
 export const statusPathFor = (owner: JournalOwner): string => ownPath(owner, 'status', 'json');
 
 /**
- * Where logs are put together, beside the journal: those of a failed run, or with `logs` those that somebody asked for; for
- * milliseconds since 1970.
+ * Where logs are put together, beside the journal: those of a failed run, or with `logs` those that
+ * somebody asked for; for milliseconds since 1970.
  */
 export const bundlePathFor = (
   owner: JournalOwner,

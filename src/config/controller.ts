@@ -19,7 +19,10 @@ export interface ControllerSettings extends CheckedConfig {
   readonly namespace: string;
 }
 
-/** The variables of its job, those without which it cannot work first (assisted-installer-controller, `ControllerConfig`). */
+/**
+ * The variables of its job, those without which it cannot work first
+ * (assisted-installer-controller, `ControllerConfig`).
+ */
 const variables = {
   CLUSTER_ID: 'cluster.id',
   INVENTORY_URL: 'service.url',
@@ -33,8 +36,8 @@ const variables = {
 } as const satisfies Readonly<Record<string, SettingKey>>;
 
 /**
- * Reads the settings of the controller from the variables of its job and the file with its token, `path`. A variable that is
- * empty counts as not set. Without `INVENTORY_URL` there is no service.
+ * Reads the settings of the controller from the variables of its job and the file with its token,
+ * `path`. A variable that is empty counts as not set. Without `INVENTORY_URL` there is no service.
  * @throws AgentError `config.incomplete`, `config.invalid-value`, `config.file-not-read`
  */
 export async function readControllerSettings(
@@ -65,15 +68,18 @@ export async function readControllerSettings(
 }
 
 /**
- * The token that the file has now: the kubelet renews it there with its Secret. Undefined where there is no such file, or
- * none that can be read.
+ * The token that the file has now: the kubelet renews it there with its Secret. Undefined where
+ * there is no such file, or none that can be read.
  */
 export async function renewedToken(path: string): Promise<Secret | undefined> {
   const text = await ifPresent(readFile(path, 'utf8')).catch(() => undefined);
   return text === undefined ? undefined : new Secret(text.trim());
 }
 
-/** The token of the file; that of the variable only where there is no such file. Without either it is empty. */
+/**
+ * The token of the file; that of the variable only where there is no such file. Without either it
+ * is empty.
+ */
 async function readToken(environment: Environment, path: string): Promise<Given> {
   const text = await ifPresent(readFile(path, 'utf8')).catch(notRead(path));
   const [name, token] = controllerVariable(environment, 'PULL_SECRET_TOKEN') ?? [

@@ -66,7 +66,10 @@ const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
   ['dry.clusterHosts', ['DRYCONFIG_DRY_CLUSTER_HOSTS_PATH', 'DRY_CLUSTER_HOSTS_PATH']],
 ];
 
-/** A proxy may be named without a scheme there, `proxy.example:3128` (golang.org/x/net/http/httpproxy). */
+/**
+ * A proxy may be named without a scheme there, `proxy.example:3128`
+ * (golang.org/x/net/http/httpproxy).
+ */
 const withScheme = (key: SettingKey, text: string): string =>
   /^proxy\.https?$/.test(key) && !text.includes('://') ? `http://${text}` : text;
 
@@ -118,10 +121,16 @@ function dryReach(environment: Environment): Given | undefined {
   return { value: isDry ? 'dry' : 'nsenter', origin };
 }
 
-/** Variables of the controller's job without which it cannot work (assisted-installer-controller, `ControllerConfig`). */
+/**
+ * Variables of the controller's job without which it cannot work (assisted-installer-controller,
+ * `ControllerConfig`).
+ */
 export const requiredOfController = ['CLUSTER_ID', 'INVENTORY_URL', 'OPENSHIFT_VERSION'] as const;
 
-/** A variable of the controller's job with its name: the one with the prefix wins. Undefined where none is set. */
+/**
+ * A variable of the controller's job with its name: the one with the prefix wins. Undefined where
+ * none is set.
+ */
 export function controllerVariable(
   environment: Environment,
   name: string,
@@ -142,8 +151,9 @@ export type TracesEndpoint =
   | { readonly kind: 'http'; readonly url: URL };
 
 /**
- * Where the standard variables send spans (OpenTelemetry specification, "OTLP Exporter Configuration"). They may be meant for all
- * programs of a machine, so that one which we cannot follow is no mistake of the install.
+ * Where the standard variables send spans (OpenTelemetry specification, "OTLP Exporter
+ * Configuration"). They may be meant for all programs of a machine, so that one which we cannot
+ * follow is no mistake of the install.
  */
 export function tracesEndpointOf(environment: Environment): TracesEndpoint {
   const [endpoint, protocol] = ['ENDPOINT', 'PROTOCOL'].map(

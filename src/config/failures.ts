@@ -42,7 +42,10 @@ export const configFailures = {
 /** Builds an error of the configuration. */
 export const configFailure = failuresOf(configFailures);
 
-/** Takes a mistake in what was given; the reading continues without what it concerns, unless this throws. */
+/**
+ * Takes a mistake in what was given; the reading continues without what it concerns, unless this
+ * throws.
+ */
 export type Refuse = (mistake: AgentError) => void;
 
 /** Ends the reading at the first mistake. */

@@ -78,7 +78,10 @@ interface GivenConfig {
   readonly given: Layer;
 }
 
-/** Options of `image.writerArgs` that name a file or a folder of the host, with that; the folder of the network has a setting of its own. */
+/**
+ * Options of `image.writerArgs` that name a file or a folder of the host, with that; the folder of
+ * the network has a setting of its own.
+ */
 export function writerFiles({ config, given }: GivenConfig): readonly WriterUse[] {
   const folder = networkFolderOf(given)?.folder;
   return readWriterArgs(config.image.writerArgs).uses.filter(
@@ -86,7 +89,10 @@ export function writerFiles({ config, given }: GivenConfig): readonly WriterUse[
   );
 }
 
-/** Says which of the files that settings name cannot be opened from here; those in `known` are said elsewhere. */
+/**
+ * Says which of the files that settings name cannot be opened from here; those in `known` are said
+ * elsewhere.
+ */
 export async function findUnopened(
   { config, given }: GivenConfig,
   known: ReadonlySet<unknown>,
@@ -148,8 +154,8 @@ export const notRead =
   };
 
 /**
- * What podman tells a privileged container about itself (podman-run(1), "/run/.containerenv"): lines of
- * `name="value"`. An unprivileged container has an empty file, and docker has none.
+ * What podman tells a privileged container about itself (podman-run(1), "/run/.containerenv"):
+ * lines of `name="value"`. An unprivileged container has an empty file, and docker has none.
  */
 export const containerFile = '/run/.containerenv';
 

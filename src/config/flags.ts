@@ -57,8 +57,8 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
 }
 
 /**
- * The words of a command line that are neither flags nor their values. As with assisted-installer, an install reads nothing
- * from the first of them on.
+ * The words of a command line that are neither flags nor their values. As with assisted-installer,
+ * an install reads nothing from the first of them on.
  */
 export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
   scanFlags(argv, {

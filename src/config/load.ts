@@ -49,8 +49,8 @@ export interface LoadedConfig extends CheckedConfig {
 }
 
 /**
- * Completes what a command line and its environment say by the container, the files and the secrets in files, and checks
- * it.
+ * Completes what a command line and its environment say by the container, the files and the secrets
+ * in files, and checks it.
  * @throws AgentError `config.*`
  */
 export async function loadConfig(settings: CommandSettings): Promise<LoadedConfig> {
@@ -247,8 +247,9 @@ function deepFreeze<T>(value: T): T {
 
 /**
  * SHA-256, in lower-case hexadecimal, of everything in a configuration that decides what a run
- * does. Secrets and the sections `log` and `proxy` are left out: a run with a renewed token, another
- * proxy or a more verbose log resumes where it stopped. So does one that no longer minds a refusal.
+ * does. Secrets and the sections `log` and `proxy` are left out: a run with a renewed token,
+ * another proxy or a more verbose log resumes where it stopped. So does one that no longer minds a
+ * refusal.
  */
 export function fingerprintOf(config: Config): string {
   const service = { ...config.service, stopIfCancelled: undefined };

@@ -76,7 +76,10 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   mirrors: readMirrors,
 };
 
-/** No folder of the host is ours, that a relative path could begin at; a configuration file has its own. */
+/**
+ * No folder of the host is ours, that a relative path could begin at; a configuration file has its
+ * own.
+ */
 function requirePath(key: SettingKey, text: string, origin: string): string {
   if (text === '' || text.startsWith('/') || namesFile[key] === 'own') return text;
   const isWord = key === 'image.stream' && /^[\w-]+$/.test(text);
@@ -171,7 +174,9 @@ function readWord(
   });
 }
 
-/** Whether a percent sign in the user or the password begins no escape; Go's programs refuse it too. */
+/**
+ * Whether a percent sign in the user or the password begins no escape; Go's programs refuse it too.
+ */
 const hasBadEscape = (address: string): boolean =>
   /%(?![0-9a-f]{2})/i.test(/^https?:\/\/([^/?#]*)@/i.exec(address)?.[1] ?? '');
 
@@ -283,7 +288,9 @@ function readArray(key: SettingKey, text: string, origin: string): readonly stri
   });
 }
 
-/** The strings of a JSON array, or where the text stops being one; `at` counts characters from 1. */
+/**
+ * The strings of a JSON array, or where the text stops being one; `at` counts characters from 1.
+ */
 type StringArrayRead =
   { readonly items: readonly string[] } | { readonly at: number; readonly expected: string };
 

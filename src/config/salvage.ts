@@ -11,9 +11,9 @@ import { fileLayer } from './yaml-file.ts';
 const wanted = /^(?:service|cluster|proxy|host)\./;
 
 /**
- * What a command line, its environment and its files say of the service and of this host, although they
- * cannot be used as a whole: each setting that is right by itself, defaults for the others. With it a
- * failure can be reported; nothing may be installed with it.
+ * What a command line, its environment and its files say of the service and of this host, although
+ * they cannot be used as a whole: each setting that is right by itself, defaults for the others.
+ * With it a failure can be reported; nothing may be installed with it.
  */
 export async function salvageConfig(
   argv: readonly string[],

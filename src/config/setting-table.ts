@@ -1,5 +1,6 @@
-// Every setting, once: flags, variables and the schema are made of this table. It is plain data, so that a
-// flag or a variable can be checked, and the first report can leave, before a parser is loaded.
+// Every setting, once: flags, variables and the schema are made of this table. It is plain data, so
+// that a flag or a variable can be checked, and the first report can leave, before a parser is
+// loaded.
 import { HOST_ROOT } from '../model/host-root.ts';
 import { roleNames } from '../model/role.ts';
 

@@ -34,13 +34,23 @@ export const secretFiles = {
   's3.secretAccessKey': 's3.secretAccessKeyFile',
 } as const satisfies Partial<Record<SettingKey, SettingKey>>;
 
-/** Files and folders that an install opens on the host, and those that the program itself opens where nothing wins over them. */
+/**
+ * Files and folders that an install opens on the host, and those that the program itself opens
+ * where nothing wins over them.
+ */
 export const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = {
-  ...{ 'image.file': 'host', 'image.stream': 'host', 'network.keyfiles': 'host' },
-  ...{ 'network.nmstate': 'host', 'registries.ca': 'host' },
-  ...{ 'hooks.before': 'host', 'hooks.after': 'host' },
-  ...{ 'ignition.file': 'host', 'ignition.caFile': 'host', 'service.caFile': 'own' },
-  ...{ 'service.tokenFile': 'own', 's3.secretAccessKeyFile': 'own' },
+  'image.file': 'host',
+  'image.stream': 'host',
+  'network.keyfiles': 'host',
+  'network.nmstate': 'host',
+  'registries.ca': 'host',
+  'hooks.before': 'host',
+  'hooks.after': 'host',
+  'ignition.file': 'host',
+  'ignition.caFile': 'host',
+  'service.caFile': 'own',
+  'service.tokenFile': 'own',
+  's3.secretAccessKeyFile': 'own',
 };
 
 /** A value as one source gives it. From a file it is checked later, by the schema. */

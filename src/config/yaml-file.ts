@@ -91,7 +91,10 @@ function pairsOf(node: Node | null, { place, refuse }: Reading): readonly Entry[
 const plain = (node: Node | null, document: Document.Parsed): unknown =>
   node?.toJS(document) ?? undefined;
 
-/** A relative path is one of the folder that its file is in; `image.stream` may name a stream, which is refused later. */
+/**
+ * A relative path is one of the folder that its file is in; `image.stream` may name a stream, which
+ * is refused later.
+ */
 function besideFile(key: SettingKey, value: unknown, file: string): unknown {
   if (!(key in namesFile) || typeof value !== 'string') return value;
   const isPath = value !== '' && !/^[a-z][\w+.-]*:/i.test(value);

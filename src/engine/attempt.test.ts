@@ -148,7 +148,10 @@ describe('attempts', () => {
   it('that succeed leave what is undone by a failure alone', async () => {
     const undone: string[] = [];
     const sets = step({
-      ...{ id: 'a/mount', title: 'Mount', uses: [], limit },
+      id: 'a/mount',
+      title: 'Mount',
+      uses: [],
+      limit,
       run: ({ onExit }) => {
         onExit(() => Promise.resolve(void undone.push('always')), 'always');
         onExit(() => Promise.resolve(void undone.push('failure')), 'failure');
@@ -192,7 +195,10 @@ describe('steps beside the main line', () => {
   it('that follow have ended when the run has', async () => {
     const ended: string[] = [];
     const follow = step({
-      ...{ id: 'follow/hosts', title: 'Follow', uses: [], limit: minutes(60) },
+      id: 'follow/hosts',
+      title: 'Follow',
+      uses: [],
+      limit: minutes(60),
       run: async ({ signal }) => {
         await new Promise((resolve) => {
           signal.addEventListener('abort', resolve, { once: true });
@@ -210,7 +216,10 @@ describe('steps beside the main line', () => {
 
   it.each(['at once', 'when it ends'])('that follow cannot fail it: %s', async (when) => {
     const follow = step({
-      ...{ id: 'follow/hosts', title: 'Follow', uses: [], limit: minutes(60) },
+      id: 'follow/hosts',
+      title: 'Follow',
+      uses: [],
+      limit: minutes(60),
       run: async ({ signal }) => {
         if (when === 'when it ends') {
           await new Promise((resolve) => {

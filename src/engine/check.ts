@@ -72,7 +72,10 @@ function checkStages<W extends World>(role: Role<W>): void {
   }
 }
 
-/** Steps of the main line, each with what may have destroyed something before it begins: before it, or in another lane. */
+/**
+ * Steps of the main line, each with what may have destroyed something before it begins: before it,
+ * or in another lane.
+ */
 function underLoss<W extends World>(
   role: Role<W>,
 ): readonly { readonly step: AnyStep<W>; readonly destroyer: string | undefined }[] {
@@ -125,7 +128,10 @@ function checkInputs<W extends World>(role: Role<W>): void {
   }
 }
 
-/** Facts that are given after a loss although nothing keeps them from being known before, with who gives them. */
+/**
+ * Facts that are given after a loss although nothing keeps them from being known before, with who
+ * gives them.
+ */
 function givenLate<W extends World>(role: Role<W>): ReadonlyMap<string, string> {
   const late = new Map<string, string>();
   const follows = new Set<string>();
@@ -198,7 +204,8 @@ type Answers = ReadonlyMap<string, boolean>;
 
 /**
  * Every combination of answers that decides which facts are given, and in what order. A question
- * that only leaves out a step which gives nothing is not among them: their number doubles with each.
+ * that only leaves out a step which gives nothing is not among them: their number doubles with
+ * each.
  */
 function combinations<W extends World>(role: Role<W>): readonly Answers[] {
   const givers = everyStep(role).flatMap(({ step }) =>

@@ -25,7 +25,10 @@ export interface RunContext<W extends World> {
   readonly halt?: AbortSignal | undefined;
 }
 
-/** Aborted by a stop, and when the run is halted: for what waits, and for the moment between two steps. */
+/**
+ * Aborted by a stop, and when the run is halted: for what waits, and for the moment between two
+ * steps.
+ */
 export const orHalted = <W extends World>(
   { halt }: RunContext<W>,
   signal: AbortSignal,

@@ -67,7 +67,10 @@ export function describeRole<W extends World>(role: Role<W>, config: W['config']
   };
 }
 
-/** Why steps of a role would refuse a configuration, in their order. Nothing is run, no port is made. */
+/**
+ * Why steps of a role would refuse a configuration, in their order. Nothing is run, no port is
+ * made.
+ */
 export function refusalsOf<W extends World>(
   role: Role<W>,
   config: W['config'],

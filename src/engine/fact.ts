@@ -24,7 +24,9 @@ export interface OptionalFact<T> extends Fact<T> {
   readonly isOptional: true;
 }
 
-/** The fact where a step before gives it; undefined where that step is skipped, or in another role. */
+/**
+ * The fact where a step before gives it; undefined where that step is skipped, or in another role.
+ */
 export const ifGiven = <T>(of: Fact<T>): OptionalFact<T> => ({ ...of, isOptional: true });
 
 /** Whether a step does without a fact that nothing gives. */

@@ -40,7 +40,10 @@ export function asAgentError(thrown: unknown): AgentError {
   return engineFailure('run.unexpected', message, { cause: thrown });
 }
 
-/** The failure of a last attempt, with what the first one failed with where that was another thing: often the cause. */
+/**
+ * The failure of a last attempt, with what the first one failed with where that was another thing:
+ * often the cause.
+ */
 export function withFirst(last: AgentError, first: AgentError | undefined): AgentError {
   if (first === undefined || first.code === last.code) return last;
   const { code, kind, hint, isFinal, context } = last;

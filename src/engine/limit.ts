@@ -3,8 +3,8 @@ import { seconds } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * How long work that was told to stop may take before it is abandoned: podman gives 5 s in all, and the
- * log has to be written out too.
+ * How long work that was told to stop may take before it is abandoned: podman gives 5 s in all, and
+ * the log has to be written out too.
  */
 const stopGrace: Millis = seconds(2.5);
 

@@ -6,11 +6,18 @@ import { decideRestart, type Restart } from './resume.ts';
 import { lanes } from './role.ts';
 
 const once = step({
-  ...{ id: 'disk/sign', title: 'Sign the disk', uses: ['world'], limit },
+  id: 'disk/sign',
+  title: 'Sign the disk',
+  uses: ['world'],
+  limit,
   run: () => Promise.resolve(),
 });
 const probed = step({
-  ...{ id: 'image/probe', title: 'Probe', uses: ['world'], limit, rerun: 'probe' },
+  id: 'image/probe',
+  title: 'Probe',
+  uses: ['world'],
+  limit,
+  rerun: 'probe',
   probe: () => Promise.resolve({ isDone: false }),
   run: () => Promise.resolve(),
 });
@@ -26,7 +33,12 @@ const threeLines = toy({
   steps: [findDisk, wipe, lanes({ a: [once], b: [probed] }), doing('host/reboot')],
 });
 const header: JournalHeader = {
-  ...{ type: 'header', v: 1, role: 'toy', version: '1', fingerprint: 'f', bootId: 'b' },
+  type: 'header',
+  v: 1,
+  role: 'toy',
+  version: '1',
+  fingerprint: 'f',
+  bootId: 'b',
 };
 
 const began = (id: string): JournalRecord => ({ type: 'started', step: id, at: 1 });

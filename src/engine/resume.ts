@@ -46,7 +46,9 @@ function pastOf(entries: readonly JournalEntry[]): Past {
 /** What to do with one step of a resumed run. */
 export type StepAction = 'run' | 'reuse' | 'probe';
 
-/** Whether what a finished step found may have changed: no step that it must be fresh for has begun. */
+/**
+ * Whether what a finished step found may have changed: no step that it must be fresh for has begun.
+ */
 const runsAgain = (past: Past, freshUntil: string | readonly string[] | undefined): boolean =>
   freshUntil !== undefined && ![freshUntil].flat().some((id) => past.has(id));
 
@@ -89,7 +91,10 @@ export interface ResumedStep {
   readonly action: Exclude<StepAction, 'reuse'>;
 }
 
-/** Decides by the journal what the next run of a role would do; the engine decides by the same table. */
+/**
+ * Decides by the journal what the next run of a role would do; the engine decides by the same
+ * table.
+ */
 export function decideRestart<W extends World>(
   { lines, header }: { readonly lines: readonly string[]; readonly header: JournalHeader },
   role: Role<W>,

@@ -103,7 +103,8 @@ describe('a run that nobody wants any more', () => {
       return Promise.resolve();
     });
     const { error, events } = await runToy(toy({ steps: [doing('a/one'), doing('a/two')] }), {
-      ...{ world, halt: halt.signal },
+      world,
+      halt: halt.signal,
     });
     expect(error).toBe(withdrawn);
     expect(world.did).toEqual(['a/one']);

@@ -224,7 +224,10 @@ async function runAttempts<W extends World>(
   }
 }
 
-/** Whether what an earlier run made is there; what cannot be looked at is not, and the step says why. */
+/**
+ * Whether what an earlier run made is there; what cannot be looked at is not, and the step says
+ * why.
+ */
 async function isKept<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
@@ -292,7 +295,11 @@ function scopeOf<W extends World>(
   const named = Object.fromEntries(placed.step.uses.map((port) => [port, context.ports[port]]));
   return {
     ...(named as W['ports']),
-    ...{ config, signal, hide, mask, onExit: undo.push },
+    config,
+    signal,
+    hide,
+    mask,
+    onExit: undo.push,
     progress: (progress) => {
       emit({ type: 'step.progress', ...who, progress });
     },

@@ -29,7 +29,10 @@ export interface RunOptions<W extends World> {
   readonly sinks: readonly Sink[];
   /** Stops the run from outside. */
   readonly signal: AbortSignal;
-  /** Aborted when nobody wants the run any more: it fails with the reason at its next step or in a wait, and nothing is cut off. */
+  /**
+   * Aborted when nobody wants the run any more: it fails with the reason at its next step or in a
+   * wait, and nothing is cut off.
+   */
   readonly halt?: AbortSignal;
   /** The last chance to report: awaited once the step that leaves the host is announced. */
   readonly beforeLeaving?: (signal: AbortSignal) => Promise<void>;
@@ -56,7 +59,13 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     throw ended(thrown);
   });
   const context: RunContext<W> = {
-    ...{ config, ports, clock, journal, past, emit, halt },
+    config,
+    ports,
+    clock,
+    journal,
+    past,
+    emit,
+    halt,
     facts: factStore(),
     beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
     mask: options.mask ?? ((text) => text),

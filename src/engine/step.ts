@@ -6,7 +6,10 @@ import type { Note, Progress } from './events.ts';
 import type { AnyFact, FactValue, NeedsOf, NeedValues } from './fact.ts';
 import type { Until } from './wait.ts';
 
-/** What a program's steps work on: its configuration, and its ways to reach the world by their names. */
+/**
+ * What a program's steps work on: its configuration, and its ways to reach the world by their
+ * names.
+ */
 export interface World {
   readonly config: unknown;
   readonly ports: object;
@@ -61,8 +64,8 @@ export interface Step<
   /** The text beside the stage when the step starts; empty unless given. */
   readonly stageInfo?: (config: W['config'], needs: NeedValues<Needs>) => string;
   /**
-   * For the first stage of a lane: the text beside it while the other lanes have finished and this step cannot begin
-   * yet. Without it the stage before stays shown.
+   * For the first stage of a lane: the text beside it while the other lanes have finished and this
+   * step cannot begin yet. Without it the stage before stays shown.
    */
   readonly stageAhead?: string;
   readonly uses: readonly Uses[];
@@ -74,15 +77,16 @@ export interface Step<
   /** `safe` unless given. */
   readonly rerun?: Rerun;
   /**
-   * Ids of later steps of the role. Until one of them has begun, a resumed run runs this one again although it was
-   * finished: what it found may have changed since.
+   * Ids of later steps of the role. Until one of them has begun, a resumed run runs this one again
+   * although it was finished: what it found may have changed since.
    */
   readonly freshUntil?: string | readonly string[];
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
   readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
   /**
-   * For a finished step whose fact a resumed run would take over: whether what it made is still there unchanged. It registers
-   * the secrets in it as `run` does. Where it is not, the step runs again.
+   * For a finished step whose fact a resumed run would take over: whether what it made is still
+   * there unchanged. It registers the secrets in it as `run` does. Where it is not, the step runs
+   * again.
    */
   isKept?(
     scope: Scope<W, Uses>,
@@ -92,15 +96,24 @@ export interface Step<
   readonly destroys?: boolean;
   /** The step only looks; every such step comes before the first that destroys. */
   readonly preflight?: boolean;
-  /** The step brings an input of the installation, and checks it; every such step comes before the first that destroys. */
+  /**
+   * The step brings an input of the installation, and checks it; every such step comes before the
+   * first that destroys.
+   */
   readonly fetches?: boolean;
-  /** Why what the step gives cannot be known before something is destroyed; a step that destroys may need it all the same. */
+  /**
+   * Why what the step gives cannot be known before something is destroyed; a step that destroys may
+   * need it all the same.
+   */
   readonly knownLate?: string;
   /** The host goes away with this step; nothing comes after it. */
   readonly leaves?: boolean;
   /** Things that two lanes must not touch at once: `disk:install`, `network`. */
   readonly touches?: readonly string[];
-  /** Checks of the configuration that `run` makes too, for whoever asks before a run; each throws an AgentError. */
+  /**
+   * Checks of the configuration that `run` makes too, for whoever asks before a run; each throws an
+   * AgentError.
+   */
   readonly requires?: readonly ((config: W['config']) => void)[];
   readonly retry?: { readonly attempts: number; readonly every: Millis };
   readonly limit: Millis;
@@ -109,8 +122,8 @@ export interface Step<
   /** Says what was chosen for this configuration, and why. */
   readonly explain?: (config: W['config']) => string;
   /**
-   * Commands that `run` has as data, by its argv builders, for a plan. What loses data that was there before the installation
-   * shows each command that does so.
+   * Commands that `run` has as data, by its argv builders, for a plan. What loses data that was
+   * there before the installation shows each command that does so.
    */
   readonly preview?: (
     config: W['config'],

@@ -4,15 +4,22 @@ import { minutes } from '../model/duration.ts';
 import { decodeResource, isDataUrl } from './resource.ts';
 import type { Config, Resource } from './types.ts';
 
-/** A clock that is behind by less does no harm: the first use of a certificate is minutes away (assisted-service, `MaximumAllowedTimeDiffMinutes`). */
+/**
+ * A clock that is behind by less does no harm: the first use of a certificate is minutes away
+ * (assisted-service, `MaximumAllowedTimeDiffMinutes`).
+ */
 const tolerated = minutes(4);
 
-/** Where bootstrap.ign has what the temporary control plane works with (openshift/installer, `pkg/asset/tls`). */
+/**
+ * Where bootstrap.ign has what the temporary control plane works with (openshift/installer,
+ * `pkg/asset/tls`).
+ */
 const tlsFolder = '/opt/openshift/tls/';
 
 /**
- * The first file of a cluster in which no certificate is valid, with the times of one: what the config server is trusted by, and those of a
- * bootstrap. Undefined where there is none; what cannot be read is left to others.
+ * The first file of a cluster in which no certificate is valid, with the times of one: what the
+ * config server is trusted by, and those of a bootstrap. Undefined where there is none; what cannot
+ * be read is left to others.
  * @param now milliseconds since 1970
  */
 export function invalidCertificate(config: Config, now: number): string | undefined {

@@ -25,9 +25,9 @@ export function foldKey(key: string): string {
 }
 
 /**
- * Turns JSON into a value of a shape, the way Go's decoder fills a struct: null is absent, an exact key
- * is preferred but any case is taken, unknown keys are left out. Findings are collected, not thrown.
- * A value of the wrong type is left out of the result and reported as an error.
+ * Turns JSON into a value of a shape, the way Go's decoder fills a struct: null is absent, an exact
+ * key is preferred but any case is taken, unknown keys are left out. Findings are collected, not
+ * thrown. A value of the wrong type is left out of the result and reported as an error.
  */
 export class Decoder {
   readonly findings: Finding[] = [];
@@ -117,7 +117,8 @@ export class Decoder {
     return values.map((value, index) => {
       const place = { path: memberPath(path, index) };
       const decoded = value === null ? undefined : this.#value(item, value, place);
-      // Go leaves the zero value where an entry is null; of a newer spec an entry may have another type.
+      // Go leaves the zero value where an entry is null; of a newer spec an entry may have another
+      // type.
       return decoded ?? (item.kind === 'object' ? this.object(item, {}, place) : zeroOf(item));
     });
   }

@@ -26,8 +26,9 @@ const MachineConfig = z.object({
 });
 
 /**
- * Finds the encapsulated MachineConfig in a rendered config. The spec version does not matter: a server
- * asked without an Accept header answers with 2.2. Keys are matched in any case, as Go matches them.
+ * Finds the encapsulated MachineConfig in a rendered config. The spec version does not matter: a
+ * server asked without an Accept header answers with 2.2. Keys are matched in any case, as Go
+ * matches them.
  *
  * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.not-json`,
  * `ignition.encapsulated-missing`, `ignition.encapsulated-invalid`, and as `decodeResource`

@@ -1,6 +1,8 @@
 import { ignitionFailure } from './failures.ts';
 
-/** How severe a finding is: Ignition refuses a config with an error and accepts one with a warning. */
+/**
+ * How severe a finding is: Ignition refuses a config with an error and accepts one with a warning.
+ */
 type Severity = 'error' | 'warning';
 
 interface Rule {
@@ -12,8 +14,8 @@ const error = (text: string): Rule => ({ severity: 'error', text });
 const warning = (text: string): Rule => ({ severity: 'warning', text });
 
 /**
- * The rules that this program checks, with the severity that they have in Ignition 2.24 (`config/v3_x/types`); those about
- * keys say more than Ignition does.
+ * The rules that this program checks, with the severity that they have in Ignition 2.24
+ * (`config/v3_x/types`); those about keys say more than Ignition does.
  */
 export const findingRules = {
   'newer-spec': warning('is newer than 3.5.0; it is passed on, and checked by the rules of 3.5.0'),

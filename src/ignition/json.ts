@@ -203,8 +203,9 @@ class Scanner {
 }
 
 /**
- * Reads JSON (RFC 8259) for what `JSON.parse` does not report: where the syntax error is, which keys are
- * duplicates, which numbers are written as fractions. The parser's own message would quote the text.
+ * Reads JSON (RFC 8259) for what `JSON.parse` does not report: where the syntax error is, which
+ * keys are duplicates, which numbers are written as fractions. The parser's own message would quote
+ * the text.
  */
 function scanJson(text: string): JsonSyntaxProblem | JsonNotes {
   const scanner = new Scanner(text);
@@ -217,7 +218,10 @@ function scanJson(text: string): JsonSyntaxProblem | JsonNotes {
   return { duplicates: scanner.duplicates, fractions: scanner.fractions };
 }
 
-/** Where the keys and entries of a JSON text begin, by their paths: those before its first error. Of a duplicate the last counts. */
+/**
+ * Where the keys and entries of a JSON text begin, by their paths: those before its first error. Of
+ * a duplicate the last counts.
+ */
 export function jsonOffsets(text: string): ReadonlyMap<string, number> {
   const offsets = new Map<string, number>();
   try {

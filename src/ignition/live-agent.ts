@@ -37,7 +37,10 @@ export const livePaths = {
 /** The unit that runs the agent. */
 export const agentUnitName = 'bootwright.service';
 
-/** The Ignition of a live system that runs the agent. Its version is one that every CoreOS since OpenShift 4.7 reads. */
+/**
+ * The Ignition of a live system that runs the agent. Its version is one that every CoreOS since
+ * OpenShift 4.7 reads.
+ */
 export const liveConfig = (agent: LiveAgent): Config => ({
   ignition: { version: '3.2.0' },
   ...passwdOf(agent),
@@ -111,7 +114,10 @@ const agentArgv = ({ image, args, pullSecret }: LiveAgent): readonly string[] =>
   ...[image, ...args],
 ];
 
-/** A word of a command in a unit: systemd reads quotes, specifiers and variables in it (systemd.service, "Command lines"). */
+/**
+ * A word of a command in a unit: systemd reads quotes, specifiers and variables in it
+ * (systemd.service, "Command lines").
+ */
 export const unitWord = (word: string): string => {
   const escaped = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
   return /^[\w./:@%=,+-]+$/.test(escaped) ? escaped : quoted(escaped);

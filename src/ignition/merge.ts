@@ -8,10 +8,10 @@ import { validateConfig } from './validate.ts';
 import { readSpecVersion, type SpecMinor, specVersion } from './version.ts';
 
 /**
- * Merges a child config over its parent by the rules of Ignition (`config/merge`). A value of the child
- * replaces that of the parent, objects merge member by member, lists by the key of their entries with
- * the parent's order first. The result has the higher spec version of the two. Two valid configs can
- * merge to an invalid one, so validate the result.
+ * Merges a child config over its parent by the rules of Ignition (`config/merge`). A value of the
+ * child replaces that of the parent, objects merge member by member, lists by the key of their
+ * entries with the parent's order first. The result has the higher spec version of the two. Two
+ * valid configs can merge to an invalid one, so validate the result.
  *
  * @throws AgentError `ignition.no-version` and the like, for a version that is not known
  */
@@ -126,9 +126,9 @@ interface SingleNodeConfig {
 }
 
 /**
- * Merges a host's overrides into the `master.ign` of a single-node cluster. There is no Machine Config
- * Server to point to, so the host's pointer (`ignition.config`) is dropped. Any two specs from 3.0 to
- * 3.5 will do; the result has the higher one.
+ * Merges a host's overrides into the `master.ign` of a single-node cluster. There is no Machine
+ * Config Server to point to, so the host's pointer (`ignition.config`) is dropped. Any two specs
+ * from 3.0 to 3.5 will do; the result has the higher one.
  *
  * @throws AgentError as `parseConfig`, and `ignition.merge-invalid` for a result that breaks a rule
  */

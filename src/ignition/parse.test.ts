@@ -161,9 +161,7 @@ describe('reading a config that must be valid', () => {
     'warns of a spec that is newer, whose %s are of another type',
     (list) => {
       const newer = `{"ignition":{"version":"3.6.0"},"storage":{"${list}":["x"]}}`;
-      expect(lintConfig(newer).findings.map(({ rule }) => rule)).toContain(
-        'wrong-type',
-      );
+      expect(lintConfig(newer).findings.map(({ rule }) => rule)).toContain('wrong-type');
       expect(parseValidConfig(newer).warnings.map(({ rule }) => rule)).toContain('newer-spec');
     },
   );

@@ -18,9 +18,9 @@ export interface ParsedConfig {
 const REASON_LENGTH = 200;
 
 /**
- * Reads an Ignition config of spec 3.0 to 3.5, or of a later one as far as it is understood. Only the structure is checked: JSON, version, types.
- * Unknown keys are left out and reported, so a config that is only passed on must be passed on as the
- * bytes it came in.
+ * Reads an Ignition config of spec 3.0 to 3.5, or of a later one as far as it is understood. Only
+ * the structure is checked: JSON, version, types. Unknown keys are left out and reported, so a
+ * config that is only passed on must be passed on as the bytes it came in.
  *
  * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.error-body`,
  * `ignition.not-json`, `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`,
@@ -51,7 +51,8 @@ function decoded(
 }
 
 /**
- * Reads an Ignition config and validates it by every rule of its spec, as Ignition does on first boot.
+ * Reads an Ignition config and validates it by every rule of its spec, as Ignition does on first
+ * boot.
  *
  * @throws AgentError as {@link parseConfig}
  */
@@ -82,7 +83,10 @@ export function lintConfig(input: Uint8Array | string): {
   return { config, findings: [...findings, ...found] };
 }
 
-/** What is wrong by the rules of an older spec need not be wrong in a newer one: Ignition decides at first boot. */
+/**
+ * What is wrong by the rules of an older spec need not be wrong in a newer one: Ignition decides at
+ * first boot.
+ */
 function refuseUnlessNewer(version: unknown, findings: readonly Finding[]): readonly Finding[] {
   if (!readSpec(version).isNewer) return refuseErrors(findings, 'ignition.invalid');
   return findings.map((one) => ({ ...one, severity: 'warning' }));
@@ -103,8 +107,8 @@ function statedVersion(root: JsonObject): JsonValue | undefined {
 }
 
 /**
- * Two shapes of error come in place of a download: `{code: "409", reason}` and `{code: 401, message}`
- * (assisted-service swagger), both with the content type of the file.
+ * Two shapes of error come in place of a download: `{code: "409", reason}` and `{code: 401,
+ * message}` (assisted-service swagger), both with the content type of the file.
  */
 function refuseErrorBody(root: JsonObject): void {
   const { code, reason, message } = root;

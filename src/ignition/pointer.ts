@@ -36,8 +36,8 @@ export interface RemotePointer {
 /**
  * Reads a pointer config: the first config to merge that has a source.
  *
- * @throws AgentError `ignition.pointer-missing`; `ignition.ca-missing`, `ignition.ca-invalid` for an
- * https source; as `decodeResource` for an embedded one
+ * @throws AgentError `ignition.pointer-missing`; `ignition.ca-missing`, `ignition.ca-invalid` for
+ * an https source; as `decodeResource` for an embedded one
  */
 export function readPointer(config: Config): Pointer {
   const { merge = [] } = config.ignition.config ?? {};

@@ -23,8 +23,8 @@ export function decodeResource(resource: Resource, maxBytes = MAX_CONTENT_BYTES)
 }
 
 /**
- * Turns the bytes from a resource's source into its content: decompresses them, then verifies the hash,
- * which covers the decompressed content.
+ * Turns the bytes from a resource's source into its content: decompresses them, then verifies the
+ * hash, which covers the decompressed content.
  *
  * @throws AgentError `ignition.gzip`, `ignition.too-large`, `ignition.hash-mismatch`
  */
@@ -145,7 +145,9 @@ function faulty(problem: string): Error {
 
 /** A file with its text inside the config. */
 export const embeddedFile = (path: string, text: string | Buffer, mode: number): File => ({
-  ...{ path, mode, overwrite: true },
+  path,
+  mode,
+  overwrite: true,
   contents: { source: `data:;base64,${Buffer.from(text as string).toString('base64')}` },
 });
 

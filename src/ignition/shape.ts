@@ -1,8 +1,8 @@
 import { NEWEST_MINOR, type SpecMinor } from './version.ts';
 
 /**
- * What a value of a config looks like, as data. One table of shapes (`schema.ts`) drives decoding, merging, the search for
- * duplicates, the walk of the validation, and the types.
+ * What a value of a config looks like, as data. One table of shapes (`schema.ts`) drives decoding,
+ * merging, the search for duplicates, the walk of the validation, and the types.
  */
 export type Shape = ScalarShape | ObjectShape | ListShape;
 
@@ -22,7 +22,9 @@ export interface ObjectShape<F extends FieldTable = FieldTable> {
   readonly kind: 'object';
   readonly name: string;
   readonly fields: F;
-  /** Lists among the fields whose entries share one key space: a path is a file or a link, not both. */
+  /**
+   * Lists among the fields whose entries share one key space: a path is a file or a link, not both.
+   */
   readonly sharedKeys: readonly string[];
 }
 
@@ -34,8 +36,8 @@ export interface ListShape<I extends ScalarShape | ObjectShape = ScalarShape | O
   readonly kind: 'list';
   readonly item: I;
   /**
-   * `by-key`: entries with the same key merge, and a key twice is an error. `concatenate`: the child's
-   * entries follow the parent's, duplicates are kept.
+   * `by-key`: entries with the same key merge, and a key twice is an error. `concatenate`: the
+   * child's entries follow the parent's, duplicates are kept.
    */
   readonly merges: 'by-key' | 'concatenate';
   /** The key of an entry; a string is its own key. */
@@ -50,8 +52,8 @@ interface Field<S extends Shape = Shape, R extends boolean = boolean> {
   /** The first spec that has it; in older configs it is an unknown key. */
   readonly since: SpecMinor;
   /**
-   * Through this spec the field has no null state: where it is absent it reads as `''` or 0, and in a
-   * merge the child's value always counts. -1 for a field that may be absent in every spec.
+   * Through this spec the field has no null state: where it is absent it reads as `''` or 0, and in
+   * a merge the child's value always counts. -1 for a field that may be absent in every spec.
    */
   readonly alwaysUntil: SpecMinor;
   /** Whether the decoded object has it in every spec. */

@@ -2,8 +2,9 @@ import type * as schema from './schema.ts';
 import type { ValueOf } from './shape.ts';
 
 /**
- * The Ignition config of spec 3.0 to 3.5, as it is after decoding: keys in their right case, nulls and unknown keys left
- * out, members without a null state always there (`''` or 0). `schema.ts` has the members, and which spec added which.
+ * The Ignition config of spec 3.0 to 3.5, as it is after decoding: keys in their right case, nulls
+ * and unknown keys left out, members without a null state always there (`''` or 0). `schema.ts` has
+ * the members, and which spec added which.
  */
 export type Config = Omit<ValueOf<typeof schema.configShape>, 'ignition'> & {
   readonly ignition: Ignition;

@@ -58,9 +58,10 @@ const validators = new Map<string, Validator<never>>(
 );
 
 /**
- * Validates what this program merges, reads or adds to: entries with one key, paths, links and embedded content. The rest is
- * passed on, as coreos-installer does: Ignition judges it at the first boot, by rules that change with its version. What is
- * refused here, Ignition refuses too. Nothing is fetched, and a merged config must be validated again.
+ * Validates what this program merges, reads or adds to: entries with one key, paths, links and
+ * embedded content. The rest is passed on, as coreos-installer does: Ignition judges it at the
+ * first boot, by rules that change with its version. What is refused here, Ignition refuses too.
+ * Nothing is fetched, and a merged config must be validated again.
  *
  * @throws AgentError `ignition.no-version` and the like, for a version that is not known
  */

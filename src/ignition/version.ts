@@ -32,9 +32,9 @@ interface ReadableSpec {
 }
 
 /**
- * Reads `ignition.version`. Only stable specs from 3.0.0 on are accepted: Ignition compares the version for equality,
- * so `3.6.0-experimental`, `3.2.1` and `3.2.0+build` are no version it knows. Specs 3.x only add keys; whether the
- * Ignition of the image knows a later one is for that to say.
+ * Reads `ignition.version`. Only stable specs from 3.0.0 on are accepted: Ignition compares the
+ * version for equality, so `3.6.0-experimental`, `3.2.1` and `3.2.0+build` are no version it knows.
+ * Specs 3.x only add keys; whether the Ignition of the image knows a later one is for that to say.
  *
  * @throws AgentError `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`
  */
@@ -54,7 +54,8 @@ export function readSpec(version: unknown): ReadableSpec {
 }
 
 /**
- * The spec version of a config that is written again, which would lose what is not understood of it: 3.0.0 to 3.5.0.
+ * The spec version of a config that is written again, which would lose what is not understood of
+ * it: 3.0.0 to 3.5.0.
  *
  * @throws AgentError as `readSpec`, and `ignition.version-unsupported` for a later one
  */

@@ -1,6 +1,9 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Everything that can go wrong with an image: with what it is made from, and while it is built, kept and copied. */
+/**
+ * Everything that can go wrong with an image: with what it is made from, and while it is built,
+ * kept and copied.
+ */
 export const layeringFailures = {
   'layering.malformed-file': {
     kind: 'input',

@@ -2,9 +2,9 @@
 const octet = /^(?:0|[1-9]\d{0,2})$/;
 
 /**
- * An IP address in its one spelling, so that two of them can be compared as text: IPv6 in lower case
- * and shortest form, IPv4 inside IPv6 as IPv4. A zone (`%ens3`) is of the machine that says it and is
- * taken off. Undefined for what is no address.
+ * An IP address in its one spelling, so that two of them can be compared as text: IPv6 in lower
+ * case and shortest form, IPv4 inside IPv6 as IPv4. A zone (`%ens3`) is of the machine that says it
+ * and is taken off. Undefined for what is no address.
  */
 export function canonicalAddress(text: string): string | undefined {
   const address = text.split('%', 1)[0] ?? '';
@@ -33,7 +33,10 @@ function canonicalV6(address: string): string | undefined {
 export const hostInUrl = (host: string): string =>
   host.includes(':') && canonicalAddress(host) !== undefined ? `[${host}]` : host;
 
-/** Whether an address is in one of these networks, as `192.0.2.0/24`; what cannot be read as a network holds none. */
+/**
+ * Whether an address is in one of these networks, as `192.0.2.0/24`; what cannot be read as a
+ * network holds none.
+ */
 export function isWithin(address: string, networks: readonly string[]): boolean {
   const own = bitsOf(address);
   return networks.some((network) => {

@@ -10,7 +10,10 @@ export interface ArchivedFile {
   readonly mode: number;
 }
 
-/** Packs files into a tar archive that is compressed by gzip; all of it is in memory. Logs compress in milliseconds. */
+/**
+ * Packs files into a tar archive that is compressed by gzip; all of it is in memory. Logs compress
+ * in milliseconds.
+ */
 export async function packArchive(
   files: readonly ArchivedFile[],
   time: number,

@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 
-/** The PEM certificates in a text, each with its first and last line; whether they can be read is not known yet. */
+/**
+ * The PEM certificates in a text, each with its first and last line; whether they can be read is
+ * not known yet.
+ */
 export const certificateBlocks = (text: string): readonly string[] =>
   text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 
 /**
- * The certificates of a text alone, as every program reads them: Go finds none behind a byte order mark, and neither it nor OpenSSL where
- * two files were put together without a line break.
+ * The certificates of a text alone, as every program reads them: Go finds none behind a byte order
+ * mark, and neither it nor OpenSSL where two files were put together without a line break.
  */
 export const certificateBundle = (text: string): string =>
   certificateBlocks(text)

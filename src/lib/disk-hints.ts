@@ -10,8 +10,9 @@ const plain = /^[^,\s]([^,]*[^,\s])?$/;
 const text = (summary: string, pattern = plain) => ({ kind: 'text', pattern, summary }) as const;
 
 /**
- * What a disk is chosen by: the fields of `rootDeviceHints` (metal3, `RootDeviceHints`), with what they mean to Ironic
- * (ironic-lib, `match_root_device_hints`): letters of either case are the same, a size counts in GiB.
+ * What a disk is chosen by: the fields of `rootDeviceHints` (metal3, `RootDeviceHints`), with what
+ * they mean to Ironic (ironic-lib, `match_root_device_hints`): letters of either case are the same,
+ * a size counts in GiB.
  */
 export const diskHintKinds = {
   deviceName: text('a path below /dev that leads to it', /^\/dev\/[^\s,]+$/),

@@ -1,6 +1,9 @@
 import { readImageName } from './image-name.ts';
 
-/** What images are pulled from in place of a source: an entry of `imageDigestSources` of an install-config. */
+/**
+ * What images are pulled from in place of a source: an entry of `imageDigestSources` of an
+ * install-config.
+ */
 export interface ImageMirrors {
   readonly source: string;
   /** In the order in which they are tried; the source comes last. */
@@ -12,10 +15,16 @@ export interface ImageMirrors {
 /** What becomes of a source (openshift/api, `MirrorSourcePolicy`). */
 export const sourcePolicies = ['AllowContactingSource', 'NeverContactSource'] as const;
 
-/** Where a live and an installed host have mirrors: before what others put beside it, which wins for the same source. */
+/**
+ * Where a live and an installed host have mirrors: before what others put beside it, which wins for
+ * the same source.
+ */
 export const mirrorsPath = '/etc/containers/registries.conf.d/00-bootwright-mirrors.conf';
 
-/** Mirrors of what is pulled by digest, as containers-registries.conf(5) has them; empty without mirrors. */
+/**
+ * Mirrors of what is pulled by digest, as containers-registries.conf(5) has them; empty without
+ * mirrors.
+ */
 export const renderMirrors = (all: readonly ImageMirrors[]): string =>
   all
     .map(({ source, mirrors, sourcePolicy }) => {
@@ -32,8 +41,8 @@ export const renderMirrors = (all: readonly ImageMirrors[]): string =>
     .join('\n');
 
 /**
- * Whether podman finds a registry by a name: one without a dot and a port would be a path of Docker's registry, and names are
- * compared letter by letter (containers/image, `sysregistriesv2`).
+ * Whether podman finds a registry by a name: one without a dot and a port would be a path of
+ * Docker's registry, and names are compared letter by letter (containers/image, `sysregistriesv2`).
  */
 const isPlace = (name: string): boolean => {
   const { host = '' } = readImageName(`${name}/x`) ?? {};
@@ -41,7 +50,9 @@ const isPlace = (name: string): boolean => {
   return isHost && host === host.toLowerCase();
 };
 
-/** The first name that is no source and no mirror, or is a source twice, with what is wrong with it. */
+/**
+ * The first name that is no source and no mirror, or is a source twice, with what is wrong with it.
+ */
 export function mirrorProblem(all: readonly ImageMirrors[]): string | undefined {
   const wrong = all.flatMap((one) => [one.source, ...one.mirrors]).find((name) => !isPlace(name));
   if (wrong !== undefined)

@@ -18,7 +18,10 @@ const NAME = new RegExp(
   String.raw`^(?:(?<host>${HOST})/)?(?<path>${PATH_PART}(?:/${PATH_PART})*)(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>[a-z][\w+.-]*:[0-9a-fA-F]+))?$`,
 );
 
-/** Reads `[HOST/]PATH[:TAG][@DIGEST]` (grammar: distribution/reference); undefined for anything else. */
+/**
+ * Reads `[HOST/]PATH[:TAG][@DIGEST]` (grammar: distribution/reference); undefined for anything
+ * else.
+ */
 export function readImageName(text: string): ImageName | undefined {
   const groups = NAME.exec(text)?.groups;
   if (groups === undefined) return undefined;
@@ -36,8 +39,9 @@ export function readImageName(text: string): ImageName | undefined {
 const MAX_PATH = 255;
 
 /**
- * Whether the library by which the Machine Config Operator reads references (distribution/reference, ParseNamed) takes a
- * push spec: its rules for names are narrower than those of the CRD, upper case above all.
+ * Whether the library by which the Machine Config Operator reads references
+ * (distribution/reference, ParseNamed) takes a push spec: its rules for names are narrower than
+ * those of the CRD, upper case above all.
  */
 export function isNamedReference(text: string): boolean {
   const name = readImageName(text);
@@ -66,8 +70,9 @@ export const digestOf = (image: string): string | undefined =>
   /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1];
 
 /**
- * Whether two pull specs name the same image: by their digest where both have one, else by the whole name, in which no tag
- * is `latest`. A tag may come to stand for another image, so a tag and a digest are never known to be the same.
+ * Whether two pull specs name the same image: by their digest where both have one, else by the
+ * whole name, in which no tag is `latest`. A tag may come to stand for another image, so a tag and
+ * a digest are never known to be the same.
  */
 export function isSameImage(one: string, other: string): boolean {
   const [a, b] = [readImageName(one), readImageName(other)];

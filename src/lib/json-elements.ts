@@ -1,24 +1,30 @@
 /** A text that comes in pieces. */
 export interface ElementReader {
   readonly write: (chunk: string) => void;
-  /** Characters that are in memory: of the element that has begun, and of all that is no element. */
+  /**
+   * Characters that are in memory: of the element that has begun, and of all that is no element.
+   */
   readonly held: () => number;
   /** The text without the elements that were taken: each is a 0. */
   readonly end: () => string;
 }
 
-/** What is nested as deeply overflows the stack of whoever follows or writes it, and a parser keeps a hundred times the length of each level. */
+/**
+ * What is nested as deeply overflows the stack of whoever follows or writes it, and a parser keeps
+ * a hundred times the length of each level.
+ */
 export const deepest = 1000;
 
 /** The most of the text before a list in which its name is looked for. */
 const nameLength = 100;
 
 /**
- * Reads JSON as it comes, and takes out the elements of one list of it, each as soon as it is whole: a text of many
- * megabytes is never in memory. Only brackets and strings are looked at. What is no JSON remains none, in what is taken or in what
- * is left.
+ * Reads JSON as it comes, and takes out the elements of one list of it, each as soon as it is
+ * whole: a text of many megabytes is never in memory. Only brackets and strings are looked at. What
+ * is no JSON remains none, in what is taken or in what is left.
  *
- * @param name of the list, a member of the outermost object; undefined where the list is the outermost value
+ * @param name of the list, a member of the outermost object; undefined where the list is the
+ * outermost value
  * @param take gets the text of each element that is an object or a list
  * @throws Error from `write` where it is nested more than 1000 deep
  */

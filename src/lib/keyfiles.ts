@@ -11,9 +11,9 @@ const isFile = (value: unknown): value is NamedText =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 
 /**
- * The keyfiles that `nmstatectl gc` printed; undefined where it printed something else. It is YAML: below `NetworkManager`
- * pairs of a file name and its text (nmstate 1.0.2 and newer, `rust/src/lib/gen_conf.rs`), two of one name where two
- * interfaces have one `profile-name`.
+ * The keyfiles that `nmstatectl gc` printed; undefined where it printed something else. It is YAML:
+ * below `NetworkManager` pairs of a file name and its text (nmstate 1.0.2 and newer,
+ * `rust/src/lib/gen_conf.rs`), two of one name where two interfaces have one `profile-name`.
  */
 export function nmstateKeyfiles(printed: string): readonly NamedText[] | undefined {
   const files = (yamlIn(printed) as { readonly NetworkManager?: unknown } | null | undefined)
@@ -31,8 +31,9 @@ interface Connection {
 type Values = ReadonlyMap<string, string>;
 
 /**
- * What is wrong with the form of keyfiles, and between them, by the names of their files. What the values of one mean,
- * NetworkManager judges on the host. No value is shown, but for the names by which connections refer to each other.
+ * What is wrong with the form of keyfiles, and between them, by the names of their files. What the
+ * values of one mean, NetworkManager judges on the host. No value is shown, but for the names by
+ * which connections refer to each other.
  */
 export function keyfileProblems(files: Iterable<NamedText>): readonly string[] {
   const read = [...files].map(([name, text]) => readKeyfile(name, text));
@@ -48,7 +49,10 @@ export function keyfileProblems(files: Iterable<NamedText>): readonly string[] {
   ];
 }
 
-/** In the first boot NetworkManager reads the files below /run, those of this name alone (`nm_keyfile_utils_ignore_filename`). */
+/**
+ * In the first boot NetworkManager reads the files below /run, those of this name alone
+ * (`nm_keyfile_utils_ignore_filename`).
+ */
 const fileName = /^[^./][^/]*\.nmconnection$/;
 
 function readKeyfile(name: string, text: string): Connection | { readonly problem: string } {
@@ -59,13 +63,16 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
     : { name, values };
 }
 
-/** Keys whose values NetworkManager drops where it cannot read them, instead of refusing the file. */
+/**
+ * Keys whose values NetworkManager drops where it cannot read them, instead of refusing the file.
+ */
 const addressKey =
   /^(?:(ipv[46])\.(?:(address|route)(?:es|s)?\d*|dns|gateway)|ethernet\.(?:cloned-)?mac-address)$/;
 
 /**
- * The keys of a keyfile of which NetworkManager took a part or nothing: an address, a route, a DNS server or a hardware
- * address that it did not understand, and a VLAN without its id, which it takes for VLAN 0.
+ * The keys of a keyfile of which NetworkManager took a part or nothing: an address, a route, a DNS
+ * server or a hardware address that it did not understand, and a VLAN without its id, which it
+ * takes for VLAN 0.
  * @param read the connection as NetworkManager writes what it took of the file
  */
 export function droppedKeys(given: string, read: string): readonly string[] {
@@ -86,7 +93,10 @@ interface Addresses {
   readonly words: readonly string[];
 }
 
-/** Words of those keys, each in its one spelling; a prefix or a metric of its own is none, nor is the address of nothing. */
+/**
+ * Words of those keys, each in its one spelling; a prefix or a metric of its own is none, nor is
+ * the address of nothing.
+ */
 const addressesIn = (text: string): ReadonlyMap<string, Addresses> =>
   new Map(
     [...namedValues(text)].flatMap(([key, value]) => {

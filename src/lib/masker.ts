@@ -23,7 +23,9 @@ const shortestChunk = 8;
 
 type Chunks = Map<string, Set<string>>;
 
-/** Forms by their first and last letters: there may be thousands, and a text is gone through once. */
+/**
+ * Forms by their first and last letters: there may be thousands, and a text is gone through once.
+ */
 interface Known {
   readonly short: Set<string>;
   readonly heads: Chunks;
@@ -75,7 +77,10 @@ function lengthOfSame(isSame: (step: number) => boolean, most: number): number {
   return length;
 }
 
-/** What a text was cut at ends there, or where whoever cut it says so; less than a quarter of a secret gives nothing away. */
+/**
+ * What a text was cut at ends there, or where whoever cut it says so; less than a quarter of a
+ * secret gives nothing away.
+ */
 const isSecret = (form: string, length: number, beside: string | undefined): boolean =>
   length === form.length || (length * 4 >= form.length && /^[\s"'`…]?$/.test(beside ?? ''));
 

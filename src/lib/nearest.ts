@@ -1,6 +1,7 @@
 /**
  * The name that a person most likely meant, or nothing when none is close: at most a third of its
- * letters differ, and no more than `most` (Damerau–Levenshtein distance, adjacent swaps count once).
+ * letters differ, and no more than `most` (Damerau–Levenshtein distance, adjacent swaps count
+ * once).
  */
 export function nearestName(
   word: string,

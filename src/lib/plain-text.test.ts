@@ -28,6 +28,9 @@ it('puts the lines of a text into one', () => {
 it('shows each text of a value, and leaves all else alone', () => {
   const value = { a: 'x', b: ['x', 1, { c: 'x', d: null }], e: undefined, f: true };
   expect(withTexts(value, (text) => `${text}!`)).toEqual({
-    ...{ a: 'x!', b: ['x!', 1, { c: 'x!', d: null }], e: undefined, f: true },
+    a: 'x!',
+    b: ['x!', 1, { c: 'x!', d: null }],
+    e: undefined,
+    f: true,
   });
 });

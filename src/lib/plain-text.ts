@@ -6,8 +6,9 @@ const longest = 16_384;
 const steering = /\u001b\[[\d;?]{0,32}[A-Za-z]/g;
 
 /**
- * A text from outside as it may be shown: without what steers a terminal, turns or hides letters, and cut. Line feeds
- * and tabs stay. Secrets are masked before: half of one would not be found again.
+ * A text from outside as it may be shown: without what steers a terminal, turns or hides letters,
+ * and cut. Line feeds and tabs stay. Secrets are masked before: half of one would not be found
+ * again.
  * @param most characters of the result
  */
 export function plainText(text: string, most = longest): string {

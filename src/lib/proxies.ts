@@ -1,4 +1,5 @@
-// A proxy on its way: from a setting, by these forms, to a request (`proxyFor`) and to the commands of a host (`proxyEnv`).
+// A proxy on its way: from a setting, by these forms, to a request (`proxyFor`) and to the commands
+// of a host (`proxyEnv`).
 import type { SecretUrl } from './secret-url.ts';
 
 /** Proxies by the kind of address that is reached through them. Empty text means none. */

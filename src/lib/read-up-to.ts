@@ -16,7 +16,9 @@ export async function readLast(
   return Buffer.concat(chunks).subarray(Math.max(0, length - mostBytes));
 }
 
-/** Reads a body to its end; undefined, and no further byte is read, when it is larger than allowed. */
+/**
+ * Reads a body to its end; undefined, and no further byte is read, when it is larger than allowed.
+ */
 export async function readUpTo(
   body: AsyncIterable<Uint8Array>,
   mostBytes: number,

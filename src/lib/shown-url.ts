@@ -2,8 +2,8 @@ import { MASK } from '../model/secret.ts';
 
 /**
  * An http(s) address for logs and records: origin and path. User and password are left out,
- * and so is the query, which may hold a signature that lets anyone read. Whatever else it is, a path
- * on the host for example, stays unchanged.
+ * and so is the query, which may hold a signature that lets anyone read. Whatever else it is, a
+ * path on the host for example, stays unchanged.
  */
 export function shownUrl(address: string | URL): string {
   const url = typeof address === 'string' ? URL.parse(address) : address;
@@ -12,7 +12,10 @@ export function shownUrl(address: string | URL): string {
   return url.pathname === '/' ? url.origin : `${url.origin}${url.pathname}`;
 }
 
-/** What looks like an address and is none, as `shownText` reads it; a path on the host stays unchanged. */
+/**
+ * What looks like an address and is none, as `shownText` reads it; a path on the host stays
+ * unchanged.
+ */
 function withoutSecretParts(text: string): string {
   const scheme = /^https?:\/\//i.exec(text)?.[0];
   if (scheme === undefined) return text;
@@ -21,7 +24,9 @@ function withoutSecretParts(text: string): string {
   return `${scheme}${rest.replace(/[?#].*$/s, '')}`;
 }
 
-/** The value of an Authorization header for the user of an address; undefined where it names none. */
+/**
+ * The value of an Authorization header for the user of an address; undefined where it names none.
+ */
 export const basicCredentials = ({ username, password }: URL): string | undefined =>
   username === '' && password === ''
     ? undefined
@@ -36,7 +41,10 @@ export function percentDecoded(part: string): string {
   }
 }
 
-/** Addresses in a text. A quote ends one, but not in its user or password: no parser of addresses minds it there. */
+/**
+ * Addresses in a text. A quote ends one, but not in its user or password: no parser of addresses
+ * minds it there.
+ */
 const addresses = /https?:\/\/[/\\]*(?:[^\s/\\?#]*@)?[^\s'"`<>]+/gi;
 
 /** A text in which every http(s) address reads as `shownUrl` has it. */
@@ -44,8 +52,8 @@ export const shownUrlsIn = (text: string): string =>
   text.replaceAll(addresses, (address) => shownUrl(address));
 
 /**
- * A text in which no word shows a secret: users, passwords and queries of addresses, of those too that
- * cannot be read, and the values of kernel arguments that are passwords.
+ * A text in which no word shows a secret: users, passwords and queries of addresses, of those too
+ * that cannot be read, and the values of kernel arguments that are passwords.
  */
 export const shownText = (text: string): string =>
   text
@@ -65,7 +73,8 @@ function shownAddress(word: string): string {
   if (found === null) return shownWithoutScheme(word);
   const start = found.index + found[0].length;
   const end = word.slice(start).search(/[/?#]/);
-  // A password with one of these makes it no address, or another one: then all up to the last sign may be the password.
+  // A password with one of these makes it no address, or another one: then all up to the last sign
+  // may be the password.
   const isAddress = word[start + end] === '/' && URL.canParse(word.slice(found.index));
   const at = word.lastIndexOf('@', isAddress && end >= 0 ? start + end : word.length);
   const bare = at < start ? word : `${word.slice(0, start)}${MASK}${word.slice(at)}`;
@@ -74,8 +83,9 @@ function shownAddress(word: string): string {
 }
 
 /**
- * Whether a part of an address was meant as its user or password, and reads as something else: curl and Go's programs take
- * the second `@`, and what is behind `#`, `?` or `/`, each in their own way. The path of a server has no sign.
+ * Whether a part of an address was meant as its user or password, and reads as something else: curl
+ * and Go's programs take the second `@`, and what is behind `#`, `?` or `/`, each in their own way.
+ * The path of a server has no sign.
  */
 export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
   const [, rest = ''] = /^[a-z][a-z0-9+.-]*:\/\/[/\\]*(.*)$/is.exec(address) ?? [];
@@ -88,8 +98,9 @@ export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
 }
 
 /**
- * Kernel arguments that hold a password: of iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and user and password in
- * `netroot=iscsi:`), of systemd (systemd.system-credentials(7)) and anaconda, and whatever is called one.
+ * Kernel arguments that hold a password: of iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and user
+ * and password in `netroot=iscsi:`), of systemd (systemd.system-credentials(7)) and anaconda, and
+ * whatever is called one.
  */
 const secretArgument =
   /^(?:--append-karg=)?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>.+)|netroot=iscsi:(?<user>[^@]+)@.*)$/is;

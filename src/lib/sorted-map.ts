@@ -1,4 +1,7 @@
-/** Values by key, whose list in the order of the keys is made when it is read, and kept until the next change. */
+/**
+ * Values by key, whose list in the order of the keys is made when it is read, and kept until the
+ * next change.
+ */
 export class SortedMap<T> extends Map<string, T> {
   #keys: readonly string[] | undefined;
   #list: readonly T[] | undefined;

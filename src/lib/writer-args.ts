@@ -47,12 +47,16 @@ const shorts: ReadonlyMap<string, WriterOption & { readonly name: string }> = ne
   ),
 );
 
-/** Whether coreos-installer 0.26 has an option of this long name; keys of its configuration files are the same. */
+/**
+ * Whether coreos-installer 0.26 has an option of this long name; keys of its configuration files
+ * are the same.
+ */
 export const isWriterOption = (name: string): boolean => Object.hasOwn(options, name);
 
 /**
- * The option by which coreos-installer keeps partitions: a number, a range (`5-7`, `5-`, `-7`), or a label with `*`, `?` and `[a-z]`
- * (crate `glob`). Undefined for what it would refuse, or take for more than one.
+ * The option by which coreos-installer keeps partitions: a number, a range (`5-7`, `5-`, `-7`), or
+ * a label with `*`, `?` and `[a-z]` (crate `glob`). Undefined for what it would refuse, or take for
+ * more than one.
  */
 export function savingOption(entry: string): string | undefined {
   if (entry === '') return undefined;
@@ -75,7 +79,10 @@ const isRange = (entry: string): boolean => {
 
 const isEach = (fits: (part: string) => boolean) => (value: string) => value.split(',').every(fits);
 
-/** What coreos-installer reads of values before it opens anything (0.26, `src/cmdline`, `src/install.rs`); the disk would be lost by then. */
+/**
+ * What coreos-installer reads of values before it opens anything (0.26, `src/cmdline`,
+ * `src/install.rs`); the disk would be lost by then.
+ */
 const valueRules: Readonly<
   Record<string, { readonly fits: (value: string) => boolean; readonly write: string }>
 > = {
@@ -233,10 +240,15 @@ function readShort(word: string): WordRead {
 const isMissingAfter = (option: string, next: string | undefined): boolean =>
   next === undefined || (option !== '--save-partindex' && next.startsWith('-') && next.length > 1);
 
-/** Options that make it print something and end well, with nothing written; and what is no option. */
+/**
+ * Options that make it print something and end well, with nothing written; and what is no option.
+ */
 const unfit: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V', '--']);
 
-/** So many letters are a slip of the hand; what differs in more may be an option that is newer than this table. */
+/**
+ * So many letters are a slip of the hand; what differs in more may be an option that is newer than
+ * this table.
+ */
 const slip = 2;
 
 function unknownOption(word: string, wantsValue: boolean, uses: OptionRead['uses'] = []): WordRead {

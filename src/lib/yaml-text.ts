@@ -26,17 +26,26 @@ export interface YamlReading {
   /** Leaves tags of 1.1 out. */
   readonly filterTags?: (tags: Tags) => Tags;
   readonly lineCounter?: LineCounter;
-  /** Whether an alias may stand for what has an anchor. A text made by hand for us has no use for it. */
+  /**
+   * Whether an alias may stand for what has an anchor. A text made by hand for us has no use for
+   * it.
+   */
   readonly hasAliases?: boolean;
 }
 
-/** No object of a cluster, and no configuration, is nested as deeply; the composer calls itself for each level. */
+/**
+ * No object of a cluster, and no configuration, is nested as deeply; the composer calls itself for
+ * each level.
+ */
 const deepest = 200;
 
 /** Characters of the longest text that is read: an object of a cluster has at most 3 MiB. */
 const longest = 16 * 1024 * 1024;
 
-/** Words, signs and line ends of a text, and values once aliases are followed: the parser keeps about 1 KB for each. */
+/**
+ * Words, signs and line ends of a text, and values once aliases are followed: the parser keeps
+ * about 1 KB for each.
+ */
 const mostTokens = 200_000;
 
 /**
@@ -58,9 +67,9 @@ export function yamlIn(text: string): unknown {
 }
 
 /**
- * The documents of a YAML text, read in a time that grows as the text does. What cannot be read is in `errors` of
- * its document, in the order of the text; the parser itself checks keys in quadratic time, and takes hours for
- * fifty explicit keys within each other.
+ * The documents of a YAML text, read in a time that grows as the text does. What cannot be read is
+ * in `errors` of its document, in the order of the text; the parser itself checks keys in quadratic
+ * time, and takes hours for fifty explicit keys within each other.
  */
 export function parseYamlStream(
   text: string,
@@ -99,7 +108,8 @@ export function parseYamlStream(
 
 /** Integers that YAML 1.1 does not have, and Go's reader does (go-yaml 2.4, `resolve.go`). */
 const goInteger: ScalarTag = {
-  ...{ tag: 'tag:yaml.org,2002:int', default: true },
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
   test: /^[-+]?0(?:[oO][0-7_]*[0-7]|B[01_]*[01]|X[\da-fA-F_]*[\da-fA-F])$/,
   resolve: (text) => {
     const size = Number(text.replaceAll(/[-+_]/g, ''));
@@ -126,7 +136,10 @@ const floatAsGo = (tag: ScalarTag): ScalarTag => ({
   resolve: (text, ...rest) => (isGoFloat(text) ? tag.resolve(text, ...rest) : text),
 });
 
-/** A text may have an error for each of its signs, and the stacks of as many would be most of the memory. */
+/**
+ * A text may have an error for each of its signs, and the stacks of as many would be most of the
+ * memory.
+ */
 function withShortStacks<T>(work: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 1;
@@ -204,7 +217,8 @@ function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly
       const known = new Set<unknown>();
       for (const { key: name } of node.items) {
         if (!isScalar(name)) continue;
-        // The parser reads an empty key also where a colon begins a line that is deeper than its object.
+        // The parser reads an empty key also where a colon begins a line that is deeper than its
+        // object.
         if (name.value === null)
           errors.push(errorAt(name.range?.[0] ?? 0, 'NON_STRING_KEY', BAD_KEY));
         if (known.has(name.value))
@@ -225,7 +239,9 @@ const aliasProblem = (target: Node | undefined, path: readonly unknown[]): strin
   return path.includes(target) ? 'the alias contains itself' : undefined;
 };
 
-/** Counts the values of nodes once each alias is followed; an alias stands behind what it leads to. */
+/**
+ * Counts the values of nodes once each alias is followed; an alias stands behind what it leads to.
+ */
 function valueCounter() {
   const known = new Map<unknown, number>();
   const valuesIn = (node: unknown): number => {

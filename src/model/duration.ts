@@ -13,7 +13,10 @@ export const hours = (count: number): Millis => minutes(count * 60);
 /** For what ends by itself, and has no limit of its own: readers of events want a number. */
 export const unlimited: Millis = hours(24 * 365);
 
-/** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`; none where a clock was set back in it. */
+/**
+ * A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`; none where a clock was set
+ * back in it.
+ */
 export function renderDuration(duration: Millis): string {
   if (duration < 1000) return `${Math.round(Math.max(0, duration))} ms`;
   const total = Math.round(duration / 1000);
@@ -26,6 +29,9 @@ export function renderDuration(duration: Millis): string {
 const withRest = (whole: string, rest: number, unit: string): string =>
   rest === 0 ? whole : `${whole} ${rest} ${unit}`;
 
-/** A moment as the API server keeps it: RFC 3339 in whole seconds (k8s.io/apimachinery, `metav1.Time`). */
+/**
+ * A moment as the API server keeps it: RFC 3339 in whole seconds (k8s.io/apimachinery,
+ * `metav1.Time`).
+ */
 export const wholeSeconds = (at: number): string =>
   new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');

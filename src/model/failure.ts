@@ -2,7 +2,10 @@
 export type FailureKind =
   'input' | 'unsupported' | 'host' | 'remote' | 'media' | 'limit' | 'cluster' | 'bug';
 
-/** Exit code of each kind; 9 was one and stays free. 125 and above have a meaning for podman and for the inventory service. */
+/**
+ * Exit code of each kind; 9 was one and stays free. 125 and above have a meaning for podman and for
+ * the inventory service.
+ */
 export const exitCodes: Readonly<Record<FailureKind, number>> = {
   bug: 1,
   input: 2,

@@ -3,7 +3,10 @@ import { inspect } from 'node:util';
 /** What a secret looks like wherever it is printed. */
 export const MASK = '***';
 
-/** A text that comes out by `reveal` alone, and is printed in another way wherever a text of it is made. */
+/**
+ * A text that comes out by `reveal` alone, and is printed in another way wherever a text of it is
+ * made.
+ */
 export abstract class HiddenText {
   readonly #value: string;
 

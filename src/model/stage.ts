@@ -25,8 +25,8 @@ export type Stage = (typeof stages)[number];
 
 /**
  * After how long the service fails a host whose stage, and the text beside it, have not changed
- * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text begins the time again. The stages that end an
- * installation have no limit.
+ * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text begins the time again. The stages that
+ * end an installation have no limit.
  */
 export const stageLimits: Readonly<Record<Stage, Millis>> = {
   'Starting installation': minutes(30),

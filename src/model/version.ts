@@ -3,7 +3,10 @@ export const version = '1.1.0';
 
 declare const builtFrom: string | undefined;
 
-/** The commit that the program was built from, or that scripts/bootwright names of its clone; empty where neither is known. */
+/**
+ * The commit that the program was built from, or that scripts/bootwright names of its clone; empty
+ * where neither is known.
+ */
 export const commit = typeof builtFrom === 'string' ? builtFrom : '';
 
 /** The releases of OpenShift that can be installed: docs/guides/supported.md. */

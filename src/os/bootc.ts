@@ -217,7 +217,9 @@ const firstOf = (entry: Entry): OsDeployment => ({
 const specOf = ({ transport, image }: z.infer<typeof Spec>): string =>
   transport === 'registry' ? image : `${transport}:${image}`;
 
-/** `signature` is absent, `insecure`, `containerPolicy`, or an object that names an ostree remote. */
+/**
+ * `signature` is absent, `insecure`, `containerPolicy`, or an object that names an ostree remote.
+ */
 const verificationOf = (signature: unknown): ImageVerification => {
   if (signature == null || signature === 'insecure') return 'none';
   return signature === 'containerPolicy' ? 'policy' : 'remote';

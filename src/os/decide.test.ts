@@ -5,12 +5,17 @@ import type { OsDeployment, OsStatus } from './status.ts';
 
 const tag = 'registry.example.com/os/node:1';
 const deployment = (image: string, digit: string): OsDeployment => ({
-  ...{ image, digest: `sha256:${sum(digit)}`, checksum: sum(digit) },
-  ...{ isPinned: false, verification: 'none' },
+  image,
+  digest: `sha256:${sum(digit)}`,
+  checksum: sum(digit),
+  isPinned: false,
+  verification: 'none',
 });
 const pinned = (digit: string) => deployment(imageOf(digit), digit);
 const host = (status: Partial<OsStatus>): OsStatus => ({
-  ...{ booted: pinned('1'), others: [], isBusy: false },
+  booted: pinned('1'),
+  others: [],
+  isBusy: false,
   ...status,
 });
 const digest = (digit: string) => `sha256:${sum(digit)}`;

@@ -66,7 +66,9 @@ function checkChangeable({ isBusy, isReadOnly }: OsStatus): void {
     throw osFailure('os.read-only', 'bootc status says readOnly: bootc changes nothing here');
 }
 
-/** A digest in the name decides; it may be that of a list, and the host reports one that is in it. */
+/**
+ * A digest in the name decides; it may be that of a list, and the host reports one that is in it.
+ */
 function isWanted(deployment: OsDeployment, { image, digest }: WantedImage): boolean {
   if (deployment.image !== image) return false;
   return image.includes('@') || (digest !== undefined && deployment.digest === digest);

@@ -1,16 +1,22 @@
-/** Kernel arguments that are to come and to go, as the Machine Config Operator changes them: first all that go, then all that come. */
+/**
+ * Kernel arguments that are to come and to go, as the Machine Config Operator changes them: first
+ * all that go, then all that come.
+ */
 export interface KernelArgumentChange {
   /** Come to the end, in this order. */
   readonly append: readonly string[];
-  /** Each goes once for each time that it is given, the first first; what is not there does not matter. */
+  /**
+   * Each goes once for each time that it is given, the first first; what is not there does not
+   * matter.
+   */
   readonly remove: readonly string[];
   /** Each that is to go goes wherever it stands, and nothing changes where all is as requested. */
   readonly everywhere?: boolean;
 }
 
 /**
- * Splits kernel arguments at blanks that stand in no double quotes, which cannot be escaped (Linux, `next_arg` of lib/cmdline.c).
- * Quotes stay: they belong to the value.
+ * Splits kernel arguments at blanks that stand in no double quotes, which cannot be escaped (Linux,
+ * `next_arg` of lib/cmdline.c). Quotes stay: they belong to the value.
  */
 export const splitArguments = (text: string): readonly string[] =>
   text.match(/(?:[^ \t\n\v\f\r"]|"[^"]*(?:"|$))+/g) ?? [];
@@ -19,7 +25,10 @@ export const splitArguments = (text: string): readonly string[] =>
 export const argumentsIn = (commandLine: string): readonly string[] =>
   splitArguments(commandLine).filter((word) => !/^(BOOT_IMAGE|initrd|ostree)=/.test(word));
 
-/** A list without some of its elements, each taken out once for each time that it is given, the first first. */
+/**
+ * A list without some of its elements, each taken out once for each time that it is given, the
+ * first first.
+ */
 export function without(list: readonly string[], taken: readonly string[]): readonly string[] {
   const rest = [...list];
   for (const one of taken) {
@@ -29,7 +38,9 @@ export function without(list: readonly string[], taken: readonly string[]): read
   return rest;
 }
 
-/** What a change comes to where some arguments are there: what goes, and all that there are then. */
+/**
+ * What a change comes to where some arguments are there: what goes, and all that there are then.
+ */
 export function changedArguments(
   present: readonly string[],
   change: KernelArgumentChange,
@@ -46,8 +57,8 @@ export const isSameList = (one: readonly string[], other: readonly string[]): bo
   one.length === other.length && one.every((element, at) => element === other[at]);
 
 /**
- * Whether arguments are in force: in their order, each as often as it is given, with others between. Quotes make no difference to the
- * kernel, and GRUB takes them off.
+ * Whether arguments are in force: in their order, each as often as it is given, with others
+ * between. Quotes make no difference to the kernel, and GRUB takes them off.
  */
 export function areInForce(present: readonly string[], wanted: readonly string[]): boolean {
   const bare = (argument = ''): string => argument.replaceAll('"', '');
@@ -57,7 +68,10 @@ export function areInForce(present: readonly string[], wanted: readonly string[]
   return found === wanted.length;
 }
 
-/** Whether a change was made already, as far as that shows: what comes is in force, and what goes is not there. */
+/**
+ * Whether a change was made already, as far as that shows: what comes is in force, and what goes is
+ * not there.
+ */
 export function isChanged(
   present: readonly string[],
   { append, remove }: KernelArgumentChange,

@@ -116,7 +116,9 @@ export const missingBytes = (
 /** A compressed layer takes so many times its size on disk at most: Lab CoreOS takes 2.1 times. */
 const growth = 3;
 
-/** ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come on top. */
+/**
+ * ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come on top.
+ */
 const reserve = 600 * 1024 * 1024;
 
 /** Free bytes that a pull needs before it is begun. */
@@ -129,8 +131,9 @@ export interface NodeImageName extends ImageName {
 }
 
 /**
- * Reads `HOST/PATH:TAG` or `HOST/PATH@sha256:DIGEST`. A name without a host means another image on each host; one with
- * neither tag nor digest is `latest` to some programs and an error to others; with both, skopeo refuses it.
+ * Reads `HOST/PATH:TAG` or `HOST/PATH@sha256:DIGEST`. A name without a host means another image on
+ * each host; one with neither tag nor digest is `latest` to some programs and an error to others;
+ * with both, skopeo refuses it.
  * @throws AgentError `os.bad-image-name`
  */
 export function parseImageName(text: string): NodeImageName {

@@ -67,9 +67,9 @@ export interface OrderedDeployment {
 }
 
 /**
- * Reads the order of the boot loader, first to boot first (ostree, `ostree_sysroot_get_deployments`):
- * staged, then what was put before the booted one, the booted one, and what a rollback leads to: the
- * first after it in the same stateroot.
+ * Reads the order of the boot loader, first to boot first (ostree,
+ * `ostree_sysroot_get_deployments`): staged, then what was put before the booted one, the booted
+ * one, and what a rollback leads to: the first after it in the same stateroot.
  */
 export function statusOf(ordered: readonly OrderedDeployment[], isBusy = false): OsStatus {
   const at = ordered.findIndex(({ isBooted }) => isBooted);

@@ -1,4 +1,5 @@
-// What runs in the browser. Its functions are sent as the text of themselves: they may use each other and the browser, nothing else.
+// What runs in the browser. Its functions are sent as the text of themselves: they may use each
+// other and the browser, nothing else.
 
 /** What of a browser the script uses. */
 interface Browser {
@@ -93,7 +94,9 @@ export function lengthOf(millis: number): string {
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
-/** Changes what is in an element into what is wanted, so that focus, selection and open lists stay. */
+/**
+ * Changes what is in an element into what is wanted, so that focus, selection and open lists stay.
+ */
 function morphChildren(from: Element, to: Element): void {
   const morph = (old: Element, wanted: Element): void => {
     for (const { name, value } of [...wanted.attributes]) {
@@ -180,7 +183,10 @@ function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
   };
 }
 
-/** A button copies the text that it names; where a browser keeps its clipboard, the text is selected. */
+/**
+ * A button copies the text that it names; where a browser keeps its clipboard, the text is
+ * selected.
+ */
 function openCopying({ document, navigator, getSelection }: Browser): void {
   document.addEventListener('click', ({ target }) => {
     const button = target.closest('[data-copy]');

@@ -25,7 +25,11 @@ const updates: readonly PageUpdate[] = [
   { kind: 'source', at: 6, lastError: evil },
   { kind: 'phase', at: 7, host: evil, phase: evil },
   {
-    ...{ kind: 'host-end', at: 8, host: evil, isGood: false, text: evil },
+    kind: 'host-end',
+    at: 8,
+    host: evil,
+    isGood: false,
+    text: evil,
     failure: { code: evil, message: evil, hint: evil, logs: evil },
   },
   { kind: 'end', at: 9, isGood: false, text: evil, details: [evil] },
@@ -65,7 +69,9 @@ describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
 
 it('names what became of the cluster, and the operator that never became available', () => {
   const operator = (name: string, tone: 'good' | 'bad'): PageUpdate => ({
-    ...{ kind: 'object', at: 1, object: { kind: 'Operator', name, state: 'RouteHealth', tone } },
+    kind: 'object',
+    at: 1,
+    object: { kind: 'Operator', name, state: 'RouteHealth', tone },
   });
   const shown = [
     operator('console', 'bad'),

@@ -26,7 +26,8 @@ export const livePolicy = `${policyFor('live')}; frame-ancestors 'none'`;
 export const eventsPath = 'events';
 
 /**
- * The whole page as one document, which loads nothing. A live one follows its server; a saved one is a file.
+ * The whole page as one document, which loads nothing. A live one follows its server; a saved one
+ * is a file.
  * @param now where the time line ends while nothing has ended
  */
 export function pageDocument(page: PageState, now: number, mode: 'live' | 'saved'): string {

@@ -20,7 +20,9 @@ const rail: Rail = [
 const host: PageUpdate = { kind: 'host', at: 0, id: 'h', name: 'm1', role: 'master', rail };
 
 const event = (at: number, body: RunEventBody): PageUpdate => ({
-  ...{ kind: 'event', at, host: 'h' },
+  kind: 'event',
+  at,
+  host: 'h',
   event: { at, run: 'r', ...body } as RunEvent,
 });
 
@@ -31,7 +33,12 @@ const after = (...updates: readonly PageUpdate[]): PageState =>
   [host, ...updates].reduce(pageAfter, emptyPage('lab', '', 0));
 
 const stage = (at: number, name: string, info = ''): PageUpdate => ({
-  ...{ kind: 'stage', at, host: 'h', stage: name, info, status: 'installing-in-progress' },
+  kind: 'stage',
+  at,
+  host: 'h',
+  stage: name,
+  info,
+  status: 'installing-in-progress',
 });
 
 describe('a page after the events of an agent', () => {
@@ -66,8 +73,12 @@ describe('a page after the events of an agent', () => {
   it('says what is waited for, once while it stays the same', () => {
     const wait = (at: number, status: string): PageUpdate =>
       event(at, {
-        ...{ type: 'wait.updated', step: 'cluster/wait', sentence: 'two masters are there' },
-        ...{ status, waited: at - 10, limit: 3_600_000 },
+        type: 'wait.updated',
+        step: 'cluster/wait',
+        sentence: 'two masters are there',
+        status,
+        waited: at - 10,
+        limit: 3_600_000,
       });
     const page = after(
       started(10, 'cluster/wait'),
@@ -82,7 +93,11 @@ describe('a page after the events of an agent', () => {
 
   it('ends what a killed agent left open when the next one starts', () => {
     const again: RunEventBody = {
-      ...{ type: 'run.started', role: 'master', version: '1', isResumed: true, steps: 3 },
+      type: 'run.started',
+      role: 'master',
+      version: '1',
+      isResumed: true,
+      steps: 3,
     };
     const page = after(started(10, 'image/write'), event(50, again));
     expect(page.hosts[0]?.steps['image/write']).toMatchObject({ state: 'stopped', until: 50 });
@@ -91,7 +106,10 @@ describe('a page after the events of an agent', () => {
 
   it('ends what the last events of an agent do not end when the host reboots', () => {
     const phase = (at: number, text: string): PageUpdate => ({
-      ...{ kind: 'phase', at, host: 'h', phase: text },
+      kind: 'phase',
+      at,
+      host: 'h',
+      phase: text,
     });
     const page = after(
       ...[phase(1, 'starts from the live medium'), started(10, 'image/write'), phase(12, '')],
@@ -148,7 +166,9 @@ describe('a page of stages', () => {
 describe('everything else', () => {
   it('keeps the moment at which an object became well', () => {
     const seen = (at: number, state: string, tone: 'good' | 'bad'): PageUpdate => ({
-      ...{ kind: 'object', at, object: { kind: 'Node', name: 'm1', state, tone } },
+      kind: 'object',
+      at,
+      object: { kind: 'Node', name: 'm1', state, tone },
     });
     const page = after(
       seen(1, 'NotReady', 'bad'),

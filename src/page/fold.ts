@@ -127,7 +127,9 @@ function afterStage(before: HostState, update: Of<'stage'>): HostState {
 }
 
 const stageState = (title: string, since: number, isLast: boolean): StepState => ({
-  ...{ title, since, attempt: 1 },
+  title,
+  since,
+  attempt: 1,
   ...(isLast ? { state: 'done', until: since } : { state: 'running' }),
 });
 
@@ -157,7 +159,8 @@ const afterEnd = (host: HostState, { at, isGood, text, failure }: Of<'host-end'>
 /** An object with the texts that the page keeps of it, so that the same one is found again. */
 const shown = (object: Of<'object'>['object']): Of<'object'>['object'] => ({
   ...object,
-  ...{ name: short(object.name), state: short(object.state) },
+  name: short(object.name),
+  state: short(object.state),
 });
 
 function withObject(

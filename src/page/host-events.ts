@@ -99,7 +99,9 @@ function progressed(
   const most = Math.max(step.percent ?? 0, percent ?? 0);
   return {
     ...step,
-    ...{ info: short(info), bytesPerSecond, remaining },
+    info: short(info),
+    bytesPerSecond,
+    remaining,
     percent: percent === undefined ? step.percent : Math.min(100, most),
     wait: undefined,
   };

@@ -11,8 +11,17 @@ const stages = [
 ] as const;
 
 const host = (change: Partial<HostState> = {}): HostState => ({
-  ...{ id: 'h', name: 'm1', role: 'master', rail: railOfStages(stages), steps: {}, spans: [] },
-  ...{ stage: '', stageInfo: '', status: '', phase: '', hardware: '' },
+  id: 'h',
+  name: 'm1',
+  role: 'master',
+  rail: railOfStages(stages),
+  steps: {},
+  spans: [],
+  stage: '',
+  stageInfo: '',
+  status: '',
+  phase: '',
+  hardware: '',
   ...change,
 });
 

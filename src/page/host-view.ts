@@ -106,7 +106,9 @@ function nowLine(step: StepAt, { stage, stageInfo }: HostState): NowLine {
   }
   const known = title === stage ? percentIn(stageInfo) : undefined;
   return {
-    ...{ title, since, percent: percent ?? known },
+    title,
+    since,
+    percent: percent ?? known,
     detail: joined([
       attempt,
       ...measures(step),

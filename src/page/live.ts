@@ -28,10 +28,15 @@ export function livePage(begin: PageState): LivePage {
   let sent = { page: undefined as PageState | undefined, tick: 0, html: new Map<string, string>() };
   const rendered = (now: number): Patch['sections'] =>
     pageSections(page, tickOf(now)).map(({ id, within, content }) => ({
-      ...{ id, within, html: content.text },
+      id,
+      within,
+      html: content.text,
     }));
   const patch = (now: number, sections: Patch['sections'], after: number): Patch => ({
-    ...{ now, sections, lineCount: page.lineCount, isOver: page.end !== undefined },
+    now,
+    sections,
+    lineCount: page.lineCount,
+    isOver: page.end !== undefined,
     lines: logLines(page.lines.filter(({ n }) => n > after)).text,
   });
   return {

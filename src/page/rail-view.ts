@@ -26,7 +26,10 @@ export function cellState(step: StepState | undefined, work?: Work): string {
   return step.state === 'running' && isWaiting(step, work) ? 'waiting' : step.state;
 }
 
-/** The rail of a host as a picture that is as wide as there is room. Its steps are listed as text elsewhere. */
+/**
+ * The rail of a host as a picture that is as wide as there is room. Its steps are listed as text
+ * elsewhere.
+ */
 export function railPicture(host: HostState, label: string): Html {
   const rail = activeOf(host.rail);
   const widths = rail.map((section) => Math.max(...section.map(({ steps }) => steps.length)));

@@ -263,7 +263,10 @@ function faultsSection({ faults, startedAt }: PageState): Html {
   </ul>`;
 }
 
-/** Lines of the log as list items; of a program that was started again, others have the same numbers. */
+/**
+ * Lines of the log as list items; of a program that was started again, others have the same
+ * numbers.
+ */
 export const logLines = (lines: readonly PageLine[]): Html =>
   html`${lines.map(
     ({ n, at, source, level, text }) =>

@@ -6,10 +6,19 @@ import { updatesOf } from './service.ts';
 import { emptyPage, type PageState } from './state.ts';
 
 const host = (change: Partial<HostOverview> = {}): HostOverview => ({
-  ...{ id: 'h', infraEnvId: 'i', name: 'm1', role: 'master', addresses: [] },
-  ...{ status: 'installing-in-progress', statusInfo: '', isBootstrap: false },
-  ...{ stage: 'Writing image to disk', stageInfo: '40%', stageSince: 100 },
-  ...{ hardware: '', hasLogs: false },
+  id: 'h',
+  infraEnvId: 'i',
+  name: 'm1',
+  role: 'master',
+  addresses: [],
+  status: 'installing-in-progress',
+  statusInfo: '',
+  isBootstrap: false,
+  stage: 'Writing image to disk',
+  stageInfo: '40%',
+  stageSince: 100,
+  hardware: '',
+  hasLogs: false,
   ...change,
 });
 
@@ -17,15 +26,17 @@ const cluster = (
   hosts: readonly HostOverview[],
   change: Partial<ClusterOverview> = {},
 ): ClusterOverview => ({
-  ...{
-    id: 'c',
-    name: 'lab',
-    status: 'installing',
-    statusInfo: 'Installation in progress',
-    version: '4.20.1',
-  },
-  ...{ isSingleNode: false, finalizing: '', startedAt: 50, completedAt: undefined },
-  ...{ operators: [], hosts },
+  id: 'c',
+  name: 'lab',
+  status: 'installing',
+  statusInfo: 'Installation in progress',
+  version: '4.20.1',
+  isSingleNode: false,
+  finalizing: '',
+  startedAt: 50,
+  completedAt: undefined,
+  operators: [],
+  hosts,
   ...change,
 });
 
@@ -37,7 +48,8 @@ const page = (...answers: readonly ClusterOverview[]): PageState =>
 describe('a page of what the service has', () => {
   it('has its name and its beginning', () => {
     expect(page(cluster([]))).toMatchObject({
-      ...{ title: 'Cluster lab, OpenShift 4.20.1', startedAt: 50 },
+      title: 'Cluster lab, OpenShift 4.20.1',
+      startedAt: 50,
       cluster: { status: 'installing', info: 'Installation in progress' },
     });
   });
@@ -48,7 +60,8 @@ describe('a page of what the service has', () => {
     const at = (...hosts: readonly HostOverview[]) => page(...hosts.map((one) => cluster([one])));
     expect(at(failed, known).hosts[0]).toMatchObject({ steps: {}, stage: '' });
     expect(viewOf(at(failed, known, host()).hosts[0] as never)).toMatchObject({
-      ...{ tone: 'busy', word: 'Writing image to disk' },
+      tone: 'busy',
+      word: 'Writing image to disk',
     });
     const cancelled = host({ status: 'cancelled' });
     expect(at(failed, cancelled, failed).hosts[0]?.failure?.message).toBe('disk');

@@ -10,7 +10,8 @@ const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
 const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
 
 /**
- * What an answer of the inventory service tells a page; what is not new in it changes nothing there.
+ * What an answer of the inventory service tells a page; what is not new in it changes nothing
+ * there.
  * @param at when it came, in milliseconds since the epoch
  */
 export function updatesOf(answer: ClusterOverview, at: number): readonly PageUpdate[] {
@@ -26,12 +27,16 @@ export function updatesOf(answer: ClusterOverview, at: number): readonly PageUpd
   ];
 }
 
-/** A time of the service that is still to come counts as now: its clock, or what it was given, is wrong. */
+/**
+ * A time of the service that is still to come counts as now: its clock, or what it was given, is
+ * wrong.
+ */
 function withoutFuture(cluster: ClusterOverview, at: number): ClusterOverview {
   const past = (time: number | undefined): number | undefined => time && Math.min(time, at);
   return {
     ...cluster,
-    ...{ startedAt: past(cluster.startedAt), completedAt: past(cluster.completedAt) },
+    startedAt: past(cluster.startedAt),
+    completedAt: past(cluster.completedAt),
     hosts: cluster.hosts.map((host) => ({ ...host, stageSince: past(host.stageSince) })),
   };
 }
@@ -95,7 +100,10 @@ function hostEnd(
   return [status === 'error' ? { ...end, text: 'failed', failure } : { ...end, text: status }];
 }
 
-/** A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets before it; else only its text. */
+/**
+ * A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets
+ * before it; else only its text.
+ */
 export function failureIn(statusInfo: string): Pick<HostFailure, 'code' | 'message' | 'hint'> {
   const text = statusInfo.startsWith('Failed - ')
     ? statusInfo.slice('Failed - '.length)

@@ -22,7 +22,10 @@ export interface Track {
   readonly steps: readonly RailStep[];
 }
 
-/** The plan of a host: sections one after the other, each of one track or of several beside each other. */
+/**
+ * The plan of a host: sections one after the other, each of one track or of several beside each
+ * other.
+ */
 export type Rail = readonly (readonly Track[])[];
 
 /** What a step waits for. */
@@ -222,7 +225,14 @@ export const caps = {
 
 /** A page of which nothing is known. */
 export const emptyPage = (title: string, about: string, at: number): PageState => ({
-  ...{ title, about, startedAt: at, at },
+  title,
+  about,
+  startedAt: at,
+  at,
   cluster: { status: '', info: '' },
-  ...{ hosts: [], objects: [], faults: [], lines: [], lineCount: 0 },
+  hosts: [],
+  objects: [],
+  faults: [],
+  lines: [],
+  lineCount: 0,
 });

@@ -1,4 +1,7 @@
-/** How the page looks: calm, in the colours that the reader's system asks for, from a phone to a wall. */
+/**
+ * How the page looks: calm, in the colours that the reader's system asks for, from a phone to a
+ * wall.
+ */
 export const style = `
 :root { color-scheme: light dark;
   --bg: #f4f6f8; --panel: #fff; --text: #1b2128; --soft: #525c67; --line: #d5dce3; --todo: #dfe5eb;

@@ -4,7 +4,10 @@ import { emptyPage, type HostState, type PageUpdate, type Span, type Work } from
 import { scaleOf, sharesOf, timelineOf } from './timeline.ts';
 
 const span = (work: Work, from: number, until?: number): Span => ({
-  ...{ track: '', title: `${work} ${from}`, work, from },
+  track: '',
+  title: `${work} ${from}`,
+  work,
+  from,
   ...(until === undefined ? {} : { until }),
 });
 
@@ -35,8 +38,17 @@ describe('where the time of a host went', () => {
 
 describe('the time line', () => {
   const host = (spans: readonly Span[], end?: number): HostState => ({
-    ...{ id: 'h', name: 'm1', role: 'master', rail: [], steps: {}, spans },
-    ...{ stage: '', stageInfo: '', status: '', phase: '', hardware: '' },
+    id: 'h',
+    name: 'm1',
+    role: 'master',
+    rail: [],
+    steps: {},
+    spans,
+    stage: '',
+    stageInfo: '',
+    status: '',
+    phase: '',
+    hardware: '',
     ...(end === undefined ? {} : { end: { at: end, isGood: true, text: '' } }),
   });
 

@@ -50,7 +50,9 @@ export function timelineOf(page: PageState, now: number): Timeline {
     spans.map((span) => ({ ...span, host: name, took: (span.until ?? until) - span.from })),
   );
   return {
-    ...{ from, until, hosts },
+    from,
+    until,
+    hosts,
     moments: momentsOf(page),
     longest: longest.toSorted((one, other) => other.took - one.took).slice(0, longestShown),
   };
@@ -99,7 +101,9 @@ const momentsOf = ({ faults, objects }: PageState): readonly Moment[] =>
 /** Steps of a scale, in seconds. */
 const scales = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 86_400];
 
-/** Times of the marks of a scale with at most so many of them, in milliseconds from its beginning. */
+/**
+ * Times of the marks of a scale with at most so many of them, in milliseconds from its beginning.
+ */
 export function scaleOf(length: Millis, most = 8): readonly Millis[] {
   const day = 86_400;
   const days = day * Math.max(1, Math.ceil(length / (most * day * 1000)));

@@ -41,13 +41,14 @@ export interface HostLock {
 }
 
 /**
- * The machine that is being installed: its commands and its files, seen as the host sees them: no path ever
- * means a file of the container, and a link leads where it leads on the host.
+ * The machine that is being installed: its commands and its files, seen as the host sees them: no
+ * path ever means a file of the container, and a link leads where it leads on the host.
  */
 export interface Host {
   /**
    * Runs argv on the host, never through a shell, in a process group of its own.
-   * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`
+   * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`,
+   * `command.stopped`
    */
   readonly exec: (argv: readonly string[], options: ExecOptions) => Promise<CommandResult>;
   /**
@@ -72,14 +73,16 @@ export interface Host {
   readonly realPath: (path: string, signal: AbortSignal) => Promise<string | undefined>;
   /**
    * Calls `changed` whenever one of these files or directories may have changed, come or gone, and
-   * once at the beginning, until the signal aborts; then resolves. The files are looked at each second; of a
-   * directory, which names it has.
+   * once at the beginning, until the signal aborts; then resolves. The files are looked at each
+   * second; of a directory, which names it has.
    */
   readonly watch: (
     paths: readonly string[],
     changed: () => void,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** Takes a lock by the name of a file in the host's /run/lock; undefined when another holds it. */
+  /**
+   * Takes a lock by the name of a file in the host's /run/lock; undefined when another holds it.
+   */
   readonly lock: (name: string, signal: AbortSignal) => Promise<HostLock | undefined>;
 }

@@ -10,7 +10,10 @@ export interface RouteRequest {
   readonly query: URLSearchParams;
   /** By their names in lower case; one that was sent several times joined by commas. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The body as it arrives; throws `HttpRefusal` 413 beyond the limit of the route. It is read once, by this or by `bytes`. */
+  /**
+   * The body as it arrives; throws `HttpRefusal` 413 beyond the limit of the route. It is read
+   * once, by this or by `bytes`.
+   */
   readonly body: AsyncIterable<Uint8Array>;
   /** The whole body. */
   readonly bytes: () => Promise<Uint8Array>;
@@ -37,7 +40,9 @@ export interface HttpRoute {
   readonly deadline?: Millis;
   /** Requests of this route at work, where they shall take no place of the others'. */
   readonly atOnce?: number;
-  /** May throw `HttpRefusal`; anything else that it throws is answered by 500 and goes to the log. */
+  /**
+   * May throw `HttpRefusal`; anything else that it throws is answered by 500 and goes to the log.
+   */
   readonly answer: (request: RouteRequest) => Promise<HttpAnswer>;
 }
 
@@ -54,5 +59,7 @@ export class HttpRefusal extends Error {
 
 /** An answer in JSON. */
 export const jsonAnswer = (status: number, value: unknown): HttpAnswer => ({
-  ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) },
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(value),
 });

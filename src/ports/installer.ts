@@ -9,7 +9,9 @@ export interface InstallManifest {
   readonly secret: string;
 }
 
-/** What the installer makes the files of a cluster of. One of `installConfig` and `state` is there. */
+/**
+ * What the installer makes the files of a cluster of. One of `installConfig` and `state` is there.
+ */
 export interface InstallInputs {
   readonly installConfig?: string;
   /** Text of `.openshift_install_state.json`. */
@@ -80,12 +82,16 @@ export interface InstallerRun {
 /** Name of its state in its folder. */
 const installerState = '.openshift_install_state.json';
 
-/** Without it the installer ignores the whole folder (openshift/installer, `pkg/asset/manifests/operators.go`). */
+/**
+ * Without it the installer ignores the whole folder (openshift/installer,
+ * `pkg/asset/manifests/operators.go`).
+ */
 const firstManifest = 'cluster-config.yaml';
 
 /**
- * The runs of the installer. With an install-config the manifests are laid over those that it makes. A state needs no install-config
- * beside it, which would count as changed and discard the manifests (openshift/installer, `pkg/asset/store`), but all manifests or none.
+ * The runs of the installer. With an install-config the manifests are laid over those that it
+ * makes. A state needs no install-config beside it, which would count as changed and discard the
+ * manifests (openshift/installer, `pkg/asset/store`), but all manifests or none.
  * @throws AgentError `installer.incomplete`
  */
 export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
@@ -107,7 +113,10 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
   ];
 }
 
-/** The line by which the installer says that it discarded a file (openshift/installer, `pkg/asset/store`). */
+/**
+ * The line by which the installer says that it discarded a file (openshift/installer,
+ * `pkg/asset/store`).
+ */
 export const discarded = (log: string): string | undefined =>
   log
     .split('\n')

@@ -41,7 +41,10 @@ export interface Download {
   /** Of the whole file, where a part of it was asked for and the server says it. */
   readonly wholeBytes?: number;
   readonly contentType?: string;
-  /** What tells this version of the file from others (RFC 9110, 8.8), without the mark of a weak one. */
+  /**
+   * What tells this version of the file from others (RFC 9110, 8.8), without the mark of a weak
+   * one.
+   */
   readonly etag?: string;
   readonly lastModified?: string;
   /** Where it comes from, for people: no credentials in it. */
@@ -55,25 +58,28 @@ export type LogsState = 'requested' | 'collecting' | 'completed';
 export interface ReportStatus {
   /** Reports that it has not answered, the oldest first; none where a later one was answered. */
   readonly unanswered: readonly { readonly stage: Stage; readonly info: string }[];
-  /** Status in which the service installs this host no more, by its last answer: `cancelled`, `error`. */
+  /**
+   * Status in which the service installs this host no more, by its last answer: `cancelled`,
+   * `error`.
+   */
   readonly refusedIn?: string;
 }
 
 /** How the reports of this run's own stages fare; they leave by themselves. */
 export interface Reports {
   /**
-   * Waits until every report so far has been answered, at most so long; it never rejects. From then on a refusal ends
-   * the run at its next step or in a wait.
+   * Waits until every report so far has been answered, at most so long; it never rejects. From then
+   * on a refusal ends the run at its next step or in a wait.
    */
   readonly settled: (within: Millis, signal: AbortSignal) => Promise<ReportStatus>;
   /**
-   * Asks the service for the status of this host, where others show that the installation may be over: it takes each
-   * new text of a stage whatever the status is.
+   * Asks the service for the status of this host, where others show that the installation may be
+   * over: it takes each new text of a stage whatever the status is.
    */
   readonly confirm: (signal: AbortSignal) => Promise<void>;
   /**
-   * The same for the last report of a run, at most a minute; once the signal aborts, for `Failed` alone,
-   * two seconds at most. When that was in vain once, nothing is waited for again.
+   * The same for the last report of a run, at most a minute; once the signal aborts, for `Failed`
+   * alone, two seconds at most. When that was in vain once, nothing is waited for again.
    */
   readonly flush: (signal: AbortSignal) => Promise<ReportStatus>;
 }
@@ -136,7 +142,9 @@ export interface ClusterOverview {
   readonly hosts: readonly HostOverview[];
 }
 
-/** The stages in which an installation ends, in their order (assisted-service, `finalizing-stage`). */
+/**
+ * The stages in which an installation ends, in their order (assisted-service, `finalizing-stage`).
+ */
 export const finalizingStages = [
   'Waiting for cluster operators',
   'Adding router ca',
@@ -192,13 +200,14 @@ export interface InstallationView {
 
 /**
  * The inventory service, version 2 or 1 of its interface. Every call retries what is passing by the
- * rules of the adapter, and rejects with AgentError `inventory.*`. An agent uses the calls for its hosts, the controller those for
- * the end of the installation too; a service of version 1 answers 404 where it has none of these.
+ * rules of the adapter, and rejects with AgentError `inventory.*`. An agent uses the calls for its
+ * hosts, the controller those for the end of the installation too; a service of version 1 answers
+ * 404 where it has none of these.
  */
 export interface Inventory {
   /**
-   * Reports a stage of a host. `inventory.refused` (409) is not retried; its context has `hostStatus`
-   * where the service takes no new stage in that status.
+   * Reports a stage of a host. `inventory.refused` (409) is not retried; its context has
+   * `hostStatus` where the service takes no new stage in that status.
    */
   readonly report: (
     host: HostRef,
@@ -211,7 +220,10 @@ export interface Inventory {
   readonly clusterFile: (name: string, signal: AbortSignal) => Promise<Download>;
   /** Asked once, as the hosts of a role are: who waits asks again. */
   readonly cluster: (signal: AbortSignal) => Promise<InventoryCluster>;
-  /** Hosts of a role; the bootstrap host is listed as a master. Only one that a user named has a name. */
+  /**
+   * Hosts of a role; the bootstrap host is listed as a master. Only one that a user named has a
+   * name.
+   */
   readonly hosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
   /** The same with their inventories, so that each has its name and addresses: a large answer. */
   readonly namedHosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
@@ -226,8 +238,8 @@ export interface Inventory {
   readonly kubeconfig: (signal: AbortSignal) => Promise<Download>;
 
   /**
-   * Follows the cluster until the signal aborts, then resolves. Whoever follows shares one request each 20
-   * seconds; `seen` is called with what is known, and after each answer.
+   * Follows the cluster until the signal aborts, then resolves. Whoever follows shares one request
+   * each 20 seconds; `seen` is called with what is known, and after each answer.
    */
   readonly follow: (seen: (view: InstallationView) => void, signal: AbortSignal) => Promise<void>;
   /** Makes the next request come at once, but not more often than every five seconds. */

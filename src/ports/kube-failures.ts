@@ -64,11 +64,17 @@ export const kubeFailures = {
 /** Builds an error of the API server. */
 export const kubeFailure = failuresOf(kubeFailures);
 
-/** Whether the API server forbids what was asked (403). One that does not know who asks (401) may know again soon. */
+/**
+ * Whether the API server forbids what was asked (403). One that does not know who asks (401) may
+ * know again soon.
+ */
 export const isForbidden = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.denied' && error.context['status'] === 403;
 
-/** Whether the API server refuses an object that is to be made: by what it is, or by a quota or a role. */
+/**
+ * Whether the API server refuses an object that is to be made: by what it is, or by a quota or a
+ * role.
+ */
 export const isRefused = (error: unknown): error is AgentError =>
   isForbidden(error) || (error instanceof AgentError && error.code === 'kube.invalid');
 
@@ -86,8 +92,9 @@ export function gapIn({
 }
 
 /**
- * What keeps the API server from answering, in words that stay the same as long as the cause does: each
- * new text beside a stage gives the host another hour at the service. The log has the whole message.
+ * What keeps the API server from answering, in words that stay the same as long as the cause does:
+ * each new text beside a stage gives the host another hour at the service. The log has the whole
+ * message.
  */
 export function apiErrorText({ code, context: { status, untrusted } }: AgentError): string {
   if (code === 'kube.untrusted')

@@ -12,7 +12,9 @@ export interface KubeMetadata {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Any object of the cluster; what lies beside the metadata is read by a function of its subject. */
+/**
+ * Any object of the cluster; what lies beside the metadata is read by a function of its subject.
+ */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -26,7 +28,10 @@ export interface KubeKind {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
-  /** Reads ask for the metadata of objects alone (meta.k8s.io, `PartialObjectMetadata`); what is written is whole. */
+  /**
+   * Reads ask for the metadata of objects alone (meta.k8s.io, `PartialObjectMetadata`); what is
+   * written is whole.
+   */
   readonly isMetadataOnly?: true;
 }
 
@@ -48,7 +53,9 @@ export interface KubeSelection {
 
 /** Selects one object; a selection has it alone, or nothing. */
 export const selectionOf = ({ kind, name, namespace }: KubeRef): KubeSelection => ({
-  ...{ kind, namespace, fieldSelector: `metadata.name=${name}` },
+  kind,
+  namespace,
+  fieldSelector: `metadata.name=${name}`,
 });
 
 /** No name holds a space, so names come before namespaces in the order. */
@@ -65,9 +72,15 @@ export interface KubeChange {
 export interface KubeView {
   /** False until the first list has come, and where the kind is no longer served. */
   readonly isSynced: boolean;
-  /** In the order of their names; made when it is read, of what is there by then. None while it is not synced. */
+  /**
+   * In the order of their names; made when it is read, of what is there by then. None while it is
+   * not synced.
+   */
   readonly objects: readonly KubeObject[];
-  /** Since the last synced view, also what has come and gone while nothing was seen. All objects are new to the first view of a follower. */
+  /**
+   * Since the last synced view, also what has come and gone while nothing was seen. All objects are
+   * new to the first view of a follower.
+   */
   readonly changes: readonly KubeChange[];
   /** Why the view may be old: the API server cannot be reached now. */
   readonly lastError?: AgentError;
@@ -86,21 +99,26 @@ export interface ApplyOptions {
   readonly manager?: string;
   /** A part of the object that has a path of its own: `status`. */
   readonly subresource?: string;
-  /** Whether members that others own are taken over; true unless given. Otherwise they are `kube.conflict`. */
+  /**
+   * Whether members that others own are taken over; true unless given. Otherwise they are
+   * `kube.conflict`.
+   */
   readonly force?: boolean;
 }
 
 /** How something is asked. */
 export interface CallOptions {
-  /** `final`: what the API server forbids (403) fails at once, for who says so and asks again later. */
+  /**
+   * `final`: what the API server forbids (403) fails at once, for who says so and asks again later.
+   */
   readonly denials?: 'final';
 }
 
 /**
  * The API server of the cluster that is being born. Every call retries what is passing (no
- * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and rejects
- * with AgentError `kube.*`: with what it saw last. Credentials are looked for again as long as there
- * are none (`kube.no-credentials`), and when they are refused (401, 403). Objects come
+ * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and
+ * rejects with AgentError `kube.*`: with what it saw last. Credentials are looked for again as long
+ * as there are none (`kube.no-credentials`), and when they are refused (401, 403). Objects come
  * without `metadata.managedFields`.
  */
 export interface Kube {
@@ -114,15 +132,16 @@ export interface Kube {
   readonly list: (selection: KubeSelection, signal: AbortSignal) => Promise<readonly KubeObject[]>;
   /**
    * Follows a selection until the signal aborts, then resolves: list, then watch, through restarts
-   * of the API server, lost history (410) and connections that died without a word, which are noticed
-   * within 12 seconds, or 15 where watches last longer. `seen` is called with the view after each change of it; it must not
-   * throw, and what it throws ends the following. `lastError` comes when the server cannot be reached
-   * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
-   * is not served yet is no error: the view is not synced, and the kind is looked for each second;
-   * the controller looks for one less and less, each minute in the end.
-   * A server that refuses (401, 403, 400) is asked each second, and shown as `lastError`. In the cluster what RBAC
-   * forbids (403) is not asked again: a selection that may be listed and not watched is listed each 30 seconds,
-   * one object that may be read alone is read each 30 seconds. Who follows what others follow shares their watch.
+   * of the API server, lost history (410) and connections that died without a word, which are
+   * noticed within 12 seconds, or 15 where watches last longer. `seen` is called with the view
+   * after each change of it; it must not throw, and what it throws ends the following. `lastError`
+   * comes when the server cannot be reached at the second attempt (the first, when it never was),
+   * and goes with the next answer. A kind that is not served yet is no error: the view is not
+   * synced, and the kind is looked for each second; the controller looks for one less and less,
+   * each minute in the end. A server that refuses (401, 403, 400) is asked each second, and shown
+   * as `lastError`. In the cluster what RBAC forbids (403) is not asked again: a selection that may
+   * be listed and not watched is listed each 30 seconds, one object that may be read alone is read
+   * each 30 seconds. Who follows what others follow shares their watch.
    * @throws AgentError `kube.bad-credentials`
    */
   readonly follow: (
@@ -137,8 +156,8 @@ export interface Kube {
    */
   readonly patch: (ref: KubeRef, patch: KubePatch, signal: AbortSignal) => Promise<KubeObject>;
   /**
-   * When an earlier attempt may have made the object although its answer was lost, one that is there
-   * and holds all that was sent counts as made.
+   * When an earlier attempt may have made the object although its answer was lost, one that is
+   * there and holds all that was sent counts as made.
    * @throws AgentError `kube.conflict` when there is another of that name, `kube.invalid`
    */
   readonly create: (
@@ -159,10 +178,12 @@ export interface Kube {
   ) => Promise<KubeObject>;
   /**
    * Makes or changes an object so that it says what its manifest says (server-side apply, as
-   * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of Bootwright had and this one
-   * has not are taken away, those of others stay. A namespaced one without namespace goes to `default`.
-   * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is missing;
-   * `kube.invalid`, also without apiVersion, kind or name; `kube.conflict` without `force`, which names the members and who owns them
+   * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of
+   * Bootwright had and this one has not are taken away, those of others stay. A namespaced one
+   * without namespace goes to `default`.
+   * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is
+   * missing; `kube.invalid`, also without apiVersion, kind or name; `kube.conflict` without
+   * `force`, which names the members and who owns them
    */
   readonly apply: (
     manifest: KubeObject,
@@ -178,22 +199,23 @@ export interface Kube {
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * Removes all that is selected by one request, and in the background what that owns. A namespaced kind needs a
-   * namespace.
+   * Removes all that is selected by one request, and in the background what that owns. A namespaced
+   * kind needs a namespace.
    */
   readonly removeAll: (selection: KubeSelection, signal: AbortSignal) => Promise<void>;
   /**
-   * Asks that a pod leaves its node (policy/v1 Eviction), if it is still the one with this uid; no error when it is gone.
-   * The pod ends in its own time. It is asked once, whatever the answer.
-   * @throws AgentError `kube.disruption-budget` with the budget's name; `kube.conflict` for another pod of that name; `kube.*`
+   * Asks that a pod leaves its node (policy/v1 Eviction), if it is still the one with this uid; no
+   * error when it is gone. The pod ends in its own time. It is asked once, whatever the answer.
+   * @throws AgentError `kube.disruption-budget` with the budget's name; `kube.conflict` for another
+   * pod of that name; `kube.*`
    */
   readonly evict: (
     pod: { readonly namespace: string; readonly name: string; readonly uid: string },
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * The log of a container of a pod, which may be left out where there is only one: of the last so many
-   * seconds, or the whole one; its last 16 MiB at most. Empty for a pod that has no node yet.
+   * The log of a container of a pod, which may be left out where there is only one: of the last so
+   * many seconds, or the whole one; its last 16 MiB at most. Empty for a pod that has no node yet.
    * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started
    */
   readonly podLog: (

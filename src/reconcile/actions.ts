@@ -1,7 +1,10 @@
 /** Something to be done. */
 export interface Action {
   readonly type: string;
-  /** What it changes, and for what: an action of the same type and target that is decided again is the same one. */
+  /**
+   * What it changes, and for what: an action of the same type and target that is decided again is
+   * the same one.
+   */
   readonly target: string;
 }
 
@@ -22,8 +25,9 @@ export interface ActionPlan<Seen, A extends Action> {
   /** Pure. */
   readonly decide: (seen: Seen) => readonly A[];
   /**
-   * The same by requests of its own, of all that may have changed since: the uid and owner of an object, who runs it, a cordon,
-   * a pause. Undefined where nothing may be changed now. It is read for each action: what is of others is not read for it.
+   * The same by requests of its own, of all that may have changed since: the uid and owner of an
+   * object, who runs it, a cordon, a pause. Undefined where nothing may be changed now. It is read
+   * for each action: what is of others is not read for it.
    */
   readonly readAgain: (seen: Seen, signal: AbortSignal, action: A) => Promise<Seen | undefined>;
   readonly table: ActionTable<A, Seen>;
@@ -33,9 +37,10 @@ export interface ActionPlan<Seen, A extends Action> {
 const mostAtOnce = 8;
 
 /**
- * Decides, and does what is decided once more by a fresh reading right before it. This is the one place where a decision on
- * stores meets the cluster: the writes of the table name the resourceVersion of what was read here. An action that
- * fails keeps no other waiting. Resolves with what was done.
+ * Decides, and does what is decided once more by a fresh reading right before it. This is the one
+ * place where a decision on stores meets the cluster: the writes of the table name the
+ * resourceVersion of what was read here. An action that fails keeps no other waiting. Resolves with
+ * what was done.
  * @throws the first failure, after all actions have ended; the signal's reason
  */
 export async function performActions<Seen, A extends Action>(
@@ -49,7 +54,8 @@ export async function performActions<Seen, A extends Action>(
       const now = await readAgain(seen, signal, action);
       const again = now && decide(now).find((one) => isSameAction(one, action));
       if (now === undefined || again === undefined) return;
-      // A union cannot be followed through an index: the type of the action is the name of its entry.
+      // A union cannot be followed through an index: the type of the action is the name of its
+      // entry.
       const perform = table[again.type as A['type']] as Perform<A, Seen>;
       await perform(again, signal, now);
       done.push(again);

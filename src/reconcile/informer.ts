@@ -22,7 +22,10 @@ export interface Gap {
 /** Values by which an object is found again. */
 type IndexOf = (object: KubeObject) => readonly string[];
 
-/** The objects of one selection as they were last seen, found by their names and by indexes. Reading it asks nobody. */
+/**
+ * The objects of one selection as they were last seen, found by their names and by indexes. Reading
+ * it asks nobody.
+ */
 export interface Informer<Index extends string = never> {
   readonly get: (name: string, namespace?: string) => KubeObject | undefined;
   /** In the order of their names. */

@@ -27,8 +27,8 @@ const requests = 'certificatesigningrequests.certificates.k8s.io';
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * What the controller keeps of an object that it follows: with 1,000 nodes and 10,000 requests for certificates it may
- * take 128 MiB in all. Who changes an object as a whole reads it first.
+ * What the controller keeps of an object that it follows: with 1,000 nodes and 10,000 requests for
+ * certificates it may take 128 MiB in all. Who changes an object as a whole reads it first.
  */
 export function kept(kind: KubeKind, object: KubeObject): KubeObject {
   const name = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
@@ -45,7 +45,10 @@ export function kept(kind: KubeKind, object: KubeObject): KubeObject {
   return { ...lean, ...Object.fromEntries(parts) } as KubeObject;
 }
 
-/** Ignitions of a cluster and of its hosts; who needs one reads it. `format` is beside the bootstrap data of a host (Cluster API). */
+/**
+ * Ignitions of a cluster and of its hosts; who needs one reads it. `format` is beside the bootstrap
+ * data of a host (Cluster API).
+ */
 function withoutIgnition(object: KubeObject): KubeObject {
   const data = Object.entries(object['data'] ?? {}) as readonly (readonly [string, string])[];
   const isOfHost = data.some(([key]) => key === 'format');

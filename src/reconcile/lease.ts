@@ -29,7 +29,10 @@ export interface Contender {
   /** Name of the lease, and where it is. */
   readonly lease: string;
   readonly namespace: string;
-  /** Its own pod, by its id: what an earlier process of this pod holds is free, since that process has ended. */
+  /**
+   * Its own pod, by its id: what an earlier process of this pod holds is free, since that process
+   * has ended.
+   */
   readonly pod: string;
   readonly isSingleNode: boolean;
   /** Those of OpenShift unless given. */
@@ -66,8 +69,8 @@ export interface LeaseTimes {
 }
 
 /**
- * What OpenShift recommends, so that an API server may be away for 78 seconds, and for 180 on a single node
- * (openshift/library-go, `LeaderElectionDefaulting` and `LeaderElectionSNOConfig`).
+ * What OpenShift recommends, so that an API server may be away for 78 seconds, and for 180 on a
+ * single node (openshift/library-go, `LeaderElectionDefaulting` and `LeaderElectionSNOConfig`).
  */
 const usual: LeaseTimes = {
   duration: seconds(137),
@@ -85,9 +88,10 @@ const releaseLimit: Millis = seconds(1);
 
 /**
  * Waits until this controller holds its lease, by the rules of client-go (`tools/leaderelection`):
- * another's is free when it was not renewed for its duration by our own clock, and each write names the version that it
- * changes. The log says who holds it meanwhile. Where RBAC forbids leases, as the role of assisted-installer-controller does, it
- * runs without one and asks again at each renewal: an API server that has just started may not know its roles yet.
+ * another's is free when it was not renewed for its duration by our own clock, and each write names
+ * the version that it changes. The log says who holds it meanwhile. Where RBAC forbids leases, as
+ * the role of assisted-installer-controller does, it runs without one and asks again at each
+ * renewal: an API server that has just started may not know its roles yet.
  * @throws the signal's reason
  */
 export async function holdLease(scope: LeaseScope, contender: Contender): Promise<HeldLease> {

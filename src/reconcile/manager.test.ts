@@ -19,7 +19,10 @@ function setUp(more: Partial<Controller> = {}) {
   const ran: string[] = [];
   const store = informer({ kube, clock }, { kind: nodes });
   const controller: Controller = {
-    ...{ id: 'test/one', title: 'Test', idle: 'nothing to do', reads: [store] },
+    id: 'test/one',
+    title: 'Test',
+    idle: 'nothing to do',
+    reads: [store],
     about: (key) => `node ${key}`,
     keys: () => store.all().map(({ metadata }) => metadata.name),
     watch: (add) => {
@@ -127,7 +130,8 @@ describe('controllers', () => {
   it('run beside one that fails, whose cause is noted once', async () => {
     const { kube, clock, stop, ran, run, controller, events } = setUp();
     const broken: Controller = {
-      ...{ ...controller, id: 'test/broken' },
+      ...controller,
+      id: 'test/broken',
       reconcile: () => Promise.reject(kubeFailure('kube.conflict', 'no')),
     };
     kube.put(nodes, node('a'));

@@ -23,7 +23,10 @@ export interface Controller extends Pick<QueueOptions, 'atOnce' | 'settle'> {
   /** Subscribes to what adds keys; called once, before anything is followed. */
   readonly watch: (add: Queue['add']) => void;
   readonly reconcile: Reconcile;
-  /** Undoes at the end what must not outlive the program. Not called once the lease is lost: a successor needs it. */
+  /**
+   * Undoes at the end what must not outlive the program. Not called once the lease is lost: a
+   * successor needs it.
+   */
   readonly takeBack?: () => Promise<void>;
 }
 
@@ -44,9 +47,11 @@ type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
 };
 
 /**
- * Runs controllers until the signal aborts: first their informers, then the lease, then the queues. A stop goes the other way,
- * and waits for what is at work. A lost lease aborts everything at once, and takes nothing back. A key that fails stops no other.
- * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue after
+ * Runs controllers until the signal aborts: first their informers, then the lease, then the queues.
+ * A stop goes the other way, and waits for what is at work. A lost lease aborts everything at once,
+ * and takes nothing back. A key that fails stops no other.
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue
+ * after
  */
 export async function runControllers(scope: ManagerScope, all: Controllers): Promise<never> {
   const { clock, emit, signal } = scope;

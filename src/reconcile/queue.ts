@@ -9,7 +9,10 @@ export interface Result {
   readonly status?: string;
 }
 
-/** Brings what a key names to its desired state. It is safe to repeat, and begins from what it observes. */
+/**
+ * Brings what a key names to its desired state. It is safe to repeat, and begins from what it
+ * observes.
+ */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Result>;
 
 /** How a queue runs its keys. */
@@ -17,7 +20,9 @@ export interface QueueOptions {
   readonly reconcile: Reconcile;
   /** The most keys at work at once; 8 unless given. */
   readonly atOnce?: number | undefined;
-  /** The least time between two runs of a key, in which its events are gathered; none unless given. */
+  /**
+   * The least time between two runs of a key, in which its events are gathered; none unless given.
+   */
   readonly settle?: Millis | undefined;
   /** Called after a failed run; the key runs again after the pause. */
   readonly failed: (key: string, error: unknown, pause: Millis) => void;
@@ -26,8 +31,8 @@ export interface QueueOptions {
 /** Keys that wait for their run. */
 export interface Queue {
   /**
-   * Runs a key, at once or after a time; of several times the earliest counts. A key at work runs again afterwards, one in its
-   * back-off at the end of that.
+   * Runs a key, at once or after a time; of several times the earliest counts. A key at work runs
+   * again afterwards, one in its back-off at the end of that.
    */
   readonly add: (key: string, after?: Millis) => void;
   /** Aborts what is at work and waits for it; nothing runs afterwards. */
@@ -52,8 +57,9 @@ interface Entry {
 }
 
 /**
- * A queue of keys, each of which is at work once at most (controller-runtime, `workqueue`). No key is dropped: what is added
- * while it is at work makes it run again. What is known of a key is forgotten once nobody asks for it.
+ * A queue of keys, each of which is at work once at most (controller-runtime, `workqueue`). No key
+ * is dropped: what is added while it is at work makes it run again. What is known of a key is
+ * forgotten once nobody asks for it.
  */
 export function keyQueue(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -106,7 +112,10 @@ export function keyQueue(
     add: (key, after = 0) => {
       if (inner.aborted) return;
       const entry = entries.get(key) ?? {
-        ...{ isRunning: false, dueAt: undefined, notBefore: 0, failures: 0 },
+        isRunning: false,
+        dueAt: undefined,
+        notBefore: 0,
+        failures: 0,
       };
       entries.set(key, entry);
       ask(entry, clock.elapsed() + after);

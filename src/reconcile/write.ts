@@ -4,7 +4,10 @@ import { asAgentError } from '../engine/failures.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 
-/** A merge patch that the API server refuses where the object has changed since it was read, or is another of its name. */
+/**
+ * A merge patch that the API server refuses where the object has changed since it was read, or is
+ * another of its name.
+ */
 export const patchOf = (
   { metadata: { uid, resourceVersion } }: KubeObject,
   { metadata, ...body }: { readonly metadata?: object; readonly [member: string]: unknown },
@@ -47,9 +50,17 @@ export async function recordEvent(
   const time = (BigInt(Math.round(now)) * 1_000_000n).toString(16);
   const name = `${involved.name}.${time}.${reason.toLowerCase()}`;
   const event = {
-    ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: eventNamespace } },
-    ...{ involvedObject: involved, type, reason, message, count: 1 },
-    ...{ firstTimestamp: at, lastTimestamp: at, source: { component } },
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace: eventNamespace },
+    involvedObject: involved,
+    type,
+    reason,
+    message,
+    count: 1,
+    firstTimestamp: at,
+    lastTimestamp: at,
+    source: { component },
   };
   try {
     await kube.create({ kind: events, namespace: eventNamespace }, event, signal);

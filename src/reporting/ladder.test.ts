@@ -38,7 +38,7 @@ it('brings back the text of the stage that is shown, behind lanes that have ende
     read('bootstrap', [
       started('host/confirm', 'Installing', { stageInfo: 'master' }),
       {
-        ...{ type: 'lanes.started' },
+        type: 'lanes.started',
         staged: [{ lane: 'cluster', first: 'Waiting for control plane' }],
       },
       started('c/masters', 'Waiting for control plane', { lane: 'cluster', stageInfo: 'masters' }),
@@ -96,10 +96,19 @@ describe('a ladder of one line', () => {
   });
 
   const waiting = (status: string): RunEventBody => ({
-    ...{ type: 'wait.updated', step: 'a/waits', sentence: 's', status, waited: 0, limit: 1 },
+    type: 'wait.updated',
+    step: 'a/waits',
+    sentence: 's',
+    status,
+    waited: 0,
+    limit: 1,
   });
   const reached: RunEventBody = {
-    ...{ type: 'wait.finished', step: 'a/waits', sentence: 's', isReached: true, waited: 0 },
+    type: 'wait.finished',
+    step: 'a/waits',
+    sentence: 's',
+    isReached: true,
+    waited: 0,
   };
   const stage = started('a/waits', 'Waiting for bootkube', { stageInfo: 'waits' });
 
@@ -122,7 +131,8 @@ describe('a ladder of one line', () => {
 
   it('has the text of a second attempt, and its percentages above those of the first', () => {
     const again: RunEventBody = {
-      ...{ type: 'step.progress', step: 'image/write' },
+      type: 'step.progress',
+      step: 'image/write',
       progress: { info: 'again from the start, about 3 min left' },
     };
     const shown = read('master', [

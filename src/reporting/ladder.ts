@@ -2,9 +2,9 @@
 // 1. what is shown only rises, since the service refuses a lower stage (409);
 // 2. with several lanes the lowest rung that a lane stands on is shown; a higher one is held back
 //    until the lanes below have come up or ended;
-// 3. the text beside a stage is renewed by progress and by the heartbeat, and by nothing else for long: each
-//    new text gives the host the whole time of its stage again;
-// 4. what a wait has missed is shown no longer than to the next step.
+// 3. the text beside a stage is renewed by progress and by the heartbeat, and by nothing else for
+// long: each new text gives the host the whole time of its stage again; 4. what a wait has missed
+// is shown no longer than to the next step.
 import type { RunEvent } from '../engine/events.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
 import { type LadderName, ladders, type Stage, stageLimits } from '../model/stage.ts';
@@ -21,7 +21,10 @@ export type Ladder = (event: RunEvent) => StageReport | undefined;
 interface LaneStatus {
   readonly position: number;
   readonly info: string;
-  /** False for a lane before its first stage, unless it has a text for that time: nothing of it is reported. */
+  /**
+   * False for a lane before its first stage, unless it has a text for that time: nothing of it is
+   * reported.
+   */
   readonly isReached: boolean;
 }
 
@@ -37,7 +40,9 @@ interface AtWork {
   readonly at: number;
 }
 
-/** Lets the percentages of each step through that are news: five points above its last, or the end. */
+/**
+ * Lets the percentages of each step through that are news: five points above its last, or the end.
+ */
 interface PercentGate {
   readonly lets: (event: ProgressEvent) => boolean;
 }
@@ -64,8 +69,8 @@ interface TextClock {
   /** A step begins: every text is news again. */
   readonly begin: (at: number) => void;
   /**
-   * Whether a text may be sent. One that was shown before is no progress; it is sent while the last progress
-   * is half the limit of the stage ago at most.
+   * Whether a text may be sent. One that was shown before is no progress; it is sent while the last
+   * progress is half the limit of the stage ago at most.
    */
   readonly lets: (text: string, at: number, limit: Millis) => boolean;
   readonly sent: (at: number) => void;
@@ -105,8 +110,9 @@ function textClock(): TextClock {
 }
 
 /**
- * The ladder of one run. What an earlier run went through may have been reported by it, but nobody knows:
- * the highest stage of that is reported once, with the first thing that this run does itself.
+ * The ladder of one run. What an earlier run went through may have been reported by it, but nobody
+ * knows: the highest stage of that is reported once, with the first thing that this run does
+ * itself.
  */
 export function ladderOf(name: LadderName): Ladder {
   const { read, restore } = climbingLadder(name);
@@ -127,7 +133,10 @@ export function ladderOf(name: LadderName): Ladder {
   };
 }
 
-/** Says of each step whether it is the first one behind a wait of its lane, and stands on no stage of its own. */
+/**
+ * Says of each step whether it is the first one behind a wait of its lane, and stands on no stage
+ * of its own.
+ */
 function pastWaits(): (event: RunEvent) => AtWork | undefined {
   const over = new Set<string | undefined>();
   return (event) => {

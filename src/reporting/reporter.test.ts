@@ -428,7 +428,9 @@ describe('reporter', () => {
   });
 
   const text = (info: string): RunEventBody => ({
-    ...{ type: 'step.progress', step: 'a/b', progress: { info } },
+    type: 'step.progress',
+    step: 'a/b',
+    progress: { info },
   });
 
   it('changes the text of one stage each ten seconds at most', async () => {

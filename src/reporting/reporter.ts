@@ -2,11 +2,11 @@
 // 1. it never fails and never delays a run: sinks return at once, faults become events;
 // 2. one request is under way at a time, so the service sees the stages in order;
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
-// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step that has to
-//    know how the reports fare names a limit of its own;
-// 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it off;
-// 6. the text of one stage changes at most each `textsApart`, and its last one is always sent: at the latest
-//    before the next stage, or when somebody waits for the answers.
+// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step
+// that has to know how the reports fare names a limit of its own; 5. `Failed` is the last report of
+// a run, once: what waits is dropped for it, and no stop cuts it off; 6. the text of one stage
+// changes at most each `textsApart`, and its last one is always sent: at the latest before the next
+// stage, or when somebody waits for the answers.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
@@ -38,7 +38,10 @@ const reportFailure = failuresOf(reportFailures);
 /** How long the last report of a run may take. */
 const lastReportLimit: Millis = seconds(60);
 
-/** How long the last report of a run that was stopped may take, from the stop on: the whole agent is to end in 2 s. */
+/**
+ * How long the last report of a run that was stopped may take, from the stop on: the whole agent is
+ * to end in 2 s.
+ */
 const stoppedReportLimit: Millis = seconds(1.5);
 
 /** From one text of a stage to the next; the service writes an event for each. */
@@ -61,7 +64,10 @@ export interface ReporterOptions {
   readonly send: (report: StageReport, signal: AbortSignal) => Promise<void>;
   /** This host as the service lists it; undefined where it is not listed. */
   readonly listedHost?: (signal: AbortSignal) => Promise<ListedHost | undefined>;
-  /** Hears each status in which the service installs this host no more, once somebody has waited for its answers. */
+  /**
+   * Hears each status in which the service installs this host no more, once somebody has waited for
+   * its answers.
+   */
   readonly onRefused?: (status: string) => void;
   readonly emit: (body: RunEventBody) => void;
   /** Takes secrets out of a text; before it is cut, so that no half of one is left. */
@@ -71,7 +77,10 @@ export interface ReporterOptions {
 /** Tells the inventory service how the run goes. */
 export interface Reporter extends Reports {
   readonly sink: Sink;
-  /** Reports `Failed`, unless the run has failed or finished before. A failed run does it by its events. */
+  /**
+   * Reports `Failed`, unless the run has failed or finished before. A failed run does it by its
+   * events.
+   */
   readonly fail: (failure: FailureReport) => void;
   /** Gives up what is still waiting; nothing is sent any more. */
   readonly close: () => void;
@@ -146,8 +155,8 @@ export function reporterOf(options: ReporterOptions): Reporter {
 }
 
 /**
- * Asks for the status of this host again and again. A stage that the host has is accepted whatever its status is, and a wait may
- * report nothing: neither says that it is over.
+ * Asks for the status of this host again and again. A stage that the host has is accepted whatever
+ * its status is, and a wait may report nothing: neither says that it is over.
  */
 async function untilEnded(
   clock: Clock,
@@ -246,7 +255,9 @@ interface TextPacer {
   readonly forget: () => void;
   /** Whether it says what was sent last. */
   readonly isKnown: (report: StageReport) => boolean;
-  /** Where all that waits is a text of the stage that was sent last: the time until it may be sent. */
+  /**
+   * Where all that waits is a text of the stage that was sent last: the time until it may be sent.
+   */
   readonly early: (stage: StageReport['stage'] | undefined) => Promise<void> | undefined;
   readonly hurry: () => void;
 }
@@ -278,8 +289,9 @@ function textPacer(
 }
 
 /**
- * How an attempt ended; a refusal (409) is an answer too, and may name the status of the host. What is rejected, because of
- * the token for example, is not sent again, and the service does not have it.
+ * How an attempt ended; a refusal (409) is an answer too, and may name the status of the host. What
+ * is rejected, because of the token for example, is not sent again, and the service does not have
+ * it.
  */
 type AttemptEnd =
   'accepted' | 'unanswered' | 'rejected' | { readonly refusedIn: string | undefined };
@@ -291,9 +303,15 @@ interface KnownAnswers {
     report: StageReport,
     end: Exclude<AttemptEnd, 'unanswered' | 'rejected'>,
   ) => void;
-  /** The service has this host in a status; one in which it is installed takes an earlier refusal back. */
+  /**
+   * The service has this host in a status; one in which it is installed takes an earlier refusal
+   * back.
+   */
   readonly refused: (status: string | undefined) => void;
-  /** The service shows this host so: what is below its stage was reported by an earlier run, and would be refused. */
+  /**
+   * The service shows this host so: what is below its stage was reported by an earlier run, and
+   * would be refused.
+   */
   readonly listed: (host: ListedHost | undefined) => void;
   readonly isPassed: (report: StageReport) => boolean;
   /** From now on refusals are told as they come. */
@@ -328,7 +346,8 @@ function knownAnswers({
       unanswered = withNewest(unanswered, report);
     },
     answered: (report, end) => {
-      // What was reported before it is of no use any more; a later text of its stage is still to come.
+      // What was reported before it is of no use any more; a later text of its stage is still to
+      // come.
       const upTo = unanswered.findIndex(({ stage }) => stage === report.stage);
       const isNewest = isSame(unanswered[upTo] ?? report, report);
       unanswered = unanswered.slice(isNewest ? upTo + 1 : upTo);
@@ -341,7 +360,10 @@ function knownAnswers({
   };
 }
 
-/** How long the list of hosts may take when a report was refused: what the refusal says is known already. */
+/**
+ * How long the list of hosts may take when a report was refused: what the refusal says is known
+ * already.
+ */
 const listLimit: Millis = seconds(5);
 
 /** This host by the list of the service; undefined where it cannot be had in time. */
@@ -380,8 +402,8 @@ async function attemptOnce(
     const named = typeof hostStatus === 'string' ? hostStatus : undefined;
     // Nothing comes after a failure.
     if (report.stage === 'Failed') return { refusedIn: named };
-    // A stage that is repeated, or comes out of order, is refused with the same 409. Without the list, the
-    // reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
+    // A stage that is repeated, or comes out of order, is refused with the same 409. Without the
+    // list, the reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
     const host = await listedHost(options, ended);
     answers.listed(host);
     return { refusedIn: host?.status ?? named };
@@ -422,8 +444,8 @@ const withNewest = (
 ): readonly StageReport[] => [...reports.filter(({ stage }) => stage !== report.stage), report];
 
 /**
- * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a failure
- * as `Failed - ` and the text.
+ * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a
+ * failure as `Failed - ` and the text.
  */
 const longestInfo = 2000;
 
@@ -436,7 +458,9 @@ interface ReportQueue {
   /** Adds a report; it replaces one of the same stage that is still waiting. */
   readonly add: (report: StageReport) => void;
   readonly take: () => StageReport | undefined;
-  /** After a failed attempt: the newest report, and none when a newer one makes the failed needless. */
+  /**
+   * After a failed attempt: the newest report, and none when a newer one makes the failed needless.
+   */
   readonly newest: () => StageReport | undefined;
   readonly size: () => number;
   /** The stage that all reports which wait are of; undefined where there are several, or none. */

@@ -4,7 +4,11 @@ import { seconds } from '../model/duration.ts';
 import { risingPercent } from './rising-percent.ts';
 
 const event = (progress: Progress, step = 'image/write'): RunEvent => ({
-  ...{ type: 'step.progress', step, progress, at: 0, run: 'r' },
+  type: 'step.progress',
+  step,
+  progress,
+  at: 0,
+  run: 'r',
 });
 
 /** What is left of progress after other progress. */
@@ -17,7 +21,8 @@ const shown = (...all: readonly Progress[]): readonly Progress[] => {
 };
 
 const at = (percent: number, remaining?: number): Progress => ({
-  ...{ info: `${percent}%`, percent },
+  info: `${percent}%`,
+  percent,
   ...(remaining === undefined ? {} : { remaining }),
 });
 

@@ -2,8 +2,9 @@ import type { Progress, RunEvent } from '../engine/events.ts';
 import { minutes } from '../model/duration.ts';
 
 /**
- * Takes from the progress of a step a percentage below one that was there before: a new attempt begins at nothing, and what
- * was shown never falls, in no view. Until it is reached again, its text says how long that attempt will take.
+ * Takes from the progress of a step a percentage below one that was there before: a new attempt
+ * begins at nothing, and what was shown never falls, in no view. Until it is reached again, its
+ * text says how long that attempt will take.
  */
 export function risingPercent(): (event: RunEvent) => RunEvent {
   const shown = new Map<string, number>();

@@ -6,19 +6,35 @@ import type { RunStatus } from './run-status.ts';
 const failure = (message: string) =>
   ({ code: 'a.b', kind: 'host', message, hint: 'h', context: {} }) as const;
 const begin: RunEventBody = {
-  ...{ type: 'run.started', role: 'worker', version: '1', isResumed: false, steps: 2 },
+  type: 'run.started',
+  role: 'worker',
+  version: '1',
+  isResumed: false,
+  steps: 2,
 };
 const started = (step: string, attempt = 1): RunEventBody => ({
-  ...{ type: 'step.started', step, title: 't', attempt },
+  type: 'step.started',
+  step,
+  title: 't',
+  attempt,
 });
 const waiting = (step: string, status: string): RunEventBody => ({
-  ...{ type: 'wait.updated', step, sentence: 's', status, waited: 1, limit: 100 },
+  type: 'wait.updated',
+  step,
+  sentence: 's',
+  status,
+  waited: 1,
+  limit: 100,
 });
 const failed = (step: string, message: string): RunEventBody => ({
-  ...{ type: 'step.failed', step, failure: failure(message) },
+  type: 'step.failed',
+  step,
+  failure: failure(message),
 });
 const end = (message: string): RunEventBody => ({
-  ...{ type: 'run.failed', failure: failure(message), duration: 1 },
+  type: 'run.failed',
+  failure: failure(message),
+  duration: 1,
 });
 
 /** The history after events that come one millisecond after the other, from 10 on. */
@@ -65,8 +81,16 @@ it('is read of the status and the journal of another process, with the step that
   const running = { title: 't', attempt: 2 };
   const wait = { sentence: 's', status: 'one', since: 7, limit: 100 };
   const status: RunStatus = {
-    ...{ v: 1, run: 'r', role: 'master', version: '1', state: 'running', since: 1, updated: 9 },
-    ...{ isResumed: false, steps: 4, ended: 1 },
+    v: 1,
+    run: 'r',
+    role: 'master',
+    version: '1',
+    state: 'running',
+    since: 1,
+    updated: 9,
+    isResumed: false,
+    steps: 4,
+    ended: 1,
     running: [
       { ...running, step: 'c', since: 6, wait },
       { ...running, step: 'd', since: 8 },
@@ -82,7 +106,9 @@ it('is read of the status and the journal of another process, with the step that
     { type: 'started', step: 'c', at: 6 },
   ]);
   expect(history).toMatchObject({
-    ...{ run: 'r', since: 1, failed: { step: 'c', title: 't', since: 6, attempts: 2 } },
+    run: 'r',
+    since: 1,
+    failed: { step: 'c', title: 't', since: 6, attempts: 2 },
     wait: { step: 'c', sentence: 's', status: 'one', since: 7, limit: 100 },
   });
   const ends = [...history.steps.values()].map((one) => [one.step, one.state, one.attempts]);

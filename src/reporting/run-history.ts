@@ -39,7 +39,9 @@ export interface RunHistory {
   readonly wait?: LastWait;
 }
 
-/** Remembers what a person asks of a run that has failed: the end of each step, and its last wait. */
+/**
+ * Remembers what a person asks of a run that has failed: the end of each step, and its last wait.
+ */
 export function runHistoryOf(run: string): {
   readonly sink: Sink;
   readonly read: () => RunHistory;
@@ -64,7 +66,8 @@ export function runHistoryOf(run: string): {
     read: () => {
       const wait = waits.get(failed?.step ?? '') ?? [...waits.values()].at(-1);
       return {
-        ...{ run, steps },
+        run,
+        steps,
         ...(since === undefined ? {} : { since }),
         ...(failed === undefined ? {} : { failed }),
         ...(wait === undefined ? {} : { wait }),
@@ -73,7 +76,10 @@ export function runHistoryOf(run: string): {
   };
 }
 
-/** What became of each step by a journal, in the order of their first entries; a step that was started again is as if for the first time. */
+/**
+ * What became of each step by a journal, in the order of their first entries; a step that was
+ * started again is as if for the first time.
+ */
 export function stepsInJournal(entries: readonly JournalEntry[]): Map<string, StepHistory> {
   const steps = new Map<string, StepHistory>();
   for (const entry of entries) {
@@ -85,7 +91,11 @@ export function stepsInJournal(entries: readonly JournalEntry[]): Map<string, St
       continue;
     }
     steps.set(step, {
-      ...{ ...common, state: entry.type, since, until: at, attempts: Math.max(1, attempts) },
+      ...common,
+      state: entry.type,
+      since,
+      until: at,
+      attempts: Math.max(1, attempts),
       ...(entry.type === 'failed' ? { failure: entry } : {}),
     });
   }
@@ -105,7 +115,9 @@ export function historyFrom(
   const { step, wait } = current;
   const failed = steps.get(step);
   return {
-    ...{ run, since, steps },
+    run,
+    since,
+    steps,
     ...(failed === undefined ? {} : { failed }),
     ...(wait === undefined ? {} : { wait: { step, ...wait } }),
   };

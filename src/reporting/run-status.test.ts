@@ -4,7 +4,10 @@ import { RunStatus, runStatusOf } from './run-status.ts';
 
 const step = 'image/write';
 const started = (attempt: number): RunEventBody => ({
-  ...{ type: 'step.started', step, title: 'Write the image', attempt },
+  type: 'step.started',
+  step,
+  title: 'Write the image',
+  attempt,
 });
 const progress = (percent: number): RunEventBody => ({
   type: 'step.progress',
@@ -12,8 +15,12 @@ const progress = (percent: number): RunEventBody => ({
   progress: { info: `${percent}%`, percent, bytesPerSecond: 1e6, remaining: 5 },
 });
 const waiting: RunEventBody = {
-  ...{ type: 'wait.updated', step, sentence: 'the disk is free', status: 'md127 holds it' },
-  ...{ waited: 2, limit: 100 },
+  type: 'wait.updated',
+  step,
+  sentence: 'the disk is free',
+  status: 'md127 holds it',
+  waited: 2,
+  limit: 100,
 };
 const failure = { code: 'a.b', kind: 'host', message: 'm', hint: 'h', context: {} } as const;
 
@@ -21,7 +28,11 @@ const failure = { code: 'a.b', kind: 'host', message: 'm', hint: 'h', context: {
 function after(bodies: readonly RunEventBody[]): RunStatus | undefined {
   const follow = runStatusOf(new Set(['disk/check', step]));
   const begin: RunEventBody = {
-    ...{ type: 'run.started', role: 'worker', version: '1', isResumed: false, steps: 2 },
+    type: 'run.started',
+    role: 'worker',
+    version: '1',
+    isResumed: false,
+    steps: 2,
   };
   const statuses = [begin, ...bodies].map((body, index) =>
     follow({ ...body, at: 10 + index, run: 'r' }),
@@ -34,8 +45,17 @@ describe('the status of a run', () => {
   it('is there from its beginning', () => {
     expect(runStatusOf(new Set())({ ...started(1), at: 1, run: 'r' })).toBeUndefined();
     expect(after([])).toEqual({
-      ...{ v: 1, run: 'r', role: 'worker', version: '1', isResumed: false },
-      ...{ state: 'running', since: 10, updated: 10, steps: 2, ended: 0, running: [] },
+      v: 1,
+      run: 'r',
+      role: 'worker',
+      version: '1',
+      isResumed: false,
+      state: 'running',
+      since: 10,
+      updated: 10,
+      steps: 2,
+      ended: 0,
+      running: [],
     });
   });
 
@@ -50,7 +70,11 @@ describe('the status of a run', () => {
 
   it('forgets a wait that ended, and a step that did', () => {
     const reached: RunEventBody = {
-      ...{ type: 'wait.finished', step, sentence: 'the disk is free', isReached: true, waited: 3 },
+      type: 'wait.finished',
+      step,
+      sentence: 'the disk is free',
+      isReached: true,
+      waited: 3,
     };
     expect(after([started(1), waiting, reached])?.running[0]?.wait).toBeUndefined();
     const finished: RunEventBody = { type: 'step.finished', step, duration: 1 };

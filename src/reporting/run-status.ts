@@ -27,7 +27,10 @@ const RunningStep = z.object({
 });
 export type RunningStep = z.infer<typeof RunningStep>;
 
-/** How a run stands. A field is never removed within one version; those that a newer agent adds are passed over. */
+/**
+ * How a run stands. A field is never removed within one version; those that a newer agent adds are
+ * passed over.
+ */
 export const RunStatus = z.object({
   v: z.literal(1).describe('version of this form'),
   run: z.string(),
@@ -62,7 +65,7 @@ export function runStatusOf(
   return (event) => {
     if (event.type === 'run.started') {
       const { run, role, version, isResumed, steps, at } = event;
-      status = { v: 1, ...{ run, role, version, isResumed, steps }, ...begun(at) };
+      status = { v: 1, run, role, version, isResumed, steps, ...begun(at) };
       return status;
     }
     if (status === undefined) return undefined;
@@ -82,7 +85,11 @@ export function runStatusOf(
 const begun = (
   at: number,
 ): Pick<RunStatus, 'state' | 'since' | 'updated' | 'ended' | 'running'> => ({
-  ...{ state: 'running', since: at, updated: at, ended: 0, running: [] },
+  state: 'running',
+  since: at,
+  updated: at,
+  ended: 0,
+  running: [],
 });
 
 const ends = ['step.finished', 'step.reused', 'step.skipped'] as const;
@@ -117,7 +124,11 @@ function runningAfter(running: readonly RunningStep[], event: RunEvent): Running
     }
     case 'step.progress':
       return changed(running, event.step, ({ step, title, lane, attempt, since }) => ({
-        ...{ step, title, attempt, since, ...event.progress },
+        step,
+        title,
+        attempt,
+        since,
+        ...event.progress,
         ...(lane === undefined ? {} : { lane }),
       }));
     case 'wait.updated': {

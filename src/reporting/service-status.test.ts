@@ -5,13 +5,24 @@ import { serviceStatusOf } from './service-status.ts';
 
 const step = 'image/write';
 const started: RunEventBody = {
-  ...{ type: 'run.started', role: 'master', version: '1', isResumed: false, steps: 3 },
+  type: 'run.started',
+  role: 'master',
+  version: '1',
+  isResumed: false,
+  steps: 3,
 };
 const begins = (attempt: number): RunEventBody => ({
-  ...{ type: 'step.started', step, title: 'Write the system', attempt },
+  type: 'step.started',
+  step,
+  title: 'Write the system',
+  attempt,
 });
 const failure: FailureReport = {
-  ...{ code: 'image.disk-error', kind: 'media', message: 'm', hint: 'h', context: {} },
+  code: 'image.disk-error',
+  kind: 'media',
+  message: 'm',
+  hint: 'h',
+  context: {},
 };
 
 /** What a service manager is to know after the last of some events. */
@@ -30,7 +41,8 @@ describe('what a service manager is to know', () => {
         started,
         begins(2),
         {
-          ...{ type: 'step.progress', step },
+          type: 'step.progress',
+          step,
           progress: { info: '42%', percent: 42, remaining: seconds(65) },
         },
       ],
@@ -43,8 +55,12 @@ describe('what a service manager is to know', () => {
         begins(1),
         { type: 'step.started', step: 'a/wait', lane: 'cluster', title: 'Wait', attempt: 1 },
         {
-          ...{ type: 'wait.updated', step: 'a/wait', sentence: 'two masters are ready' },
-          ...{ status: '1 of 2', waited: 1, limit: 2 },
+          type: 'wait.updated',
+          step: 'a/wait',
+          sentence: 'two masters are ready',
+          status: '1 of 2',
+          waited: 1,
+          limit: 2,
         },
       ],
       { STATUS: 'master: Write the system; waits until two masters are ready: 1 of 2' },
@@ -63,7 +79,8 @@ describe('what a service manager is to know', () => {
         { type: 'run.failed', failure, duration: 1 },
       ],
       {
-        ...{ STOPPING: '1', EXTEND_TIMEOUT_USEC: '1200000000' },
+        STOPPING: '1',
+        EXTEND_TIMEOUT_USEC: '1200000000',
         STATUS: 'master: failed: image/write: image.disk-error: m; h',
       },
     ],
@@ -73,8 +90,12 @@ describe('what a service manager is to know', () => {
 
   it('is one line, however long what is missing is', () => {
     const long: RunEventBody = {
-      ...{ type: 'wait.updated', step, sentence: 's', status: `a\n${'x'.repeat(500)}` },
-      ...{ waited: 1, limit: 2 },
+      type: 'wait.updated',
+      step,
+      sentence: 's',
+      status: `a\n${'x'.repeat(500)}`,
+      waited: 1,
+      limit: 2,
     };
     expect(after(started, begins(1), long)?.['STATUS']).toMatch(/^master: [^\n]{192}$/);
   });

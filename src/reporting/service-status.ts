@@ -4,15 +4,19 @@ import { minutes, renderDuration } from '../model/duration.ts';
 import { type RunningStep, type RunStatus, runStatusOf } from './run-status.ts';
 
 /**
- * What may pass between the end of a run and that of its process: the logs of a failure are uploaded, then the last report is
- * waited for, then a bundle is left. Each has a limit of its own; this is more than all of them.
+ * What may pass between the end of a run and that of its process: the logs of a failure are
+ * uploaded, then the last report is waited for, then a bundle is left. Each has a limit of its own;
+ * this is more than all of them.
  */
 const afterFailure = minutes(20);
 
 /** Characters of a status; `systemctl status` shows it in one line. */
 const longestStatus = 200;
 
-/** Follows a run and gives what its service manager is to know after an event (sd_notify(3)); undefined for nothing. */
+/**
+ * Follows a run and gives what its service manager is to know after an event (sd_notify(3));
+ * undefined for nothing.
+ */
 export function serviceStatusOf(): (
   event: RunEvent,
 ) => Readonly<Record<string, string>> | undefined {
@@ -35,7 +39,10 @@ export function serviceStatusOf(): (
   };
 }
 
-/** A run in one line: what ended it, or each step that runs with how far it is and what it waits for. */
+/**
+ * A run in one line: what ended it, or each step that runs with how far it is and what it waits
+ * for.
+ */
 function statusLine({ role, state, reason, running }: RunStatus): string {
   const ending = reason === undefined ? state : `${state}: ${reason}`;
   const line =

@@ -10,7 +10,9 @@ const wait: RunEventBody = { type: 'wait.updated', ...who, sentence, ...missing 
 const end: RunEventBody = {
   type: 'wait.finished',
   ...who,
-  ...{ sentence, isReached: true, waited: seconds(9) },
+  sentence,
+  isReached: true,
+  waited: seconds(9),
 };
 
 function lineOf() {

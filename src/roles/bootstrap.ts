@@ -40,7 +40,10 @@ import { waitForRendered } from '../steps/layering/rendered-pool.ts';
 import { stopRegistry, startRegistry } from '../steps/layering/staging-registry.ts';
 import { begin, keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
 
-/** Reads the MachineOSConfigs among the manifests, and keeps hosts waiting until their images are built. */
+/**
+ * Reads the MachineOSConfigs among the manifests, and keeps hosts waiting until their images are
+ * built.
+ */
 const readLayering = [
   addDefaultOsConfigs,
   readOsConfigs,
@@ -50,8 +53,8 @@ const readLayering = [
 ] as const;
 
 /**
- * Builds the OS image of each pool from its rendered MachineConfig, with the written disk for room. Serves it to
- * the masters, and deploys it, or else the release image, to this host.
+ * Builds the OS image of each pool from its rendered MachineConfig, with the written disk for room.
+ * Serves it to the masters, and deploys it, or else the release image, to this host.
  */
 const buildLayeredImages = [
   waitForRendered,
@@ -67,7 +70,9 @@ const buildLayeredImages = [
   overwriteOs,
 ] as const;
 
-/** Submits what the cluster is to build, and checks that its masters run the images that were built. */
+/**
+ * Submits what the cluster is to build, and checks that its masters run the images that were built.
+ */
 const finishLayering = [
   submitOsConfigs,
   waitForLayeredMasters,
@@ -77,8 +82,8 @@ const finishLayering = [
 ] as const;
 
 /**
- * Makes the live system that of a bootstrap host. It all comes before the lanes: a download beside a
- * restart of the network, or a program beside a change of /usr, would be cut off.
+ * Makes the live system that of a bootstrap host. It all comes before the lanes: a download beside
+ * a restart of the network, or a program beside a change of /usr, would be cut off.
  */
 export const applyBootstrap = [
   makeSshDirectory,

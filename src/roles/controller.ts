@@ -25,7 +25,10 @@ export const controller = role<ControllerWorld>('controller', {
   follow: [reconcileInstallation, completeInstallation, uploadLogsRegularly],
 });
 
-/** Where there is no inventory service: does what the bootstrap host has left, until that host has joined. */
+/**
+ * Where there is no inventory service: does what the bootstrap host has left, until that host has
+ * joined.
+ */
 export const controllerWithoutService = role<ControllerWorld>('controller-without-service', {
   title: 'Completes a bootstrap host in its new cluster, without a service',
   ladder: 'bootstrap',

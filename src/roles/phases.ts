@@ -30,8 +30,8 @@ export const preflight = [
 ] as const;
 
 /**
- * Writes the operating system, with the Ignition of this host, to where the host boots from. Nothing is destroyed before,
- * and by then every input has been fetched and checked.
+ * Writes the operating system, with the Ignition of this host, to where the host boots from.
+ * Nothing is destroyed before, and by then every input has been fetched and checked.
  */
 export const writeSystem = [
   runBeforeHook,

@@ -17,7 +17,8 @@ export const wipe = ({ confirm, report }: WipeRequest): Role<WipeWorld> =>
   role<WipeWorld>('wipe', {
     title: 'Erases a disk of this host for its next owner',
     ladder: 'worker',
-    // It keeps no journal: the steps of an installation until which the disk is found again are not here.
+    // It keeps no journal: the steps of an installation until which the disk is found again are not
+    // here.
     steps: [
       { ...resolveDisk, freshUntil: 'disk/erase' },
       lockDisk,

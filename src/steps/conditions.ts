@@ -25,8 +25,8 @@ export const usesExistingRoot = condition<Config>(
 export const writesDisk = not(usesExistingRoot, 'a disk is written');
 
 /**
- * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig nothing is looked
- * for, unless it is asked for.
+ * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig
+ * nothing is looked for, unless it is asked for.
  */
 export const looksForOsConfigs = condition<Config>(
   'OS images may be built during the installation',
@@ -50,7 +50,9 @@ export function explainLayering(config: Config): string {
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */
 export const buildsOsImages = all(writesDisk, looksForOsConfigs);
 
-/** There is an inventory service: who asks for hosts, reports for others, or keeps logs needs one. */
+/**
+ * There is an inventory service: who asks for hosts, reports for others, or keeps logs needs one.
+ */
 export const hasService = condition<Config>(
   'there is an inventory service',
   ({ service }) => !service.url.isEmpty,
@@ -63,8 +65,8 @@ export const knowsHost = condition<Config>(
 );
 
 /**
- * A worker looks for the image of its pool: where its configuration says, or, when it is to be completed before its
- * first boot anyway, where the config says that its pool is served.
+ * A worker looks for the image of its pool: where its configuration says, or, when it is to be
+ * completed before its first boot anyway, where the config says that its pool is served.
  */
 export const takesBuiltImage = condition<Config>(
   'the node looks for the built image of its pool',
@@ -82,7 +84,10 @@ export const isMultiNode = not(
   'the cluster has several control-plane nodes',
 );
 
-/** The image of the cluster's controller: the one that the service names; without a service, our own. */
+/**
+ * The image of the cluster's controller: the one that the service names; without a service, our
+ * own.
+ */
 export const controllerImage = ({ service, images }: Config): string =>
   service.url.isEmpty ? images.self : images.controller;
 
@@ -98,7 +103,10 @@ export function whyNoFollower({ service, images }: Config): string {
     : `the controller is ${images.controller}, and not this program, ${images.self}`;
 }
 
-/** Whether this host gives its cluster a controller. Without a service there is nothing for one on a single node. */
+/**
+ * Whether this host gives its cluster a controller. Without a service there is nothing for one on a
+ * single node.
+ */
 export const deploysController = condition<Config>(
   'there is an inventory service, or several control-plane nodes and the image of this program',
   ({ service, images, cluster, controller: { withoutService } }) =>

@@ -1,14 +1,17 @@
 import { type Millis, minutes } from '../model/duration.ts';
 import type { StepScope } from './step.ts';
 
-/** How often work says that it continues. What the service hears of it follows the limit of the stage. */
+/**
+ * How often work says that it continues. What the service hears of it follows the limit of the
+ * stage.
+ */
 const heartbeatEvery: Millis = minutes(1);
 
 type HeartbeatScope = Pick<StepScope<'clock'>, 'clock' | 'alive'>;
 
 /**
- * The heartbeat of a wait whose end somebody else's clock decides: called at each poll that has seen that they
- * are still at it.
+ * The heartbeat of a wait whose end somebody else's clock decides: called at each poll that has
+ * seen that they are still at it.
  */
 export function heartbeatOf({ clock, alive }: HeartbeatScope): () => void {
   let last = Number.NEGATIVE_INFINITY;

@@ -77,7 +77,9 @@ export function kernelArgumentsIn(program: string, stdout: string): readonly str
   throw unreadableOutput(program, 'kernel arguments', stdout);
 }
 
-/** The name that the kernel of the host has, which our container shares; empty where it has none. */
+/**
+ * The name that the kernel of the host has, which our container shares; empty where it has none.
+ */
 export const readHostname = async ({ host, signal }: HostScope): Promise<string> =>
   (await host.readText('/proc/sys/kernel/hostname', signal))?.trim() ?? '';
 

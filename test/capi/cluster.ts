@@ -48,7 +48,9 @@ export const configSpec = {
 
 /** Refers to an object of the infrastructure in memory. */
 export const infrastructureRef = (kind: string, name: string): ContractRef => ({
-  ...{ apiGroup: groupOf(infrastructureVersion), kind, name },
+  apiGroup: groupOf(infrastructureVersion),
+  kind,
+  name,
 });
 
 /** What clusterctl moves although no Cluster owns it. */
@@ -65,7 +67,8 @@ export function clusterObjects(at: ClusterAt, port: number): readonly KubeObject
       spec: {
         controlPlaneEndpoint: { host: '127.0.0.1', port },
         controlPlaneRef: {
-          ...{ apiGroup: groupOf(controlPlaneType.apiVersion), name: cluster },
+          apiGroup: groupOf(controlPlaneType.apiVersion),
+          name: cluster,
           kind: controlPlaneType.kind,
         },
         infrastructureRef: infrastructureRef('DevCluster', cluster),
@@ -148,7 +151,9 @@ export function workerObjects(at: ClusterAt, replicas = 2): readonly KubeObject[
     devMachineTemplate(named),
     inNamespace([coreVersion, 'MachineDeployment'], named, {
       spec: {
-        ...{ clusterName: cluster, replicas, selector: { matchLabels: labels } },
+        clusterName: cluster,
+        replicas,
+        selector: { matchLabels: labels },
         template: {
           metadata: { labels },
           spec: {

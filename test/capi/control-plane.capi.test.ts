@@ -71,18 +71,23 @@ async function confine(provider: Provider): Promise<void> {
   );
   const apiVersion = 'rbac.authorization.k8s.io/v1';
   await rig.apply({
-    ...{ apiVersion, kind: 'Role', metadata: { name, ...place } },
+    apiVersion,
+    kind: 'Role',
+    metadata: { name, ...place },
     rules: rules.filter((rule) => !isOfNone(rule)),
   });
   await rig.apply({
-    ...{ apiVersion, kind: 'RoleBinding', metadata: { name, ...place } },
+    apiVersion,
+    kind: 'RoleBinding',
+    metadata: { name, ...place },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
     subjects: [{ kind: 'ServiceAccount', ...accountOf(provider) }],
   });
 }
 
 const accountOf = (provider: Provider) => ({
-  ...{ namespace: `bootwright-${provider}-system`, name: 'manager' },
+  namespace: `bootwright-${provider}-system`,
+  name: 'manager',
 });
 
 /** A manager as its Deployment would run it, with the rights of its account. */
@@ -155,7 +160,8 @@ describe('a Cluster of three masters', () => {
   it('is installed, bootstrap host first, and ends with all of it', async () => {
     for (const object of clusterObjects(cluster, rig.guest.port)) await rig.apply(object);
     await rig.apply({
-      ...{ apiVersion: 'v1', kind: 'Secret' },
+      apiVersion: 'v1',
+      kind: 'Secret',
       metadata: { name: 'install-state', ...place, labels: { [ownNames.installState]: cluster } },
       stringData: {
         'install-config.yaml': `apiVersion: v1

@@ -162,7 +162,10 @@ describe('what is refused by the definitions', () => {
     const date = '2026-11-27T00:00:00Z';
     const assets = { secretName: 'a', hash: 'b', generatedAt: date, expiresAt: date };
     const complete = (status: string) => ({
-      ...{ type: 'BootstrapComplete', status, reason: 'x', lastTransitionTime: date },
+      type: 'BootstrapComplete',
+      status,
+      reason: 'x',
+      lastTransitionTime: date,
     });
     await rig.client.mergeStatus(single, { assets, conditions: [complete('False')] });
     const refusal = 'masters can be added once the single node is installed';
@@ -278,8 +281,10 @@ describe('the Jobs of the installer', () => {
       controlPlane: (await get(controlPlanes)) as OpenShiftControlPlane,
       cluster: await get(clusters),
       inputs: {
-        ...{ installConfig: 'apiVersion: v1\n', stateSecret: 'install-state' },
-        ...{ releaseImage: 'registry.example/release', isSingleNode: false },
+        installConfig: 'apiVersion: v1\n',
+        stateSecret: 'install-state',
+        releaseImage: 'registry.example/release',
+        isSingleNode: false,
         manifests: [
           { folder: 'openshift', name: 'a.yaml', content: 'a: 1\n', secret: 'manifests' },
         ],
@@ -306,7 +311,8 @@ describe('the Jobs of the installer', () => {
   it('may make a Secret, and read none', async () => {
     const own = await clientOf({ ...place, serviceAccount: accountName(job) });
     const object = {
-      ...{ apiVersion: 'v1', kind: 'Secret' },
+      apiVersion: 'v1',
+      kind: 'Secret',
       metadata: { name: 'made', ...place },
     };
     expect(await statusOf(own.create(secrets, object))).toBe(200);
@@ -329,8 +335,10 @@ describe('clusterctl', () => {
   const clusterctl = async (words: readonly string[], address = '192.0.2.7'): Promise<string> => {
     const { stdout } = await run(join(rig.part, 'bin', 'clusterctl'), [...words], {
       env: {
-        ...{ HOME: folder, ...offline },
-        ...{ BOOTWRIGHT_INVENTORY_HOST: address, BOOTWRIGHT_INVENTORY_IP: address },
+        HOME: folder,
+        ...offline,
+        BOOTWRIGHT_INVENTORY_HOST: address,
+        BOOTWRIGHT_INVENTORY_IP: address,
       },
     });
     return stdout;
@@ -430,7 +438,9 @@ const certManagerImage = 'quay.io/jetstack/cert-manager-controller:v1.20.0';
 const foreignComponents = (image: string): string => {
   const [namespace, labels] = [`${image.replace(/^.*\/|:.*$/g, '')}-system`, { app: 'x' }];
   const deployment = {
-    ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'manager', namespace } },
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'manager', namespace },
     spec: {
       selector: { matchLabels: labels },
       template: {
@@ -448,10 +458,13 @@ const certManagerDefinition = (plural: string): KubeObject => {
   const kind = plural === 'issuers' ? 'Issuer' : 'Certificate';
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   return {
-    ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.cert-manager.io` },
     spec: {
-      ...{ group: 'cert-manager.io', scope: 'Namespaced', names: { plural, kind } },
+      group: 'cert-manager.io',
+      scope: 'Namespaced',
+      names: { plural, kind },
       versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
     },
   };

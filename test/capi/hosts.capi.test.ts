@@ -48,8 +48,12 @@ async function agentOf(namespace: string, name: string) {
   const token = Buffer.from(readFileContent(config, '/etc/bootwright/token')).toString();
   const host = { infraEnvId: flag('infra-env-id'), hostId: flag('host-id') };
   const inventory = inventoryV2({
-    ...{ url: flag('url'), clusterId: flag('cluster-id'), ...host, token: new Secret(token) },
-    ...{ clock: systemClock, random: systemRandom },
+    url: flag('url'),
+    clusterId: flag('cluster-id'),
+    ...host,
+    token: new Secret(token),
+    clock: systemClock,
+    random: systemRandom,
   });
   ends.defer(inventory.close);
   return {
@@ -77,7 +81,9 @@ describe('a worker', () => {
     await put(clusterObjects(cluster, rig.guest.port));
     await put([controlPlaneObject(cluster)]);
     await rig.apply({
-      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'network', ...place } },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'network', ...place },
       stringData: { 'w0_eth0.nmconnection': keyfile },
     });
     await put(machineObjects({ cluster, name: 'w0' }, { ...configSpec, ...given }));

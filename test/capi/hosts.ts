@@ -87,7 +87,10 @@ export async function bootHost(
   const ref = { infraEnvId, hostId };
   const signal = (): AbortSignal => AbortSignal.timeout(limitMillis);
   return {
-    ...{ machine, role: config.role, inventory, ref },
+    machine,
+    role: config.role,
+    inventory,
+    ref,
     report: (stage, info = '') => inventory.report(ref, { stage, info }, signal()),
     reportFor: (other, stage) => inventory.report(other.ref, { stage, info: '' }, signal()),
     [Symbol.asyncDispose]: () => inventory.close(),
@@ -126,15 +129,20 @@ export async function joinNode(
   );
   const label = `node-role.kubernetes.io/${role === 'worker' ? 'worker' : 'master'}`;
   await client.apply(nodes, {
-    ...{ apiVersion: 'v1', kind: 'Node' },
+    apiVersion: 'v1',
+    kind: 'Node',
     metadata: { name: machine, labels: { [label]: '' } },
     spec: { providerID },
   });
   const at = '2026-11-27T00:00:00Z';
   const types = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
   const conditions = types.map((type) => ({
-    ...{ type, status: type === 'Ready' ? 'True' : 'False', reason: 'x', message: 'x' },
-    ...{ lastHeartbeatTime: at, lastTransitionTime: at },
+    type,
+    status: type === 'Ready' ? 'True' : 'False',
+    reason: 'x',
+    message: 'x',
+    lastHeartbeatTime: at,
+    lastTransitionTime: at,
   }));
   await client.mergeStatus({ kind: nodes, name: machine }, { conditions });
 }

@@ -55,18 +55,25 @@ let installer: Awaited<ReturnType<typeof writeInstaller>>;
 const ends = new AsyncDisposableStack();
 
 const customResourceDefinitions: KubeKind = {
-  ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
 };
 
 /** A kind of OpenShift, of which any content is taken. */
 const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeObject => ({
-  ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
   metadata: { name: `${plural}.${group}` },
   spec: {
-    ...{ group, scope: 'Cluster', names: { plural, singular: kind.toLowerCase(), kind } },
+    group,
+    scope: 'Cluster',
+    names: { plural, singular: kind.toLowerCase(), kind },
     versions: [
       {
-        ...{ name: version, served: true, storage: true },
+        name: version,
+        served: true,
+        storage: true,
         schema: {
           openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
         },
@@ -82,7 +89,9 @@ async function applyOperators(
 ): Promise<void> {
   const conditions = [{ type: 'Available', status: 'True' }];
   const objectOf = (kind: string, name: string, more: readonly object[]) => ({
-    ...{ apiVersion: 'config.openshift.io/v1', kind, metadata: { name } },
+    apiVersion: 'config.openshift.io/v1',
+    kind,
+    metadata: { name },
     status: { conditions: [...conditions, ...more] },
   });
   await client.apply(customResourceDefinitions, definitionOf(clusterVersions, 'ClusterVersion'));
@@ -320,7 +329,8 @@ describe('three masters and two workers', () => {
     const ref = { kind: capiMachines, ...place, name: failing.machine };
     const uid = (await rig.client.get(ref))?.metadata.uid;
     await rig.apply({
-      ...{ apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'MachineHealthCheck' },
+      apiVersion: 'cluster.x-k8s.io/v1beta2',
+      kind: 'MachineHealthCheck',
       metadata: { name: 'masters', ...place },
       spec: {
         clusterName: cluster,

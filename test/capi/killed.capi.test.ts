@@ -117,7 +117,8 @@ describe('three masters', () => {
     const holders = async (): Promise<readonly string[]> => {
       const held = ['bootstrap', 'control-plane'].map((one) =>
         rig.client.get({
-          ...{ kind: leases, namespace: `bootwright-${one}-system` },
+          kind: leases,
+          namespace: `bootwright-${one}-system`,
           name: `bootwright-${one}`,
         }),
       );

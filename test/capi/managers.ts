@@ -78,7 +78,9 @@ export async function startManager(
   await control.start();
   const asked = () => kube.audited(as?.name ?? `system:serviceaccount:${namespace}:manager`);
   return {
-    ...{ ...control, provider, asked },
+    ...control,
+    provider,
+    asked,
     inventory: { port: ports.inventory, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
     metrics: async () => (await fetch(`http://${at(ports.metrics)}/metrics`)).text(),
     unused: async () => {

@@ -65,12 +65,14 @@ const generated = {
       data: { 'install-config': installConfig },
     }),
     'cluster-proxy-01-config.yaml': manifest('config.openshift.io/v1', 'Proxy', {
-      ...{ metadata: { name: 'cluster' }, spec: {} },
+      metadata: { name: 'cluster' },
+      spec: {},
     }),
   },
   openshift: {
     '99_role-master.yaml': manifest('rbac.authorization.k8s.io/v1', 'Role', {
-      ...{ metadata: { name: 'master', namespace: 'openshift-machine-api' }, rules: [] },
+      metadata: { name: 'master', namespace: 'openshift-machine-api' },
+      rules: [],
     }),
   },
 };

@@ -113,7 +113,11 @@ export async function startManagement(): Promise<Management> {
     const core = await startCore({ isMigrated: false }, before);
     const { client } = kube;
     return {
-      ...{ kube, client, part, core, apply },
+      kube,
+      client,
+      part,
+      core,
+      apply,
       upgradeCore: async (beforeStart) => {
         await removeCore(site);
         return startCore({ isMigrated: true, beforeStart }, part);

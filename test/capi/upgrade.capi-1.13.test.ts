@@ -78,8 +78,9 @@ async function seen() {
       .map(({ metadata: { uid }, data }) => ({ uid, data })),
     owners: partOf((await list(controlPlanes))[0], 'metadata', 'ownerReferences'),
     refs: machines.map((machine) => ({
-      ...{ name: machine.metadata.name, owners: partOf(machine, 'metadata', 'ownerReferences') },
-      ...{ bootstrap: partOf(machine, 'spec', 'bootstrap') },
+      name: machine.metadata.name,
+      owners: partOf(machine, 'metadata', 'ownerReferences'),
+      bootstrap: partOf(machine, 'spec', 'bootstrap'),
       infrastructure: partOf(machine, 'spec', 'infrastructureRef'),
     })),
     v1beta1: v1beta1.map((machine) => ({
@@ -112,7 +113,9 @@ it('is begun with core 1.13: a host installs, and workers wait', async () => {
       const now = await seen();
       expect(now.v1beta1).toEqual(
         now.v1beta1.map(({ name }) => ({
-          ...{ name, ready: 'True', isReady: true },
+          name,
+          ready: 'True',
+          isReady: true,
           bootstrap: expect.objectContaining({
             apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1',
             kind: 'OpenShiftBootstrapConfig',
@@ -192,12 +195,16 @@ it('goes on to its end: each Machine once, no host from its begin, no token lost
   );
   for (const { metadata, ...config } of configs)
     expect(config['status']).toMatchObject({
-      ...{ ready: true, initialization: { dataSecretCreated: true } },
+      ready: true,
+      initialization: { dataSecretCreated: true },
       dataSecretName: metadata.name,
     });
   expect((await list(controlPlanes))[0]?.['status']).toMatchObject({
-    ...{ initialization: { controlPlaneInitialized: true }, initialized: true, ready: true },
-    ...{ replicas: 3, readyReplicas: 3 },
+    initialization: { controlPlaneInitialized: true },
+    initialized: true,
+    ready: true,
+    replicas: 3,
+    readyReplicas: 3,
   });
 });
 

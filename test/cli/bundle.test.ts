@@ -88,7 +88,9 @@ describe('the built program', () => {
   ])('ends quietly where nobody reads the output: %s', (_, [file = '', ...words]) => {
     const line = `exec 3> >(:); wait $!; "$0" "$@" >&3`;
     expect(shell(line, [process.execPath, programIn(file), ...words])).toEqual({
-      ...{ exitCode: 0, stdout: '', stderr: '' },
+      exitCode: 0,
+      stdout: '',
+      stderr: '',
     });
   });
 

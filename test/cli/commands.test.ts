@@ -48,7 +48,9 @@ describe('plan', () => {
     const { exitCode, stdout, stderr } = await bundle.run(['plan', ...words, '--url', 'http://s']);
     expect(exitCode).toBe(2);
     expect(stdout).toContain('Role bootstrap: ');
-    expect(stderr).toContain('error: images.controller is not set [bootstrap.no-controller-image]\n');
+    expect(stderr).toContain(
+      'error: images.controller is not set [bootstrap.no-controller-image]\n',
+    );
   });
 
   it('refuses a role that does not exist', async () => {
@@ -140,7 +142,12 @@ describe('status --steps', () => {
   });
 
   it('says where it looked when there is none', async () => {
-    const { exitCode, stderr } = await bundle.run(['status', '--steps', '--host.root', `${folder}/none`]);
+    const { exitCode, stderr } = await bundle.run([
+      'status',
+      '--steps',
+      '--host.root',
+      `${folder}/none`,
+    ]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('/opt/install-dir/journal.jsonl is not there');
   });

@@ -101,9 +101,13 @@ const tokenOf = (name: string): string => {
 /** The client of an agent. */
 const agent = (name: string, token = tokenOf(name)) =>
   inventoryV2({
-    ...{ url: server.url, clusterId: cluster, infraEnvId: cluster, hostId: `config-${name}` },
+    url: server.url,
+    clusterId: cluster,
+    infraEnvId: cluster,
+    hostId: `config-${name}`,
     token: { reveal: () => token } as never,
-    ...{ clock: quickClock(), random: systemRandom },
+    clock: quickClock(),
+    random: systemRandom,
   });
 
 const host = (name: string) => ({ infraEnvId: cluster, hostId: `config-${name}` });
@@ -128,7 +132,9 @@ describe('an agent', () => {
     await report('m1', 'm1', 'Writing image to disk', '61%');
     expect(kube.writes.length - before).toBe(3);
     expect(statusOf('m1')?.progress).toMatchObject({
-      ...{ stage: 'Writing image to disk', percent: 61, attempt: 1 },
+      stage: 'Writing image to disk',
+      percent: 61,
+      attempt: 1,
     });
     const ready = findCondition(statusOf('m1')?.conditions, 'Ready');
     expect(ready).toMatchObject({ status: 'False', reason: 'WritingImageToDisk' });
@@ -232,7 +238,7 @@ describe('an agent', () => {
       kube.put(capiMachines, { ...machineIn(name), status });
     };
     const waits = {
-      ...{ code: 'inventory.not-ready' },
+      code: 'inventory.not-ready',
       message: expect.stringContaining('n0 is the name of m0, m1') as string,
     };
     calledAs('m0', 'n0');
@@ -295,7 +301,8 @@ describe('a host whose agent cannot start', () => {
         });
       await run(['pull', 'r.test/agent'], {});
       expect(statusOf('w0')?.progress).toMatchObject({
-        ...{ stage: 'Failed', message: 'the agent did not start: Error: registry says no' },
+        stage: 'Failed',
+        message: 'the agent did not start: Error: registry says no',
       });
       await run(['report'], { SERVICE_RESULT: 'exit-code', EXIT_STATUS: '4', INVOCATION_ID: 'i' });
       expect(statusOf('w0')?.progress?.message).toContain('registry');
@@ -369,7 +376,9 @@ describe('R44: the log of a host that has failed', () => {
       });
       const path = `clusters/${cluster}/logs?logs_type=host&host_id=config-w0`;
       return fetch(`${server.url}/api/assisted-install/v2/${path}`, {
-        ...{ method: 'POST', duplex: 'half', body: stream },
+        method: 'POST',
+        duplex: 'half',
+        body: stream,
         headers: { 'X-Secret-Key': tokenOf('w0') },
       });
     };
@@ -501,11 +510,10 @@ describe('who may ask for what', () => {
     const hash = createHash('sha256').update(token).digest('hex');
     const data = { token: base64(token), sha256: base64(hash) };
     const forged = { ...metadata, name: 'forged', uid: 'forged' };
-    const put = (controller: object): void =>
-      void kube.put(secrets, {
-        ...{ ...rest, data },
-        metadata: { ...forged, ...{ ownerReferences: [{ uid: 'config-w0', ...controller }] } },
-      });
+    const put = (controller: object): void => {
+      const owned = { ...forged, ownerReferences: [{ uid: 'config-w0', ...controller }] };
+      kube.put(secrets, { ...rest, data, metadata: owned });
+    };
     const status = async () => (await ask('w0', `clusters/${cluster}`, undefined, token)).status;
     for (const controller of [{}, { controller: false }]) {
       put(controller);
@@ -531,7 +539,8 @@ describe('who may ask for what', () => {
   it('a host gets no files of a former control plane of the name', async () => {
     const { metadata, ...rest } = assetsSecret();
     const ownerReferences = [{ uid: 'former', controller: true }];
-    kube.put(secrets, { metadata: { ...metadata, ...{ ownerReferences } }, ...rest });
+    const owned = { ...metadata, ownerReferences };
+    kube.put(secrets, { metadata: owned, ...rest });
     const ignition = `infra-env/${cluster}/hosts/config-m1/downloads/ignition`;
     expect((await ask('m1', ignition)).status).toBe(409);
     const file = `clusters/${cluster}/downloads/files?file_name=bootstrap.ign`;

@@ -31,7 +31,9 @@ let service: InventoryConnection;
 const clock = quickClock(1000);
 beforeEach(async () => {
   const cluster = clusterSeed({
-    ...{ id: clusterId, platform: 'none', status: 'finalizing' },
+    id: clusterId,
+    platform: 'none',
+    status: 'finalizing',
     operators: [
       operatorSeed({ name: 'console', type: 'builtin' }),
       operatorSeed({ name: 'cvo', type: 'builtin' }),
@@ -43,8 +45,12 @@ beforeEach(async () => {
   ];
   server = await startInventory({ cluster, hosts });
   service = inventoryV2({
-    ...{ url: server.url, clusterId, infraEnvId, hostId: '' },
-    ...{ clock, random: systemRandom },
+    url: server.url,
+    clusterId,
+    infraEnvId,
+    hostId: '',
+    clock,
+    random: systemRandom,
   });
 });
 afterEach(async () => {

@@ -122,7 +122,8 @@ it.each([
   const control = new AbortController();
   const { promise: child, resolve } = Promise.withResolvers<number>();
   const running = localHost().exec(['sh', '-c', `${trap}sleep 600 & echo $!; wait`], {
-    ...{ signal: control.signal, limit },
+    signal: control.signal,
+    limit,
     onLine: (line) => resolve(Number(line)),
   });
   running.catch(() => undefined);
@@ -139,7 +140,9 @@ it('asks nothing of a command that may be killed', async () => {
   const lines: string[] = [];
   const script = 'trap "echo asked" TERM; echo ready; while :; do sleep 0.05; done';
   const running = localHost().exec(['sh', '-c', script], {
-    ...{ signal: control.signal, limit, isKillable: true },
+    signal: control.signal,
+    limit,
+    isKillable: true,
     onLine: (line) => {
       lines.push(line);
       control.abort(new Error('enough'));

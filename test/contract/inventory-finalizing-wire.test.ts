@@ -25,8 +25,13 @@ afterEach(async () => {
 
 function inventory(clock = quickClock()): Inventory {
   const adapter = inventoryV2({
-    ...{ url: server.url, token: new Secret('token'), clusterId: 'C', infraEnvId: '', hostId: '' },
-    ...{ clock, random: fakeRandom() },
+    url: server.url,
+    token: new Secret('token'),
+    clusterId: 'C',
+    infraEnvId: '',
+    hostId: '',
+    clock,
+    random: fakeRandom(),
   });
   adapters.push(adapter);
   return adapter;
@@ -85,7 +90,8 @@ describe('requests of the controller', () => {
     expect(`${seen?.method} ${seen?.path}`).toBe(`${method} /api/assisted-install/v2/${path}`);
     expect(seen?.body).toBe(`${body}\n`);
     expect(seen?.headers).toMatchObject({
-      ...{ 'x-secret-key': 'token', 'content-type': 'application/json' },
+      'x-secret-key': 'token',
+      'content-type': 'application/json',
       'x-request-id': expect.any(String) as string,
     });
   });

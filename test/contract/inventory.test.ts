@@ -71,7 +71,11 @@ const options = () => ({
 const fakeHosts: readonly InventoryHost[] = hosts.map(
   ({ id, infraEnvId, hostname, role, status, stage }, index) =>
     inventoryHost({
-      ...{ id, infraEnvId, name: hostname, role, status },
+      id,
+      infraEnvId,
+      name: hostname,
+      role,
+      status,
       ...(stage === '' ? {} : { stage }),
       addresses: [['10.0.0.5', 'fd00::5'], ['10.0.0.6'], [], []][index] ?? [],
     }),
@@ -226,7 +230,11 @@ const [first, w0] = installingCluster.hosts;
 const infraEnvId = first?.infraEnvId ?? '';
 const seed = { clusterId: id, infraEnvId } as const;
 const finalizingCluster = clusterSeed({
-  ...{ id, name, baseDomain, platform: 'none', status: 'finalizing' },
+  id,
+  name,
+  baseDomain,
+  platform: 'none',
+  status: 'finalizing',
   operators: [
     operatorSeed({
       name: 'lso',
@@ -237,13 +245,23 @@ const finalizingCluster = clusterSeed({
 });
 const finalizingHosts = [
   hostSeed({
-    ...{ ...seed, id: first?.id ?? '', hostname: 'm0', role: 'master', status: 'installed' },
-    ...{ stage: 'Done', addresses: ['10.0.0.5/24'] },
+    ...seed,
+    id: first?.id ?? '',
+    hostname: 'm0',
+    role: 'master',
+    status: 'installed',
+    stage: 'Done',
+    addresses: ['10.0.0.5/24'],
   }),
   hostSeed({
-    ...{ ...seed, id: w0?.id ?? '', hostname: 'w0', role: 'worker' },
-    ...{ status: 'installing-in-progress', addresses: ['10.0.0.6/24'] },
-    ...{ nodeLabels: { 'node.example.com/rack': 'r1' }, pool: 'infra' },
+    ...seed,
+    id: w0?.id ?? '',
+    hostname: 'w0',
+    role: 'worker',
+    status: 'installing-in-progress',
+    addresses: ['10.0.0.6/24'],
+    nodeLabels: { 'node.example.com/rack': 'r1' },
+    pool: 'infra',
   }),
   hostSeed({ ...seed, hostname: 'd0', role: 'worker', status: 'disabled' }),
 ];
@@ -253,8 +271,12 @@ let adapter: InventoryConnection;
 beforeEach(async () => {
   finalizing = await startInventory({ cluster: finalizingCluster, hosts: finalizingHosts });
   adapter = inventoryV2({
-    ...{ url: finalizing.url, clusterId: id, infraEnvId, hostId: '' },
-    ...{ clock: quickClock(1000), random: systemRandom },
+    url: finalizing.url,
+    clusterId: id,
+    infraEnvId,
+    hostId: '',
+    clock: quickClock(1000),
+    random: systemRandom,
   });
 });
 afterEach(async () => {
@@ -280,7 +302,9 @@ const finalizingWorlds: readonly [string, () => FinalizingWorld][] = [
       const fake = fakeInventory({ cluster: first, hosts: [...known, out] });
       fake.setOperators([
         {
-          ...{ name: 'lso', type: 'olm', namespace: 'openshift-local-storage' },
+          name: 'lso',
+          type: 'olm',
+          namespace: 'openshift-local-storage',
           subscription: 'local-storage-operator',
         },
       ]);
@@ -345,8 +369,13 @@ describe.each(finalizingWorlds)(
     it('lists operators, and what was reported of one', async () => {
       const { inventory } = make();
       const lso = {
-        ...{ name: 'lso', type: 'olm', namespace: 'openshift-local-storage' },
-        ...{ subscription: 'local-storage-operator', version: '', status: '', statusInfo: '' },
+        name: 'lso',
+        type: 'olm',
+        namespace: 'openshift-local-storage',
+        subscription: 'local-storage-operator',
+        version: '',
+        status: '',
+        statusInfo: '',
       };
       expect(await inventory.operators(signal)).toEqual([lso]);
       await inventory.reportOperator(report, signal);

@@ -78,7 +78,8 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       await world().kube.patch(refOf('a'), { type: 'merge', body: { data: { k: '9' } } }, live);
       const refused = by('one', data({ k: '2', l: '1' }), { force: false });
       await expect(refused).rejects.toMatchObject({
-        ...{ code: 'kube.conflict', message: expect.stringContaining('.data.k') as string },
+        code: 'kube.conflict',
+        message: expect.stringContaining('.data.k') as string,
       });
       const forced = await by('one', data({ k: '2', l: '1' }));
       expect(forced['data']).toEqual({ k: '2', l: '1' });
@@ -99,11 +100,16 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
 
     it('brings the status by its subresource alone, and conditions by their type', async () => {
       const service = (more: object): KubeObject => ({
-        ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: named('a'), namespace } },
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: named('a'), namespace },
         ...more,
       });
       const condition = (type: string) => ({
-        ...{ type, status: 'True', reason: 'Test', message: '' },
+        type,
+        status: 'True',
+        reason: 'Test',
+        message: '',
         lastTransitionTime: '2026-01-01T00:00:00Z',
       });
       const status = (...types: readonly string[]) => ({

@@ -306,7 +306,8 @@ describe('an eviction', () => {
     });
     expect(stand.asked()).toEqual(['POST /api/v1/namespaces/n/pods/p/eviction']);
     expect(JSON.parse(stand.server.seen[0]?.body ?? '')).toEqual({
-      ...{ apiVersion: 'policy/v1', kind: 'Eviction' },
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
       metadata: { name: 'p', namespace: 'n' },
       deleteOptions: { preconditions: { uid: 'u' } },
     });

@@ -18,14 +18,15 @@ const live = new AbortController().signal;
 /** Runs the suite; `named` makes names that no other test has. */
 export function endingSuite(world: () => EndingWorld, named: (suffix: string) => string): void {
   const refOf = (suffix: string) => ({ kind: configMaps, namespace, name: named(suffix) });
-  const held = (suffix: string, finalizer = 'example.com/held'): KubeObject => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      ...{ name: named(suffix), namespace, labels: { suite: named('held') } },
-      ...{ finalizers: [finalizer] },
-    },
-  });
+  const held = (suffix: string, finalizer = 'example.com/held'): KubeObject => {
+    const metadata = {
+      name: named(suffix),
+      namespace,
+      labels: { suite: named('held') },
+      finalizers: [finalizer],
+    };
+    return { apiVersion: 'v1', kind: 'ConfigMap', metadata };
+  };
   const letGo = (suffix: string): Promise<KubeObject> => {
     const body = { metadata: { finalizers: null } };
     return world().kube.patch(refOf(suffix), { type: 'merge', body }, live);
@@ -70,14 +71,20 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
   describe('a pod', () => {
     beforeEach(() =>
       world().put(serviceAccounts, {
-        ...{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } },
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name: 'default', namespace },
       }),
     );
     const podRef = (): KubeRef & { readonly namespace: string } => ({
-      ...{ kind: pods, namespace, name: named('pod') },
+      kind: pods,
+      namespace,
+      name: named('pod'),
     });
     const podWith = (spec: object): KubeObject => ({
-      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: named('pod'), namespace } },
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: named('pod'), namespace },
       spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
     });
     const onNode = { nodeName: 'n0' };
@@ -94,7 +101,9 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
       { how: 'removed before it has a node', end: removed, spec: {}, after: 'gone' },
       { how: 'evicted before it has a node', end: evicted, spec: {}, after: 'gone' },
       {
-        ...{ how: 'removed without grace', end: removed, after: 'gone' },
+        how: 'removed without grace',
+        end: removed,
+        after: 'gone',
         spec: { ...onNode, terminationGracePeriodSeconds: 0 },
       },
     ])('that is $how is $after', async ({ end, spec, after }) => {

@@ -55,7 +55,8 @@ function rotating() {
   });
   const kube = stand.cluster({
     credentials: () => Promise.resolve(kubeconfigFor(server.url, { user: { token: `t${token}` } })),
-    ...{ clock: quickClock(1000), timeouts: defaultTimeouts },
+    clock: quickClock(1000),
+    timeouts: defaultTimeouts,
   });
   const get = (name: string) => kube.get({ kind: nodes, name }, new AbortController().signal);
   const rotate = (): void => {

@@ -174,8 +174,11 @@ describe('requests', () => {
 describe('what is passing', () => {
   // What kube-apiserver 1.34 answers to the first request for a kind after it has started.
   const initializing = status(429, {
-    ...{ kind: 'Status', status: 'Failure', message: 'storage is (re)initializing' },
-    ...{ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } },
+    kind: 'Status',
+    status: 'Failure',
+    message: 'storage is (re)initializing',
+    reason: 'TooManyRequests',
+    details: { retryAfterSeconds: 1 },
   });
   it.each<[string, Responder]>([
     ['no answer', lost],

@@ -56,9 +56,11 @@ async function upload(auth: Auth, { token, oc }: { readonly token: string; reado
   const [command = '', ...args] = container?.command ?? [];
   const given = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
   const env = {
-    ...{ ...secret, ...given },
-    ...{ PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` },
-    ...{ GATHERED: join(folder, 'gathered'), TOKEN_FILE: join(folder, 'token') },
+    ...secret,
+    ...given,
+    PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+    GATHERED: join(folder, 'gathered'),
+    TOKEN_FILE: join(folder, 'token'),
   };
   return { store: service.store, ended: run(command, args, { env }) };
 }

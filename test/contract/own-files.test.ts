@@ -106,8 +106,11 @@ describe('a file without end', () => {
       await writeFile(at('home/.openshift_install_state.json'), '{}');
       execFileSync('mkfifo', [at(path)]);
       const render = runCapiRender({
-        ...{ dir: at('home'), platform: 'external', openshiftVersion: '4.20.0' },
-        ...{ releaseImage: 'r.test/release', agentImage: 'r.test/agent' },
+        dir: at('home'),
+        platform: 'external',
+        openshiftVersion: '4.20.0',
+        releaseImage: 'r.test/release',
+        agentImage: 'r.test/agent',
       });
       await expect(render).rejects.toMatchObject({
         code: 'config.file-not-read',

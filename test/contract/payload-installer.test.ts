@@ -35,9 +35,11 @@ ${last}
 };
 
 const inputs: InstallInputs = {
-  ...{ installConfig: `pullSecret: '{"auths":{"r.test":{"auth":"c2VjcmV0LXRva2Vu"}}}'\n` },
+  installConfig: `pullSecret: '{"auths":{"r.test":{"auth":"c2VjcmV0LXRva2Vu"}}}'\n`,
   manifests: [{ folder: 'openshift', name: 'a.yaml', content: 'a: 1', secret: 'mine' }],
-  ...{ releaseImage: 'r.test/ocp@sha256:01', isSingleNode: false, stateSecret: 'state' },
+  releaseImage: 'r.test/ocp@sha256:01',
+  isSingleNode: false,
+  stateSecret: 'state',
 };
 
 const { signal } = new AbortController();

@@ -26,16 +26,19 @@ const routes: RoutesToServe['routes'] = [
   { method: 'POST', path: '/size', bodyLimit: 1000, answer: size },
   { method: 'PUT', path: '/size', bodyLimit: 1000, answer: size },
   {
-    ...{ method: 'GET', path: '/clusters/{cluster}/files/{name}' },
+    method: 'GET',
+    path: '/clusters/{cluster}/files/{name}',
     answer: ({ params, query }) =>
       Promise.resolve(jsonAnswer(200, { ...params, of: query.get('of') })),
   },
   {
-    ...{ method: 'GET', path: '/refused' },
+    method: 'GET',
+    path: '/refused',
     answer: () => Promise.reject(new HttpRefusal(409, 'not yet', { 'retry-after': '7' })),
   },
   {
-    ...{ method: 'GET', path: '/broken' },
+    method: 'GET',
+    path: '/broken',
     answer: () => Promise.reject(new TypeError('no such thing')),
   },
 ];
@@ -63,7 +66,10 @@ async function serving(more: Partial<RoutesToServe> = {}) {
     return socket;
   };
   return {
-    ...{ url: server.url, port: Number(port), notes, open },
+    url: server.url,
+    port: Number(port),
+    notes,
+    open,
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
       await server.close();
@@ -183,7 +189,9 @@ describe('bodies of requests', () => {
     await using own = await serving({
       routes: [
         {
-          ...{ method: 'POST', path: '/logs', bodyLimit: 1024 ** 3 },
+          method: 'POST',
+          path: '/logs',
+          bodyLimit: 1024 ** 3,
           answer: async ({ body }) => {
             for await (const chunk of body) seen.push(Buffer.from(chunk).toString());
             return { status: 204 };
@@ -211,7 +219,8 @@ describe('work of a server', () => {
     };
     const own = atOnce === undefined ? {} : { atOnce };
     return {
-      ...{ entered, open: gate.resolve },
+      entered,
+      open: gate.resolve,
       routes: [
         { method: 'GET', path: '/wait', answer: wait, ...own } as const,
         { method: 'GET', path: '/quick', answer: always({ status: 200 }) } as const,
@@ -293,7 +302,9 @@ describe('routes over HTTPS', () => {
     for (const name of ['tls.crt', 'tls.key'])
       symlinkSync(join('..data', name), join(folder, name));
     return {
-      ...{ folder, put, make },
+      folder,
+      put,
+      make,
       [Symbol.dispose]: () => {
         rmSync(root, { recursive: true });
       },

@@ -142,7 +142,9 @@ describe.each(Object.entries(entrances))('%s', (_, enter) => {
     const terminal = openTerminal({ columns: 1e6, write: (text) => (seen.state += text) });
     const infos: string[] = [];
     const reporter = reporterOf({
-      ...{ ladder: 'master', clock, emit: hub.emit },
+      ladder: 'master',
+      clock,
+      emit: hub.emit,
       send: ({ info }) => Promise.resolve(void infos.push(info)),
     });
     const sinks = [

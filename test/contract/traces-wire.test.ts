@@ -17,8 +17,11 @@ async function send(
   const lost: string[] = [];
   const connected = connection();
   const traces = openTraces({
-    ...{ endpoint: new URL(`${server.url}${path}`), environment, connection: connected },
-    ...{ parent: { traceparent: undefined, tracestate: undefined }, attributes: {} },
+    endpoint: new URL(`${server.url}${path}`),
+    environment,
+    connection: connected,
+    parent: { traceparent: undefined, tracestate: undefined },
+    attributes: {},
     onLost: (reason) => lost.push(reason),
   });
   const common = { at: 1, run: 'r' };

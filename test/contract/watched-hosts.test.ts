@@ -7,8 +7,17 @@ import { minutes, seconds } from '../../src/model/duration.ts';
 import type { RunStatus } from '../../src/reporting/run-status.ts';
 
 const status = (state: RunStatus['state']): RunStatus => ({
-  ...{ v: 1, run: 'r', role: 'master', version: '1.1.0', isResumed: false },
-  ...{ state, since: 0, updated: 1, steps: 20, ended: 3, running: [] },
+  v: 1,
+  run: 'r',
+  role: 'master',
+  version: '1.1.0',
+  isResumed: false,
+  state,
+  since: 0,
+  updated: 1,
+  steps: 20,
+  ended: 3,
+  running: [],
 });
 
 /** Watches hosts that serve so, each, for so long. */

@@ -145,7 +145,8 @@ describe('the web', () => {
     server.answering((_, response) => void response.writeHead(302, { location }).end());
     const page = real().open(`${server.url}/a`, { signal, tlsOnly: true });
     await expect(page).rejects.toMatchObject({
-      ...{ code: 'web.refused', kind: 'remote' },
+      code: 'web.refused',
+      kind: 'remote',
       message: `${server.url}/a redirects to plain http, where nothing verifies it`,
     });
   });

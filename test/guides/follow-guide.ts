@@ -53,7 +53,9 @@ export async function followGuide(
       else if (block.kind === 'output') expectShown(`${name}:${block.line}`, block.text, printed);
       else if (block.kind === 'run')
         printed = await run(block, {
-          ...{ name, folder, shell },
+          name,
+          folder,
+          shell,
           env: { HOME: homedir(), TMPDIR: folder, ...environment, PATH },
         });
     }

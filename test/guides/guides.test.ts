@@ -36,8 +36,10 @@ const pointerIgnition = JSON.stringify({
 
 const open = (plan: Partial<SingleHostPlan> = {}): Promise<SingleHost> =>
   openSingleHost({
-    ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-guides' },
-    ...{ write: { seconds: 0.5 } },
+    role: 'master',
+    isControlPlaneDone: true,
+    token: 'token-of-the-guides',
+    write: { seconds: 0.5 },
     ...plan,
   });
 

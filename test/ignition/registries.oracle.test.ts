@@ -67,7 +67,8 @@ const settings = {
 };
 
 const runOf = (given: object) => ({
-  ...{ config, clock: fakeClock({ start: Date.parse('2026-12-01') }) },
+  config,
+  clock: fakeClock({ start: Date.parse('2026-12-01') }),
   host: fakeHost().on(['stat', rendered]).prints('').withFile(ca, authorities),
   inventory: fakeInventory({ ignition: JSON.stringify(given) }),
 });

@@ -22,8 +22,12 @@ const image = 'localhost/bootwright-test:controller';
 const issuer = tokenIssuer();
 const cluster = clusterSeed({ platform: 'none' });
 const m0 = hostSeed({
-  ...{ clusterId: cluster.id, infraEnvId: '7a000000-0000-4000-8000-000000000000' },
-  ...{ hostname: 'm0', role: 'master', status: 'installing-in-progress', stage: 'Rebooting' },
+  clusterId: cluster.id,
+  infraEnvId: '7a000000-0000-4000-8000-000000000000',
+  hostname: 'm0',
+  role: 'master',
+  status: 'installing-in-progress',
+  stage: 'Rebooting',
   addresses: ['192.0.2.10/24'],
 });
 /** The first of the range of a namespace, which is the user and the group of its volumes. */

@@ -10,7 +10,9 @@ it('layering.md', async () => {
     ...site.environment,
     REGISTRY: site.final.address,
     OS_IMAGE: site.osImage,
-    ...{ SERVICE: 'https://service.example.com', CLUSTER_ID: 'c', HOST_ID: 'h' },
+    SERVICE: 'https://service.example.com',
+    CLUSTER_ID: 'c',
+    HOST_ID: 'h',
   };
   const files = { 'pull-secret.json': readFileSync(site.authFile, 'utf8') };
   await followGuide('layering.md', environment, { files });

@@ -100,7 +100,8 @@ it('brings an image to the registry of a site by the lines of air-gapped.md', as
   try {
     const environmentOfGuide = {
       ...store.environment,
-      ...{ SSL_CERT_FILE: at('authorities.pem'), REGISTRY_AUTH_FILE: at('auth.json') },
+      SSL_CERT_FILE: at('authorities.pem'),
+      REGISTRY_AUTH_FILE: at('auth.json'),
     };
     const instead = { 'mirror.site.test:8443': registry.address };
     await followGuide('air-gapped.md', environmentOfGuide, { suite: 'image', instead });

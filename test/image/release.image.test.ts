@@ -25,8 +25,10 @@ const store = openContainerStore();
 const env: NodeJS.ProcessEnv = {
   ...process.env,
   ...store.environment,
-  ...{ GIT_AUTHOR_NAME: who.NAME, GIT_AUTHOR_EMAIL: who.EMAIL },
-  ...{ GIT_COMMITTER_NAME: who.NAME, GIT_COMMITTER_EMAIL: who.EMAIL },
+  GIT_AUTHOR_NAME: who.NAME,
+  GIT_AUTHOR_EMAIL: who.EMAIL,
+  GIT_COMMITTER_NAME: who.NAME,
+  GIT_COMMITTER_EMAIL: who.EMAIL,
 };
 
 const git = (...args: readonly string[]): string =>

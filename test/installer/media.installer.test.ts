@@ -151,7 +151,8 @@ describe('bootwright media by the real coreos-installer', () => {
   it('says what to install where there is no coreos-installer', async () => {
     vi.stubEnv('PATH', at('no-programs'));
     await expect(media('other.iso', '--iso', at('live.iso'))).rejects.toMatchObject({
-      ...{ code: 'media.no-installer', kind: 'host' },
+      code: 'media.no-installer',
+      kind: 'host',
       hint: expect.stringContaining('dnf install coreos-installer') as string,
     });
   });

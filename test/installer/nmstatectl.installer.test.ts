@@ -28,7 +28,9 @@ interface Subject extends AsyncDisposable {
 
 async function openFake(): Promise<Subject> {
   const single = await openSingleHost({
-    ...{ role: 'worker', isControlPlaneDone: true, token: 'token-of-the-test' },
+    role: 'worker',
+    isControlPlaneDone: true,
+    token: 'token-of-the-test',
     write: { seconds: 1 },
   });
   const root = single.environment.BOOTWRIGHT_HOST_ROOT;
@@ -220,7 +222,9 @@ describe('the keyfiles of nmstatectl', () => {
           { ...eno1, ipv4: { enabled: false } },
           { ...eno1, name: 'br-ex', type: 'ovs-interface' },
           {
-            ...{ name: 'br-ex', type: 'ovs-bridge', state: 'up' },
+            name: 'br-ex',
+            type: 'ovs-bridge',
+            state: 'up',
             bridge: { port: [{ name: 'eno1' }, { name: 'br-ex' }] },
           },
         ],

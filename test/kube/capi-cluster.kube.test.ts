@@ -26,13 +26,18 @@ let rig: Rig;
 
 /** A kind of core, of which any content is taken. */
 const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeObject => ({
-  ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
   metadata: { name: `${plural}.${group}` },
   spec: {
-    ...{ group, scope: 'Namespaced', names: { plural, singular: kind.toLowerCase(), kind } },
+    group,
+    scope: 'Namespaced',
+    names: { plural, singular: kind.toLowerCase(), kind },
     versions: [
       {
-        ...{ name: version, served: true, storage: true },
+        name: version,
+        served: true,
+        storage: true,
         schema: {
           openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
         },
@@ -81,7 +86,8 @@ it('installs by the lines of cluster-api-metal3.md', async () => {
     report({ kind: controlPlanes, name: 'example' }, 'Installed', 'Installed');
   await Promise.race([followed, vi.waitFor(available, { timeout: 300_000, interval: 200 })]);
   await rig.client.create(bootstrapConfigs, {
-    ...{ ...bootstrapConfigType, spec: configSpec },
+    ...bootstrapConfigType,
+    spec: configSpec,
     metadata: { name: 'm0', namespace, labels: { [capiNames.clusterName]: 'example' } },
   });
   await report({ kind: bootstrapConfigs, name: 'm0' }, 'Ready', 'Installed');

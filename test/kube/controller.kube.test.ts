@@ -6,10 +6,7 @@ import {
 } from '../../src/cluster/controller.ts';
 import { approved } from '../../src/cluster/csr/signing-request.ts';
 import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
-import {
-  certificateSigningRequests,
-  events,
-} from '../../src/cluster/kinds.ts';
+import { certificateSigningRequests, events } from '../../src/cluster/kinds.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
   controllerRules,
@@ -33,8 +30,13 @@ beforeAll(async () => {
   await putLeftWork(client);
   // As a controller has left it that died.
   const event = controllerEvent({
-    ...{ namespace, name: leftEvent, reason: 'CertificateRequestsLeft', type: 'Warning' },
-    ...{ message: 'client-of-another', count: 1, at: Date.UTC(2026, 10, 26) },
+    namespace,
+    name: leftEvent,
+    reason: 'CertificateRequestsLeft',
+    type: 'Warning',
+    message: 'client-of-another',
+    count: 1,
+    at: Date.UTC(2026, 10, 26),
   });
   await client.create(events, event);
 });

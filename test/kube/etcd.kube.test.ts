@@ -91,7 +91,10 @@ describe('the override of etcd on a real API server', () => {
     ],
   ])('is set where there was %s, and put back', async (...[, spec, left, before]) => {
     const patched = runStep(patchEtcd, {
-      ...{ kube, clock: systemClock, config, facts },
+      kube,
+      clock: systemClock,
+      config,
+      facts,
       host: bootkubeHost(),
     });
     await rig.client.apply(etcdCluster.kind, etcd(spec));
@@ -102,7 +105,10 @@ describe('the override of etcd on a real API server', () => {
     });
 
     await runStep(patchEtcd, {
-      ...{ kube, clock: systemClock, config, facts },
+      kube,
+      clock: systemClock,
+      config,
+      facts,
       host: bootkubeHost(),
     });
     expect((await now()).record).toBe(JSON.stringify(before));
@@ -157,7 +163,11 @@ describe('the controller on a real API server', () => {
     const inventory = fakeInventory();
     const host = fakeHost().withFile('/tmp/controller_logs.log', 'the local log');
     const ready = runStep(waitForController, {
-      ...{ kube, inventory, host, clock: systemClock, facts },
+      kube,
+      inventory,
+      host,
+      clock: systemClock,
+      facts,
       config: { ...config, service: { url: 'http://svc.example' } },
     });
     const metadata = { name: namespace };

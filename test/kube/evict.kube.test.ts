@@ -19,7 +19,8 @@ beforeAll(async () => {
   cluster = clusterOf(rig.kubeconfig);
   await rig.client.apply(serviceAccounts, serviceAccountOf(namespace));
   await rig.client.apply(pods, {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name: 'kept', namespace, labels: { app: 'kept' } },
     spec: { containers: [{ name: 'c', image: 'quay.io/x/y:1' }], nodeName: 'w0' },
   });
@@ -28,7 +29,8 @@ beforeAll(async () => {
     conditions: [{ type: 'Ready', status: 'True' }],
   });
   await rig.client.apply(budgets, {
-    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
     metadata: { name: budget.name, namespace },
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'kept' } } },
   });
@@ -41,7 +43,10 @@ afterAll(async () => {
 /** As the controller of budgets writes it, which does not run here. */
 const allow = (disruptionsAllowed: number): Promise<KubeObject> =>
   rig.client.mergeStatus(budget, {
-    ...{ disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+    disruptionsAllowed,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
     observedGeneration: 1,
   });
 
@@ -56,7 +61,8 @@ it('evicts a pod once its budget lets it go, and never another of its name', asy
   });
   const second = { ...budget, name: 'others' };
   await rig.client.apply(budgets, {
-    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
     metadata: { name: second.name, namespace },
     spec: { minAvailable: 0, selector: { matchLabels: { app: 'kept' } } },
   });

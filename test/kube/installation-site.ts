@@ -66,9 +66,16 @@ const host = (
   },
 ) =>
   hostSeed({
-    ...{ clusterId: cluster.id, infraEnvId, hostname, role, stage, ...wishes },
+    clusterId: cluster.id,
+    infraEnvId,
+    hostname,
+    role,
+    stage,
+    ...wishes,
     addresses: [`${address}/24`],
-    ...{ status: 'installing-in-progress', stageStartedAt: now, stageUpdatedAt: now },
+    status: 'installing-in-progress',
+    stageStartedAt: now,
+    stageUpdatedAt: now,
   });
 const wishes = { nodeLabels: { team: 'storage' }, pool: 'infra' };
 const members = [
@@ -103,11 +110,9 @@ export async function startInstallation(
   const service = await startInventory(seed);
   service.store.setKubeconfig(rig.kubeconfig);
   const manifest = JSON.stringify({
-    ...{
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'by-operator', namespace: 'default' },
-    },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'by-operator', namespace: 'default' },
     data: { size: 'small' },
   });
   const content = Buffer.from(manifest).toString('base64');
@@ -147,13 +152,14 @@ async function startProgram(
   await writeFile(file, await rig.kubeconfigFor({ user }));
   const argv = [join(top, 'src/main.ts'), 'controller', '--kubeconfig', file];
   const env = {
-    ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: rig.folder },
-    ...{
-      CLUSTER_ID: service.store.cluster().id,
-      INVENTORY_URL: service.url,
-      OPENSHIFT_VERSION: '4.20.1',
-    },
-    ...{ CHECK_CLUSTER_VERSION: 'true', ...variables },
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    TMPDIR: rig.folder,
+    CLUSTER_ID: service.store.cluster().id,
+    INVENTORY_URL: service.url,
+    OPENSHIFT_VERSION: '4.20.1',
+    CHECK_CLUSTER_VERSION: 'true',
+    ...variables,
   };
   return spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
 }

@@ -124,13 +124,18 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
     expect(await layer('status', '--pool', 'master')).toBe(8);
     expect(printed.join('')).toContain('violation         I7: pool Updated is not there');
     const condition = (type: string, status: string) => ({
-      ...{ type, status, reason: '', message: '' },
+      type,
+      status,
+      reason: '',
+      message: '',
       lastTransitionTime: '2026-11-21T12:00:00Z',
     });
     await rig.client.mergeStatus(
       { kind: machineConfigPools, name: 'master' },
       {
-        ...{ machineCount: 1, updatedMachineCount: 1, readyMachineCount: 1 },
+        machineCount: 1,
+        updatedMachineCount: 1,
+        readyMachineCount: 1,
         conditions: [
           condition('Updated', 'True'),
           condition('Updating', 'False'),
@@ -149,14 +154,19 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
     const web = { name: 'web', namespace: 'default', labels: { app: 'web' } };
     await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
     await rig.client.create(pods, {
-      ...{ apiVersion: 'v1', kind: 'Pod', metadata: web },
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: web,
       spec: {
-        ...{ nodeName: 'm1', automountServiceAccountToken: false },
+        nodeName: 'm1',
+        automountServiceAccountToken: false,
         containers: [{ name: 'web', image: 'registry.rig.test/web' }],
       },
     });
     await rig.client.create(podDisruptionBudgets, {
-      ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: web },
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: web,
       spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
     });
     const key = 'machineconfiguration.openshift.io/desiredDrain';

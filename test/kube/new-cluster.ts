@@ -99,7 +99,10 @@ export async function putNode(
 
 const date = '2026-11-23T00:00:00Z';
 const available = {
-  ...{ type: 'Available', status: 'True', reason: 'AsExpected', message: 'fine' },
+  type: 'Available',
+  status: 'True',
+  reason: 'AsExpected',
+  message: 'fine',
   lastTransitionTime: date,
 };
 
@@ -107,26 +110,34 @@ const available = {
 export async function putOperators(client: KubeClient): Promise<void> {
   const api = 'config.openshift.io/v1';
   await client.apply(clusterOperators, {
-    ...{ apiVersion: api, kind: 'ClusterOperator', metadata: { name: 'console' } },
+    apiVersion: api,
+    kind: 'ClusterOperator',
+    metadata: { name: 'console' },
     spec: {},
   });
   const console = { kind: clusterOperators, name: 'console' };
   await client.mergeStatus(console, { conditions: [available] });
   await client.apply(clusterVersions, {
-    ...{ apiVersion: api, kind: 'ClusterVersion', metadata: { name: 'version' } },
+    apiVersion: api,
+    kind: 'ClusterVersion',
+    metadata: { name: 'version' },
     spec: { clusterID: '11111111-2222-4333-8444-555555555555' },
   });
   await client.replaceStatus(
     { kind: clusterVersions, name: 'version' },
     {
-      ...{ observedGeneration: 1, versionHash: 'x', availableUpdates: null },
+      observedGeneration: 1,
+      versionHash: 'x',
+      availableUpdates: null,
       desired: { version: '4.20.1', image: 'quay.io/x@sha256:1' },
       conditions: [available],
       capabilities: { enabledCapabilities: ['Console'], knownCapabilities: ['Console'] },
     },
   );
   await inNamespace(client, ['openshift-config-managed', configMaps], {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'default-ingress-cert' } },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'default-ingress-cert' },
     data: { 'ca-bundle.crt': pem },
   });
 }
@@ -135,13 +146,15 @@ export async function putOperators(client: KubeClient): Promise<void> {
 export async function putOlmOperator(client: KubeClient): Promise<void> {
   const local = 'openshift-local-storage';
   await inNamespace(client, [local, clusterServiceVersions], {
-    ...{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'ClusterServiceVersion' },
+    apiVersion: 'operators.coreos.com/v1alpha1',
+    kind: 'ClusterServiceVersion',
     metadata: { name: 'lso.v1' },
     spec: { version: '4.20.0' },
     status: { phase: 'Succeeded' },
   });
   await inNamespace(client, [local, subscriptions], {
-    ...{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'Subscription' },
+    apiVersion: 'operators.coreos.com/v1alpha1',
+    kind: 'Subscription',
     metadata: { name: 'lso' },
     status: { currentCSV: 'lso.v1' },
   });
@@ -180,18 +193,24 @@ export const defineOlm = async (client: KubeClient): Promise<void> => {
 /** Puts there what the installer writes about itself, and which proxies there are. */
 export async function putInstaller(client: KubeClient, invoker: string): Promise<void> {
   await inNamespace(client, ['kube-system', configMaps], {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cluster-config-v1' } },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'cluster-config-v1' },
     data: {
       'install-config':
         'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24], machineNetwork: [{cidr: 192.0.2.0/24}]}\n',
     },
   });
   await inNamespace(client, ['openshift-config', configMaps], {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'openshift-install-manifests' } },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'openshift-install-manifests' },
     data: { invoker },
   });
   await client.apply(clusterProxyRef.kind, {
-    ...{ apiVersion: 'config.openshift.io/v1', kind: 'Proxy', metadata: { name: 'cluster' } },
+    apiVersion: 'config.openshift.io/v1',
+    kind: 'Proxy',
+    metadata: { name: 'cluster' },
     spec: {},
   });
 }
@@ -205,15 +224,18 @@ export async function putFaults(client: KubeClient): Promise<void> {
   await inNamespace(client, ['openshift-machine-config-operator', pods], {
     ...pod,
     metadata: { name: 'machine-config-server-m0', labels: { 'k8s-app': 'machine-config-server' } },
-    ...{ spec, status: { phase: 'Running' } },
+    spec,
+    status: { phase: 'Running' },
   });
   await client.apply(machineConfigPools, {
-    ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfigPool' },
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfigPool',
     metadata: { name: 'worker' },
     spec: {},
   });
   await inNamespace(client, ['openshift-machine-api', machines], {
-    ...{ apiVersion: 'machine.openshift.io/v1beta1', kind: 'Machine' },
+    apiVersion: 'machine.openshift.io/v1beta1',
+    kind: 'Machine',
     metadata: {
       name: 'worker-0',
       labels: { 'machine.openshift.io/cluster-api-machine-role': 'worker' },
@@ -230,12 +252,15 @@ export async function putFaults(client: KubeClient): Promise<void> {
     spec: {},
   });
   await inNamespace(client, ['openshift-marketplace', jobs], {
-    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'unpack' } },
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'unpack' },
     spec: { template: { spec: { containers: [container], restartPolicy: 'Never' } } },
     status: { failed: 1 },
   });
   const plan = {
-    ...{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'InstallPlan' },
+    apiVersion: 'operators.coreos.com/v1alpha1',
+    kind: 'InstallPlan',
     metadata: {
       name: 'install-1',
       ownerReferences: [

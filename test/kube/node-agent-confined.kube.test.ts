@@ -27,7 +27,8 @@ let unbound: Transport;
 
 const patch = (name: string, body: unknown, { type = 'merge-patch+json', more = '' } = {}) => ({
   ...({ method: 'PATCH', path: `/api/v1/nodes/${name}${more}` } as const),
-  ...{ body, contentType: `application/${type}` },
+  body,
+  contentType: `application/${type}`,
 });
 const annotate = (name: string, annotations: object) => patch(name, { metadata: { annotations } });
 
@@ -53,7 +54,9 @@ const refused = [403, agentName];
 beforeAll(async () => {
   rig = await startRig({ crds: [] });
   await rig.client.apply(namespaces, {
-    ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
   });
   await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
   await deploy(rig.client, 'layering');
@@ -68,12 +71,14 @@ beforeAll(async () => {
   }
   // Whatever else the account were given, the policy holds.
   await rig.client.apply(clusterRoles, {
-    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
     metadata: { name: 'all-of-core' },
     rules: [{ apiGroups: [''], resources: ['*'], verbs: ['*'] }],
   });
   await rig.client.apply(clusterRoleBindings, {
-    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
     metadata: { name: 'all-of-core' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'all-of-core' },
     subjects: [{ kind: 'ServiceAccount', name: agentName, namespace }],

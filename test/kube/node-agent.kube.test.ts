@@ -47,7 +47,9 @@ async function annotations(): Promise<Readonly<Record<string, string>>> {
 async function putPool(config: string): Promise<void> {
   const apiVersion = 'machineconfiguration.openshift.io/v1';
   await rig.client.apply(machineConfigPools, {
-    ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: 'worker' } },
+    apiVersion,
+    kind: 'MachineConfigPool',
+    metadata: { name: 'worker' },
     spec: {
       nodeSelector: { matchLabels: { 'node-role.kubernetes.io/worker': '' } },
       configuration: { name: config },
@@ -56,7 +58,9 @@ async function putPool(config: string): Promise<void> {
   const build = osBuild(config, '2');
   const { name: buildName } = build.metadata;
   await rig.client.apply(machineOSBuilds, {
-    ...{ apiVersion, kind: 'MachineOSBuild', metadata: build.metadata },
+    apiVersion,
+    kind: 'MachineOSBuild',
+    metadata: build.metadata,
     spec: {
       ...(build['spec'] as object),
       renderedImagePushSpec: 'registry.example.com/os/os:latest',
@@ -66,7 +70,8 @@ async function putPool(config: string): Promise<void> {
   const begun = Date.parse('2026-01-01T00:00:00Z');
   await rig.client.mergeStatus(ref, { buildStart: '2026-01-01T00:00:00Z' });
   await rig.client.mergeStatus(ref, {
-    ...{ buildEnd: '2026-01-01T00:00:01Z', digestedImagePushSpec: imageOf('2') },
+    buildEnd: '2026-01-01T00:00:01Z',
+    digestedImagePushSpec: imageOf('2'),
     conditions: conditionsOf('succeeded', new Date(begun)),
   });
 }

@@ -107,7 +107,8 @@ const withoutDescriptions = (part: unknown): unknown => {
 describe('a MachineOSConfig', () => {
   it('is checked by the schema of its definition', async () => {
     const kind = {
-      ...{ group: 'apiextensions.k8s.io', version: 'v1' },
+      group: 'apiextensions.k8s.io',
+      version: 'v1',
       plural: 'customresourcedefinitions',
     };
     const name = `${machineOSConfigs.plural}.${machineOSConfigs.group}`;

@@ -25,8 +25,12 @@ const gathering = 'assisted-installer-must-gather';
 const issuer = tokenIssuer();
 const cluster = clusterSeed({ status: 'finalizing', platform: 'none' });
 const m0 = hostSeed({
-  ...{ clusterId: cluster.id, infraEnvId: '7a000000-0000-4000-8000-000000000000' },
-  ...{ hostname: 'm0', role: 'master', status: 'installed', stage: 'Done' },
+  clusterId: cluster.id,
+  infraEnvId: '7a000000-0000-4000-8000-000000000000',
+  hostname: 'm0',
+  role: 'master',
+  status: 'installed',
+  stage: 'Done',
 });
 const ran = new Map<string, PodEnd>();
 
@@ -47,7 +51,8 @@ beforeAll(async () => {
     },
   );
   await client.apply(secrets, {
-    ...{ apiVersion: 'v1', kind: 'Secret' },
+    apiVersion: 'v1',
+    kind: 'Secret',
     metadata: { name: 'assisted-installer-controller-secret', namespace },
     stringData: { 'pull-secret-token': issuer.issue({ cluster_id: cluster.id }) },
   });
@@ -71,12 +76,12 @@ async function putController(): Promise<void> {
   const { metadata } = await client.apply(jobs, { ...job, spec: { template } });
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name, uid: metadata.uid, controller: true };
   const pod = { kind: pods, namespace, name: `${name}-x` };
+  const labels = { 'job-name': name };
+  const owned = { name: pod.name, namespace, labels, ownerReferences: [owner] };
   await client.apply(pods, {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
-    metadata: {
-      ...{ name: pod.name, namespace, labels: { 'job-name': name } },
-      ...{ ownerReferences: [owner] },
-    },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: owned,
     spec: {
       containers,
       nodeName: 'm0',
@@ -157,8 +162,12 @@ describe('the pods of the controller on a real API server', () => {
     expect(await find(pods, gathering)).toMatchObject({
       metadata: { ownerReferences: [{ kind: 'Job' }] },
       spec: {
-        ...{ activeDeadlineSeconds: 1800, serviceAccountName: gathering, hostNetwork: true },
-        ...{ nodeName: 'm0', priority: 2_000_000_000, securityContext: { runAsUser: 0 } },
+        activeDeadlineSeconds: 1800,
+        serviceAccountName: gathering,
+        hostNetwork: true,
+        nodeName: 'm0',
+        priority: 2_000_000_000,
+        securityContext: { runAsUser: 0 },
         volumes: [{ emptyDir: { sizeLimit: '8Gi' } }, {}, {}],
       },
     });

@@ -100,7 +100,8 @@ async function mayDo(
   const [group = '', path = '', verb = ''] = permission.split(' ');
   const [resource = '', subresource = ''] = path.split('/');
   const review = await client.create(accessReviews, {
-    ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
     metadata: { name: '' },
     spec: { user, resourceAttributes: { group, resource, subresource, verb, name } },
   });

@@ -47,7 +47,9 @@ const clusters: KubeCluster[] = [];
 const [before, after] = ['rendered-master-1', 'rendered-master-2'];
 const config = (name: string, spec: object) =>
   rig.client.apply(machineConfigs, {
-    ...{ apiVersion, kind: 'MachineConfig', metadata: { name } },
+    apiVersion,
+    kind: 'MachineConfig',
+    metadata: { name },
     spec: { config: { ignition: { version: '3.4.0' } }, ...spec },
   });
 const configure = (name: string) =>
@@ -113,11 +115,13 @@ async function putPod(name: string, nodeName: string, owner?: string): Promise<v
   ];
   const metadata = { name, namespace: 'default', labels: { app: name } };
   await rig.client.apply(pods, {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { ...metadata, ...(owner === undefined ? {} : { ownerReferences }) },
     spec: {
       containers: [{ name: 'c', image: 'registry.example/a' }],
-      ...{ nodeName, terminationGracePeriodSeconds: 0 },
+      nodeName,
+      terminationGracePeriodSeconds: 0,
     },
   });
   const ready = { type: 'Ready', status: 'True' };
@@ -128,7 +132,10 @@ async function putPod(name: string, nodeName: string, owner?: string): Promise<v
 /** As the controller of budgets writes it, which does not run here. */
 const allow = (disruptionsAllowed: number) =>
   rig.client.mergeStatus(budget, {
-    ...{ disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+    disruptionsAllowed,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
     observedGeneration: 1,
   });
 
@@ -140,7 +147,9 @@ beforeAll(async () => {
   await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
   await deploy(rig.client, 'layering');
   await rig.client.apply(etcdCluster.kind, {
-    ...{ apiVersion: 'operator.openshift.io/v1', kind: 'Etcd', metadata: { name: 'cluster' } },
+    apiVersion: 'operator.openshift.io/v1',
+    kind: 'Etcd',
+    metadata: { name: 'cluster' },
     spec: { managementState: 'Managed' },
   });
   for (const [at, name] of masters.entries()) {
@@ -150,7 +159,9 @@ beforeAll(async () => {
     await putEtcdMember(rig.client, name);
   }
   await rig.client.apply(machineConfigPools, {
-    ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: 'master' } },
+    apiVersion,
+    kind: 'MachineConfigPool',
+    metadata: { name: 'master' },
     spec: {
       nodeSelector: { matchLabels: { 'node-role.kubernetes.io/master': '' } },
       configuration: { name: before },
@@ -165,7 +176,8 @@ beforeAll(async () => {
     config: { ignition: { version: '3.4.0' }, storage: { files } },
   });
   await rig.client.apply(budgets, {
-    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
     metadata: { name: budget.name, namespace: 'default' },
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'app' } } },
   });

@@ -57,16 +57,20 @@ export async function agentAccess(
 ): Promise<string> {
   const account = { namespace: operatorNamespace, serviceAccount: agentName };
   const pod = await client.apply(pods, {
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: {
-      ...{ name: `${agentName}-${node}`, namespace: operatorNamespace },
+      name: `${agentName}-${node}`,
+      namespace: operatorNamespace,
       // No drain evicts it.
       ownerReferences: [
         { apiVersion: 'apps/v1', kind: 'DaemonSet', name: agentName, uid: 'u', controller: true },
       ],
     } as never,
     spec: {
-      ...{ nodeName: node, serviceAccountName: agentName, terminationGracePeriodSeconds: 0 },
+      nodeName: node,
+      serviceAccountName: agentName,
+      terminationGracePeriodSeconds: 0,
       containers: [{ name: 'agent', image: 'registry.example/a' }],
     },
   });

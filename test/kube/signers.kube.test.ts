@@ -34,7 +34,8 @@ describe('a request that the controller would approve', () => {
     { pem, usages }: { readonly pem?: string; readonly usages?: readonly string[] },
   ) => {
     const spec = {
-      ...{ username: undefined, groups: undefined },
+      username: undefined,
+      groups: undefined,
       ...(usages === undefined ? {} : { usages }),
     };
     const request = pem ?? (await pkcs10({ names: names[purpose] }));

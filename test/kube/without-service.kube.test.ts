@@ -77,8 +77,11 @@ async function start(): Promise<{
   const user = { namespace, serviceAccount: account };
   await writeFile(file, await rig.kubeconfigFor({ user }));
   const env = {
-    ...{ PATH: process.env['PATH'], HOME: process.env['HOME'] },
-    ...{ CLUSTER_ID: 'c', INVENTORY_URL: '', OPENSHIFT_VERSION: '4.18.1' },
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    CLUSTER_ID: 'c',
+    INVENTORY_URL: '',
+    OPENSHIFT_VERSION: '4.18.1',
   };
   const argv = [main, 'controller', '--kubeconfig', file];
   const program = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -112,7 +115,9 @@ describe('the controller without a service, on a real API server', () => {
     await leaveBehind(cluster.admin);
     expect(await rig.client.get(recordRef)).toEqual(before);
     expect(before?.['data']).toMatchObject({
-      ...{ node: 'm0', addresses: '192.0.2.7,2001:db8::7', etcdOverridden: 'true' },
+      node: 'm0',
+      addresses: '192.0.2.7,2001:db8::7',
+      etcdOverridden: 'true',
     });
     // The API server takes a subject of more parts, and lines in a name.
     const user = [

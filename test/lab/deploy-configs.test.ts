@@ -180,7 +180,10 @@ describe('deploy/host/config', () => {
     const site = await openSite('bootstrap');
     const kube = await startUnreachable(await kubeParts());
     const members = ['b1', 'm1', 'm2'].map((name, index) => ({
-      ...{ name, hostId: name, role: 'master' as const, isBootstrap: name === 'b1' },
+      name,
+      hostId: name,
+      role: 'master' as const,
+      isBootstrap: name === 'b1',
       addresses: [`192.0.2.${21 + index}`],
     }));
     const { openshiftVersion: version } = (parse(site.text) as { cluster: typeof seed }).cluster;
@@ -193,7 +196,11 @@ describe('deploy/host/config', () => {
     };
     const started = await startCluster(
       {
-        ...{ plan, members, kube, bootstrap: site.machine, store },
+        plan,
+        members,
+        kube,
+        bootstrap: site.machine,
+        store,
         invoker: 'openshift-installer',
       },
       { bundle: bundlePath, folder: site.folder },

@@ -91,7 +91,9 @@ describe('a network that only a proxy leads out of', () => {
     const { report, run, left } = await runIn(net.site, [
       { name: 'b', role: 'bootstrap', write },
       {
-        ...{ name: 'm1', role: 'master', write },
+        name: 'm1',
+        role: 'master',
+        write,
         settings: {
           'image.url': `http://objects.site.test/${file}`,
           'image.sha256': sha256,
@@ -99,12 +101,17 @@ describe('a network that only a proxy leads out of', () => {
         },
       },
       {
-        ...{ name: 'm2', role: 'master', write },
+        name: 'm2',
+        role: 'master',
+        write,
         settings: { 'image.stream': '{objects}/images/stream.json' },
       },
       {
         // It asks for the masters twice a minute, and they are done by then.
-        ...{ name: 'w', role: 'worker', write, startsAfterSeconds: 15 },
+        name: 'w',
+        role: 'worker',
+        write,
+        startsAfterSeconds: 15,
         settings: {
           'ignition.source': 's3',
           's3.endpoint': '{objects}',
@@ -146,7 +153,9 @@ describe('a network whose service must not be reached by the proxy', () => {
     environment['https_proxy'] = net.proxyUrl;
     const { report, run } = await runIn(net.site, [
       {
-        ...{ name: 'a1', role: 'arbiter', write },
+        name: 'a1',
+        role: 'arbiter',
+        write,
         settings: { 'image.url': `{objects}/${file}` },
       },
     ]);

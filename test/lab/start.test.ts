@@ -9,7 +9,9 @@ it('leaves no server behind where its cluster cannot start', async () => {
   const scenario = await readScenario(DEFAULT_SCENARIO);
   const before = servers();
   const run = runScenario({
-    ...{ name: DEFAULT_SCENARIO, scenario, bundle: '/nowhere' },
+    name: DEFAULT_SCENARIO,
+    scenario,
+    bundle: '/nowhere',
     kube: { binaries: '/nowhere', crds: '/nowhere', data: '/nowhere' },
     signal: new AbortController().signal,
     watch: () => () => undefined,

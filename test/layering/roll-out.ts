@@ -11,8 +11,10 @@ export const rollOutCluster = (
 ): RollOutSnapshot => ({
   ...layeredCluster(change),
   operator: {
-    ...{ deployments: [{ metadata: { name: 'machine-config-controller' } }], pods: [] },
-    ...{ leases: [], now: rollOutNow },
+    deployments: [{ metadata: { name: 'machine-config-controller' } }],
+    pods: [],
+    leases: [],
+    now: rollOutNow,
   },
   lease: undefined,
   pods: [],

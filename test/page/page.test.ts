@@ -176,10 +176,18 @@ it('cuts no digest and no reason, and has in a title what its heading has no roo
   const status = `${image} cannot be pulled: ${'unexpected status 503 of the registry; '.repeat(8)}last`;
   const [at, sentence] = [Date.now(), 'the image is there'];
   own.live.update({
-    ...{ kind: 'event', at, host: 'b1' },
+    kind: 'event',
+    at,
+    host: 'b1',
     event: {
-      ...{ at, run: 'b1', type: 'wait.updated', step: 'cluster/wait-for-masters' },
-      ...{ sentence, status, waited: 20_000, limit: 3_600_000 },
+      at,
+      run: 'b1',
+      type: 'wait.updated',
+      step: 'cluster/wait-for-masters',
+      sentence,
+      status,
+      waited: 20_000,
+      limit: 3_600_000,
     },
   });
   own.live.update({ kind: 'begin', at, title: image.repeat(3) });

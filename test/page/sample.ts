@@ -19,7 +19,9 @@ function railOf(role: string): Rail {
 }
 
 const event = (host: string, at: number, body: RunEventBody): PageUpdate => ({
-  ...{ kind: 'event', host, at },
+  kind: 'event',
+  host,
+  at,
   event: { at, run: host, ...body } as RunEvent,
 });
 
@@ -46,17 +48,28 @@ export function sampleUpdates(begin: number): readonly PageUpdate[] {
     worker: railOf('worker'),
   };
   const host = (id: string, role: keyof typeof rails, name = id): PageUpdate => ({
-    ...{ kind: 'host', at: begin, id, name, role, rail: rails[role] },
+    kind: 'host',
+    at: begin,
+    id,
+    name,
+    role,
+    rail: rails[role],
   });
   const object = (
     kind: string,
     name: string,
     [state, tone]: readonly [string, 'good' | 'bad' | 'waiting' | 'busy'],
   ): PageUpdate => ({
-    ...{ kind: 'object', at: begin + 70_000, object: { kind, name, state, tone } },
+    kind: 'object',
+    at: begin + 70_000,
+    object: { kind, name, state, tone },
   });
   const stage = (id: string, name: string, info = ''): PageUpdate => ({
-    ...{ kind: 'stage', at: begin + 60_000, host: id, stage: name, info },
+    kind: 'stage',
+    at: begin + 60_000,
+    host: id,
+    stage: name,
+    info,
     status: 'installing-in-progress',
   });
   const write = { type: 'step.progress', step: 'image/write' } as const;
@@ -69,13 +82,12 @@ export function sampleUpdates(begin: number): readonly PageUpdate[] {
       host('w2', 'worker', evilName),
     ],
     {
-      ...{
-        kind: 'host',
-        at: begin,
-        id: 's1',
-        name: 'a-host-with-a-name-that-is-as-long-as-names-may-be.example.test',
-      },
-      ...{ role: 'worker', rail: railOfStages(ladders.worker) },
+      kind: 'host',
+      at: begin,
+      id: 's1',
+      name: 'a-host-with-a-name-that-is-as-long-as-names-may-be.example.test',
+      role: 'worker',
+      rail: railOfStages(ladders.worker),
     },
     ...stepsUpTo('b1', rails.bootstrap, { last: 'image/write', begin }),
     event('b1', begin + 60_000, {
@@ -83,24 +95,27 @@ export function sampleUpdates(begin: number): readonly PageUpdate[] {
       progress: { info: '63%', percent: 63, bytesPerSecond: 121e6, remaining: 9000 },
     }),
     event('b1', begin + 40_000, {
-      ...{ type: 'step.started', step: 'cluster/wait-for-masters', lane: 'cluster' },
-      ...{ title: 'Wait for the masters to join', attempt: 1 },
+      type: 'step.started',
+      step: 'cluster/wait-for-masters',
+      lane: 'cluster',
+      title: 'Wait for the masters to join',
+      attempt: 1,
     }),
     event('b1', begin + 60_000, {
-      ...{
-        type: 'wait.updated',
-        step: 'cluster/wait-for-masters',
-        sentence: 'two masters are Ready',
-      },
+      type: 'wait.updated',
+      step: 'cluster/wait-for-masters',
+      sentence: 'two masters are Ready',
       status:
         '1 of 2 masters is Ready: m1 NotReady, container runtime network not ready: no CNI configuration file',
-      ...{ waited: 20_000, limit: 3_600_000 },
+      waited: 20_000,
+      limit: 3_600_000,
     }),
     ...stepsUpTo('m1', rails.master, { last: 'finish/leave-host', begin: begin + 3000 }),
     { kind: 'phase', host: 'm1', at: begin + 70_000, phase: 'applies its Ignition' },
     ...stepsUpTo('w1', rails.worker, { last: 'disk/clean', begin: begin + 2000 }),
     event('w1', begin + 30_000, {
-      ...{ type: 'step.failed', step: 'disk/clean' },
+      type: 'step.failed',
+      step: 'disk/clean',
       failure: {
         code: 'disk.busy',
         kind: 'host',
@@ -116,7 +131,9 @@ export function sampleUpdates(begin: number): readonly PageUpdate[] {
       isGood: false,
       text: 'failed',
       failure: {
-        ...{ code: 'disk.busy', message: 'the disk is busy', hint: 'unmount it' },
+        code: 'disk.busy',
+        message: 'the disk is busy',
+        hint: 'unmount it',
         logs: '/opt/install-dir/bundle.tar.gz',
       },
     },

@@ -28,14 +28,24 @@ function startService(status = cluster.status): Promise<InventoryServer> {
     auth: issuer.auth,
     hosts: [
       hostSeed({
-        ...{ ...member, ...times, hostname: 'b1', role: 'master', isBootstrap: true },
-        ...{ stage: 'Writing image to disk', stageInfo: '40%' },
+        ...member,
+        ...times,
+        hostname: 'b1',
+        role: 'master',
+        isBootstrap: true,
+        stage: 'Writing image to disk',
+        stageInfo: '40%',
       }),
       hostSeed({ ...member, ...times, hostname: 'm1', role: 'master', stage: 'Installing' }),
       hostSeed({ ...member, ...times, hostname: 'm2', role: 'master', stage: 'Rebooting' }),
       hostSeed({
-        ...{ ...member, ...times, hostname: evilName, role: 'worker', isRenamed: true },
-        ...{ stage: 'Waiting for control plane', stageInfo: 'Waiting for two masters' },
+        ...member,
+        ...times,
+        hostname: evilName,
+        role: 'worker',
+        isRenamed: true,
+        stage: 'Waiting for control plane',
+        stageInfo: 'Waiting for two masters',
       }),
     ],
   });

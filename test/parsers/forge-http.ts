@@ -344,7 +344,10 @@ export function forgedRequest(right: string, seed: number): ForgedRequest {
     () => [Buffer.from(right)],
   ])();
   return {
-    ...{ chunks, isSlow: random() < 0.1, then: pick(['close', 'reset', 'silence', 'silence']) },
-    ...{ isCrowd: random() < 0.25, isDeaf: random() < 0.4 },
+    chunks,
+    isSlow: random() < 0.1,
+    then: pick(['close', 'reset', 'silence', 'silence']),
+    isCrowd: random() < 0.25,
+    isDeaf: random() < 0.4,
   };
 }

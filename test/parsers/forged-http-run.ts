@@ -104,11 +104,9 @@ const kube =
   (ask: (cluster: ReturnType<typeof kubeCluster>) => Promise<unknown>) =>
   async (url: string): Promise<void> => {
     const server = kubeCluster({
-      ...{
-        ...common,
-        credentials: () => Promise.resolve(kubeconfigFor(url)),
-        emit: () => undefined,
-      },
+      ...common,
+      credentials: () => Promise.resolve(kubeconfigFor(url)),
+      emit: () => undefined,
       timeouts: { ...defaultTimeouts, ...timeouts, watch: 10_000 },
     });
     await closing(server, ask);
@@ -241,8 +239,12 @@ const clients: Readonly<Record<string, readonly Exchange[]>> = {
       async (url) => {
         const connected = connection({ timeouts });
         const traces = openTraces({
-          ...{ endpoint: new URL(url), environment: {}, connection: connected, attributes: {} },
-          ...{ parent: { traceparent: undefined, tracestate: undefined }, onLost: () => undefined },
+          endpoint: new URL(url),
+          environment: {},
+          connection: connected,
+          attributes: {},
+          parent: { traceparent: undefined, tracestate: undefined },
+          onLost: () => undefined,
         });
         const event = { at: 1, run: 'r' } as const;
         traces.sink({

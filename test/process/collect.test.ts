@@ -15,7 +15,9 @@ const token = 'token-of-the-test';
 
 const open = (): Promise<SingleHost> =>
   openSingleHost({
-    ...{ role: 'master', isControlPlaneDone: true, token },
+    role: 'master',
+    isControlPlaneDone: true,
+    token,
     write: { seconds: 30, lineMillis: 50 },
   });
 
@@ -35,7 +37,8 @@ const run = (argv: readonly string[], env: NodeJS.ProcessEnv, cwd = tmpdir()): P
 
 /** Somebody who logs in to the host has none of the settings of the agent, and not its token. */
 const ofStranger = ({ environment }: SingleHost): NodeJS.ProcessEnv => ({
-  ...{ ...environment, PULL_SECRET_TOKEN: undefined },
+  ...environment,
+  PULL_SECRET_TOKEN: undefined,
 });
 
 const collect = (host: SingleHost, ...words: readonly string[]): Promise<Ended> =>
@@ -74,7 +77,9 @@ describe('bootwright logs collect', () => {
     expect(path).toMatch(/\/opt\/install-dir\/logs-\d{8}T\d{6}Z\.tar\.gz$/);
     const { files, manifest } = await read(readFileSync(path));
     expect(manifest).toMatchObject({
-      ...{ role: 'master', host: singleIds.host, step: { id: 'image/write' } },
+      role: 'master',
+      host: singleIds.host,
+      step: { id: 'image/write' },
       state: expect.stringMatching(`^running for .*, process ${pid}, `) as string,
       restart: { kind: 'resume' },
     });
@@ -98,10 +103,8 @@ describe('bootwright logs collect', () => {
     expect(exitCode).toBe(0);
     const { files, manifest } = await read(stdout);
     expect(manifest).toMatchObject({
-      ...{
-        state: expect.stringMatching(/^of no run: .*status\.json is not there$/) as string,
-        run: '',
-      },
+      state: expect.stringMatching(/^of no run: .*status\.json is not there$/) as string,
+      run: '',
     });
     expect(files.get('disks.json')).toContain('"blockdevices"');
     expect(existsSync(installDir(host))).toBe(false);

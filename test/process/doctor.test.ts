@@ -23,7 +23,9 @@ function doctor(host: SingleHost, words: readonly string[] = host.words): Promis
 
 const open = (): Promise<SingleHost> =>
   openSingleHost({
-    ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-test' },
+    role: 'master',
+    isControlPlaneDone: true,
+    token: 'token-of-the-test',
     write: { seconds: 1 },
   });
 
@@ -35,10 +37,20 @@ describe('bootwright doctor', () => {
     await using host = await open();
     const answer = await doctor(host);
     expect(states(answer)).toEqual({
-      ...{ configuration: 'ok', agent: 'ok', system: 'ok', programs: 'ok', memory: 'ok' },
-      ...{ 'coreos-installer': 'ok', clock: 'ok', firmware: 'ok', disk: 'ok', service: 'ok' },
+      configuration: 'ok',
+      agent: 'ok',
+      system: 'ok',
+      programs: 'ok',
+      memory: 'ok',
+      'coreos-installer': 'ok',
+      clock: 'ok',
+      firmware: 'ok',
+      disk: 'ok',
+      service: 'ok',
       Ignition: 'ok',
-      ...{ 'disk/resolve': 'ok', 'disk/check': 'ok', 'image/choose': 'ok' },
+      'disk/resolve': 'ok',
+      'disk/check': 'ok',
+      'image/choose': 'ok',
     });
     expect(answer.found.get('disk')?.says).toMatch(
       /^\/dev\/sda .*disk: \{hints: \{serialNumber: "LAB01"\}\}$/,
@@ -80,7 +92,8 @@ describe('bootwright doctor', () => {
     const answer = await doctor(host);
     for (const row of ['service', 'Ignition'])
       expect(answer.found.get(row)).toMatchObject({
-        ...{ state: 'failed', code: 'inventory.unreachable' },
+        state: 'failed',
+        code: 'inventory.unreachable',
         says: expect.stringContaining('connection refused') as string,
       });
     expect(answer.found.get('disk/check')).toMatchObject({ state: 'ok' });

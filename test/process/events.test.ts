@@ -25,7 +25,9 @@ const isPublished = (event: RunEvent): boolean =>
 /** The types of the events that an agent writes; each line must be as it is published. */
 async function eventTypes(prepare: (host: SingleHost) => void): Promise<ReadonlySet<string>> {
   await using host = await openSingleHost({
-    ...{ role: 'master', isControlPlaneDone: true, token },
+    role: 'master',
+    isControlPlaneDone: true,
+    token,
     write: { seconds: 0.5, flushSeconds: 0, lineMillis: 20 },
   });
   prepare(host);

@@ -36,7 +36,9 @@ export async function runUnder({ plan = {}, words = [], env = {}, before, beside
   const logFile = join(host.folder, 'agent.log');
   try {
     const agent = startAgent({
-      ...{ bundle, logFile, args: [...host.words, ...words] },
+      bundle,
+      logFile,
+      args: [...host.words, ...words],
       env: { ...host.environment, ...env },
     });
     await beside?.(host, agent);

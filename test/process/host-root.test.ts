@@ -76,7 +76,9 @@ async function run(
   return promisify(execFile)('unshare', line, options).then(
     (end) => ({ ...end, exitCode: 0 }),
     ({ code, stdout, stderr }: { code: unknown; stdout: string; stderr: string }) => ({
-      ...{ exitCode: code, stdout, stderr },
+      exitCode: code,
+      stdout,
+      stderr,
     }),
   );
 }
@@ -118,8 +120,15 @@ dd if="$2" of="$3" conv=fsync status=none`,
   });
 
   it('is installed, its files on the host', async () => {
-    const { exitCode, stdout, stderr } = await run('with --pid=host', ['-r', 'worker'], variables());
-    expect({ exitCode, log: exitCode === 0 ? '' : stdout + stderr }).toEqual({ exitCode: 0, log: '' });
+    const { exitCode, stdout, stderr } = await run(
+      'with --pid=host',
+      ['-r', 'worker'],
+      variables(),
+    );
+    expect({ exitCode, log: exitCode === 0 ? '' : stdout + stderr }).toEqual({
+      exitCode: 0,
+      log: '',
+    });
     expect(readDisk(disk.path, 0, 32).toString()).toBe('{"ignition":{"version":"3.2.0"}}');
     expect(readFileSync(onHost('srv/shutdown'), 'utf8')).toMatch(/^-r /);
     expect(readdirSync(onHost('opt/install-dir')).sort()).toEqual([
@@ -189,11 +198,13 @@ describe('a container that does not see the host', () => {
     expect([seen.exitCode, seen.stderr]).toEqual([0, '']);
   });
 
-  it.each([['wipe', '--disk', '/dev/loop0'], ['status'], ['logs', 'collect'], ['node', 'rollback']])(
-    'is refused by %s',
-    async (...command) => {
-      const { exitCode, stderr } = await run('without --pid=host', command);
-      expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/host\.not-seen/)]);
-    },
-  );
+  it.each([
+    ['wipe', '--disk', '/dev/loop0'],
+    ['status'],
+    ['logs', 'collect'],
+    ['node', 'rollback'],
+  ])('is refused by %s', async (...command) => {
+    const { exitCode, stderr } = await run('without --pid=host', command);
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/host\.not-seen/)]);
+  });
 });

@@ -163,7 +163,9 @@ describe('metrics', () => {
     writeFileSync(kubeconfig, kubeconfigOf('https://127.0.0.1:9'));
     const logFile = join(folder, 'log');
     const agent = startAgent({
-      ...{ bundle, logFile, env: { PATH: process.env['PATH'] ?? '' } },
+      bundle,
+      logFile,
+      env: { PATH: process.env['PATH'] ?? '' },
       args: ['node', 'controller', '--kubeconfig', kubeconfig, '--metrics', '127.0.0.1:0'],
     });
     const read = (): string => logOf(logFile);

@@ -115,7 +115,8 @@ describe('a service manager', () => {
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, kubeconfigOf('https://127.0.0.1:9'));
     const agent = startAgent({
-      ...{ bundle, logFile: join(folder, 'pod.log') },
+      bundle,
+      logFile: join(folder, 'pod.log'),
       args: ['node', 'controller', '--kubeconfig', kubeconfig],
       env: { PATH: process.env['PATH'] ?? '', NOTIFY_SOCKET: socket },
     });

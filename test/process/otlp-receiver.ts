@@ -70,7 +70,7 @@ export async function startOtlpReceiver({ hangs = false } = {}): Promise<OtlpRec
       return new Response(null, { status: isRight ? 200 : 404 });
     },
   });
-  return { ...{ url, spans, bodies }, [Symbol.asyncDispose]: close };
+  return { url, spans, bodies, [Symbol.asyncDispose]: close };
 }
 
 interface WireValue {
@@ -118,7 +118,10 @@ const hex = (base64 = ''): string => Buffer.from(base64, 'base64').toString('hex
 function receivedSpan(span: WireSpan, resource: Attributes): ReceivedSpan {
   const { name, traceId, spanId, parentSpanId, status, attributes, events = [] } = span;
   return {
-    ...{ name, resource, traceId: hex(traceId), spanId: hex(spanId) },
+    name,
+    resource,
+    traceId: hex(traceId),
+    spanId: hex(spanId),
     parentSpanId: hex(parentSpanId),
     statusCode: status?.code ?? 0,
     attributes: attributesOf(attributes),

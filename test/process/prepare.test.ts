@@ -42,7 +42,10 @@ function fewPackages(): Readonly<Record<string, string>> {
   return {
     'package.json': JSON.stringify({ ...root, type, scripts }),
     'package-lock.json': JSON.stringify({
-      ...{ name, version, lockfileVersion: 3, requires: true },
+      name,
+      version,
+      lockfileVersion: 3,
+      requires: true,
       packages: { '': root, ...Object.fromEntries(node) },
     }),
   };

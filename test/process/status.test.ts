@@ -9,7 +9,9 @@ import { becomes, bundle, hasWritten } from './faulty-run.ts';
 
 const start = (host: SingleHost): AgentProcess =>
   startAgent({
-    ...{ bundle, args: host.words, env: host.environment },
+    bundle,
+    args: host.words,
+    env: host.environment,
     logFile: `${host.folder}/agent.log`,
   });
 
@@ -36,7 +38,9 @@ function watching(host: SingleHost) {
 
 it('says how an agent stands while it runs, when it was killed, and at its end', async () => {
   await using host = await openSingleHost({
-    ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-test' },
+    role: 'master',
+    isControlPlaneDone: true,
+    token: 'token-of-the-test',
     write: { seconds: 30, lineMillis: 50 },
   });
   const agent = start(host);

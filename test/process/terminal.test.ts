@@ -7,7 +7,9 @@ import { bundle } from './faulty-run.ts';
 /** What an install writes to a real pseudo terminal. */
 async function written(terminal: string): Promise<string> {
   await using host = await openSingleHost({
-    ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-test' },
+    role: 'master',
+    isControlPlaneDone: true,
+    token: 'token-of-the-test',
     write: { seconds: 0.5, flushSeconds: 0, lineMillis: 20 },
   });
   const words = [process.execPath, bundle, ...host.words].map((word) => `'${word}'`);

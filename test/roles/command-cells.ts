@@ -71,7 +71,11 @@ export async function runProcess(
   let since: Millis | undefined;
   const stop = new AbortController();
   const life = await live(world, {
-    ...{ config: host.config, journal, commands: 1e6, time: clock, signal: stop.signal },
+    config: host.config,
+    journal,
+    commands: 1e6,
+    time: clock,
+    signal: stop.signal,
     heard: (event) => {
       if (event.type === 'step.finished' && event.step === until) stop.abort(new Error('enough'));
     },

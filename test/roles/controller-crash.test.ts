@@ -112,7 +112,11 @@ async function runToEnd(ending: Ending, dies?: number) {
         namespace: 'assisted-installer',
       },
       ports: {
-        ...{ ...ports, clock, random: fakeRandom(), host: fakeHost(), web: fakeWeb() },
+        ...ports,
+        clock,
+        random: fakeRandom(),
+        host: fakeHost(),
+        web: fakeWeb(),
         emit: () => undefined,
       },
       clock,

@@ -71,7 +71,8 @@ function newCluster(ending: Ending): FakeKube {
   kube.put(machineConfigPools, { metadata: { name: 'worker' }, spec: {} });
   kube.put(pods, {
     metadata: {
-      ...{ name: 'machine-config-server-m1', namespace: 'openshift-machine-config-operator' },
+      name: 'machine-config-server-m1',
+      namespace: 'openshift-machine-config-operator',
       labels: { 'k8s-app': 'machine-config-server' },
     },
   });
@@ -81,7 +82,8 @@ function newCluster(ending: Ending): FakeKube {
   );
   kube.put(pods, {
     metadata: {
-      ...{ name: 'assisted-installer-controller-x', namespace: 'assisted-installer' },
+      name: 'assisted-installer-controller-x',
+      namespace: 'assisted-installer',
       labels: { 'job-name': 'assisted-installer-controller' },
     },
     spec: { nodeName: 'm1', containers: [{ image: 'r.test/bootwright:1' }] },

@@ -305,7 +305,9 @@ describe('a run that is resumed before the write', () => {
     journal.restart();
     const hidden: string[] = [];
     const life = await live(world, {
-      ...{ config, journal, commands: 1e6 },
+      config,
+      journal,
+      commands: 1e6,
       hide: (secret) => hidden.push(secret.reveal()),
     });
     expect(life.error).toBeUndefined();

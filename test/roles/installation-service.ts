@@ -43,12 +43,17 @@ function storeOf(ending: Ending, now: () => number) {
   });
   const hosts = names.map((hostname): HostRecord =>
     hostSeed({
-      ...{ clusterId: cluster.id, infraEnvId, id: `host-${hostname}`, hostname },
+      clusterId: cluster.id,
+      infraEnvId,
+      id: `host-${hostname}`,
+      hostname,
       role: hostname === 'w0' ? 'worker' : 'master',
       ...(hostname === 'w0' && ending !== 'agent-based' ? wishes : {}),
       addresses: [`${addressOf[hostname]}/24`],
-      ...{ status: 'installing-in-progress', stage: 'Rebooting' },
-      ...{ stageStartedAt: now(), stageUpdatedAt: now() },
+      status: 'installing-in-progress',
+      stage: 'Rebooting',
+      stageStartedAt: now(),
+      stageUpdatedAt: now(),
     }),
   );
   const finalizingLimits =
@@ -77,11 +82,20 @@ function installationOf({ store, now, hasLeft }: Service) {
   const shownNow = (): InstallationView => {
     const { id, kind, name, baseDomain, status, finalizing } = store.cluster();
     const cluster: InstallingCluster = {
-      ...{ id, kind, name, baseDomain, status },
+      id,
+      kind,
+      name,
+      baseDomain,
+      status,
       ...(finalizing === undefined ? {} : { finalizing }),
       hosts: store.hosts().map((host) => ({
-        ...{ id: host.id, infraEnvId: host.infraEnvId, name: host.hostname, role: host.role },
-        ...{ status: host.status, stage: host.stage, pool: host.pool ?? '' },
+        id: host.id,
+        infraEnvId: host.infraEnvId,
+        name: host.hostname,
+        role: host.role,
+        status: host.status,
+        stage: host.stage,
+        pool: host.pool ?? '',
         addresses: host.addresses.map((one) => one.replace(/\/.*/, '')),
         labels: host.nodeLabels ?? {},
       })),

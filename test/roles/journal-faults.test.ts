@@ -79,7 +79,10 @@ async function processOn(
   };
   const before = world.machine.ran.length;
   const life = await live(world, {
-    ...{ config, journal, commands: 1e6, time: clock },
+    config,
+    journal,
+    commands: 1e6,
+    time: clock,
     changed: (role) =>
       withStepHosts(role, (step, own) =>
         faultyHost(own, { step, clock, faultOf: () => how.fails?.(step) }),

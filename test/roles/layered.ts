@@ -12,7 +12,11 @@ import {
   secrets,
 } from '../../src/cluster/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { controllerConfig, poolFile, renderedFile } from '../../src/layering/manifests/bootstrap-files.ts';
+import {
+  controllerConfig,
+  poolFile,
+  renderedFile,
+} from '../../src/layering/manifests/bootstrap-files.ts';
 import { NODE_ANNOTATIONS_PATH } from '../../src/layering/manifests/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';

@@ -2,7 +2,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { machineOSConfigs } from '../../src/cluster/kinds.ts';
-import { controllerConfig, blockedControllerConfig, renderedFile } from '../../src/layering/manifests/bootstrap-files.ts';
+import {
+  controllerConfig,
+  blockedControllerConfig,
+  renderedFile,
+} from '../../src/layering/manifests/bootstrap-files.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
 import { buildKeys } from '../../src/layering/api/os-build.ts';
 import { releaseImage, renderedName, renderedText } from '../layering/rendered.ts';

@@ -58,7 +58,8 @@ export function machineHost(machine: Machine, agent: Agent): Host {
       if (device !== undefined) return `/dev/${device.kname}`;
       return existsSync(await machine.files.real(path)) ? path : undefined;
     },
-    watch: (paths, changed, signal) => watchFiles({ root: machine.files.root, pollInterval: 10, paths, signal }, changed),
+    watch: (paths, changed, signal) =>
+      watchFiles({ root: machine.files.root, pollInterval: 10, paths, signal }, changed),
     lock: (name) => {
       if (held.has(name)) return Promise.resolve(undefined);
       held.add(name);

@@ -53,7 +53,10 @@ async function violationOf(name: string, fault: CommandFault): Promise<readonly 
   await run(node, () => undefined);
   const { state: healed, currentConfig, currentImage } = node.annotations();
   expect({ healed, currentConfig, currentImage, fault }).toEqual({
-    ...{ healed: 'Done', currentConfig: 'c2', currentImage: imageOf('2'), fault },
+    healed: 'Done',
+    currentConfig: 'c2',
+    currentImage: imageOf('2'),
+    fault,
   });
   return violations;
 }

@@ -25,8 +25,11 @@ function serviceFor(ladder: LadderName, clock: FakeClock) {
   const cluster = clusterSeed();
   const role = ladder === 'worker' ? 'worker' : 'master';
   const host = hostSeed({
-    ...{ clusterId: cluster.id, infraEnvId: 'i', hostname: 'h', role },
-    ...{ isBootstrap: ladder === 'bootstrap' },
+    clusterId: cluster.id,
+    infraEnvId: 'i',
+    hostname: 'h',
+    role,
+    isBootstrap: ladder === 'bootstrap',
   });
   const store = inventoryStore({ cluster, hosts: [host] }, clock.now);
   const reporter = reporterOf({

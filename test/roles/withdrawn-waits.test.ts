@@ -40,7 +40,8 @@ it.each([...waits])('%s', async (_, { step, config }) => {
   const halt = new AbortController();
   let status = 'installing-in-progress';
   const reporter = reporterOf({
-    ...{ ladder: chooseRole(config).ladder, clock },
+    ladder: chooseRole(config).ladder,
+    clock,
     send: () => Promise.resolve(),
     listedHost: () => Promise.resolve({ status }),
     onRefused: (refused) => halt.abort(withdrawal(config, refused)),
@@ -66,10 +67,17 @@ it.each([...waits])('%s', async (_, { step, config }) => {
     data: { invoker: 'agent-installer' },
   });
   const run = {
-    ...{ clock, host, inventory, kube, halt: halt.signal, heard: reporter.sink },
+    clock,
+    host,
+    inventory,
+    kube,
+    halt: halt.signal,
+    heard: reporter.sink,
     config: {
-      ...{ role: config.role, service: { url: 'http://inventory.example' } },
-      ...{ bootstrap: { etcdOverride: 'always' }, cluster: { openshiftVersion: '4.21.0' } },
+      role: config.role,
+      service: { url: 'http://inventory.example' },
+      bootstrap: { etcdOverride: 'always' },
+      cluster: { openshiftVersion: '4.21.0' },
     },
     facts: { controlPlane: { units: ['bootkube.service'] } },
   };

@@ -308,7 +308,10 @@ export function agentNode({
     ports: { readonly host?: Host; readonly kube?: Kube; readonly signal?: AbortSignal } = {},
   ) =>
     startAgent({
-      ...{ kube: ports.kube ?? confined, host: ports.host ?? host, clock, nodeName: name },
+      kube: ports.kube ?? confined,
+      host: ports.host ?? host,
+      clock,
+      nodeName: name,
       emit: (body) => events.push({ ...body, at: clock.now(), run: 'test' }),
       signal: ports.signal ?? stopped.signal,
     });
@@ -323,22 +326,20 @@ export function agentNode({
   };
   const ownerOf = (path: string): string => owners.get(host.files.get(path) ?? {}) ?? 'root:root';
   return {
-    ...{
-      ...node,
-      ownerOf,
-      kube,
-      clock,
-      events,
-      seen,
-      units,
-      annotations,
-      annotate,
-      cordon,
-      pause: (paused: boolean) => kube.put(machineConfigPools, poolOf({ paused })),
-      start,
-      passes,
-      stopped,
-    },
+    ...node,
+    ownerOf,
+    kube,
+    clock,
+    events,
+    seen,
+    units,
+    annotations,
+    annotate,
+    cordon,
+    pause: (paused: boolean) => kube.put(machineConfigPools, poolOf({ paused })),
+    start,
+    passes,
+    stopped,
     /** Puts a pod onto the node. */
     putPod: (podName: string, owner: { readonly kind: string; readonly name: string }) =>
       kube.put(pods, {

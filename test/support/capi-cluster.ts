@@ -39,7 +39,9 @@ export function putCluster(
   });
   kube.put(controlPlanes, {
     metadata: {
-      ...{ name: 'plane', namespace: ns, uid: `plane-${ns}` },
+      name: 'plane',
+      namespace: ns,
+      uid: `plane-${ns}`,
       ownerReferences: [
         { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: 'demo', uid: '' },
       ],
@@ -59,7 +61,10 @@ export function putHost(
   const plane = role === 'worker' ? {} : { 'cluster.x-k8s.io/control-plane': '' };
   kube.put(capiMachines, {
     metadata: {
-      ...{ name, namespace: ns, uid: `machine-${name}`, labels: { ...cluster, ...plane } },
+      name,
+      namespace: ns,
+      uid: `machine-${name}`,
+      labels: { ...cluster, ...plane },
       annotations: role === 'bootstrap' ? { 'bootwright.io/role': 'bootstrap' } : {},
       ...(role === 'worker' ? {} : { ownerReferences: [{ uid: `plane-${ns}`, controller: true }] }),
     },
@@ -71,14 +76,12 @@ export function putHost(
   });
   kube.put(bootstrapConfigs, {
     metadata: {
-      ...{
-        name,
-        namespace: ns,
-        uid: `config-${name}`,
-        generation: 1,
-        labels: cluster,
-        annotations,
-      },
+      name,
+      namespace: ns,
+      uid: `config-${name}`,
+      generation: 1,
+      labels: cluster,
+      annotations,
       ownerReferences: [
         { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Machine', name, uid: `machine-${name}` },
       ],

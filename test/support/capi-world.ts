@@ -44,13 +44,18 @@ export const controlPlaneUid = 'cp-uid';
 export const controlPlaneOf = (spec: Partial<ControlPlaneSpec> = {}): OpenShiftControlPlane => ({
   ...controlPlaneType,
   metadata: {
-    ...{ name: 'demo', namespace: capiNamespace, uid: controlPlaneUid, generation: 1 },
+    name: 'demo',
+    namespace: capiNamespace,
+    uid: controlPlaneUid,
+    generation: 1,
     ownerReferences: [
       { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: 'demo', uid: 'cluster-uid' },
     ],
   },
   spec: {
-    ...{ replicas: 3, distributionVersion: '4.19.7', releaseImage: 'r.test/ocp@sha256:01' },
+    replicas: 3,
+    distributionVersion: '4.19.7',
+    releaseImage: 'r.test/ocp@sha256:01',
     machineTemplate: {
       spec: {
         infrastructureRef: {
@@ -137,8 +142,11 @@ export function fakeInstaller(): {
         [inputs.isSingleNode ? madeFiles.singleNode : madeFiles.bootstrap]: file(
           `{"run":${runs.length}}`,
         ),
-        ...{ 'master.ign': file('{}'), 'worker.ign': file('{}'), 'metadata.json': file('{}') },
-        ...{ 'auth/kubeconfig': file('guest'), 'auth/kubeadmin-password': file('secret') },
+        'master.ign': file('{}'),
+        'worker.ign': file('{}'),
+        'metadata.json': file('{}'),
+        'auth/kubeconfig': file('guest'),
+        'auth/kubeadmin-password': file('secret'),
       });
     },
   };
@@ -165,8 +173,10 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
   const close = (): Promise<void> => Promise.resolve();
   const controllers = controlPlaneControllers({
     stores: controlPlaneStores(ports, undefined),
-    ...{ ...ports, openGuest: () => ({ ...guest, close }) },
-    ...{ installer: installer ?? undefined, ownImage: 'r.test/bootwright:1' },
+    ...ports,
+    openGuest: () => ({ ...guest, close }),
+    installer: installer ?? undefined,
+    ownImage: 'r.test/bootwright:1',
   });
   await startControllers({ ...ports, signal }, { name: 'test', controllers }).catch(
     () => undefined,

@@ -112,7 +112,10 @@ export function fakeInventory({
   let operators: readonly MonitoredOperator[] = [operatorOf({})];
   let lastError: InstallationView['lastError'];
   let known: InstallingCluster = {
-    ...{ id: 'cluster-1', kind: 'Cluster', name: 'lab', baseDomain: 'example.com' },
+    id: 'cluster-1',
+    kind: 'Cluster',
+    name: 'lab',
+    baseDomain: 'example.com',
     status: 'installing',
     ...cluster,
     hosts: hosts.map((host) => installingHost(host)),
@@ -150,7 +153,9 @@ export function fakeInventory({
     logsStates,
     clusterLogsStates,
     controllerLogs: archives,
-    ...{ calls, results, operatorReports },
+    calls,
+    results,
+    operatorReports,
     refreshes: () => refreshes,
     set: (change) => {
       known = { ...known, ...change };
@@ -192,7 +197,8 @@ export function fakeInventory({
       if (replaced.cluster !== undefined) return replaced.cluster(signal);
       const { id, kind, platformType, installConfigOverrides } = known;
       return {
-        ...{ id, kind },
+        id,
+        kind,
         ...(platformType === undefined ? {} : { platformType }),
         ...(installConfigOverrides === undefined ? {} : { installConfigOverrides }),
       };
@@ -267,20 +273,24 @@ export function fakeInventory({
     overview: async (signal) => {
       await enter('overview', signal);
       return {
-        ...{
-          id: known.id,
-          name: known.name,
-          status: known.status,
-          statusInfo: '',
-          version: '',
-          operators,
-        },
-        ...{ isSingleNode: false, startedAt: undefined, completedAt: undefined },
+        id: known.id,
+        name: known.name,
+        status: known.status,
+        statusInfo: '',
+        version: '',
+        operators,
+        isSingleNode: false,
+        startedAt: undefined,
+        completedAt: undefined,
         finalizing: known.finalizing?.stage ?? '',
         hosts: enabled().map((host) => ({
           ...plain(host),
-          ...{ isBootstrap: false, statusInfo: '', stageInfo: '', stageSince: undefined },
-          ...{ hardware: '', hasLogs: false },
+          isBootstrap: false,
+          statusInfo: '',
+          stageInfo: '',
+          stageSince: undefined,
+          hardware: '',
+          hasLogs: false,
         })),
       };
     },

@@ -380,7 +380,8 @@ const changeOf = (all: readonly AppliedManifest[], own: AppliedManifest) => {
 const ownedIn =
   (next: KubeObject) =>
   (one: AppliedManifest): AppliedManifest => ({
-    ...{ ...one, manifest: stillOwned(one.manifest, next) as KubeObject },
+    ...one,
+    manifest: stillOwned(one.manifest, next) as KubeObject,
   });
 
 const nodeOf = (pod: KubeObject): string => textIn(pod, 'spec', 'nodeName');

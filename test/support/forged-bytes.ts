@@ -135,7 +135,8 @@ export function forgedBytes(purpose: RequestPurpose): {
     ...Object.values(oddKeys).map((key) => ({ subject, attributes: right, key: key() })),
     // The long form of a length that is short.
     {
-      ...{ subject, attributes: right },
+      subject,
+      attributes: right,
       spki: (usual) => der(sequence, Buffer.from([sequence, 0x81]), usual.subarray(3)),
     },
     // Go takes them, as it reads no further than it has to; they are no part of what is signed.

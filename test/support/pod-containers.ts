@@ -145,12 +145,10 @@ async function runContainer(container: Container, { pod, folder, secrets }: Plac
     (container.envFrom ?? []).map(({ secretRef }) => secrets(secretRef.name)),
   );
   const env = {
-    ...{
-      PATH: process.env['PATH'],
-      BASE: join(folder, 'base'),
-      IMAGE: join(folder, 'image'),
-      MOUNTS: mounts.join('\n'),
-    },
+    PATH: process.env['PATH'],
+    BASE: join(folder, 'base'),
+    IMAGE: join(folder, 'image'),
+    MOUNTS: mounts.join('\n'),
     ...Object.assign({}, ...given),
     ...Object.fromEntries(own),
   } as NodeJS.ProcessEnv;

@@ -13,8 +13,18 @@ export function der(tag: number, ...content: readonly (Buffer | string)[]): Buff
 
 /** Tags of X.690. */
 export const tags = {
-  ...{ integer: 0x02, bits: 0x03, octets: 0x04, null: 0x05, oid: 0x06, utf8: 0x0c },
-  ...{ printable: 0x13, teletex: 0x14, universal: 0x1c, bmp: 0x1e, sequence: 0x30, set: 0x31 },
+  integer: 0x02,
+  bits: 0x03,
+  octets: 0x04,
+  null: 0x05,
+  oid: 0x06,
+  utf8: 0x0c,
+  printable: 0x13,
+  teletex: 0x14,
+  universal: 0x1c,
+  bmp: 0x1e,
+  sequence: 0x30,
+  set: 0x31,
 } as const;
 
 const { sequence, set } = tags;
@@ -23,10 +33,15 @@ const { sequence, set } = tags;
 const oid = (hex: string): Buffer => der(tags.oid, Buffer.from(hex, 'hex'));
 
 const oids = {
-  ...{ commonName: '550403', organization: '55040a' },
-  ...{ extensionRequest: '2a864886f70d01090e', challengePassword: '2a864886f70d010907' },
-  ...{ microsoftExtensions: '2b06010401823702010e', alternativeNames: '551d11' },
-  ...{ ecdsaSha256: '2a8648ce3d040302', rsaSha256: '2a864886f70d01010b', ed25519: '2b6570' },
+  commonName: '550403',
+  organization: '55040a',
+  extensionRequest: '2a864886f70d01090e',
+  challengePassword: '2a864886f70d010907',
+  microsoftExtensions: '2b06010401823702010e',
+  alternativeNames: '551d11',
+  ecdsaSha256: '2a8648ce3d040302',
+  rsaSha256: '2a864886f70d01010b',
+  ed25519: '2b6570',
 } as const;
 
 /** One part of a subject. */

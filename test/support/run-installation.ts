@@ -36,7 +36,11 @@ export function runInstallation(only: readonly string[], run: InstallationRun) {
     namespace: 'assisted-installer',
   };
   const scope = {
-    ...{ clock, kube, config, emit, adminKube: run.adminKube ?? kube },
+    clock,
+    kube,
+    config,
+    emit,
+    adminKube: run.adminKube ?? kube,
     inventory: run.inventory ?? fakeInventory(),
   };
   const all = installationControllers(scope, { isAgentBased: false, platform: '', ...run.cluster });

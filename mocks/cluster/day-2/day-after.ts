@@ -1,5 +1,6 @@
-// The day after an installation whose Machine Config Operator is gone: deploy/layering is applied as it stands, a person gives
-// each pool another image, and all of it has to reach every node, whatever dies meanwhile.
+// The day after an installation whose Machine Config Operator is gone: deploy/layering is applied
+// as it stands, a person gives each pool another image, and all of it has to reach every node,
+// whatever dies meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conditionIn } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite } from '../../layering/plan.ts';
@@ -41,7 +42,10 @@ export interface DayPlan {
   readonly signal: AbortSignal;
 }
 
-/** What of a controller manager is needed: it makes and removes pods, counts budgets, and collects garbage. */
+/**
+ * What of a controller manager is needed: it makes and removes pods, counts budgets, and collects
+ * garbage.
+ */
 const controllers = [
   ...['daemonset', 'deployment', 'replicaset', 'disruption', 'garbage-collector'],
 ].map((name) => `${name}-controller`);
@@ -53,7 +57,10 @@ const POLL_INTERVAL_MILLIS = 100;
 /** So long a pod of the operator works on, and then its program without a pod. */
 const OPERATOR_ENDS_MILLIS = 2000;
 
-/** Runs the day to its end, or until the signal. Never rejects: what keeps it from its end is a violation. */
+/**
+ * Runs the day to its end, or until the signal. Never rejects: what keeps it from its end is a
+ * violation.
+ */
 export async function runDayAfter(
   outer: ClusterWork,
   layered: LayeredSite,
@@ -94,7 +101,9 @@ export async function runDayAfter(
   };
   const gather = (): Promise<EndedDay> =>
     gatherDay(work, layered, {
-      ...{ record, before, restarts: hosts.restarts },
+      record,
+      before,
+      restarts: hosts.restarts,
       losses: (host) =>
         faults.struck.filter((one) => one.kind === 'power-loss' && one.host === host).length,
     });
@@ -145,8 +154,10 @@ export async function runDayAfter(
   over.abort(new Error('the day is over'));
   await Promise.all([kubelets.ended, hosts.ended]);
   const nodes = record.nodes().map(({ name }) => ({
-    ...{ name, image: layered.systems.get(name)?.image ?? '' },
-    ...{ restarts: hosts.restarts(name), awaySeconds: awaySeconds(record, name) },
+    name,
+    image: layered.systems.get(name)?.image ?? '',
+    restarts: hosts.restarts(name),
+    awaySeconds: awaySeconds(record, name),
   }));
   const seconds = (Date.now() - startedAt) / 1000;
   return {

@@ -5,8 +5,9 @@ import type { RegistryNetwork } from '../../registries/network.ts';
 import type { SeenNode } from './record.ts';
 
 /**
- * What befalls the roll-out to a host: `controller-killed` while the host is drained; `agent-killed` between the staging of its
- * image and its reboot; `power-loss` on its way down, before what is staged was written; `registry-dies` at its first pull.
+ * What befalls the roll-out to a host: `controller-killed` while the host is drained;
+ * `agent-killed` between the staging of its image and its reboot; `power-loss` on its way down,
+ * before what is staged was written; `registry-dies` at its first pull.
  */
 export const DayFault = z.strictObject({
   kind: z.enum(['controller-killed', 'agent-killed', 'power-loss', 'registry-dies']),

@@ -44,7 +44,9 @@ export async function gatherDay(
       machineConfigPool: pools.find(({ metadata: { name } }) => name === pool),
     })),
     hosts: await Promise.all(nodes.map(({ name }) => hostNow(work, layered, { ...known, name }))),
-    ...{ nodes, moments: record.moments, wanted: wantedPods },
+    nodes,
+    moments: record.moments,
+    wanted: wantedPods,
     ready: record.ready.slice(record.ready.indexOf(wantedPods)),
     refused: await refusedRequests(work),
   };

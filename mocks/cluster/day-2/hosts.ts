@@ -1,4 +1,5 @@
-// The hosts of a cluster the day after its installation: they reboot when somebody orders it, and may lose their power meanwhile.
+// The hosts of a cluster the day after its installation: they reboot when somebody orders it, and
+// may lose their power meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restartFromDisk } from '../../host/installed-system.ts';
 import { type LayeredSite, machineOf } from '../../layering/plan.ts';
@@ -6,7 +7,10 @@ import { type ClusterWork, reportNode } from '../site.ts';
 
 const POLL_INTERVAL_MILLIS = 50;
 
-/** Follows every host until the cluster is closed; `losesPower` says whether one does on its way down. */
+/**
+ * Follows every host until the cluster is closed; `losesPower` says whether one does on its way
+ * down.
+ */
 export function runHosts(
   work: ClusterWork,
   layered: LayeredSite,

@@ -1,6 +1,6 @@
-// Where pods run the day after an installation: a scheduler finds each a node, and the kubelet of that node runs it. Pods of
-// our own image are our own program; of all others there is a status alone. What makes and removes pods is the real
-// controller manager.
+// Where pods run the day after an installation: a scheduler finds each a node, and the kubelet of
+// that node runs it. Pods of our own image are our own program; of all others there is a status
+// alone. What makes and removes pods is the real controller manager.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { partAt, textIn } from '../../layering/objects.ts';
@@ -149,7 +149,10 @@ const untilAborted = (signal: AbortSignal): Promise<number> =>
     else signal.addEventListener('abort', () => resolve(0), { once: true });
   });
 
-/** Starts the program of a pod with what its spec gives it: arguments, the name of its node, its account's token. */
+/**
+ * Starts the program of a pod with what its spec gives it: arguments, the name of its node, its
+ * account's token.
+ */
 async function startProgram(
   work: ClusterWork,
   pod: KubeObject,
@@ -160,7 +163,9 @@ async function startProgram(
   const node = textIn(pod, 'spec', 'nodeName');
   const serviceAccount = textIn(pod, 'spec', 'serviceAccountName');
   const run = await work.startJob({
-    ...{ name, podId, signal },
+    name,
+    podId,
+    signal,
     args: partAt(containerOf(pod), 'args') as readonly string[],
     kubeconfig: await kubeconfigFor({
       user: { namespace, serviceAccount, pod: { name, uid: podId } },

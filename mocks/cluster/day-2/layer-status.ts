@@ -1,17 +1,27 @@
 import type { ClusterWork } from '../site.ts';
 import type { SeenNode } from './record.ts';
 
-/** Runs `bootwright layer status` as a person does who administers the cluster; gives what it prints. */
+/**
+ * Runs `bootwright layer status` as a person does who administers the cluster; gives what it
+ * prints.
+ */
 export async function layerStatus({ kube, startJob, signal }: ClusterWork): Promise<string> {
   const program = await startJob({
-    ...{ name: 'layer-status', podId: 'none', args: ['layer', 'status'], env: {}, signal },
+    name: 'layer-status',
+    podId: 'none',
+    args: ['layer', 'status'],
+    env: {},
+    signal,
     kubeconfig: await kube.kubeconfigFor({}),
   });
   await program.ended;
   return program.log();
 }
 
-/** What a person cannot see in it of a pool whose node `held` cannot be drained, and whose others wait for that. */
+/**
+ * What a person cannot see in it of a pool whose node `held` cannot be drained, and whose others
+ * wait for that.
+ */
 export function unexplained(
   text: string,
   held: string,

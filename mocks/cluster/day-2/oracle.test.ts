@@ -8,17 +8,34 @@ const [before, final] = ['a', 'b'].map((digit) => `r.test/os@sha256:${digit.repe
 ];
 const has = `rendered-worker-2 ${final}`;
 const node = (name: string, change: Partial<SeenNode> = {}): SeenNode => ({
-  ...{ name, pool: 'worker', isReady: true, isCordoned: false, state: 'Done', reason: '' },
-  ...{ current: has, desired: has, request: '' },
+  name,
+  pool: 'worker',
+  isReady: true,
+  isCordoned: false,
+  state: 'Done',
+  reason: '',
+  current: has,
+  desired: has,
+  request: '',
   ...change,
 });
 const host = (name: string, change: Partial<EndedHost> = {}): EndedHost => ({
-  ...{ name, pool: 'worker', booted: final, recorded: final, restarts: 1, powerLosses: 0 },
-  ...{ commandLine: 'rw audit=1', file: 'text' },
+  name,
+  pool: 'worker',
+  booted: final,
+  recorded: final,
+  restarts: 1,
+  powerLosses: 0,
+  commandLine: 'rw audit=1',
+  file: 'text',
   ...change,
 });
 const pool: EndedPool = {
-  ...{ pool: 'worker', final, before, kernelArgument: 'audit=1', file: 'text' },
+  pool: 'worker',
+  final,
+  before,
+  kernelArgument: 'audit=1',
+  file: 'text',
   osConfig: {
     metadata: { name: 'worker' },
     status: { currentImagePullSpec: final },
@@ -29,8 +46,13 @@ const pool: EndedPool = {
   },
 };
 const day = (change: Partial<EndedDay> = {}): EndedDay => ({
-  ...{ pools: [pool], hosts: [host('w1')], nodes: [node('w1')] },
-  ...{ moments: [], ready: [2, 3, 2], wanted: 2, refused: [] },
+  pools: [pool],
+  hosts: [host('w1')],
+  nodes: [node('w1')],
+  moments: [],
+  ready: [2, 3, 2],
+  wanted: 2,
+  refused: [],
   ...change,
 });
 const moment = (...nodes: readonly SeenNode[]) => ({ at: 0, nodes });

@@ -1,5 +1,5 @@
-// What must be true of a cluster after a change that was rolled out: checked against what its hosts run, what a watch has seen, and
-// what the registries have; nothing here is asked of the product.
+// What must be true of a cluster after a change that was rolled out: checked against what its hosts
+// run, what a watch has seen, and what the registries have; nothing here is asked of the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { textIn } from '../../layering/objects.ts';
 import { isAway, type Moment, type SeenNode } from './record.ts';
@@ -23,7 +23,10 @@ export interface EndedHost {
 /** A pool in the end. */
 export interface EndedPool {
   readonly pool: string;
-  /** The image that was pushed last to its repository, by digest, and the one that its nodes had before. */
+  /**
+   * The image that was pushed last to its repository, by digest, and the one that its nodes had
+   * before.
+   */
   readonly final: string;
   readonly before: string;
   /** What the change brings beside the image; undefined where it brings nothing. */
@@ -39,7 +42,9 @@ export interface EndedDay {
   readonly hosts: readonly EndedHost[];
   readonly nodes: readonly SeenNode[];
   readonly moments: readonly Moment[];
-  /** How many pods of the workload were Ready, from when all were; and how many its budget wants. */
+  /**
+   * How many pods of the workload were Ready, from when all were; and how many its budget wants.
+   */
   readonly ready: readonly number[];
   readonly wanted: number;
   /** Requests of our programs that the API server refused (403). */

@@ -1,4 +1,5 @@
-// What a person does the day after: applies deploy/layering, runs a workload with a budget, and changes what nodes are to be.
+// What a person does the day after: applies deploy/layering, runs a workload with a budget, and
+// changes what nodes are to be.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -35,7 +36,9 @@ export const wantedPods = 2;
 export const workload: KubeSelection = { kind: kinds.Pod, namespace };
 
 const deploymentOf = (replicas: number): KubeObject => ({
-  ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata },
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata,
   spec: {
     replicas,
     selector: { matchLabels: labels },
@@ -52,10 +55,14 @@ export async function putWorkload({ kube: { client } }: ClusterWork): Promise<vo
   await client.apply(kinds.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: own });
   const account = { name: 'default', namespace };
   await client.apply(kinds.ServiceAccount, {
-    ...{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: account,
   });
   await client.apply(kinds.PodDisruptionBudget, {
-    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata },
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata,
     spec: { minAvailable: wantedPods, selector: { matchLabels: labels } },
   });
   await client.apply(kinds.Deployment, deploymentOf(wantedPods));
@@ -74,7 +81,10 @@ export const workerChange = {
 /** Name of the MachineConfig that a pool gets. */
 const renderedTwo = (pool: BuiltPool): string => `rendered-${pool}-day-2`;
 
-/** Builds another image for a pool on a host with a MachineConfig of its own, hands it over, and has the pool use both. */
+/**
+ * Builds another image for a pool on a host with a MachineConfig of its own, hands it over, and has
+ * the pool use both.
+ */
 export async function changePool(
   work: ClusterWork,
   { plan }: LayeredSite,
@@ -119,7 +129,9 @@ async function renderedAgain(
   const kernelArguments = [...[spec['kernelArguments'] ?? []].flat(), kernelArgument];
   const annotations = before?.metadata.annotations ?? {};
   return {
-    ...{ apiVersion, kind: 'MachineConfig', metadata: { name: renderedTwo(pool), annotations } },
+    apiVersion,
+    kind: 'MachineConfig',
+    metadata: { name: renderedTwo(pool), annotations },
     spec: pool === 'worker' ? { ...spec, config, kernelArguments } : spec,
   };
 }
@@ -131,7 +143,10 @@ interface ImageBuild {
   readonly rendered: object;
 }
 
-/** Runs `bootwright layer build` in a container on a host, as its administrator does; gives the digest of the image. */
+/**
+ * Runs `bootwright layer build` in a container on a host, as its administrator does; gives the
+ * digest of the image.
+ */
 async function buildImage(
   work: ClusterWork,
   { host, name, osConfig, rendered }: ImageBuild,
@@ -177,7 +192,9 @@ interface HandedOver {
   readonly rendered: string;
 }
 
-/** Says in the cluster which image a pool has for a MachineConfig, by the objects of the operator. */
+/**
+ * Says in the cluster which image a pool has for a MachineConfig, by the objects of the operator.
+ */
 async function handOver(
   { kube: { client } }: ClusterWork,
   { osConfig, name, to, image, rendered }: HandedOver,
@@ -186,7 +203,8 @@ async function handOver(
   const now = Date.now();
   const at = (millis: number): string => `${new Date(millis).toISOString().slice(0, -5)}Z`;
   await client.create(kinds.MachineOSBuild, {
-    ...{ apiVersion, kind: 'MachineOSBuild' },
+    apiVersion,
+    kind: 'MachineOSBuild',
     metadata: { name, labels: { [keyOf('pre-built-image')]: 'true' } },
     spec: {
       machineConfig: { name: rendered },

@@ -57,7 +57,8 @@ describe('a node on the day after', () => {
 
   it('counts how long a node was away', () => {
     const moments = [rest, chosen, drain, arrived, rest].map((one, at) => ({
-      ...{ at: at * 2000, nodes: [node(one)] },
+      at: at * 2000,
+      nodes: [node(one)],
     }));
     expect(awaySeconds({ moments }, 'w1')).toBe(4);
   });
@@ -72,7 +73,8 @@ describe('layer status while a node cannot be drained', () => {
   to do             let w1 be drained: run more replicas of what the budget protects, or delete
                     the pod`;
   const nodes = ['w1', 'w2', 'm1'].map((name) => ({
-    ...{ name, pool: name === 'm1' ? ('master' as const) : ('worker' as const) },
+    name,
+    pool: name === 'm1' ? ('master' as const) : ('worker' as const),
   }));
 
   it('explains it', () => {

@@ -1,4 +1,5 @@
-// What a watch sees of nodes and of the pods of a workload, at every moment of the day after an installation.
+// What a watch sees of nodes and of the pods of a workload, at every moment of the day after an
+// installation.
 import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
 import { annotation, hasRole, partAt } from '../../layering/objects.ts';
 import { isReady } from '../layering/controllers.ts';
@@ -46,8 +47,10 @@ export function seenNode(node: KubeObject): SeenNode {
     pool: hasRole(node, 'master') ? 'master' : 'worker',
     isReady: isReady(node),
     isCordoned: partAt(node, 'spec', 'unschedulable') === true,
-    ...{ state: at('state'), reason: at('reason') },
-    ...{ current: both('current'), desired: both('desired') },
+    state: at('state'),
+    reason: at('reason'),
+    current: both('current'),
+    desired: both('desired'),
     request: asked === at('lastAppliedDrain') ? '' : asked,
   };
 }

@@ -42,7 +42,10 @@ interface Taint {
   readonly effect: string;
 }
 
-/** Those of a node as its kubelet, the controllers of nodes and the installation put them there; the lab has none of these. */
+/**
+ * Those of a node as its kubelet, the controllers of nodes and the installation put them there; the
+ * lab has none of these.
+ */
 function taintsOf(node: KubeObject): readonly Taint[] {
   const given = (listIn(node, 'spec', 'taints') as readonly Taint[]).filter(
     ({ effect }) => effect !== 'PreferNoSchedule',
@@ -70,7 +73,10 @@ interface Choice {
   readonly nodes: readonly KubeObject[];
 }
 
-/** The node of a pod: of those that its spec and their taints let it have the one with the fewest of its app, workers first. */
+/**
+ * The node of a pod: of those that its spec and their taints let it have the one with the fewest of
+ * its app, workers first.
+ */
 export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
   const made = textIn(pod, 'spec', 'affinity', ...ownNode);
   const selector = Object.entries(partAt(pod, 'spec', 'nodeSelector') ?? {});
@@ -110,7 +116,9 @@ export async function schedule(
     }
     const binding = { ...kinds.Pod, plural: `pods/${name}/binding` };
     await work.kube.client.create(binding, {
-      ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace } },
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name, namespace },
       target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
     });
     pods.push({ ...pod, spec: { nodeName } });

@@ -1,4 +1,5 @@
-// The machine-config-server: that of the bootstrap host reads files there, that of the cluster its objects.
+// The machine-config-server: that of the bootstrap host reads files there, that of the cluster its
+// objects.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse, parseAllDocuments } from 'yaml';
@@ -68,7 +69,8 @@ const fileOn = async ({ bootstrap }: ClusterWork, path: string): Promise<string 
 // The bootstrap controller of the Machine Config Operator.
 
 /**
- * Renders on the bootstrap host, before the API server is up. It ends with an error at a MachineOSConfig that names no image (machine-config-operator from 4.21 on).
+ * Renders on the bootstrap host, before the API server is up. It ends with an error at a
+ * MachineOSConfig that names no image (machine-config-operator from 4.21 on).
  */
 export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { files } = work.bootstrap;
@@ -91,7 +93,9 @@ export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite)
 
 const POLL_INTERVAL_MILLIS = 100;
 
-/** Waits, beside everything else, until the machine-config-server of the bootstrap host can serve. */
+/**
+ * Waits, beside everything else, until the machine-config-server of the bootstrap host can serve.
+ */
 export function awaitRelease(work: ClusterWork): void {
   const wait = async (): Promise<void> => {
     while (!(await canServe(work))) {

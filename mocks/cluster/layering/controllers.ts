@@ -1,5 +1,5 @@
-// The controllers of the Machine Config Operator in the cluster, as pure functions of what the API shows
-// (machine-config-controller and machine-os-builder as seen on 4.23).
+// The controllers of the Machine Config Operator in the cluster, as pure functions of what the API
+// shows (machine-config-controller and machine-os-builder as seen on 4.23).
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
@@ -42,7 +42,9 @@ type ControllerAction =
   /** The builder starts a job for a build as it was when it came: one without a status. */
   | { readonly kind: 'start-job'; readonly build: string };
 
-/** What waits in a queue of the operator waits this long (machine-config-operator, `updateDelay`). */
+/**
+ * What waits in a queue of the operator waits this long (machine-config-operator, `updateDelay`).
+ */
 export const ACTS_AFTER_MILLIS = 5000;
 
 const renderedOf = ({ pool }: PoolView): string => textIn(pool, 'spec', 'configuration', 'name');
@@ -75,7 +77,10 @@ function unlayered(view: PoolView): readonly ControllerAction[] {
   return node === undefined ? [] : [{ kind: 'take-image', node: node.metadata.name }];
 }
 
-/** Why the builder has to build; undefined when the MachineOSConfig has a build of its MachineConfig. */
+/**
+ * Why the builder has to build; undefined when the MachineOSConfig has a build of its
+ * MachineConfig.
+ */
 function whyBuild(view: PoolView): string | undefined {
   const name = annotation(view.osConfig, 'current-machine-os-build');
   const build = view.builds.find(({ metadata }) => metadata.name === name);
@@ -209,7 +214,9 @@ const QUORUM_AND_ONE = 3;
 
 const isMaster = (node: KubeObject): boolean => hasRole(node, 'master') || hasRole(node, 'arbiter');
 
-/** Why the operator must not be let at a pool yet, which restarts its nodes; nothing when it may. */
+/**
+ * Why the operator must not be let at a pool yet, which restarts its nodes; nothing when it may.
+ */
 export function wrongWithRollOut(pool: string, nodes: readonly KubeObject[]): readonly string[] {
   const ready = nodes.filter((node) => isMaster(node) && isReady(node)).length;
   return pool === 'master' && ready < QUORUM_AND_ONE

@@ -1,4 +1,5 @@
-// A node of a layered cluster: the system that its first start ends with, its daemon, its restarts, what its disk records.
+// A node of a layered cluster: the system that its first start ends with, its daemon, its restarts,
+// what its disk records.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeIgnition } from '../../host/commands/machine-config-daemon.ts';
@@ -30,7 +31,9 @@ import { keyOf } from '../../layering/objects.ts';
 /** The system with which a first boot ends. */
 interface FirstBoot {
   readonly image: string;
-  /** The disk had another one, which gave way to it by a reboot (machine-config-daemon-firstboot). */
+  /**
+   * The disk had another one, which gave way to it by a reboot (machine-config-daemon-firstboot).
+   */
   readonly pivots: boolean;
 }
 
@@ -54,7 +57,12 @@ async function bootFirst(work: ClusterWork, layered: LayeredSite, host: string):
   // The daemon sets the kernel arguments of the MachineConfig together with the system.
   const kernelArguments = pivots ? config.kernelArguments : disk.kernelArguments;
   const system: NodeSystem = {
-    ...{ image, kernelArguments, rendered, currentImage, desiredImage, pullSecret },
+    image,
+    kernelArguments,
+    rendered,
+    currentImage,
+    desiredImage,
+    pullSecret,
   };
   layered.systems.set(host, system);
   if (pivots) layered.restarted(host);

@@ -1,5 +1,6 @@
-// The programs of the Machine Config Operator as a cluster shows them: Deployments, their pods, and the leases by which these work
-// (machine-config-operator, `manifests/machineconfigcontroller` and `manifests/machineosbuilder`).
+// The programs of the Machine Config Operator as a cluster shows them: Deployments, their pods, and
+// the leases by which these work (machine-config-operator, `manifests/machineconfigcontroller` and
+// `manifests/machineosbuilder`).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { memberHosts } from '../etcd.ts';
@@ -39,7 +40,10 @@ const podSpec = (name: string): object => ({
   containers: [{ name, image: 'registry.example.test/mco:1' }],
 });
 
-/** Puts the programs there as the operator and the controllers of workloads do; each runs on a master, and holds its lease. */
+/**
+ * Puts the programs there as the operator and the controllers of workloads do; each runs on a
+ * master, and holds its lease.
+ */
 export async function startOperator(work: ClusterWork): Promise<void> {
   const { client } = work.kube;
   const [nodeName] = memberHosts(work.plan, work.state());
@@ -48,16 +52,20 @@ export async function startOperator(work: ClusterWork): Promise<void> {
     const labels = { ...own, ...hash };
     const spec = podSpec(name);
     const deployment = await client.apply(kinds.Deployment, {
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace, labels: own } },
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace, labels: own },
       spec: { selector: { matchLabels: own }, template: { metadata: { labels: own }, spec } },
     });
     const set = await client.apply(kinds.ReplicaSet, {
-      ...{ apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
       metadata: { name: setOf(name), namespace, labels, ...ownedBy('Deployment', deployment) },
       spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
     });
     const pod = await client.apply(kinds.Pod, {
-      ...{ apiVersion: 'v1', kind: 'Pod' },
+      apiVersion: 'v1',
+      kind: 'Pod',
       metadata: { name: podOf(name), namespace, labels, ...ownedBy('ReplicaSet', set) },
       spec: { ...spec, nodeName },
     });
@@ -69,7 +77,9 @@ export async function startOperator(work: ClusterWork): Promise<void> {
 
 const renew = ({ kube }: ClusterWork, name: string, holderIdentity: string): Promise<KubeObject> =>
   kube.client.apply(kinds.Lease, {
-    ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace } },
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, namespace },
     spec: {
       holderIdentity,
       leaseDurationSeconds: holderIdentity === '' ? 1 : lease.leaseDurationSeconds,
@@ -77,7 +87,9 @@ const renew = ({ kube }: ClusterWork, name: string, holderIdentity: string): Pro
     },
   });
 
-/** Renews it until the program ends, and releases it then, as client-go does (`ReleaseOnCancel`). */
+/**
+ * Renews it until the program ends, and releases it then, as client-go does (`ReleaseOnCancel`).
+ */
 async function keepLease(work: ClusterWork, name: string): Promise<void> {
   const lasts = (): Promise<boolean> =>
     sleep(lease.renewMillis, true, { signal: work.operated }).catch(() => false);

@@ -1,5 +1,5 @@
-// What must be true of a layered pool in the end, checked against what its hosts booted, what the API holds and what the
-// registries have; nothing here is asked of the product.
+// What must be true of a layered pool in the end, checked against what its hosts booted, what the
+// API holds and what the registries have; nothing here is asked of the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { releaseOs } from '../../layering/plan.ts';
 import { isPaused } from './controllers.ts';
@@ -19,7 +19,10 @@ export interface NodeState {
 /** All that is checked of one pool. */
 export interface PoolState {
   readonly pool: string;
-  /** FINAL: what its repository has under the name of its MachineConfig, by digest; empty without it. */
+  /**
+   * FINAL: what its repository has under the name of its MachineConfig, by digest; empty without
+   * it.
+   */
   readonly final: string;
   /** Name of the MachineConfig that its image was built for. */
   readonly rendered: string;
@@ -31,7 +34,10 @@ export interface PoolState {
   /** Names of jobs of the Machine Config Operator. */
   readonly jobs: readonly string[];
   readonly nodes: readonly NodeState[];
-  /** How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do not. */
+  /**
+   * How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do
+   * not.
+   */
   readonly refusals: readonly string[];
 }
 
@@ -118,7 +124,8 @@ export function violationsOf(pool: PoolState): readonly string[] {
   });
 }
 
-// What must be true of a pool in the end whose image could not be built, and whose cluster is to build it later.
+// What must be true of a pool in the end whose image could not be built, and whose cluster is to
+// build it later.
 
 /** What is wrong with a pool that fell back to the system of the release, a sentence for each. */
 export function violationsOfFallback(pool: PoolState): readonly string[] {

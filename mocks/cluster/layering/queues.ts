@@ -1,5 +1,5 @@
-// The queues of the Machine Config Operator: when its controllers come round to what they have seen. As seen with the real
-// ones of 4.23.
+// The queues of the Machine Config Operator: when its controllers come round to what they have
+// seen. As seen with the real ones of 4.23.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { hasRole, textIn } from '../../layering/objects.ts';
 import { ACTS_AFTER_MILLIS, hasPreBuiltLabel, type PoolView } from './controllers.ts';
@@ -13,7 +13,10 @@ export interface OperatorObjects {
   readonly jobs: readonly KubeObject[];
 }
 
-/** The queues of an operator that has just started; its builder starts with the first MachineOSConfig. */
+/**
+ * The queues of an operator that has just started; its builder starts with the first
+ * MachineOSConfig.
+ */
 export function operatorQueues() {
   const wakesAt = new Map<string, number>();
   const orderedAt = new Map<string, number>();
@@ -21,7 +24,10 @@ export function operatorQueues() {
 
   const begun = new Set<string>();
 
-  /** The node controller sleeps over a pool that is not rendered, from when it sees it: a rendering does not end the sleep. */
+  /**
+   * The node controller sleeps over a pool that is not rendered, from when it sees it: a rendering
+   * does not end the sleep.
+   */
   const isDue = (pool: KubeObject, now: number): boolean => {
     const { name } = pool.metadata;
     const wakes = wakesAt.get(name) ?? now + ACTS_AFTER_MILLIS;
@@ -30,7 +36,10 @@ export function operatorQueues() {
     return now >= wakes && isRendered;
   };
 
-  /** What the builder found when it started is only compared; what comes later waits in its queue as it came. */
+  /**
+   * What the builder found when it started is only compared; what comes later waits in its queue as
+   * it came.
+   */
   const pickedUp = (builds: readonly KubeObject[], now: number): readonly KubeObject[] => {
     const started = Math.min(...orderedAt.values());
     const due = builds.filter((build) => {

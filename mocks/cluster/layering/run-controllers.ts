@@ -1,4 +1,5 @@
-// Lets the controllers of the Machine Config Operator, and the daemons on the nodes, act on the API server.
+// Lets the controllers of the Machine Config Operator, and the daemons on the nodes, act on the API
+// server.
 import {
   annotation,
   configurationOf,
@@ -26,7 +27,10 @@ import { type OperatorObjects, operatorQueues } from './queues.ts';
 
 const POLL_INTERVAL_MILLIS = 300;
 
-/** Of what the views are made. Their actions that wait for nothing but time are done at the looks in between. */
+/**
+ * Of what the views are made. Their actions that wait for nothing but time are done at the looks in
+ * between.
+ */
 const viewed = [
   { kind: kinds.MachineConfigPool },
   { kind: kinds.MachineOSConfig },

@@ -14,8 +14,8 @@ const POLL_INTERVAL_MILLIS = 250;
 const RESTS_WITHIN_MILLIS = 20_000;
 
 /**
- * What is wrong with the operating systems of a cluster. One that is installed is given time to come to rest; of one
- * that is not, only what nobody may ever do is told.
+ * What is wrong with the operating systems of a cluster. One that is installed is given time to
+ * come to rest; of one that is not, only what nobody may ever do is told.
  */
 export async function verifyLayering(
   work: ClusterWork,
@@ -40,7 +40,10 @@ async function violationsAtRest(
   }
 }
 
-/** The image that the repository of a pool has under the name of its MachineConfig, by digest; empty without it. */
+/**
+ * The image that the repository of a pool has under the name of its MachineConfig, by digest; empty
+ * without it.
+ */
 export function finalOf({ plan, network }: LayeredSite, pool: BuiltPool): string {
   const repository = repositoryOf(plan, pool);
   const held = network.images.get(`${repository}:${renderedName(pool)}`);

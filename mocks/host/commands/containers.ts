@@ -126,8 +126,9 @@ async function send(
 /** The container engine of the host; a live system of CoreOS has no buildah. */
 export const containerPrograms: Programs = { podman, buildah: absent };
 
-// `podman` and `buildah` as they build and push images: what comes out has the labels of its Containerfile, and a
-// digest that follows from what it says it was built from, or from its MachineConfig.
+// `podman` and `buildah` as they build and push images: what comes out has the labels of its
+// Containerfile, and a digest that follows from what it says it was built from, or from its
+// MachineConfig.
 
 const buildOptions = [
   ...['--root', '--runroot', '--storage-driver', '--format', '--network', '--security-opt'],

@@ -140,7 +140,10 @@ async function write(of: Write, installed: Installed): Promise<number> {
   return 0;
 }
 
-/** `SavedPartitions::new` of coreos-installer 0.26 (`src/blockdev.rs`): what fits nothing is nothing to save. */
+/**
+ * `SavedPartitions::new` of coreos-installer 0.26 (`src/blockdev.rs`): what fits nothing is nothing
+ * to save.
+ */
 function savedPartitions({ devices }: Machine, words: Words, disk: Device): readonly Device[] {
   const valuesOf = (name: string): readonly string[] =>
     words.all(name).flatMap((value) => value.split(','));
@@ -168,7 +171,10 @@ const globOf = (glob: string): RegExp =>
     's',
   );
 
-/** `SavedPartitions::merge`: what was saved gets the numbers behind those of the image, or its own if that is larger. */
+/**
+ * `SavedPartitions::merge`: what was saved gets the numbers behind those of the image, or its own
+ * if that is larger.
+ */
 function mergeTables({
   machine: { devices },
   call,

@@ -94,8 +94,9 @@ const setenforce: Program = ({ selinux }, call) => {
 const mebibyte = 2 ** 20;
 
 /**
- * Grows a partition until so much of the disk is free as it was told. It ends with 1 and NOCHANGE where nothing is won,
- * with 2 where it fails (growpart of cloud-utils 0.33: `nochange`, `fail`, a fudge of 1 MiB).
+ * Grows a partition until so much of the disk is free as it was told. It ends with 1 and NOCHANGE
+ * where nothing is won, with 2 where it fails (growpart of cloud-utils 0.33: `nochange`, `fail`, a
+ * fudge of 1 MiB).
  */
 const growpart: Program = ({ devices }, call) => {
   const words = sortWords(call.argv.slice(1));

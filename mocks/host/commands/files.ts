@@ -148,7 +148,10 @@ async function placeOne(
   return true;
 }
 
-/** A name that has a backslash or a line feed is printed escaped, behind a backslash; with `--zero` it never is. */
+/**
+ * A name that has a backslash or a line feed is printed escaped, behind a backslash; with `--zero`
+ * it never is.
+ */
 const sha256sum = forEachFile((content, call, path) => {
   const sum = createHash('sha256').update(content).digest('hex');
   const escaped = path.replaceAll('\\', '\\\\').replaceAll('\n', String.raw`\n`);
@@ -163,7 +166,10 @@ const od = forEachFile((content, call) => {
   call.out(`${content.subarray(Number(from)).subarray(0, Number(most)).toString('hex')}\n`);
 });
 
-/** What is not there is said, and the others are told all the same. What is no user's belongs to root. */
+/**
+ * What is not there is said, and the others are told all the same. What is no user's belongs to
+ * root.
+ */
 const statProgram: Program = async (machine, call) => {
   const { rest, all } = sortWords(call.argv.slice(1), ['-c', '--format']);
   const [line = '  File: %n\n  Size: %s'] = all('-c', '--format');
@@ -178,8 +184,13 @@ const statProgram: Program = async (machine, call) => {
     const owner = /^\/home\/([^/]+)/.exec(path)?.[1] ?? 'root';
     const id = owner === 'root' ? '0' : '1000';
     const values: Readonly<Record<string, string>> = {
-      ...{ '%n': path, '%s': String(size), '%a': (mode & 0o7777).toString(8) },
-      ...{ '%U': owner, '%G': owner, '%u': id, '%g': id },
+      '%n': path,
+      '%s': String(size),
+      '%a': (mode & 0o7777).toString(8),
+      '%U': owner,
+      '%G': owner,
+      '%u': id,
+      '%g': id,
     };
     call.out(format.replaceAll(/%[a-zA-Z]/g, (word) => values[word] ?? word));
   }
@@ -187,8 +198,9 @@ const statProgram: Program = async (machine, call) => {
 };
 
 /**
- * `find /proc … -lname DEVICE` prints the processes that have a device open. `-exec cat {} +` prints the files
- * that `-name '*.EXTENSION'` names, `-printf` mode and name of those of a folder, and `-name` alone finds nothing.
+ * `find /proc … -lname DEVICE` prints the processes that have a device open. `-exec cat {} +`
+ * prints the files that `-name '*.EXTENSION'` names, `-printf` mode and name of those of a folder,
+ * and `-name` alone finds nothing.
  */
 const find: Program = async (machine, call) => {
   const [path = '.'] = call.argv.slice(1).filter((word) => word !== '-L');

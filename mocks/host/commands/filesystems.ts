@@ -77,7 +77,10 @@ export const isFrozen = (machine: Machine, path: string): boolean =>
 export const waitForThaw = (call: Call, path: string): number =>
   fail(call, `${call.argv[0] ?? ''}: ${path}: this would wait until the file system is thawed`);
 
-/** As the real tool: freezing twice is EBUSY, thawing what is not frozen EINVAL (Linux, `fs/super.c`). */
+/**
+ * As the real tool: freezing twice is EBUSY, thawing what is not frozen EINVAL (Linux,
+ * `fs/super.c`).
+ */
 const fsfreeze: Program = (machine, call) => {
   const place = call.argv.at(-1) ?? '';
   const isThaw = call.argv.includes('--unfreeze');
@@ -144,7 +147,10 @@ function wipe(devices: Devices, device: Device): void {
   if (!isInUse(devices, device)) devices.remove(...devices.childrenOf(device));
 }
 
-/** `if=/dev/zero of=DEVICE count=N` overwrites a part of a device; without `if` stdin goes into a file. */
+/**
+ * `if=/dev/zero of=DEVICE count=N` overwrites a part of a device; without `if` stdin goes into a
+ * file.
+ */
 const dd: Program = async ({ devices, files }, call) => {
   const operands = new Map(call.argv.slice(1).map((word) => splitAtEquals(word)));
   const path = operands.get('of') ?? '';

@@ -6,8 +6,8 @@ type Value = string | number | boolean | null;
 type Column = (device: Device, machine: Machine) => Value;
 
 /**
- * Columns of util-linux 2.32.1, that of the oldest live image (its `lsblk.c`). Newer ones know these too,
- * and more: PATH from 2.33 on, MOUNTPOINTS from 2.37, PARTN from 2.39.
+ * Columns of util-linux 2.32.1, that of the oldest live image (its `lsblk.c`). Newer ones know
+ * these too, and more: PATH from 2.33 on, MOUNTPOINTS from 2.37, PARTN from 2.39.
  */
 const columns: Readonly<Record<string, Column>> = {
   name: ({ name }) => name,

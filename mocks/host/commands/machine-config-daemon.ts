@@ -1,5 +1,5 @@
-// `machine-config-daemon start --once-from FILE` in a container: writes what an Ignition says into the host, as a first
-// boot would.
+// `machine-config-daemon start --once-from FILE` in a container: writes what an Ignition says into
+// the host, as a first boot would.
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { jsonIn } from '../../../src/lib/json.ts';
@@ -114,7 +114,10 @@ async function applyIgnition(machine: Machine, config: IgnitionText): Promise<vo
   }
 }
 
-/** The daemon overwrites what is there whatever `overwrite` says, unless the file is only appended to. */
+/**
+ * The daemon overwrites what is there whatever `overwrite` says, unless the file is only appended
+ * to.
+ */
 async function writeIgnitionFile(
   machine: Machine,
   { path, contents, append, mode }: IgnitionFile,

@@ -6,7 +6,10 @@ import { writeFile } from '../files.ts';
 
 const CONTAINER = 'bootwright-registry';
 
-/** `podman run --name bootwright-registry …`, `start` and `rm` of it; undefined for another container. */
+/**
+ * `podman run --name bootwright-registry …`, `start` and `rm` of it; undefined for another
+ * container.
+ */
 export async function registryContainer(machine: Machine, call: Call): Promise<number | undefined> {
   if (!call.argv.includes(CONTAINER)) return undefined;
   const refused = call.argv[1] === 'run' ? await pullFor(machine, call, 'serve') : undefined;

@@ -98,7 +98,8 @@ describe('rpm-ostree on a host that was started from its disk', () => {
     const format = '--format=%a %U:%G %u %n'.split(' ');
     const words = ['stat', '-L', format.join(' '), '--', '/none', '/home/core/.ssh/key', '/etc'];
     expect(await runArgv(words)).toEqual({
-      ...{ exitCode: 1, stderr: "stat: cannot statx '/none': No such file or directory\n" },
+      exitCode: 1,
+      stderr: "stat: cannot statx '/none': No such file or directory\n",
       stdout: expect.stringMatching(
         /^600 core:core 1000 \/home\/core\/\.ssh\/key\n755 root:root 0 \/etc\n$/,
       ) as string,
@@ -114,11 +115,13 @@ describe('rpm-ostree on a host that was started from its disk', () => {
     const stderr =
       'sha256sum: /none: No such file or directory\nsha256sum: /etc/a: Is a directory\n';
     expect(await runArgv(['sha256sum', ...words])).toEqual({
-      ...{ exitCode: 1, stderr },
+      exitCode: 1,
+      stderr,
       stdout: `\\${sum}  ${String.raw`/etc/a\\x2db`}\n${sum}  /etc/c\n`,
     });
     expect(await runArgv(['sha256sum', '--zero', ...words])).toEqual({
-      ...{ exitCode: 1, stderr },
+      exitCode: 1,
+      stderr,
       stdout: `${sum}  ${name}\0${sum}  /etc/c\0`,
     });
     const { stdout } = await runArgv(['stat', '-L', String.raw`--printf=%a %n\0`, '--', name]);

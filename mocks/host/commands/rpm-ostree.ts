@@ -1,5 +1,6 @@
-// rpm-ostree. A host that was started from its disk is moved to another image by it; in a live system it knows the
-// kernel arguments of what is put into a root. It keeps no way back: the Machine Config Daemon removes that at each boot.
+// rpm-ostree. A host that was started from its disk is moved to another image by it; in a live
+// system it knows the kernel arguments of what is put into a root. It keeps no way back: the
+// Machine Config Daemon removes that at each boot.
 import { absent, type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
@@ -79,7 +80,10 @@ async function rebase({ machine, running, call }: NodeCall): Promise<number> {
   return print(call, 'Staging deployment... done\nChanges queued for next boot.\n');
 }
 
-/** Kernel arguments are those of a deployment: a change makes another one of the same image. Without one they are printed. */
+/**
+ * Kernel arguments are those of a deployment: a change makes another one of the same image. Without
+ * one they are printed.
+ */
 function changeArguments({ running, call }: NodeCall): number {
   const words = call.argv.slice(2);
   const booted = { image: running.booted, kernelArguments: running.kernelArguments };

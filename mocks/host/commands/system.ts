@@ -6,7 +6,10 @@ import { transpose } from './transpose.ts';
 
 const nothing: Program = () => 0;
 
-/** What is read of a state, and which fields there may be beside it (nmstate 2.2.57, `net_state.rs`). */
+/**
+ * What is read of a state, and which fields there may be beside it (nmstate 2.2.57,
+ * `net_state.rs`).
+ */
 interface State {
   readonly interfaces?: readonly {
     readonly name: string;
@@ -22,7 +25,10 @@ const stateFields = new Set(
 
 const interfaceTypes = new Set('ethernet bond vlan linux-bridge dummy'.split(' '));
 
-/** `nmstatectl gc`, in the form of 2.2.57: of a keyfile as much as says which connection it is. `test/installer` compares. */
+/**
+ * `nmstatectl gc`, in the form of 2.2.57: of a keyfile as much as says which connection it is.
+ * `test/installer` compares.
+ */
 const nmstatectl: Program = async ({ files }, call) => {
   const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => undefined);
   if (text === undefined)
@@ -70,7 +76,10 @@ const nmstatectl: Program = async ({ files }, call) => {
   return print(call, `${stringify({ NetworkManager: keyfiles })}\n`);
 };
 
-/** `nmcli --offline connection modify`: of what NetworkManager 1.52 refuses, a VLAN of nothing; the rest is written as it came. */
+/**
+ * `nmcli --offline connection modify`: of what NetworkManager 1.52 refuses, a VLAN of nothing; the
+ * rest is written as it came.
+ */
 const nmcli: Program = async (_machine, call) => {
   let text = '';
   for await (const bytes of call.stdin) text += Buffer.from(bytes).toString('utf8');
@@ -184,8 +193,8 @@ export const systemPrograms: Programs = {
   'update-ca-trust': nothing,
 };
 
-// `sh -c` and `bash -c` with the few scripts that the agent gives them. Anything else is a command that the lab does
-// not know.
+// `sh -c` and `bash -c` with the few scripts that the agent gives them. Anything else is a command
+// that the lab does not know.
 
 const TRANSPOSE = 'ignition-ostree-transposefs.sh';
 const ALLOWED_TO_FAIL = /\s*\|\|\s*true\s*$/;

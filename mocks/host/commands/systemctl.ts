@@ -65,8 +65,8 @@ const properties: Readonly<Record<string, (units: Units, name: string) => string
 };
 
 /**
- * `--value` prints values alone; without it comes `Name=value`, a blank line between units. As in systemd 239, that of
- * the oldest live image, there is no `-P` yet (246, systemctl(1)).
+ * `--value` prints values alone; without it comes `Name=value`, a blank line between units. As in
+ * systemd 239, that of the oldest live image, there is no `-P` yet (246, systemctl(1)).
  */
 function show({ units, names, words, call }: UnitCall): number {
   if (words.has('-P')) return fail(call, "systemctl: invalid option -- 'P'");

@@ -1,5 +1,5 @@
-// ignition-ostree-transposefs.sh as fedora-coreos-config has it: it takes whatever carries the label root, leaves out the
-// copy where its folder is there, and moves the copy back.
+// ignition-ostree-transposefs.sh as fedora-coreos-config has it: it takes whatever carries the
+// label root, leaves out the copy where its folder is there, and moves the copy back.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Call, fail } from '../call.ts';

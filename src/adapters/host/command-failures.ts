@@ -3,7 +3,9 @@ import { renderDuration, type Millis } from '../../model/duration.ts';
 import { MASK } from '../../model/secret.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 
-/** The last line of what a command said is in the message; of a longer one, its start and its end. */
+/**
+ * The last line of what a command said is in the message; of a longer one, its start and its end.
+ */
 const longestLine = 400;
 const lineStart = 120;
 const lineEnd = 270;
@@ -99,5 +101,7 @@ function lastWords(story: CommandStory): string {
   return last.length <= longestLine ? last : shortened(last);
 }
 
-/** Programs written in Go say at the start of a line what they did, and at its end why it failed. */
+/**
+ * Programs written in Go say at the start of a line what they did, and at its end why it failed.
+ */
 const shortened = (line: string): string => `${line.slice(0, lineStart)} … ${line.slice(-lineEnd)}`;

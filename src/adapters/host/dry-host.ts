@@ -56,8 +56,8 @@ const firmware: ReadonlySet<string> = new Set(['/usr/sbin/bootlist', '/sys/firmw
 
 /**
  * What a load test of the inventory service does with each command (assisted-installer, dry run):
- * disks, firmware and units stay as they are, the writer is `dry-installer`, and the reboot is a file
- * that somebody watches for. Everything else runs.
+ * disks, firmware and units stay as they are, the writer is `dry-installer`, and the reboot is a
+ * file that somebody watches for. Everything else runs.
  */
 export function decideDry(argv: readonly string[], world: DryWorld): DryDecision {
   const [program = '', ...words] = argv;

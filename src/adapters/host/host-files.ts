@@ -58,11 +58,13 @@ export const hostFiles = ({
     const place = await placeOnHost(root, path).catch(() => undefined);
     return place?.isThere === true ? place.real : undefined;
   },
-  watch: (paths, changed, signal) =>
-    watchFiles({ root, pollInterval, paths, signal }, changed),
+  watch: (paths, changed, signal) => watchFiles({ root, pollInterval, paths, signal }, changed),
 });
 
-/** Where a name is written or removed: links are followed up to its folder, since it may be one itself. */
+/**
+ * Where a name is written or removed: links are followed up to its folder, since it may be one
+ * itself.
+ */
 const ownName = async (root: string, path: string): Promise<string> =>
   join(await pathOnHost(root, dirname(path)), basename(path));
 
@@ -126,7 +128,10 @@ export interface WatchedFiles extends HostFilesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Calls `changed` once at the beginning and whenever one of the paths has changed, come or gone; resolves when the signal aborts. */
+/**
+ * Calls `changed` once at the beginning and whenever one of the paths has changed, come or gone;
+ * resolves when the signal aborts.
+ */
 export async function watchFiles(
   { root, pollInterval, paths, signal }: WatchedFiles,
   changed: () => void,

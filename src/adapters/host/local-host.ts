@@ -21,8 +21,8 @@ const passedOn = [
 ] as const;
 
 /**
- * The machine and the user that this process runs as: a laptop on which somebody builds an image. Of our own
- * environment commands get what is listed above and PATH; tokens are not among it.
+ * The machine and the user that this process runs as: a laptop on which somebody builds an image.
+ * Of our own environment commands get what is listed above and PATH; tokens are not among it.
  */
 export function localHost({ onCommand, environment = process.env }: LocalHostOptions = {}): Host {
   const access: HostAccess = { prefix: [], environment, onCommand };

@@ -36,7 +36,10 @@ export const hostPrefix = (environment: HostAccess['environment']): readonly str
   ...namespaces,
 ];
 
-/** The host around a privileged container with --pid=host: commands by nsenter, files by `/proc/1/root`. */
+/**
+ * The host around a privileged container with --pid=host: commands by nsenter, files by
+ * `/proc/1/root`.
+ */
 export function nsenterHost({
   root = HOST_ROOT,
   onCommand,

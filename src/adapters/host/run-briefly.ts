@@ -8,7 +8,10 @@ export interface BriefCommand extends Pick<SpawnOptions, 'argv' | 'env'> {
   readonly limit: Millis;
 }
 
-/** Runs a program that keeps our own process from nothing; resolves with its exit code, undefined where it has none. */
+/**
+ * Runs a program that keeps our own process from nothing; resolves with its exit code, undefined
+ * where it has none.
+ */
 export async function runBriefly({
   input,
   limit,

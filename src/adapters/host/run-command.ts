@@ -30,7 +30,8 @@ export interface HostAccess {
 }
 
 /**
- * Runs one command on the host to its end. Its output is not trimmed; of much output the end alone is kept.
+ * Runs one command on the host to its end. Its output is not trimmed; of much output the end alone
+ * is kept.
  * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
  *   what `input` throws
  */
@@ -188,8 +189,8 @@ export function ownProgram(
 const entriesOf = (path = ''): readonly string[] => path.split(':').filter((entry) => entry !== '');
 
 /**
- * The environment of every command on the host. It is built for each and never inherited: the token of
- * the service is in ours, and must reach no child (the agent being replaced leaked it to each).
+ * The environment of every command on the host. It is built for each and never inherited: the token
+ * of the service is in ours, and must reach no child (the agent being replaced leaked it to each).
  */
 export function cleanEnvironment(
   own: Readonly<Record<string, string | undefined>>,

@@ -1,5 +1,6 @@
-// What systemd is sent of a service of Type=notify (sd_notify(3)). It takes datagrams alone, which Node cannot send, so its own
-// `systemd-notify` does: on the host, where there is one. Trouble with it is never fatal and never waited for.
+// What systemd is sent of a service of Type=notify (sd_notify(3)). It takes datagrams alone, which
+// Node cannot send, so its own `systemd-notify` does: on the host, where there is one. Trouble with
+// it is never fatal and never waited for.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { cleanEnvironment } from './run-command.ts';
@@ -35,7 +36,10 @@ const closeLimit: Millis = seconds(2);
 /** After so many messages in a row were not taken, nothing more is tried. */
 const mostFailures = 3;
 
-/** A manager to notify; undefined where none asked for it. No process is started before the first message. */
+/**
+ * A manager to notify; undefined where none asked for it. No process is started before the first
+ * message.
+ */
 export function serviceManager({
   environment,
   prefix = [],
@@ -70,7 +74,10 @@ export function serviceManager({
   };
 }
 
-/** The time in which the manager wants a sign of life; undefined where it wants none of this process (sd_watchdog_enabled(3)). */
+/**
+ * The time in which the manager wants a sign of life; undefined where it wants none of this process
+ * (sd_watchdog_enabled(3)).
+ */
 export function watchdogOf(
   environment: ServiceManagerOptions['environment'],
   pid = process.pid,

@@ -35,7 +35,10 @@ export interface RunningProcess {
   readonly stdin: Writable | undefined;
   /** Resolves when the process has ended and its pipes are closed; never rejects. */
   readonly ended: Promise<ProcessEnd>;
-  /** Ends the process and all that it started, at first by this signal; resolves when all have ended. What the kernel does not end keeps nothing from ending. */
+  /**
+   * Ends the process and all that it started, at first by this signal; resolves when all have
+   * ended. What the kernel does not end keeps nothing from ending.
+   */
   readonly stop: (first?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
   /** Lets our own process end although this one still runs. */
   readonly unref: () => void;
@@ -142,7 +145,10 @@ function unrefPart(part: unknown): void {
   (part as { unref?: () => void } | null)?.unref?.();
 }
 
-/** From the polite signal to the one that cannot be refused: what was stopped is gone within two seconds on a busy host too. */
+/**
+ * From the polite signal to the one that cannot be refused: what was stopped is gone within two
+ * seconds on a busy host too.
+ */
 const timeouts: Millis = seconds(1);
 
 /** When a group that does not even die of SIGKILL (a disk that hangs in the kernel) is left. */
@@ -151,9 +157,10 @@ const givingUp: Millis = seconds(3.5);
 const pollInterval: Millis = 20;
 
 /**
- * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves with whether all have ended, after 3.5 s
- * at the latest. The group is that of the first child and holds what the child started too, which
- * is the point: the child is nsenter, and the program that writes the disk is behind it.
+ * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves with whether
+ * all have ended, after 3.5 s at the latest. The group is that of the first child and holds what
+ * the child started too, which is the point: the child is nsenter, and the program that writes the
+ * disk is behind it.
  */
 async function stopGroup(leader: number, first: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
   if (!signalGroup(leader, first)) return true;

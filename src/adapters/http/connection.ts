@@ -81,7 +81,10 @@ export function connection(options: ConnectionOptions = {}): Connection {
   };
 }
 
-/** TLS takes as long to load as everything else here, and a service may well do without; so does the client, and a command. */
+/**
+ * TLS takes as long to load as everything else here, and a service may well do without; so does the
+ * client, and a command.
+ */
 async function open(
   options: ConnectionOptions,
   to: Pick<WayOptions, 'protocol' | 'proxy' | 'lookup'>,

@@ -69,15 +69,14 @@ export async function answerTo(
   const dispatcher = await dispatcherFor(url);
   signal.throwIfAborted();
   const request = dispatcher.request({
-    ...{
-      method,
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      body: body ?? null,
-      signal,
-    },
+    method,
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    body: body ?? null,
+    signal,
     headers: { 'User-Agent': userAgent, ...headers },
-    ...{ headersTimeout: timeouts.headers, bodyTimeout: timeouts.idle },
+    headersTimeout: timeouts.headers,
+    bodyTimeout: timeouts.idle,
   });
   // A request that still waits for its connection does not notice a stop.
   const answer = await unlessAborted(request, signal);
@@ -107,7 +106,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 /** What anybody reads of the body of a refusal, in whatever way it is encoded. */
 const longestRefusal = 64 * 1024;
 
-/** The beginning of a body that says why, as much of it as came in time: it may have no end, or break off. */
+/**
+ * The beginning of a body that says why, as much of it as came in time: it may have no end, or
+ * break off.
+ */
 async function* beginningOf(body: Readable, limit: Millis): AsyncGenerator<Buffer> {
   const late = setTimeout(() => body.destroy(), limit);
   let left = longestRefusal;
@@ -222,8 +224,9 @@ const cut = (origin: string, { received, bytes, words, cause }: Truncated): Erro
   );
 
 /**
- * A name as one segment of a path. Names that lead elsewhere are refused as Kubernetes refuses them (apimachinery, `IsValidPathSegmentName`):
- * no escape keeps `.` and `..` from being resolved when the address is read.
+ * A name as one segment of a path. Names that lead elsewhere are refused as Kubernetes refuses them
+ * (apimachinery, `IsValidPathSegmentName`): no escape keeps `.` and `..` from being resolved when
+ * the address is read.
  */
 export function pathSegment(name: string, refuse: (problem: string) => Error): string {
   if (['', '.', '..'].includes(name) || /[/%]/.test(name))

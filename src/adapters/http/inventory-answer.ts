@@ -14,7 +14,10 @@ interface Reading<Name> {
   readonly known: Map<keyof Records, ParsedHosts>;
 }
 
-/** The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some 100 KiB. */
+/**
+ * The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some
+ * 100 KiB.
+ */
 const mostMebibytes = 128;
 
 /** What is in memory as a text: one host, and all that is no host. */
@@ -76,8 +79,8 @@ export interface RecordReader<T> {
 export type ParsedHosts = ReadonlyMap<string, unknown>;
 
 /**
- * Reads the hosts of a cluster one by one: a real one has 25 KiB of text, of which little is kept, and from
- * one answer to the next it mostly is the same.
+ * Reads the hosts of a cluster one by one: a real one has 25 KiB of text, of which little is kept,
+ * and from one answer to the next it mostly is the same.
  */
 export function recordReader<Name extends keyof Records>(
   name: Name,

@@ -29,7 +29,10 @@ export interface InventoryOptions extends CallerOptions {
   readonly url: string;
   /** Sent with every request, even when empty. */
   readonly token?: Secret | undefined;
-  /** The token that is valid now, asked for once the service has rejected one (401); undefined where nobody knows. */
+  /**
+   * The token that is valid now, asked for once the service has rejected one (401); undefined where
+   * nobody knows.
+   */
   readonly readToken?: (() => Promise<Secret | undefined>) | undefined;
   readonly clusterId: string;
   readonly infraEnvId: string;
@@ -125,7 +128,8 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
   return {
     json: (what, record, signal) =>
       call(what, signal, async ({ body }, url) => {
-        // What checks an answer takes as long to load as everything else; a report needs nothing of it.
+        // What checks an answer takes as long to load as everything else; a report needs nothing of
+        // it.
         const { readAnswer } = await import('./inventory-answer.ts');
         return readAnswer(body, { record, url: shown(url), known });
       }),

@@ -100,7 +100,12 @@ describe('what the controller reads', () => {
   ])('a cluster whose progress is %j', (progress, finalizing) => {
     const cluster = read('installingCluster', { id: 'c', status: 'x', progress, hosts: null });
     expect(cluster).toEqual({
-      ...{ id: 'c', kind: 'Cluster', name: '', baseDomain: '', status: 'x', hosts: [] },
+      id: 'c',
+      kind: 'Cluster',
+      name: '',
+      baseDomain: '',
+      status: 'x',
+      hosts: [],
       ...(finalizing === undefined ? {} : { finalizing }),
     });
   });

@@ -157,7 +157,10 @@ const WireOperator = z
 /** Operators on the wire; none is `null` there. */
 const WireOperators = listOf(WireOperator);
 
-/** A time in milliseconds; the beginning of time, as Go has it or as the service does (2000), is none. */
+/**
+ * A time in milliseconds; the beginning of time, as Go has it or as the service does (2000), is
+ * none.
+ */
 function timeIn(time: string | null | undefined): { readonly at?: number } {
   const at = Date.parse(time ?? '');
   return at > Date.UTC(2001) ? { at } : {};
@@ -258,7 +261,10 @@ const HostInventory = z.object({
     .nullish(),
 });
 
-/** An inventory; empty where it cannot be read. (The agent being replaced fails the whole call for one.) */
+/**
+ * An inventory; empty where it cannot be read. (The agent being replaced fails the whole call for
+ * one.)
+ */
 const inventoryIn = (text: string): z.infer<typeof HostInventory> =>
   HostInventory.safeParse(jsonIn(text)).data ?? {};
 

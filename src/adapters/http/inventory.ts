@@ -48,7 +48,12 @@ export function openInventory(
   { opened, network, ...how }: OpenOptions,
 ): InventoryConnection {
   const options: InventoryOptions = {
-    ...{ clock: systemClock, random: systemRandom, clusterId: id, infraEnvId, hostId, ...how },
+    clock: systemClock,
+    random: systemRandom,
+    clusterId: id,
+    infraEnvId,
+    hostId,
+    ...how,
     url: service.url.reveal(),
     token: service.token,
     opened: opened ?? connection({ ...network, isInsecure: service.insecure }),
@@ -71,12 +76,14 @@ const get = (path: string, query: Readonly<Record<string, string>>): Call => ({
 });
 
 /**
- * A call that a wait makes again and again: retries under its polls would make many of each. One that hangs
- * is given up after a minute.
+ * A call that a wait makes again and again: retries under its polls would make many of each. One
+ * that hangs is given up after a minute.
  */
 const polled = (call: Call): Call => ({ ...call, retries: () => 0, limit: minutes(1) });
 
-/** A report that did not get through is sent again by whoever made it; what may be final is not yet. */
+/**
+ * A report that did not get through is sent again by whoever made it; what may be final is not yet.
+ */
 const unlessPassing = (worth: number): number => (Number.isFinite(worth) ? worth : 0);
 
 /** An inventory service, and the connections to it. */
@@ -161,8 +168,8 @@ const hostPath = ({ infraEnvId, hostId }: HostRef): string =>
 type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
 
 /**
- * The inventory service by version 1 of its interface, 2020 to 2022: no infra-envs, one Ignition per
- * role, and neither a state of logs nor logs of the cluster.
+ * The inventory service by version 1 of its interface, 2020 to 2022: no infra-envs, one Ignition
+ * per role, and neither a state of logs nor logs of the cluster.
  */
 export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryConnection {
   const client = inventoryClient(options, base);
@@ -219,7 +226,10 @@ function notServed(signal: AbortSignal): Promise<void> {
   return Promise.resolve();
 }
 
-/** Retries of assisted-installer-controller, which repeats its calls by itself; an agent has no limit. */
+/**
+ * Retries of assisted-installer-controller, which repeats its calls by itself; an agent has no
+ * limit.
+ */
 const mostRetries = 15;
 const fewer = (worth: number): number => Math.min(worth, mostRetries);
 
@@ -233,7 +243,10 @@ type InstallationCall =
   | ('follow' | 'refresh' | 'operators' | 'overview')
   | ('reportFinalizing' | 'reportOperator' | 'uploadIngressCa' | 'complete');
 
-/** What the service is asked and told of the end of an installation; version 1 of it knows no stages of that. */
+/**
+ * What the service is asked and told of the end of an installation; version 1 of it knows no stages
+ * of that.
+ */
 function installationCalls(
   client: InventoryClient,
   { clock, clusterId }: InventoryOptions,
@@ -258,7 +271,8 @@ function installationCalls(
     operators: known.get,
     reportOperator: async ({ name, version, status, statusInfo }, signal) => {
       const body = {
-        ...{ name, status },
+        name,
+        status,
         ...(version === '' ? {} : { version }),
         ...(statusInfo === '' ? {} : { status_info: statusInfo }),
       };
@@ -320,7 +334,9 @@ const usualPause: Millis = seconds(20);
 /** However urgent it is to somebody, where the service answers within half a second. */
 const shortestPause: Millis = seconds(5);
 
-/** One request for all who follow, while anybody does; a later one starts with what was seen before. */
+/**
+ * One request for all who follow, while anybody does; a later one starts with what was seen before.
+ */
 function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,
@@ -357,7 +373,8 @@ function pacer(clock: Clock): {
   let wake = (): void => undefined;
   const pause = async (since: Millis, signal: AbortSignal): Promise<void> => {
     const rest = (of: Millis): Millis => Math.max(0, since + of - clock.elapsed());
-    // Thousands of hosts take seconds to be read: whoever is in a hurry must not keep a processor busy with it.
+    // Thousands of hosts take seconds to be read: whoever is in a hurry must not keep a processor
+    // busy with it.
     const shortest = Math.min(usualPause, Math.max(shortestPause, 10 * took));
     await clock.sleep(rest(shortest), signal);
     if (isUrgent) return;

@@ -56,7 +56,9 @@ const certificateCode =
 
 const refusedTunnel = /^Proxy response \((\d+)\).*$/;
 
-/** What an error of a request means that went by this proxy, named without credentials, or by none. */
+/**
+ * What an error of a request means that went by this proxy, named without credentials, or by none.
+ */
 export function networkErrorOf(error: unknown, proxy?: string): NetworkError {
   const found = codeIn(error);
   const code = clientCodes[found] ?? found;
@@ -92,7 +94,9 @@ function codeIn(error: unknown, depth = 0): string {
   return inner ?? own ?? '';
 }
 
-/** The message without what Node advises its users: the options of a program that ours only runs on. */
+/**
+ * The message without what Node advises its users: the options of a program that ours only runs on.
+ */
 const messageOf = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error);
   const said = message.split(/;\s*/).filter((clause) => !/\bNode(?:\.js)?\b|--[a-z]/.test(clause));

@@ -11,13 +11,15 @@ export function proxyFor(url: URL, proxies: Proxies): string | undefined {
 
 /**
  * Whether a list of exceptions names an address, by Go's rules (golang.org/x/net/http/httpproxy):
- * `*` for all; an IP address or a CIDR block for addresses, in any spelling; `domain` for itself and what is below;
- * `.domain` for what is below alone; each with an optional port. Loopback never needs a proxy.
+ * `*` for all; an IP address or a CIDR block for addresses, in any spelling; `domain` for itself
+ * and what is below; `.domain` for what is below alone; each with an optional port. Loopback never
+ * needs a proxy.
  */
 function needsNoProxy(url: URL, list: string): boolean {
   const name = bareName(url.hostname);
   const target = {
-    ...{ name, address: canonicalAddress(name) },
+    name,
+    address: canonicalAddress(name),
     port: url.port || (url.protocol === 'https:' ? '443' : '80'),
   };
   if (name === 'localhost' || /^(?:127\.|::1$)/.test(target.address ?? '')) return true;

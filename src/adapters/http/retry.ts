@@ -15,7 +15,9 @@ export interface Tries {
   readonly elapsed: Millis;
 }
 
-/** One attempt that failed: what it becomes if it was the last, and whether there may be another. */
+/**
+ * One attempt that failed: what it becomes if it was the last, and whether there may be another.
+ */
 export class AttemptFailure extends Error {
   override readonly name = 'AttemptFailure';
   readonly verdict: Verdict;

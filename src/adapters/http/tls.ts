@@ -24,15 +24,18 @@ export interface Trust {
 }
 
 /**
- * Files with the authorities of a system: of RHEL, where `ca-bundle.crt` is a link to the first, and of Debian. The host's come
- * before those of the container; a pod, which sees no host, may have the host's `/etc/pki` mounted.
+ * Files with the authorities of a system: of RHEL, where `ca-bundle.crt` is a link to the first,
+ * and of Debian. The host's come before those of the container; a pod, which sees no host, may have
+ * the host's `/etc/pki` mounted.
  */
 const bundles = ['/proc/1/root', ''].flatMap((root) => [
   `${root}/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem`,
   `${root}/etc/ssl/certs/ca-certificates.crt`,
 ]);
 
-/** What TLS needs to know for a trust; made once, since reading hundreds of certificates is slow. */
+/**
+ * What TLS needs to know for a trust; made once, since reading hundreds of certificates is slow.
+ */
 function secureContextFor({
   ca = '',
   caOnly = false,

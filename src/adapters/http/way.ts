@@ -36,7 +36,9 @@ export function way(options: WayOptions): Way {
   const sockets = new Set<Socket>();
   const settings = { keepAliveTimeout: longestIdle, keepAliveMaxTimeout: longestIdle } as const;
   const reach = {
-    ...{ timeout, allowH2: false, keepAliveInitialDelay: keepAliveDelay ?? seconds(60) },
+    timeout,
+    allowH2: false,
+    keepAliveInitialDelay: keepAliveDelay ?? seconds(60),
     ...(lookup === undefined ? {} : { lookup }),
   };
   const connector = (more: TlsOptions): buildConnector.connector => {
@@ -57,7 +59,9 @@ export function way(options: WayOptions): Way {
     const token = basicCredentials(new URL(proxy));
     if (protocol === 'https:') {
       return new ProxyAgent({
-        ...{ ...settings, uri: origin, headers: { 'User-Agent': userAgent } },
+        ...settings,
+        uri: origin,
+        headers: { 'User-Agent': userAgent },
         ...(token === undefined ? {} : { token }),
         requestTls: { ...reach, ...tls },
         // A proxy may take a connection and never answer.

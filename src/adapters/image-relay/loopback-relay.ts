@@ -141,8 +141,8 @@ async function readSignature(
 }
 
 /**
- * What is held back until the digest is known: more than any trailer of gzip, xz or zstd, so that no
- * reader can think that it is through.
+ * What is held back until the digest is known: more than any trailer of gzip, xz or zstd, so that
+ * no reader can think that it is through.
  */
 const heldBytes = 1024 * 1024;
 
@@ -168,7 +168,9 @@ async function handOn({ source, read, response, report }: HandingOn): Promise<vo
     });
     const body = resumingBody(opened, {
       ...read,
-      ...{ url: source.url, tlsOnly, isVerified: source.sha256 !== undefined },
+      url: source.url,
+      tlsOnly,
+      isVerified: source.sha256 !== undefined,
       onResume: () => report({ resumed: ++resumed }),
     });
     const counted = hashed(body, (chunk) => {
@@ -290,7 +292,8 @@ type Version = Pick<Download, 'origin' | 'etag' | 'lastModified'> & {
 };
 
 /**
- * Two files of one name make no image. Mirrors of one file may have other validators: where there is a digest, it decides.
+ * Two files of one name make no image. Mirrors of one file may have other validators: where there
+ * is a digest, it decides.
  * @throws AgentError `image.cut`
  */
 function refuseOther(begun: Version, now: Version, { isVerified }: ResumingRead): void {
@@ -337,8 +340,8 @@ function cutFailure({
 }
 
 /**
- * Passes a body on, but for its last bytes: they wait until the body has come to its end and `check`
- * has accepted it. When `check` throws, they are never given.
+ * Passes a body on, but for its last bytes: they wait until the body has come to its end and
+ * `check` has accepted it. When `check` throws, they are never given.
  */
 export async function* holdBack(
   body: AsyncIterable<Uint8Array>,

@@ -10,7 +10,9 @@ import { networkErrorOf } from '../http/network-error.ts';
  */
 export type Worth = 'none' | 'soon' | 'list';
 
-/** One attempt that failed. Whoever retries looks for this class and lets every other error pass. */
+/**
+ * One attempt that failed. Whoever retries looks for this class and lets every other error pass.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly failure: AgentError;
@@ -79,7 +81,9 @@ export function errorOfSilence(what: string, server: string, error: unknown): Ap
   return new ApiError(failure, { isUncertain: true, isAboutCredentials: isUntrusted });
 }
 
-/** What an ERROR event inside a watch means; the history is gone with 410, and a list mends most. */
+/**
+ * What an ERROR event inside a watch means; the history is gone with 410, and a list mends most.
+ */
 export function errorOfEvent(what: string, status: unknown): ApiError {
   const { code = 500, message = '' } = asStatus(status);
   const failure = kubeFailure('kube.failed', `${what} ended with ${code}: ${message}`, {

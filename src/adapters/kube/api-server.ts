@@ -46,7 +46,10 @@ export const defaultTimeouts: KubeTimeouts = {
   missing: seconds(1),
 };
 
-/** Of a selection that nobody has to act on within seconds: few requests, and a silent server is noticed by its bookmarks. */
+/**
+ * Of a selection that nobody has to act on within seconds: few requests, and a silent server is
+ * noticed by its bookmarks.
+ */
 export const calmTimeouts: KubeTimeouts = {
   ...defaultTimeouts,
   watch: minutes(5),
@@ -101,11 +104,14 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
   const isSecure = access.server.startsWith('https:');
   const proxy = proxyOf(access, isSecure ? client.proxies : undefined);
   const to = {
-    ...{ protocol: isSecure ? 'https:' : 'http:', proxy },
+    protocol: isSecure ? 'https:' : 'http:',
+    proxy,
     tls: isSecure ? tlsFor(access) : {},
     // The proxy is not the cluster's: it is shown no certificate, and trusted as the system trusts.
     proxyTls: proxy === undefined ? {} : tlsOptionsFor({}),
-    ...{ lookup, timeout: timeouts.connect, keepAliveDelay },
+    lookup,
+    timeout: timeouts.connect,
+    keepAliveDelay,
   };
   const opened = import('../http/way.ts').then(({ way }) => way(to));
   return {
@@ -136,7 +142,10 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
   };
 }
 
-/** That of the kubeconfig is used as kubectl uses it, whatever the environment has, with its exceptions. */
+/**
+ * That of the kubeconfig is used as kubectl uses it, whatever the environment has, with its
+ * exceptions.
+ */
 function proxyOf(
   { server, proxy }: ClusterAccess,
   proxies: Proxies | undefined,
@@ -159,8 +168,8 @@ async function* chunksOf(
 }
 
 /**
- * A peer that is gone is noticed a quarter of a minute later, however long a watch is: the kernel asks it after so long,
- * then each second, ten times (libuv, `uv_tcp_keepalive`).
+ * A peer that is gone is noticed a quarter of a minute later, however long a watch is: the kernel
+ * asks it after so long, then each second, ten times (libuv, `uv_tcp_keepalive`).
  */
 const keepAliveDelay = seconds(5);
 

@@ -93,7 +93,10 @@ export function healthOf(emit: Emit): Health {
 /** A server that is back is seen within this time, however long it was away. */
 const longest: Millis = seconds(1);
 
-/** Pauses between attempts: 50 to 100 ms, then twice as long each time, a second at most unless given. */
+/**
+ * Pauses between attempts: 50 to 100 ms, then twice as long each time, a second at most unless
+ * given.
+ */
 export interface Pauses {
   readonly next: () => Millis;
   /** It worked: the next pause is a short one. */

@@ -8,10 +8,11 @@ import { type ApiRequest, type ApiServer, isApiError } from './api-server.ts';
 import type { Session } from './session.ts';
 
 /**
- * A session whose servers are not asked again for what they forbid (403): it fails at once, in the same way. What is
- * remembered are the refusals of RBAC and of the one who may approve certificates; others, of quotas or of pods, may pass.
- * So may that of what was allowed before: an API server that starts has not read its rules yet. A lease is asked for
- * again a minute later, as two controllers would work on the cluster otherwise.
+ * A session whose servers are not asked again for what they forbid (403): it fails at once, in the
+ * same way. What is remembered are the refusals of RBAC and of the one who may approve
+ * certificates; others, of quotas or of pods, may pass. So may that of what was allowed before: an
+ * API server that starts has not read its rules yet. A lease is asked for again a minute later, as
+ * two controllers would work on the cluster otherwise.
  */
 export function respectful(
   session: Session,
@@ -56,8 +57,8 @@ const leaseAskedAfter: Millis = minutes(1);
 const mostRemembered = 1000;
 
 /**
- * `watch /api/v1/nodes`: selectors of labels make no difference to RBAC, a name does; none names the requests that may be
- * approved.
+ * `watch /api/v1/nodes`: selectors of labels make no difference to RBAC, a name does; none names
+ * the requests that may be approved.
  */
 function permissionOf(request: ApiRequest): string {
   const { pathname, searchParams } = new URL(request.path, 'http://any');
@@ -69,8 +70,9 @@ function permissionOf(request: ApiRequest): string {
 }
 
 /**
- * Whether a refusal stays: the words of k8s.io/apiserver (`responsewriters.Forbidden`) and of the admission plug-in
- * CertificateApproval. Where RBAC could not read a role it says so behind `RBAC:`.
+ * Whether a refusal stays: the words of k8s.io/apiserver (`responsewriters.Forbidden`) and of the
+ * admission plug-in CertificateApproval. Where RBAC could not read a role it says so behind
+ * `RBAC:`.
  */
 const isLasting = ({ message }: AgentError): boolean =>
   /: User "[^"]*" cannot |: user not permitted to approve /.test(message) &&

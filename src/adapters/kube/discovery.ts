@@ -20,7 +20,8 @@ interface ServedKind {
 /** The kinds that an API server has said to serve. */
 export interface ServedKinds {
   /**
-   * Finds what manifests name. What the server said is remembered; for a kind that was not among it, it is asked again.
+   * Finds what manifests name. What the server said is remembered; for a kind that was not among
+   * it, it is asked again.
    * @throws ApiError `kube.not-found` when the kind is not served; those of `ask`
    */
   readonly find: (

@@ -35,8 +35,8 @@ const listInterval: Millis = seconds(30);
 const shortest: Millis = seconds(1);
 
 /**
- * List, then watch, until the signal aborts; see `Kube.follow`. No answer ends it: who waits decides
- * for how long.
+ * List, then watch, until the signal aborts; see `Kube.follow`. No answer ends it: who waits
+ * decides for how long.
  * @throws AgentError `kube.bad-credentials`; whatever `seen` throws
  */
 export async function follow(
@@ -98,7 +98,8 @@ async function round(course: Course): Promise<Millis> {
   const listener = {
     opened: () => {
       answered(course);
-      // Without a list the watch shows what is there when it begins, and not that something has gone just before.
+      // Without a list the watch shows what is there when it begins, and not that something has
+      // gone just before.
       if (known.version() === '') rereading = reread().catch(() => undefined);
     },
     happened: (event: Parameters<Followed['happened']>[0]) => {
@@ -144,7 +145,10 @@ async function listed(
   }
 }
 
-/** The one object that a selection names, as a list of no point in history; undefined where it names none. */
+/**
+ * The one object that a selection names, as a list of no point in history; undefined where it names
+ * none.
+ */
 async function readOne(
   server: ApiServer,
   { selection, keep }: Following,
@@ -172,7 +176,9 @@ function answered(course: Course): void {
   course.known.lastError(undefined);
 }
 
-/** What an error means for the view, and the pause after it. @throws what another round cannot cure */
+/**
+ * What an error means for the view, and the pause after it. @throws what another round cannot cure
+ */
 function afterError(course: Course, error: unknown): Millis {
   const { signal, session, known, health, pace } = course;
   signal.throwIfAborted();
@@ -222,7 +228,10 @@ export interface Followed {
   readonly happened: (event: ViewEvent) => void;
   /** The history is lost; what was seen stays until the next list. */
   readonly lose: () => void;
-  /** The kind is not served: an empty view that is not synced. What was seen is compared with the next list. */
+  /**
+   * The kind is not served: an empty view that is not synced. What was seen is compared with the
+   * next list.
+   */
   readonly missing: () => void;
   /** The server cannot be reached, or answers again (undefined). */
   readonly lastError: (lastError: AgentError | undefined) => void;
@@ -239,7 +248,9 @@ export function followed(seen: (view: KubeView) => void): Followed {
     isShown = true;
     const list = isSynced ? () => objects.list() : () => [];
     seen({
-      ...{ isSynced, changes, ...(lastError === undefined ? {} : { lastError }) },
+      isSynced,
+      changes,
+      ...(lastError === undefined ? {} : { lastError }),
       get objects() {
         return list();
       },

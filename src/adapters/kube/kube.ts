@@ -51,9 +51,9 @@ export interface KubeOptions {
   /** What is kept of the objects that are followed: all of them, unless given. */
   readonly keep?: (kind: KubeKind, object: KubeObject) => KubeObject;
   /**
-   * `final`: what RBAC forbids is never asked again by this process; where only the watch is forbidden, the selection is
-   * listed each 30 seconds. `passing`, the default: it is asked again, as a control plane that is being made
-   * refuses its own credentials for a while.
+   * `final`: what RBAC forbids is never asked again by this process; where only the watch is
+   * forbidden, the selection is listed each 30 seconds. `passing`, the default: it is asked again,
+   * as a control plane that is being made refuses its own credentials for a while.
    */
   readonly denials?: 'passing' | 'final';
 }
@@ -63,7 +63,10 @@ export interface KubeCluster extends Kube {
   readonly close: () => Promise<void>;
 }
 
-/** Of a pod's log, so that no log fills the memory. The API server itself can only leave out its end (`limitBytes`). */
+/**
+ * Of a pod's log, so that no log fills the memory. The API server itself can only leave out its end
+ * (`limitBytes`).
+ */
 const mostLogBytes = 16 * 1024 * 1024;
 
 /** A cluster by its API server. */
@@ -145,7 +148,9 @@ async function evict(
     method: 'POST',
     path: objectPath({ kind: pods, namespace, name }, 'eviction'),
     body: jsonBody({
-      ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
       deleteOptions: { preconditions: { uid } },
     }),
   } as const;
@@ -169,14 +174,20 @@ const jsonBody = (object: object): NonNullable<ApiRequest['body']> => ({
 
 const inBackground = { propagationPolicy: 'Background' };
 
-/** The options of a request with a body are those of its body alone (apiserver, `handlers/delete.go`). */
+/**
+ * The options of a request with a body are those of its body alone (apiserver,
+ * `handlers/delete.go`).
+ */
 const removalOf = (path: string, uid: string | undefined): ApiRequest =>
   uid === undefined
     ? { method: 'DELETE', path: withQuery(path, inBackground) }
     : {
-        ...{ method: 'DELETE', path },
+        method: 'DELETE',
+        path,
         body: jsonBody({
-          ...{ apiVersion: 'v1', kind: 'DeleteOptions', ...inBackground },
+          apiVersion: 'v1',
+          kind: 'DeleteOptions',
+          ...inBackground,
           preconditions: { uid },
         }),
       };

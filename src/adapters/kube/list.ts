@@ -13,7 +13,9 @@ export interface Listing {
 /** The most objects of one answer. */
 const mostInPage = 50;
 
-/** Bytes of each answer after the first, about: its text is in memory three times while it is read. */
+/**
+ * Bytes of each answer after the first, about: its text is in memory three times while it is read.
+ */
 const pageBytes = 128 * 1024;
 
 /** How many objects are asked for next, where so many had so many bytes. */
@@ -63,7 +65,10 @@ const wrongAnswer = (what: string, cause?: unknown): ApiError =>
     isUncertain: true,
   });
 
-/** A body as an object of the cluster. @throws ApiError when it is none: whoever answered is not the API server */
+/**
+ * A body as an object of the cluster. @throws ApiError when it is none: whoever answered is not the
+ * API server
+ */
 export async function readObject(body: AsyncIterable<Uint8Array>): Promise<KubeObject> {
   return withoutManagedFields(parsed(await readText(body), isObject));
 }
@@ -92,7 +97,9 @@ const isPage = (value: unknown): boolean => {
   return value !== null && (items == null || (Array.isArray(items) && items.every(isObject)));
 };
 
-/** A page has at most 50 objects, of which etcd takes 1.5 MiB each (etcd, `--max-request-bytes`). */
+/**
+ * A page has at most 50 objects, of which etcd takes 1.5 MiB each (etcd, `--max-request-bytes`).
+ */
 const mostBytes = 96 * 1024 ** 2;
 
 /** A body as text. @throws ApiError when it is longer than any answer */

@@ -79,7 +79,9 @@ export type WatchEvent =
   | { readonly type: 'bookmark'; readonly version: string }
   | { readonly type: 'error'; readonly status: unknown };
 
-/** Reads a line of a watch; undefined when it is none, which the rest of the stream must pay for. */
+/**
+ * Reads a line of a watch; undefined when it is none, which the rest of the stream must pay for.
+ */
 export function readWatchLine(
   line: string,
   keep: Keep = withoutManagedFields,
@@ -108,7 +110,10 @@ export function readWatchLine(
 
 const newline = 0x0a;
 
-/** Bytes of a line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`), before JSON escapes. */
+/**
+ * Bytes of a line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`), before
+ * JSON escapes.
+ */
 const longestLine = 16 * 1024 ** 2;
 
 const tooLong = (): ApiError =>

@@ -1,8 +1,9 @@
-// The lines of the log in the journal of the host, where the log collector of the installation looks
-// for them: `journalctl TAG=installer` (assisted-installer-agent, logs_sender). The journal takes
-// fields by a Unix datagram socket alone, which Node cannot open; `logger --journald` of util-linux
-// can, for one entry per process. So lines are gathered for a moment and sent as one entry with a
-// message of several lines. Trouble with the journal is never fatal and never waited for.
+// The lines of the log in the journal of the host, where the log collector of the installation
+// looks for them: `journalctl TAG=installer` (assisted-installer-agent, logs_sender). The journal
+// takes fields by a Unix datagram socket alone, which Node cannot open; `logger --journald` of
+// util-linux can, for one entry per process. So lines are gathered for a moment and sent as one
+// entry with a message of several lines. Trouble with the journal is never fatal and never waited
+// for.
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
@@ -94,7 +95,9 @@ const mostEntries = 8;
 /** journalctl leaves longer messages out of its JSON. */
 const longestMessage = 4000;
 
-/** Lines in a row that are equally urgent; the last entry takes the rest, as urgent as its worst. */
+/**
+ * Lines in a row that are equally urgent; the last entry takes the rest, as urgent as its worst.
+ */
 export function entriesOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const entries: Line[][] = [];
   let length = 0;

@@ -131,8 +131,9 @@ function descriptorOf(to: string): number {
 }
 
 /**
- * Writes text to a descriptor; it never throws, and never waits for who reads. Pino's own destination is not used: when the
- * disk is full its flushSync tries for ever, and the program would never end (sonic-boom 5).
+ * Writes text to a descriptor; it never throws, and never waits for who reads. Pino's own
+ * destination is not used: when the disk is full its flushSync tries for ever, and the program
+ * would never end (sonic-boom 5).
  */
 interface LineWriter {
   readonly write: (text: string) => void;

@@ -4,20 +4,33 @@ import { runMetrics } from './serve.ts';
 
 const step = 'image/write';
 const failure: FailureReport = {
-  ...{ code: 'image.disk-error', kind: 'media', message: 'secret-looking text', hint: 'h' },
+  code: 'image.disk-error',
+  kind: 'media',
+  message: 'secret-looking text',
+  hint: 'h',
   context: {},
 };
 
 const started: RunEventBody = {
-  ...{ type: 'run.started', role: 'master', version: '1.0.0', isResumed: false, steps: 12 },
+  type: 'run.started',
+  role: 'master',
+  version: '1.0.0',
+  isResumed: false,
+  steps: 12,
 };
 const begins: RunEventBody = { type: 'step.started', step, title: 'Write', attempt: 1 };
 const progress = (percent: number): RunEventBody => ({
-  ...{ type: 'step.progress', step },
+  type: 'step.progress',
+  step,
   progress: { info: `${percent}%`, percent, bytesPerSecond: 5e6, remaining: 9000 },
 });
 const waits: RunEventBody = {
-  ...{ type: 'wait.updated', step, sentence: 'w', status: 's', waited: 4000, limit: 60_000 },
+  type: 'wait.updated',
+  step,
+  sentence: 'w',
+  status: 's',
+  waited: 4000,
+  limit: 60_000,
 };
 
 /** The samples of ours after some events, a tenth of a second apart, the last 10 s ago. */

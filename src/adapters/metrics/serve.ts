@@ -23,7 +23,10 @@ export interface MetricsServer {
   readonly sink: Sink;
   /** Serves a text, JSON, at `/status` from now on. */
   readonly showStatus: (text: string) => void;
-  /** Ends it; who reads just then gets no more. Who has read the status lately gets four seconds to read its last. */
+  /**
+   * Ends it; who reads just then gets no more. Who has read the status lately gets four seconds to
+   * read its last.
+   */
   readonly close: () => Promise<void>;
 }
 
@@ -83,7 +86,9 @@ function shownStatus() {
 const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2 };
 
 /**
- * Serves the metrics of a run, and more where a program has more, at `/metrics`, and its status at `/status`, to whoever reaches the address. Where it cannot listen the run continues, with a warning.
+ * Serves the metrics of a run, and more where a program has more, at `/metrics`, and its status at
+ * `/status`, to whoever reaches the address. Where it cannot listen the run continues, with a
+ * warning.
  */
 export async function serveMetrics(
   { listen, more }: { readonly listen: ListenAddress; readonly more?: () => Promise<string> },
@@ -163,8 +168,9 @@ interface RunMetrics {
 const results = ['running', 'finished', 'left the host', 'failed', 'stopped'] as const;
 
 /**
- * Makes metrics of events. Their labels are ids of steps, names of stages, codes of failures and programs, all of which our own
- * code has a list of: their number is bounded, and no text from outside is among them.
+ * Makes metrics of events. Their labels are ids of steps, names of stages, codes of failures and
+ * programs, all of which our own code has a list of: their number is bounded, and no text from
+ * outside is among them.
  *
  * @param now milliseconds since 1970
  */
@@ -181,13 +187,15 @@ export function runMetrics(now: () => number): RunMetrics {
 }
 
 /**
- * What dashboards expect of every process. The library's own set has forty more, a timer that fires a hundred times a second,
- * and takes what it cannot measure yet for a number.
+ * What dashboards expect of every process. The library's own set has forty more, a timer that fires
+ * a hundred times a second, and takes what it cannot measure yet for a number.
  */
 function addProcessMetrics(register: Registry, now: () => number): void {
   const registers = [register];
   new Counter({
-    ...{ name: 'process_cpu_seconds_total', help: 'User and system CPU time.', registers },
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time.',
+    registers,
     collect() {
       const { user, system } = process.cpuUsage();
       this.reset();
@@ -195,13 +203,17 @@ function addProcessMetrics(register: Registry, now: () => number): void {
     },
   });
   new Gauge({
-    ...{ name: 'process_resident_memory_bytes', help: 'Resident memory.', registers },
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory.',
+    registers,
     collect() {
       this.set(process.memoryUsage.rss());
     },
   });
   const start = new Gauge({
-    ...{ name: 'process_start_time_seconds', help: 'Start of the process, since 1970.', registers },
+    name: 'process_start_time_seconds',
+    help: 'Start of the process, since 1970.',
+    registers,
   });
   start.set(now() / 1000 - process.uptime());
 }
@@ -402,14 +414,19 @@ function takeOther(metrics: Metrics, event: RunEvent): void {
 /** In seconds: a report is to be seen within one. */
 const reportBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Metrics of one manager of Cluster API, which has one provider or both; `text` is in the format of Prometheus, version 0.0.4. */
+/**
+ * Metrics of one manager of Cluster API, which has one provider or both; `text` is in the format of
+ * Prometheus, version 0.0.4.
+ */
 export function managerMetrics(): ManagerMetrics & { readonly text: () => Promise<string> } {
   const registry = new Registry();
   const registers = [registry];
   let hosts: () => readonly CountedHost[] = () => [];
   const queues = new Map<string, () => Readonly<Record<string, number>>>();
   new Gauge({
-    ...{ name: 'bootwright_hosts', help: 'Hosts by the stage that they have reported.', registers },
+    name: 'bootwright_hosts',
+    help: 'Hosts by the stage that they have reported.',
+    registers,
     labelNames: ['stage'],
     collect() {
       this.reset();
@@ -417,16 +434,22 @@ export function managerMetrics(): ManagerMetrics & { readonly text: () => Promis
     },
   });
   const reports = new Histogram({
-    ...{ name: 'bootwright_host_report_seconds', registers, buckets: reportBuckets },
+    name: 'bootwright_host_report_seconds',
+    registers,
+    buckets: reportBuckets,
     help: 'From the arrival of a report to the status of its host.',
   });
   const runs = new Counter({
-    ...{ name: 'bootwright_installer_runs_total', labelNames: ['result'], registers },
+    name: 'bootwright_installer_runs_total',
+    labelNames: ['result'],
+    registers,
     help: 'Runs of the installer of a release, by what they have come to.',
   });
   for (const result of ['made', 'failed']) runs.inc({ result }, 0);
   new Gauge({
-    ...{ name: 'bootwright_queue_keys', labelNames: ['controller', 'state'], registers },
+    name: 'bootwright_queue_keys',
+    labelNames: ['controller', 'state'],
+    registers,
     help: 'Keys of a controller: at work, due, or due later.',
     collect() {
       for (const [controller, size] of queues) {

@@ -55,17 +55,22 @@ export interface TracesOptions {
 /** The spans of a run on their way to a collector. */
 export interface Traces {
   readonly sink: Sink;
-  /** Sends the spans that have ended; resolves after two seconds at the latest, and never rejects. */
+  /**
+   * Sends the spans that have ended; resolves after two seconds at the latest, and never rejects.
+   */
   readonly flush: () => Promise<void>;
 }
 
 /**
- * What one batch may take, further attempts included. Then it is dropped: a collector that does not answer holds neither the
- * memory of the program nor its end.
+ * What one batch may take, further attempts included. Then it is dropped: a collector that does not
+ * answer holds neither the memory of the program nor its end.
  */
 const batchLimit = seconds(2);
 
-/** Opens the way to a collector by the SDK's own variables. No connection is opened before its first batch. */
+/**
+ * Opens the way to a collector by the SDK's own variables. No connection is opened before its first
+ * batch.
+ */
 export function openTraces(options: TracesOptions): Traces {
   const { parent, attributes, onLost } = options;
   const lost = once(onLost);
@@ -99,8 +104,9 @@ export function openTraces(options: TracesOptions): Traces {
 }
 
 /**
- * Sends batches as the standard variables say, over the connections of every other request (OpenTelemetry specification,
- * "OTLP Exporter Configuration": those of spans win; headers are written as W3C baggage).
+ * Sends batches as the standard variables say, over the connections of every other request
+ * (OpenTelemetry specification, "OTLP Exporter Configuration": those of spans win; headers are
+ * written as W3C baggage).
  */
 function exporterBy({ endpoint, environment, connection }: TracesOptions): SpanExporter {
   const named = (name: string): readonly string[] =>
@@ -159,8 +165,9 @@ function once(call: (reason: string) => void): (reason: string) => void {
 }
 
 /**
- * Makes spans of the events of one run: the run, in it its steps, in each its waits, and commands. Their names are of few kinds; what
- * is said of one run is in attributes. Attributes hold what the events hold, which is masked, and of commands the program alone.
+ * Makes spans of the events of one run: the run, in it its steps, in each its waits, and commands.
+ * Their names are of few kinds; what is said of one run is in attributes. Attributes hold what the
+ * events hold, which is masked, and of commands the program alone.
  *
  * @param parent where the run belongs, by the TRACEPARENT of who started it
  */
@@ -330,7 +337,10 @@ function updateWait(
   opened.span.addEvent('missing', { 'bootwright.wait.status': status }, at);
 }
 
-/** Events of commands name no step: where several run beside each other, a command is one of the run. */
+/**
+ * Events of commands name no step: where several run beside each other, a command is one of the
+ * run.
+ */
 function recordCommand(
   spans: OpenSpans,
   run: OpenSpan,

@@ -65,7 +65,10 @@ describe('the bootstrap provider', () => {
     expect(config.status).toMatchObject({
       initialization: { dataSecretCreated: true },
       ready: true,
-      ...{ dataSecretName: 'w0', role: 'worker', hostID: 'config-w0', observedGeneration: 1 },
+      dataSecretName: 'w0',
+      role: 'worker',
+      hostID: 'config-w0',
+      observedGeneration: 1,
     });
     const secret = secretOf(kube, 'w0');
     expect(secret).toMatchObject({
@@ -254,7 +257,9 @@ describe('the bootstrap provider', () => {
   });
 
   const elsewhere = {
-    ...{ mode: 'External', url: 'https://other.test', clusterId: 'c-9' },
+    mode: 'External',
+    url: 'https://other.test',
+    clusterId: 'c-9',
     tokenSecretRef: { name: 'other' },
   };
   const root = { writeMode: 'ExistingRoot' };

@@ -77,7 +77,10 @@ export interface BootstrapOptions extends Pick<Ports, 'kube' | 'clock' | 'random
   readonly ca?: InventoryAddress['ca'];
 }
 
-/** The controllers of the bootstrap provider: each config gets its token, its data Secret, and its conditions. */
+/**
+ * The controllers of the bootstrap provider: each config gets its token, its data Secret, and its
+ * conditions.
+ */
 export function bootstrapControllers({
   emit,
   inventoryUrl,
@@ -89,7 +92,9 @@ export function bootstrapControllers({
   const { stores } = ports;
   return [
     {
-      ...{ id, title: 'Prepare hosts for their installation', idle: 'the configs are watched' },
+      id,
+      title: 'Prepare hosts for their installation',
+      idle: 'the configs are watched',
       about: (key) => `config ${key}`,
       reads: Object.values(stores),
       keys: () => stores.configs.all().map((config) => placed(config)),
@@ -169,7 +174,10 @@ function waitingFor({ config }: ConfigView): string | undefined {
 /** What is to be done for a config. */
 type Work = 'none' | 'pause' | 'prepare' | 'derive' | 'revoke';
 
-/** Decides what is to be done for a config; nothing as long as its status says what follows from all else. */
+/**
+ * Decides what is to be done for a config; nothing as long as its status says what follows from all
+ * else.
+ */
 export function workOf(
   view: ConfigView,
   { now, hasToken }: { readonly now: number; readonly hasToken: boolean },
@@ -184,7 +192,10 @@ export function workOf(
   return says({}) ? 'none' : 'derive';
 }
 
-/** Whether what the host boots with says what the config does now. What is installed is not prepared again. */
+/**
+ * Whether what the host boots with says what the config does now. What is installed is not prepared
+ * again.
+ */
 function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView): boolean {
   if (status.progress?.stage === 'Done') return true;
   const isMade = status.initialization?.dataSecretCreated === true;
@@ -249,7 +260,9 @@ const performers: Readonly<Record<Work, (scope: BootstrapScope, doing: Doing) =>
 
 type Outcome = DataSecretVerdict | { readonly name: string };
 
-/** Makes what a host boots with, or says what is missing. What a host may have read already stays. */
+/**
+ * Makes what a host boots with, or says what is missing. What a host may have read already stays.
+ */
 async function prepare(
   scope: BootstrapScope,
   view: ConfigView,
@@ -282,7 +295,10 @@ async function prepare(
 const hasInfrastructure = (object: KubeObject): boolean =>
   partOf(object, 'status', 'initialization', 'infrastructureProvisioned') === true;
 
-/** Whether a host may have read its data. A status is not moved with its cluster (clusterctl), a spec is. */
+/**
+ * Whether a host may have read its data. A status is not moved with its cluster (clusterctl), a
+ * spec is.
+ */
 const isProvisioned = (machine: KubeObject): boolean =>
   hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== '';
 
@@ -328,7 +344,9 @@ function secretFor(
 ): KubeObject {
   const { namespace = '' } = config.metadata;
   const metadata = {
-    ...{ name, namespace, ownerReferences: configOwner(config) },
+    name,
+    namespace,
+    ownerReferences: configOwner(config),
     labels: { [capiNames.clusterName]: cluster.metadata.name, ...labels },
   };
   return { apiVersion: 'v1', kind: 'Secret', type, metadata, data: secretData(data) };
@@ -338,7 +356,9 @@ function secretFor(
 export const hashOfToken = (token: string): string =>
   createHash('sha256').update(token).digest('hex');
 
-/** Makes the Secret with the token of a host, with that which the host was given where there is one. */
+/**
+ * Makes the Secret with the token of a host, with that which the host was given where there is one.
+ */
 async function ensureToken(
   { kube, random }: BootstrapScope,
   { view, existing }: Data,
@@ -364,7 +384,10 @@ async function ensureToken(
   return token;
 }
 
-/** The token in the data of a host; undefined where it is not ours, or of a host whose cluster was moved: it has another id here. */
+/**
+ * The token in the data of a host; undefined where it is not ours, or of a host whose cluster was
+ * moved: it has another id here.
+ */
 function givenToken({ config }: ConfigView, data: KubeObject | undefined): string | undefined {
   const value = (data && secretValue(data, 'value')) ?? '';
   const isOwn = config.spec.inventory?.mode !== 'External';
@@ -389,7 +412,8 @@ async function ensureData(
 ): Promise<void> {
   const { name, namespace = '' } = view.config.metadata;
   const ref = { kind: secretKind, namespace, name };
-  // Infrastructure providers read by the second key what kind of data it is (Cluster API, kubeadm's provider).
+  // Infrastructure providers read by the second key what kind of data it is (Cluster API, kubeadm's
+  // provider).
   const data = { value, format: 'ignition' };
   if (existing === undefined) {
     const secret = secretFor(view, { name, type: capiNames.secretType }, data);
@@ -402,7 +426,9 @@ async function ensureData(
 /** Where agents find the inventory, and by which certificate. */
 export interface InventoryAddress {
   readonly inventoryUrl: string;
-  /** PEM, read for each host; undefined where the authorities of the host's own system are enough. */
+  /**
+   * PEM, read for each host; undefined where the authorities of the host's own system are enough.
+   */
   readonly ca: (() => Promise<string | undefined>) | undefined;
 }
 
@@ -436,18 +462,25 @@ async function inputOf(
   const release = await releaseOf(reading);
   const served = {
     inventoryUrl: address.inventoryUrl,
-    ...{ inventoryCa: await address.ca?.(), token: ownToken },
+    inventoryCa: await address.ca?.(),
+    token: ownToken,
     clusterId: cluster.metadata.uid ?? '',
     infraEnvId: cluster.metadata.uid ?? '',
   };
   return {
     ...(spec.inventory?.mode === 'External' ? await externalInventory(reading) : served),
-    ...{ role, hostId: config.metadata.uid ?? '', ...release },
-    ...{ agentImage: spec.agent.image, agentArgs: spec.agent.args },
-    ...{ installDevice: spec.installDevice, rootDeviceHints: spec.rootDeviceHints },
+    role,
+    hostId: config.metadata.uid ?? '',
+    ...release,
+    agentImage: spec.agent.image,
+    agentArgs: spec.agent.args,
+    installDevice: spec.installDevice,
+    rootDeviceHints: spec.rootDeviceHints,
     kernelArguments: spec.kernelArguments,
-    ...{ proxy: spec.proxy, sshAuthorizedKeys: spec.sshAuthorizedKeys },
-    ...{ trustBundle: spec.additionalTrustBundle, registries: spec.registries },
+    proxy: spec.proxy,
+    sshAuthorizedKeys: spec.sshAuthorizedKeys,
+    trustBundle: spec.additionalTrustBundle,
+    registries: spec.registries,
     override: spec.ignitionConfigOverride,
     pullSecret: await pullSecretOf(reading),
     keyfiles: await keyfilesOf(reading),
@@ -459,7 +492,10 @@ type ReleaseInput = Pick<
   'openshiftVersion' | 'controlPlaneCount' | 'mcoImage' | 'existingRoot'
 >;
 
-/** What only the control plane knows. A worker waits for nothing of it, unless its own system is to come from it. */
+/**
+ * What only the control plane knows. A worker waits for nothing of it, unless its own system is to
+ * come from it.
+ */
 async function releaseOf(reading: Reading): Promise<ReleaseInput> {
   const { config, machine, controlPlane } = reading.view;
   const { osImage, writeMode } = config.spec;
@@ -495,7 +531,10 @@ async function externalInventory(reading: Reading) {
   });
   const id = clusterId ?? uid;
   return {
-    ...{ inventoryUrl: url, token, clusterId: id, infraEnvId: infraEnvId ?? id },
+    inventoryUrl: url,
+    token,
+    clusterId: id,
+    infraEnvId: infraEnvId ?? id,
     inventoryCa: undefined,
   };
 }
@@ -518,13 +557,17 @@ async function required(
   return text;
 }
 
-/** Of a file in `system-connections`: NetworkManager reads what ends so, and no name leads out of the folder. */
+/**
+ * Of a file in `system-connections`: NetworkManager reads what ends so, and no name leads out of
+ * the folder.
+ */
 const keyfileName = /^[\w.-]+\.nmconnection$/;
 
 /**
- * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the address of an interface,
- * `MACHINE_NAME.nmconnection` for that Machine, in place of one for all with this name; the name of a Machine has no underscore.
- * A key that no host takes is refused: the host would boot without the network that it describes.
+ * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the
+ * address of an interface, `MACHINE_NAME.nmconnection` for that Machine, in place of one for all
+ * with this name; the name of a Machine has no underscore. A key that no host takes is refused: the
+ * host would boot without the network that it describes.
  */
 async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   const name = reading.view.config.spec.networkSecretRef?.name;

@@ -7,7 +7,9 @@ import { machineIgnition, type MachineInput, nodeIgnition } from './ignition.ts'
 
 const input: MachineInput = {
   role: 'worker',
-  ...{ clusterId: 'c-1', infraEnvId: 'c-1', hostId: 'h-1' },
+  clusterId: 'c-1',
+  infraEnvId: 'c-1',
+  hostId: 'h-1',
   inventoryUrl: 'https://inventory.test:8443/',
   token: 'planted-token-17',
   agentImage: 'r.test/agent@sha256:2',
@@ -35,9 +37,13 @@ describe('the Ignition of a live system', () => {
   it('runs the agent with flags that it knows', () => {
     const flags = flagsOf({
       role: 'bootstrap',
-      ...{ inventoryCa: 'PEM', installDevice: '/dev/disk/by-id/a', existingRoot: 'r.test/os' },
+      inventoryCa: 'PEM',
+      installDevice: '/dev/disk/by-id/a',
+      existingRoot: 'r.test/os',
       rootDeviceHints: { model: 'SSD $1 100%', minSizeGigabytes: 400, rotational: false },
-      ...{ openshiftVersion: '4.19.7', controlPlaneCount: 3, mcoImage: 'r.test/mco' },
+      openshiftVersion: '4.19.7',
+      controlPlaneCount: 3,
+      mcoImage: 'r.test/mco',
       kernelArguments: ['console=ttyS0', 'a="b c"'],
       keyfiles: { 'eth0.nmconnection': 'x' },
     });
@@ -48,7 +54,9 @@ describe('the Ignition of a live system', () => {
     expect(Object.fromEntries([...layer].map(([key, { value }]) => [key, textOf(value)]))).toEqual({
       role: 'bootstrap',
       'service.url': expect.any(String) as string,
-      ...{ 'cluster.id': 'c-1', 'cluster.infraEnvId': 'c-1', 'cluster.hostId': 'h-1' },
+      'cluster.id': 'c-1',
+      'cluster.infraEnvId': 'c-1',
+      'cluster.hostId': 'h-1',
       'service.tokenFile': '/etc/bootwright/token',
       'service.caFile': '/etc/bootwright/ca.crt',
       'disk.device': '/dev/disk/by-id/a',

@@ -66,8 +66,9 @@ const paths = {
 } as const;
 
 /**
- * The Ignition of the live system of one host, as JSON: it runs the agent with its role, and says of one that could not run
- * why, by a few lines of shell: whoever waits learns of an image that cannot be pulled within seconds. It is secret.
+ * The Ignition of the live system of one host, as JSON: it runs the agent with its role, and says
+ * of one that could not run why, by a few lines of shell: whoever waits learns of an image that
+ * cannot be pulled within seconds. It is secret.
  * @throws AgentError `ignition.*` for an override that cannot be used
  */
 export function machineIgnition(input: MachineInput): string {
@@ -139,7 +140,10 @@ function flagsOf(input: MachineInput): readonly string[] {
   );
 }
 
-/** Arguments of coreos-installer, for the installed system; the same ones count where no disk is written. */
+/**
+ * Arguments of coreos-installer, for the installed system; the same ones count where no disk is
+ * written.
+ */
 function writerArgs({ kernelArguments = [], keyfiles = {} }: MachineInput): string | undefined {
   const args = [
     ...kernelArguments.flatMap((one) => ['--append-karg', one]),
@@ -152,8 +156,9 @@ function writerArgs({ kernelArguments = [], keyfiles = {} }: MachineInput): stri
 export const hostLogBytes = 64 * 1024;
 
 /**
- * Pulls the image of the agent until it is there, and reports a host whose agent cannot run: podman itself fails with 125 and
- * above, and the agent says below that why it ended. Of each failure the end of the log follows. Nothing secret is among the arguments of a command.
+ * Pulls the image of the agent until it is there, and reports a host whose agent cannot run: podman
+ * itself fails with 125 and above, and the agent says below that why it ended. Of each failure the
+ * end of the log follows. Nothing secret is among the arguments of a command.
  */
 function agentScript({
   inventoryUrl,
@@ -218,7 +223,8 @@ export interface NodeInput extends Pick<BootstrapConfigSpec, 'nodeRegistration'>
 }
 
 /**
- * The Ignition that a host puts on its disk: the pointer to the config server, and what the kubelet of this node registers.
+ * The Ignition that a host puts on its disk: the pointer to the config server, and what the kubelet
+ * of this node registers.
  * @throws AgentError `ignition.*` where the pointer cannot be read
  */
 export function nodeIgnition({ pointer, configServerCa, ...input }: NodeInput): string {
@@ -287,9 +293,10 @@ RequiredBy=kubelet.service
 const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /**
- * At each boot, as an update of the cluster changes the command of the kubelet: that command with flags behind it.
- * `$METADATA_UUID` and `$METADATA_NAME` are what the config drive says (OpenStack metadata, `meta_data.json`). Labels given by
- * several flags are all registered (kubernetes, `component-base/cli/flag`, MapStringString).
+ * At each boot, as an update of the cluster changes the command of the kubelet: that command with
+ * flags behind it. `$METADATA_UUID` and `$METADATA_NAME` are what the config drive says (OpenStack
+ * metadata, `meta_data.json`). Labels given by several flags are all registered (kubernetes,
+ * `component-base/cli/flag`, MapStringString).
  */
 const registerScript = ({
   name,

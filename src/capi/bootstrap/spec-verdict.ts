@@ -9,7 +9,8 @@ export function specVerdict({
   rootDeviceHints,
   nodeRegistration: { labels = {} } = {},
 }: BootstrapConfigSpec) {
-  // The kubelet would not start with them, once the disk is written. What is resolved on the host is taken for a letter.
+  // The kubelet would not start with them, once the disk is written. What is resolved on the host
+  // is taken for a letter.
   const wrong = Object.entries(labels).filter(
     ([key, value]) =>
       !isLabelKey(key) || !isLabelValue(value.replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a')),

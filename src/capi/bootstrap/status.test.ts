@@ -7,7 +7,10 @@ import { decideProgress, deriveConditions, lostAt, shownProgress } from './statu
 const now = Date.UTC(2026, 10, 27);
 const at = (time: number): string => new Date(time).toISOString();
 const progress = (stage: Stage, more: Partial<HostProgress> = {}): HostProgress => ({
-  ...{ stage, attempt: 1, stageStartedAt: at(now - 5000), updatedAt: at(now - 5000) },
+  stage,
+  attempt: 1,
+  stageStartedAt: at(now - 5000),
+  updatedAt: at(now - 5000),
   ...more,
 });
 const context = { ladder: 'master' as LadderName, isOwn: true, now };

@@ -31,8 +31,8 @@ export interface StatusChange extends Pick<
 }
 
 /**
- * Status of a config after a change. Both spellings of the contract's flag are set, and stay (Cluster API, contract of
- * bootstrap providers, v1beta1 and v1beta2).
+ * Status of a config after a change. Both spellings of the contract's flag are set, and stay
+ * (Cluster API, contract of bootstrap providers, v1beta1 and v1beta2).
  */
 export function statusAfter(
   config: BootstrapConfig,
@@ -64,8 +64,8 @@ export function statusAfter(
 }
 
 /**
- * All conditions that follow from the status of a config and the time: `DataSecretAvailable`, `AgentReporting`, and `Ready`,
- * which core mirrors to the Machine.
+ * All conditions that follow from the status of a config and the time: `DataSecretAvailable`,
+ * `AgentReporting`, and `Ready`, which core mirrors to the Machine.
  */
 export function deriveConditions(
   status: BootstrapConfigStatus,
@@ -178,7 +178,8 @@ const mostTries = 6;
 export const asConfig = (object: KubeObject): BootstrapConfig => object as BootstrapConfig;
 
 /**
- * Writes what changes in the status of a config: one patch that is refused where it changed since, and then derived again.
+ * Writes what changes in the status of a config: one patch that is refused where it changed since,
+ * and then derived again.
  * @param change what changes; undefined where nothing does
  * @throws AgentError as `Kube.patch`
  */
@@ -213,7 +214,9 @@ export async function writeStatus(
   }
 }
 
-/** A merge patch keeps members that it does not name: a percentage of an earlier stage, for example. */
+/**
+ * A merge patch keeps members that it does not name: a percentage of an earlier stage, for example.
+ */
 function withRemoved(before: BootstrapConfigStatus = {}, status: BootstrapConfigStatus): object {
   const gone = Object.keys(before.progress ?? {}).filter(
     (name) => !Object.hasOwn(status.progress ?? {}, name),
@@ -234,7 +237,10 @@ export interface ReportedStage {
 export type ProgressDecision =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'changed'; readonly progress: HostProgress }
-  /** In the words of assisted-service (`UpdateInstallProgress`), by which an agent knows what it is refused for. */
+  /**
+   * In the words of assisted-service (`UpdateInstallProgress`), by which an agent knows what it is
+   * refused for.
+   */
   | { readonly kind: 'refused'; readonly reason: string };
 
 interface ProgressContext {
@@ -251,8 +257,9 @@ const longestMessage = 1024;
 const percentsApart = { time: seconds(1), points: 5 } as const;
 
 /**
- * Decides what a report does to the progress of a host. A stage never goes back, unless a further attempt begins; stages and
- * failures are never dropped, percentages that follow each other quickly are.
+ * Decides what a report does to the progress of a host. A stage never goes back, unless a further
+ * attempt begins; stages and failures are never dropped, percentages that follow each other quickly
+ * are.
  */
 export function decideProgress(
   before: HostProgress | undefined,

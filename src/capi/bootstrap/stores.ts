@@ -85,11 +85,17 @@ export const storedParts =
   (part, namespace, name) =>
     stores[part].get(name, namespace);
 
-/** The name of the Machine that owns a config; undefined while none does, as for the config of a template. */
+/**
+ * The name of the Machine that owns a config; undefined while none does, as for the config of a
+ * template.
+ */
 export const machineNameOf = ({ metadata }: BootstrapConfig): string | undefined =>
   coreOwner(metadata, 'Machine')?.name;
 
-/** All that decides about a config. Undefined where its Machine or its Cluster has vanished, or never was. */
+/**
+ * All that decides about a config. Undefined where its Machine or its Cluster has vanished, or
+ * never was.
+ */
 export function configView(config: BootstrapConfig, find: Find): ConfigView | undefined {
   const { namespace = '' } = config.metadata;
   const name = machineNameOf(config);

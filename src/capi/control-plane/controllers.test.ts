@@ -91,7 +91,8 @@ describe('a control plane of three', () => {
     expect(kube.objectsOf(bootstrapConfigs).map((one) => one.metadata.name)).toEqual([name]);
     expect(kube.objectsOf(labMachines)[0]).toMatchObject({
       metadata: {
-        ...{ name, labels: { size: 'large', [capiNames.clusterName]: 'demo' } },
+        name,
+        labels: { size: 'large', [capiNames.clusterName]: 'demo' },
         annotations: { [capiNames.clonedFromName]: 'masters' },
       },
       spec: { cpus: 4 },
@@ -190,12 +191,18 @@ describe('a control plane of three', () => {
     expect(
       kube.objectsOf(secrets).find((one) => one.metadata.name === 'demo-kubeconfig'),
     ).toMatchObject({
-      ...{ type: capiNames.secretType, data: { value: Buffer.from('guest').toString('base64') } },
+      type: capiNames.secretType,
+      data: { value: Buffer.from('guest').toString('base64') },
       metadata: { labels: { [capiNames.clusterName]: 'demo' } },
     });
     expect(controlPlaneIn(kube)?.status).toMatchObject({
-      ...{ initialization: { controlPlaneInitialized: true }, initialized: true, ready: true },
-      ...{ replicas: 3, upToDateReplicas: 3, updatedReplicas: 3, readyReplicas: 0 },
+      initialization: { controlPlaneInitialized: true },
+      initialized: true,
+      ready: true,
+      replicas: 3,
+      upToDateReplicas: 3,
+      updatedReplicas: 3,
+      readyReplicas: 0,
       selector:
         'cluster.x-k8s.io/cluster-name=demo,cluster.x-k8s.io/control-plane=,cluster.x-k8s.io/control-plane-name=demo',
     });
@@ -228,7 +235,8 @@ describe('a control plane of three', () => {
     await pass();
     const { conditions: all = [] } = controlPlaneIn(kube)?.status ?? {};
     expect(all.find(({ type }) => type === 'Installed')).toMatchObject({
-      ...{ status: 'False', message: 'ClusterOperator etcd is progressing: rolling out' },
+      status: 'False',
+      message: 'ClusterOperator etcd is progressing: rolling out',
     });
     operator('etcd', 'False');
     await pass();
@@ -333,7 +341,10 @@ describe('a control plane of three', () => {
     }
     await pass();
     expect(controlPlaneIn(kube)?.status).toMatchObject({
-      ...{ replicas: 1, readyReplicas: 1, availableReplicas: 1, unavailableReplicas: 0 },
+      replicas: 1,
+      readyReplicas: 1,
+      availableReplicas: 1,
+      unavailableReplicas: 0,
     });
     await end();
   });
@@ -356,7 +367,9 @@ describe('metadata for Machines', () => {
     expect(roles.toSorted()).toEqual(['bootstrap', undefined, undefined]);
     for (const { metadata: is } of machinesIn(kube))
       expect(is.labels).toMatchObject({
-        ...{ rack: 'r1', [capiNames.clusterName]: 'demo', [capiNames.controlPlane]: '' },
+        rack: 'r1',
+        [capiNames.clusterName]: 'demo',
+        [capiNames.controlPlane]: '',
       });
     for (const kind of [bootstrapConfigs, labMachines])
       for (const one of kube.objectsOf(kind)) expect(one.metadata.labels).toHaveProperty('rack');
@@ -367,7 +380,8 @@ describe('metadata for Machines', () => {
     const { machineTemplate } = controlPlaneOf().spec;
     const deletion = { nodeDrainTimeoutSeconds: 60 };
     const of = (rack: string) => ({
-      ...{ metadata: { labels: { rack } }, spec: { ...machineTemplate.spec, deletion } },
+      metadata: { labels: { rack } },
+      spec: { ...machineTemplate.spec, deletion },
     });
     const { kube, pass, end } = atWork(controlPlaneOf({ machineTemplate: of('r1') }));
     await pass();
@@ -429,7 +443,8 @@ function worker(kube: FakeKube, name: string, stage: string): void {
   const metadata = { name, namespace: capiNamespace, labels: { [capiNames.clusterName]: 'demo' } };
   const ref = (kind: string) => ({ apiGroup: 'x', kind, name });
   kube.put(capiMachines, {
-    ...{ metadata, spec: { clusterName: 'demo', bootstrap: { configRef: ref('c') } } },
+    metadata,
+    spec: { clusterName: 'demo', bootstrap: { configRef: ref('c') } },
   });
   kube.put(bootstrapConfigs, {
     metadata,

@@ -67,10 +67,15 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
 /** What has happened to a control plane within this time is decided on together. */
 const gathered = 250;
 
-/** What comes without an event is looked for this often: a template that is missing, a time limit. */
+/**
+ * What comes without an event is looked for this often: a template that is missing, a time limit.
+ */
 const decideAgain = seconds(10);
 
-/** The control-plane provider: keeps Machines of control planes, makes what they are installed from, and follows their clusters. */
+/**
+ * The control-plane provider: keeps Machines of control planes, makes what they are installed from,
+ * and follows their clusters.
+ */
 export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
   const { kube, clock, emit, stores, installer, openGuest } = ports;
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
@@ -85,8 +90,12 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
   };
   return [
     {
-      ...{ ...common, id, settle: gathered, title: 'Keep control planes at their desired state' },
-      ...{ idle: 'the control planes are watched', about: (key) => `control plane ${key}` },
+      ...common,
+      id,
+      settle: gathered,
+      title: 'Keep control planes at their desired state',
+      idle: 'the control planes are watched',
+      about: (key) => `control plane ${key}`,
       watch: (add) => {
         addKey = add;
         common.watch(add);
@@ -95,11 +104,17 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       takeBack: guests.closeAll,
     },
     {
-      ...{ ...common, id: assetsId, title: 'Make what control planes are installed from' },
-      ...{ idle: 'every control plane has its files', about: (key) => `files of ${key}` },
+      ...common,
+      id: assetsId,
+      title: 'Make what control planes are installed from',
+      idle: 'every control plane has its files',
+      about: (key) => `files of ${key}`,
       ...assetsController(
         {
-          ...{ ...scope, note: notesOf(emit, assetsId), installer, ownImage: ports.ownImage },
+          ...scope,
+          note: notesOf(emit, assetsId),
+          installer,
+          ownImage: ports.ownImage,
           installerEnded: ports.metrics?.installerEnded,
         },
         { stores, board },
@@ -128,7 +143,8 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
   try {
     await performActions(
       {
-        ...{ seen: { ...scope, ...seen, followed: guest }, decide: decideControlPlane },
+        seen: { ...scope, ...seen, followed: guest },
+        decide: decideControlPlane,
         readAgain: async (before, inner) => {
           const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
@@ -157,7 +173,10 @@ function isTimed({ view, now }: Seen, { template, installState, manifests }: Fin
   return !isPaused && !isDeleting && (isWrong || isUnfinished || view.machines.some(isMarked));
 }
 
-/** Why a Machine is not made: who refuses it, or cannot answer for it now, as core's webhooks while core is replaced. */
+/**
+ * Why a Machine is not made: who refuses it, or cannot answer for it now, as core's webhooks while
+ * core is replaced.
+ */
 function withFailure(
   { seen: { view }, findings }: Observed,
   failure: AgentError | undefined,
@@ -191,7 +210,8 @@ async function seenOf(
 ): Promise<GuestSeen | undefined> {
   if (guest === undefined) return undefined;
   const seen = {
-    ...{ nodes: guest.nodes.all(), requests: guest.requests.all() },
+    nodes: guest.nodes.all(),
+    requests: guest.requests.all(),
     clusterVersion: guest.clusterVersion.get('version'),
     configServerCa: configServerCaIn(guest.authorities.all()[0]),
   };
@@ -230,11 +250,17 @@ async function observe(
   return {
     guest: answering,
     seen: {
-      ...{ view, now, hasTemplate: template.isRight, isAnswering: answering !== undefined },
+      view,
+      now,
+      hasTemplate: template.isRight,
+      isAnswering: answering !== undefined,
       guest: await seenOf(scope, { guest: answering, view }, signal),
     },
     findings: {
-      ...{ template, version, upgrade, guestGap: gap },
+      template,
+      version,
+      upgrade,
+      guestGap: gap,
       ...inputFindings(inputs, board.failures.get(key)),
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
@@ -273,7 +299,9 @@ function inputFindings(
   return { installState, manifests, assets };
 }
 
-/** The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed. */
+/**
+ * The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed.
+ */
 async function guestOf(
   { scope: { kube, clock }, guests }: Pick<Work, 'scope' | 'guests'>,
   key: string,
@@ -311,7 +339,10 @@ const failureReasons: Readonly<Record<string, string>> = {
   'kube.invalid': 'CreationFailed',
 };
 
-/** Writes what has changed of the status, on what is read after its own actions; false where another writer was quicker. */
+/**
+ * Writes what has changed of the status, on what is read after its own actions; false where another
+ * writer was quicker.
+ */
 async function writeStatus(
   { kube }: ControlPlaneScope,
   { seen, findings }: Pick<Observed, 'seen' | 'findings'>,

@@ -61,7 +61,8 @@ function showMasters(kube: FakeKube, guest: FakeKube): void {
     guest.put(nodes, { metadata: { name }, status: { conditions, addresses } });
     guest.put(pods, {
       metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
-      ...{ spec: { nodeName: name }, status: { conditions } },
+      spec: { nodeName: name },
+      status: { conditions },
     });
   });
   const data = Object.fromEntries(names.map((_, index) => [`a${index}`, addressOf(index)]));
@@ -218,7 +219,11 @@ describe('a provider that dies', () => {
         if (!hasDied) break;
         if (isEnding) continue;
         expect({ write, ...made, machines: made.machines.length }).toEqual({
-          ...{ write, machines: 3, clones: 3, assets: 1, isTrusted: true },
+          write,
+          machines: 3,
+          clones: 3,
+          assets: 1,
+          isTrusted: true,
         });
         for (const name of made.machines) names.add(name);
       }
@@ -234,7 +239,10 @@ describe('a provider that dies', () => {
       for (; ; write += 1) {
         const { hasDied, uid, ...replaced } = await replaceMaster(write, when);
         expect({ write, ...replaced }).toMatchObject({
-          ...{ write, isOver: true, removals: 1, record: { uid, retry: 0 } },
+          write,
+          isOver: true,
+          removals: 1,
+          record: { uid, retry: 0 },
         });
         if (!hasDied) break;
       }

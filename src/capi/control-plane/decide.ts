@@ -85,7 +85,10 @@ function records(
   ];
 }
 
-/** Whether there is none, or one that earlier versions made, whose certificate nobody renews any more. */
+/**
+ * Whether there is none, or one that earlier versions made, whose certificate nobody renews any
+ * more.
+ */
 const isKubeconfigDue = ({ kubeconfig, controlPlane }: ControlPlaneView): boolean =>
   kubeconfig === undefined ||
   (kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined &&
@@ -147,8 +150,8 @@ const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
   hosts.some(({ stage }) => stage !== '');
 
 /**
- * The Machine that is to be made next: first the bootstrap host, and all others once they can join it. One at a time, as the failure
- * domain of each follows from those before it.
+ * The Machine that is to be made next: first the bootstrap host, and all others once they can join
+ * it. One at a time, as the failure domain of each follows from those before it.
  */
 export function creations(
   view: ControlPlaneView,
@@ -200,9 +203,10 @@ export interface UpgradeVerdict {
 const digestOf = (image: string): string => image.split('@')[1] ?? '';
 
 /**
- * Decides about the version of a cluster: once it is installed, another release in the control plane becomes the update that its
- * cluster-version operator is told, by digest, and never against its own checks. A cluster that was updated otherwise keeps
- * its newer version, unless a person marks the lower one.
+ * Decides about the version of a cluster: once it is installed, another release in the control
+ * plane becomes the update that its cluster-version operator is told, by digest, and never against
+ * its own checks. A cluster that was updated otherwise keeps its newer version, unless a person
+ * marks the lower one.
  */
 export function upgradeOf(
   { metadata, spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
@@ -267,7 +271,10 @@ function progressOf(
   return is(true, 'Progressing', conditionOf(clusterVersion, 'Progressing').message);
 }
 
-/** Only another minor version is held by `Upgradeable` (cluster-version-operator, `pkg/payload/precondition`). */
+/**
+ * Only another minor version is held by `Upgradeable` (cluster-version-operator,
+ * `pkg/payload/precondition`).
+ */
 function isOtherMinor(from: string, to: string): boolean {
   const [one, other] = [releaseVersion(from), releaseVersion(to)];
   return one?.[0] !== other?.[0] || one?.[1] !== other?.[1];

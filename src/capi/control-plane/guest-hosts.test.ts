@@ -11,7 +11,8 @@ const machineOf = (
 ): Machine => ({
   metadata: { name: 'w0', uid: 'w0' },
   spec: {
-    ...{ clusterName: 'demo', bootstrap: { configRef: { apiGroup: '', kind: '', name: 'w0' } } },
+    clusterName: 'demo',
+    bootstrap: { configRef: { apiGroup: '', kind: '', name: 'w0' } },
     infrastructureRef: { apiGroup: '', kind: '', name: 'w0' },
     ...more,
   },
@@ -28,8 +29,13 @@ const configIn = (stage: string): BootstrapConfig => ({
 });
 
 const viewOf = (machine: Machine, stage: string): ControlPlaneView => ({
-  ...{ controlPlane: controlPlaneOf(), cluster: undefined, machines: [], assets: undefined },
-  ...{ allMachines: [machine], configs: new Map([['w0', configIn(stage)]]), kubeconfig: undefined },
+  controlPlane: controlPlaneOf(),
+  cluster: undefined,
+  machines: [],
+  assets: undefined,
+  allMachines: [machine],
+  configs: new Map([['w0', configIn(stage)]]),
+  kubeconfig: undefined,
 });
 
 const node = (name: string, isReady: boolean, providerID?: string): KubeObject => ({

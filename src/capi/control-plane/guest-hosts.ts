@@ -65,8 +65,9 @@ function hostsOf({ allMachines, configs }: ControlPlaneView): readonly GuestHost
 const idOf = (node: KubeObject): string => textAt(node, 'spec', 'providerID');
 
 /**
- * The nodes of hosts, each by a mark that no other host without a node has, the surest first: what the infrastructure reports may be of
- * a host before, and an address or a name of another one by now. A host that is being deleted is known by its id alone.
+ * The nodes of hosts, each by a mark that no other host without a node has, the surest first: what
+ * the infrastructure reports may be of a host before, and an address or a name of another one by
+ * now. A host that is being deleted is known by its id alone.
  */
 function nodesOf(
   hosts: readonly GuestHost[],
@@ -115,7 +116,10 @@ export const nodesOfMachines = (
     [...nodesOf(hostsOf(view), nodes)].map(([host, node]) => [host.machine.metadata.name, node]),
   );
 
-/** Stages in which the host itself says nothing; none at all after the status was not moved with its cluster. */
+/**
+ * Stages in which the host itself says nothing; none at all after the status was not moved with its
+ * cluster.
+ */
 const silent: ReadonlySet<string> = new Set([
   ...['', 'Rebooting', 'Waiting for ignition', 'Configuring', 'Joined'],
 ]);
@@ -149,8 +153,13 @@ function knownCluster(view: ControlPlaneView, { nodes }: GuestSeen): KnownCluste
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
     const known: InventoryHost = {
-      ...{ id: config.metadata.uid ?? '', infraEnvId: '', role: '', name: names[0] ?? '', stage },
-      ...{ status: statusOf(stage), addresses },
+      id: config.metadata.uid ?? '',
+      infraEnvId: '',
+      role: '',
+      name: names[0] ?? '',
+      stage,
+      status: statusOf(stage),
+      addresses,
     };
     return { known, names };
   });
@@ -165,8 +174,8 @@ function knownCluster(view: ControlPlaneView, { nodes }: GuestSeen): KnownCluste
 }
 
 /**
- * The certificate requests to approve, by the rules of the controller of an installation: nobody in the cluster approves those of
- * hosts that come later.
+ * The certificate requests to approve, by the rules of the controller of an installation: nobody in
+ * the cluster approves those of hosts that come later.
  */
 export function approvals(view: ControlPlaneView, guest: GuestSeen): readonly Approval[] {
   const open = guest.requests

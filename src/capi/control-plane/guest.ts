@@ -54,7 +54,10 @@ interface WantedGuest {
 
 /** The guests of all control planes. */
 export interface Guests {
-  /** The guest of a control plane, followed from the first call on, and again where it is another one of the name. */
+  /**
+   * The guest of a control plane, followed from the first call on, and again where it is another
+   * one of the name.
+   */
   readonly follow: (key: string, wanted: WantedGuest) => Guest;
   readonly get: (key: string) => Guest | undefined;
   readonly close: (key: string) => Promise<void>;
@@ -67,11 +70,15 @@ const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets
 const namespace = 'openshift-machine-config-operator';
 
 /**
- * Where the machine-config operator of 4.19 and newer keeps the authority of the config servers (`pkg/controller/certrotation`), and
- * `oc adm ocp-certificates regenerate-machine-config-server-serving-cert` does in older clusters. Without it that of the installer holds.
+ * Where the machine-config operator of 4.19 and newer keeps the authority of the config servers
+ * (`pkg/controller/certrotation`), and `oc adm ocp-certificates
+ * regenerate-machine-config-server-serving-cert` does in older clusters. Without it that of the
+ * installer holds.
  */
 export const configServerAuthority = {
-  ...{ kind: configMaps, namespace, name: 'machine-config-server-ca' },
+  kind: configMaps,
+  namespace,
+  name: 'machine-config-server-ca',
 } as const;
 
 /** PEM of the authorities by which the config servers are trusted. */
@@ -80,7 +87,10 @@ export function configServerCaIn(configMap: KubeObject | undefined): string | un
   return bundle.includes('-----BEGIN CERTIFICATE-----') ? bundle : undefined;
 }
 
-/** Whether a config server of a master answers; where the cluster shows none, whether a master is ready that could run one. */
+/**
+ * Whether a config server of a master answers; where the cluster shows none, whether a master is
+ * ready that could run one.
+ */
 export function hasConfigServer(guest: Guest | undefined): boolean {
   if (guest === undefined) return false;
   const { nodes: ofNodes, configServers } = guest;
@@ -94,7 +104,8 @@ const mastersLimit = seconds(5);
 
 /**
  * What decides whether a master can be spared, by requests of its own.
- * @throws AgentError `kube.*`, `kube.unreachable` where it takes longer than a few seconds; the signal's reason
+ * @throws AgentError `kube.*`, `kube.unreachable` where it takes longer than a few seconds; the
+ * signal's reason
  */
 export async function readMasters(
   { kube, clock }: { readonly kube: Kube; readonly clock: Clock },
@@ -156,7 +167,9 @@ export function guestsOf(
     // A kubeconfig that cannot be read shows as a gap.
     const runs = Object.values(stores).map((one) => one.run(stop.signal).catch(() => undefined));
     return {
-      ...{ kube, uid, ...stores },
+      kube,
+      uid,
+      ...stores,
       gap: () => stores.nodes.gap()?.reason,
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));

@@ -84,7 +84,10 @@ function stateFinding(
     : wrong('ReplicasMismatch', findingsLine(differing));
 }
 
-/** What is wrong with the selector of manifests (Kubernetes, `ValidateLabelSelector`): the list would be refused, or select others. */
+/**
+ * What is wrong with the selector of manifests (Kubernetes, `ValidateLabelSelector`): the list
+ * would be refused, or select others.
+ */
 function selectorProblem({ manifestsSelector }: ControlPlaneSpec): string | undefined {
   const { matchLabels = {}, matchExpressions = [] } = manifestsSelector ?? {};
   const isWrong = ({ key, operator, values = [] }: (typeof matchExpressions)[number]): boolean =>

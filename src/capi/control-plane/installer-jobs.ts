@@ -21,15 +21,18 @@ import { type CapiCluster, capiNames, type OpenShiftControlPlane } from '../api.
 import { beginOf, ownerOf } from './machines.ts';
 
 const rbac = (plural: string): KubeKind => ({
-  ...{ group: 'rbac.authorization.k8s.io', version: 'v1', plural },
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural,
 });
 
 /** Kinds of what the Job of the installer needs, in the order in which it is made. */
 const accountKinds = [serviceAccounts, rbac('roles'), rbac('rolebindings')];
 
 /**
- * Takes the next step to the files of a cluster by Jobs: which images the release has, then its installer. All is found again
- * by the names of the Jobs. An event of a Job calls for the next step.
+ * Takes the next step to the files of a cluster by Jobs: which images the release has, then its
+ * installer. All is found again by the names of the Jobs. An event of a Job calls for the next
+ * step.
  * @throws AgentError `installer.*` where a Job has failed
  */
 export async function stepByJobs(
@@ -139,7 +142,10 @@ export async function removeJobs(
 const removeJob = (kube: Kube, { metadata }: KubeObject, signal: AbortSignal): Promise<void> =>
   kube.remove({ ...refTo(jobs, { metadata }), uid: metadata.uid }, signal);
 
-/** The first Secret counts: a Job of inputs that were corrected since must not be the one that makes it. */
+/**
+ * The first Secret counts: a Job of inputs that were corrected since must not be the one that makes
+ * it.
+ */
 async function removeFormer(kube: Kube, job: JobFor, signal: AbortSignal): Promise<void> {
   const { namespace = '', uid } = job.controlPlane.metadata;
   const all = await kube.list({ kind: jobs, namespace, labelSelector: `app=${assetsApp}` }, signal);
@@ -188,11 +194,17 @@ const nameOf = (
   return `${beginOf(name, 40)}-${what}-${hash.slice(0, 8)}`;
 };
 
-/** The Job that asks the release for its images: of one control plane, release and installer, so that it is found again. */
+/**
+ * The Job that asks the release for its images: of one control plane, release and installer, so
+ * that it is found again.
+ */
 export const imagesJobName = (job: JobFor): string =>
   nameOf(job, 'images', job.controlPlane.spec.releaseImage, installerIn(job.inputs));
 
-/** Which installer of the release is run: that of FIPS is a program of its own, linked against the libraries of its system. */
+/**
+ * Which installer of the release is run: that of FIPS is a program of its own, linked against the
+ * libraries of its system.
+ */
 function installerIn({ installConfig: config, state }: InstallInputs): string {
   const text = installConfigText({ config, state })?.text ?? '';
   // As Go's YAML reads it, where `yes` is true too.
@@ -209,7 +221,8 @@ export const accountName = (job: Pick<JobFor, 'controlPlane'>): string =>
   nameOf(job, 'installer-account');
 
 const metadataOf = ({ controlPlane, cluster }: Omit<JobFor, 'inputs' | 'hash'>, name: string) => ({
-  ...{ name, namespace: controlPlane.metadata.namespace ?? '' },
+  name,
+  namespace: controlPlane.metadata.namespace ?? '',
   labels: {
     app: assetsApp,
     [capiNames.clusterName]: cluster.metadata.name,
@@ -219,7 +232,8 @@ const metadataOf = ({ controlPlane, cluster }: Omit<JobFor, 'inputs' | 'hash'>, 
 });
 
 const security = {
-  ...{ allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
 } as const;
 
 interface Pod {
@@ -233,9 +247,13 @@ function jobOf(job: JobFor, name: string, { account, ...pod }: Pod): KubeObject 
   const { pullSecretRef } = job.controlPlane.spec.configSpec;
   const metadata = metadataOf(job, name);
   return {
-    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata },
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata,
     spec: {
-      ...{ completions: 1, parallelism: 1, backoffLimit: 1 },
+      completions: 1,
+      parallelism: 1,
+      backoffLimit: 1,
       activeDeadlineSeconds: longestJob / 1000,
       podFailurePolicy: {
         rules: [
@@ -246,7 +264,9 @@ function jobOf(job: JobFor, name: string, { account, ...pod }: Pod): KubeObject 
       template: {
         metadata: { labels: metadata.labels },
         spec: {
-          ...{ restartPolicy: 'Never', automountServiceAccountToken: false, ...pod },
+          restartPolicy: 'Never',
+          automountServiceAccountToken: false,
+          ...pod,
           ...(account === undefined ? {} : { serviceAccountName: account }),
           ...(pullSecretRef === undefined ? {} : { imagePullSecrets: [pullSecretRef] }),
           nodeSelector: { 'kubernetes.io/os': 'linux' },
@@ -261,8 +281,9 @@ function jobOf(job: JobFor, name: string, { account, ...pod }: Pod): KubeObject 
 export const imageContainers = ['installer', 'machine-config-operator', 'coreos'] as const;
 
 /**
- * Asks the release which images it has, as bootkube does: its own program prints a pull spec (cluster-version-operator, command `image`).
- * The kubelet pulls it by the mirrors of the management cluster.
+ * Asks the release which images it has, as bootkube does: its own program prints a pull spec
+ * (cluster-version-operator, command `image`). The kubelet pulls it by the mirrors of the
+ * management cluster.
  */
 export function imagesJob(job: JobFor): KubeObject {
   const program = 'cluster-version-operator';
@@ -278,8 +299,11 @@ export function imagesJob(job: JobFor): KubeObject {
   return jobOf(job, imagesJobName(job), {
     account: undefined,
     containers: imageContainers.map((name) => ({
-      ...{ name, image: job.inputs.releaseImage, command: commands[name] },
-      ...{ securityContext: security, terminationMessagePolicy: 'FallbackToLogsOnError' },
+      name,
+      image: job.inputs.releaseImage,
+      command: commands[name],
+      securityContext: security,
+      terminationMessagePolicy: 'FallbackToLogsOnError',
       resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '256Mi' } },
     })),
   });
@@ -293,11 +317,15 @@ export function accountObjects(job: JobFor): readonly KubeObject[] {
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
     {
-      ...{ apiVersion: `${rbac}/v1`, kind: 'Role', metadata },
+      apiVersion: `${rbac}/v1`,
+      kind: 'Role',
+      metadata,
       rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['create'] }],
     },
     {
-      ...{ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata },
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
       roleRef: { apiGroup: rbac, kind: 'Role', name },
       subjects: [{ kind: 'ServiceAccount', name, namespace: metadata.namespace }],
     },
@@ -318,20 +346,26 @@ export function installerJob(job: JobFor, images: ReleaseImages, ownImage: strin
     ],
     initContainers: [
       {
-        ...{ name: 'installer', image: images.installer, command: ['/bin/sh', '-c', script(runs)] },
+        name: 'installer',
+        image: images.installer,
+        command: ['/bin/sh', '-c', script(runs)],
         env: [
           { name: 'HOME', value: folders.output },
           { name: 'OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE', value: job.inputs.releaseImage },
         ],
-        ...{ securityContext: security, terminationMessagePolicy: 'FallbackToLogsOnError' },
+        securityContext: security,
+        terminationMessagePolicy: 'FallbackToLogsOnError',
         resources: { requests: { cpu: '200m', memory: '512Mi' }, limits: { memory: '2Gi' } },
         volumeMounts: [output, { name: 'inputs', mountPath: folders.inputs, readOnly: true }],
       },
     ],
     containers: [
       {
-        ...{ name: 'assets', image: ownImage, args: assetsArgs(job, images) },
-        ...{ securityContext: security, terminationMessagePolicy: 'FallbackToLogsOnError' },
+        name: 'assets',
+        image: ownImage,
+        args: assetsArgs(job, images),
+        securityContext: security,
+        terminationMessagePolicy: 'FallbackToLogsOnError',
         resources: { requests: { cpu: '50m', memory: '64Mi' }, limits: { memory: '512Mi' } },
         volumeMounts: [output, token],
       },
@@ -341,7 +375,10 @@ export function installerJob(job: JobFor, images: ReleaseImages, ownImage: strin
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** As the API server mounts them where an account is mounted into all containers; the installer has none. */
+/**
+ * As the API server mounts them where an account is mounted into all containers; the installer has
+ * none.
+ */
 const tokenSources = [
   { serviceAccountToken: { path: 'token', expirationSeconds: 3600 } },
   { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },

@@ -28,7 +28,10 @@ const longestName = 63;
 export const beginOf = (name: string, length = longestName): string =>
   name.slice(0, length).replace(/[-.]{1,63}$/, '');
 
-/** The name of the Machine with an index: always the same, so that none is made twice from a view that is late. */
+/**
+ * The name of the Machine with an index: always the same, so that none is made twice from a view
+ * that is late.
+ */
 export function machineName(
   { metadata: { name, uid = '' } }: OpenShiftControlPlane,
   index: number,
@@ -38,13 +41,19 @@ export function machineName(
   return `${beginOf(name, longestName - 6)}-${number.toString(36).padStart(5, '0')}`;
 }
 
-/** As a label the name of a control plane (Cluster API, `format.MustFormatValue`: a hash where it is too long). */
+/**
+ * As a label the name of a control plane (Cluster API, `format.MustFormatValue`: a hash where it is
+ * too long).
+ */
 const nameLabel = (name: string): string =>
   name.length <= longestName
     ? name
     : `hash_${createHash('sha256').update(name).digest('hex').slice(0, 16)}_z`;
 
-/** Labels by which the Machines of a control plane are known, with their configs and infrastructure machines. */
+/**
+ * Labels by which the Machines of a control plane are known, with their configs and infrastructure
+ * machines.
+ */
 export const ownLabels = (
   { metadata: { name } }: OpenShiftControlPlane,
   cluster: string,
@@ -65,7 +74,9 @@ export const ownerOf = (
   { metadata: { name, uid = '' } }: OpenShiftControlPlane,
   isController: boolean,
 ): OwnerReference => ({
-  ...{ ...controlPlaneType, name, uid },
+  ...controlPlaneType,
+  name,
+  uid,
   ...(isController ? { controller: true, blockOwnerDeletion: true } : {}),
 });
 
@@ -74,7 +85,10 @@ interface MadeFor {
   readonly cluster: CapiCluster;
 }
 
-/** Whether a label or an annotation says whose a Machine is, and which host: a user's would take the place of the provider's. */
+/**
+ * Whether a label or an annotation says whose a Machine is, and which host: a user's would take the
+ * place of the provider's.
+ */
 const isReserved = (key: string): boolean =>
   key.startsWith('bootwright.io/') ||
   [capiNames.clusterName, capiNames.controlPlane, capiNames.controlPlaneName].includes(
@@ -84,7 +98,9 @@ const isReserved = (key: string): boolean =>
 const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
   Object.fromEntries(Object.entries(entries).filter(([key]) => !isReserved(key)));
 
-/** Metadata that a user gives to what is made for a host. What is there is not changed by it later. */
+/**
+ * Metadata that a user gives to what is made for a host. What is there is not changed by it later.
+ */
 const givenMetadata = ({ spec: { machineTemplate } }: OpenShiftControlPlane) => ({
   labels: unreserved(machineTemplate.metadata?.labels),
   annotations: unreserved(machineTemplate.metadata?.annotations),
@@ -98,7 +114,8 @@ const metadataOf = (
   readonly annotations: Readonly<Record<string, string>>;
   readonly ownerReferences: readonly OwnerReference[];
 } => ({
-  ...{ name, namespace: controlPlane.metadata.namespace ?? '' },
+  name,
+  namespace: controlPlane.metadata.namespace ?? '',
   labels: {
     ...givenMetadata(controlPlane).labels,
     ...ownLabels(controlPlane, cluster.metadata.name),
@@ -162,7 +179,8 @@ export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
       clusterName: made.cluster.metadata.name,
       bootstrap: { configRef: { apiGroup, kind: bootstrapConfigType.kind, name } },
       infrastructureRef: {
-        ...{ apiGroup: infrastructureRef.apiGroup, name },
+        apiGroup: infrastructureRef.apiGroup,
+        name,
         kind: clonedKind(infrastructureRef.kind),
       },
       ...(failureDomain === undefined ? {} : { failureDomain }),
@@ -171,7 +189,10 @@ export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
   };
 }
 
-/** The failure domain with the fewest Machines; undefined where the infrastructure has none for control planes. */
+/**
+ * The failure domain with the fewest Machines; undefined where the infrastructure has none for
+ * control planes.
+ */
 export function leastUsedDomain(
   { status }: CapiCluster,
   machines: readonly (string | undefined)[],

@@ -55,8 +55,9 @@ interface AssetsScope extends ControlPlaneScope {
 const mostRuns = 2;
 
 /**
- * Makes the files of each control plane once: the Secret that is made of them is what counts, and whoever comes later throws
- * away what it made. What failed for its inputs is tried again with others.
+ * Makes the files of each control plane once: the Secret that is made of them is what counts, and
+ * whoever comes later throws away what it made. What failed for its inputs is tried again with
+ * others.
  */
 export function assetsController(
   scope: AssetsScope,
@@ -103,7 +104,10 @@ interface Given {
   readonly hash: string;
 }
 
-/** Undefined while something of it is missing or wrong. A store may not show yet what was just made: it is read again. */
+/**
+ * Undefined while something of it is missing or wrong. A store may not show yet what was just made:
+ * it is read again.
+ */
 async function givenFor(
   scope: AssetsScope,
   stored: ControlPlaneView,
@@ -132,8 +136,11 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
   const { namespace = '', name, annotations } = view.controlPlane.metadata;
   const mco = annotations?.[ownNames.mcoImage];
   const owner = {
-    ...{ owner: ownerOf(view.controlPlane, true), namespace, inputsHash: given.hash },
-    ...{ cluster: view.cluster.metadata.name, images: { mco } },
+    owner: ownerOf(view.controlPlane, true),
+    namespace,
+    inputsHash: given.hash,
+    cluster: view.cluster.metadata.name,
+    images: { mco },
   };
   const secret = assetsSecret(files, owner, clock.now());
   await kube.create({ kind: secrets, namespace, denials: 'final' }, secret, signal);
@@ -178,7 +185,8 @@ export interface AssetsOwner {
 const mostBytes = 1024 * 1024;
 
 /**
- * The Secret with the installer's files. Its creation is what counts: whoever comes later throws away what it made.
+ * The Secret with the installer's files. Its creation is what counts: whoever comes later throws
+ * away what it made.
  * @throws AgentError `installer.failed` where a file is missing, `installer.too-large`
  */
 export function assetsSecret(
@@ -218,9 +226,12 @@ export function assetsSecret(
     throw installerFailure('installer.too-large', `${size} bytes: ${sizes.join(', ')}`);
   }
   return {
-    ...{ apiVersion: 'v1', kind: 'Secret', type: 'Opaque' },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
     metadata: {
-      ...{ name: assetsSecretName(owner.name), namespace },
+      name: assetsSecretName(owner.name),
+      namespace,
       labels: { [capiNames.clusterName]: cluster },
       annotations: {
         [ownNames.inputsHash]: inputsHash,

@@ -69,7 +69,9 @@ export interface UsableTemplate {
   readonly machine: ContractKind;
 }
 
-/** Reads the infrastructure template of a control plane; a finding where nothing can be made of it. */
+/**
+ * Reads the infrastructure template of a control plane; a finding where nothing can be made of it.
+ */
 export async function readTemplate(
   kube: Pick<Kube, 'get'>,
   { metadata: { namespace = '' }, spec }: OpenShiftControlPlane,
@@ -162,13 +164,15 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     const role = machine.isBootstrap ? 'bootstrap host' : 'master';
     note('info', `Machine ${machine.name} is made`, { role });
   },
-  // Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract, `UpToDate`).
+  // Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract,
+  // `UpToDate`).
   'mark-up-to-date': async ({ machine }, signal, { kube, clock }) => {
     const { name, namespace = '' } = machine.metadata;
     const lastTransitionTime = wholeSeconds(clock.now());
     const type = { type: 'UpToDate', status: 'True', reason: 'UpToDate', message: '' };
     const manifest = {
-      ...{ ...machineType, metadata: { name, namespace } },
+      ...machineType,
+      metadata: { name, namespace },
       status: { conditions: [{ ...type, lastTransitionTime }] },
     };
     const options = { manager: fieldManager, subresource: 'status' };
@@ -289,15 +293,21 @@ const withUid = (manifest: KubeObject, { metadata: { uid = '' } }: KubeObject): 
   metadata: { ...manifest.metadata, uid },
 });
 
-/** The kubeconfig of a Cluster (Cluster API contract): that of the installer, whose certificate lasts ten years. */
+/**
+ * The kubeconfig of a Cluster (Cluster API contract): that of the installer, whose certificate
+ * lasts ten years.
+ */
 export const kubeconfigSecret = (
   controlPlane: OpenShiftControlPlane,
   { metadata: { name } }: CapiCluster,
   kubeconfig: string,
 ): KubeObject => ({
-  ...{ apiVersion: 'v1', kind: 'Secret', type: capiNames.secretType },
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type: capiNames.secretType,
   metadata: {
-    ...{ name: kubeconfigSecretName(name), namespace: controlPlane.metadata.namespace ?? '' },
+    name: kubeconfigSecretName(name),
+    namespace: controlPlane.metadata.namespace ?? '',
     labels: { [capiNames.clusterName]: name },
     ownerReferences: [ownerOf(controlPlane, true)],
   } as KubeObject['metadata'],

@@ -136,8 +136,9 @@ describe('what has changed since a decision', () => {
       [ownNames.generatedAt]: '2026-01-01T00:00:00Z',
     };
     const labels = { 'cluster.x-k8s.io/cluster-name': 'demo' };
-    const metadata = { name: 'demo-install-assets', namespace: capiNamespace, labels, annotations };
-    kube.put(secrets, { metadata: { ...metadata, ...{ ownerReferences } } });
+    const at = { name: 'demo-install-assets', namespace: capiNamespace };
+    const metadata = { ...at, labels, annotations, ownerReferences };
+    kube.put(secrets, { metadata });
     await run(kube);
     expect(machinesIn(kube)).toEqual([]);
   });

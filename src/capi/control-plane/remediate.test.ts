@@ -15,7 +15,10 @@ const now = Date.parse(at);
 const ago = (time: number): string => new Date(now - seconds(time)).toISOString();
 
 const condition = (type: string, status: ApiCondition['status']): ApiCondition => ({
-  ...{ type, status, reason: 'x', lastTransitionTime: at },
+  type,
+  status,
+  reason: 'x',
+  lastTransitionTime: at,
 });
 const marks = [condition('HealthCheckSucceeded', 'False'), condition('OwnerRemediated', 'False')];
 
@@ -54,7 +57,9 @@ function machineOf(master: Master, index: number): Machine {
   const record = { machine: 'm9', uid: 'uid-9', ...remediationFor };
   return {
     metadata: {
-      ...{ name: `m${index}`, namespace: 'shop', uid: `uid-${index}` },
+      name: `m${index}`,
+      namespace: 'shop',
+      uid: `uid-${index}`,
       ...(master.isDeleting === true ? { deletionTimestamp: at } : {}),
       ownerReferences: [],
       annotations: {
@@ -63,7 +68,8 @@ function machineOf(master: Master, index: number): Machine {
       },
     },
     spec: {
-      ...{ clusterName: 'demo', bootstrap: {} },
+      clusterName: 'demo',
+      bootstrap: {},
       infrastructureRef: { apiGroup: 'x', kind: 'x', name: 'x' },
     },
     status: {
@@ -115,7 +121,9 @@ function seenOf(world: World): Seen {
         spec: { controlPlaneEndpoint: { host: 'api', port: 6443 } },
         status: { initialization: { infrastructureProvisioned: true } },
       },
-      ...{ machines, allMachines: machines, configs: new Map(configs) },
+      machines,
+      allMachines: machines,
+      configs: new Map(configs),
       assets: {
         metadata: {
           name: 'assets',
@@ -127,7 +135,9 @@ function seenOf(world: World): Seen {
       },
       kubeconfig: { metadata: { name: 'kubeconfig' } },
     },
-    ...{ now, hasTemplate: true, isAnswering: true },
+    now,
+    hasTemplate: true,
+    isAnswering: true,
     guest: { nodes, requests: [], ...(knowsEtcd ? { etcd } : {}) },
   };
 }

@@ -9,7 +9,10 @@ import { reportedOf } from '../host-checks.ts';
 import type { ControlPlaneFacts, ControlPlaneView, HostFact } from './view.ts';
 import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
 
-/** The last replacement of a master. It is kept on the control plane before its Machine goes, and then on the one that follows. */
+/**
+ * The last replacement of a master. It is kept on the control plane before its Machine goes, and
+ * then on the one that follows.
+ */
 const Remediation = z.object({
   machine: z.string(),
   uid: z.string(),
@@ -43,13 +46,19 @@ const countedTogether: Millis = hours(24);
 
 const defaultRetries = 3;
 
-/** The condition with which a MachineHealthCheck asks the owner of a Machine to replace it (Cluster API, `MachineOwnerRemediatedCondition`). */
+/**
+ * The condition with which a MachineHealthCheck asks the owner of a Machine to replace it (Cluster
+ * API, `MachineOwnerRemediatedCondition`).
+ */
 export const ownerRemediated = 'OwnerRemediated';
 
 const statusOf = ({ status }: Machine, type: string): string | undefined =>
   findCondition(status?.conditions, type)?.status;
 
-/** Whether a Machine is to be replaced by its control plane (Cluster API, `IsUnhealthyAndOwnerRemediated`). */
+/**
+ * Whether a Machine is to be replaced by its control plane (Cluster API,
+ * `IsUnhealthyAndOwnerRemediated`).
+ */
 export const isMarked = (machine: Machine): boolean =>
   statusOf(machine, 'HealthCheckSucceeded') === 'False' &&
   statusOf(machine, ownerRemediated) === 'False';
@@ -65,7 +74,10 @@ function remediationIn(text: string | undefined): Remediation | undefined {
 const remediationFor = ({ metadata }: Machine): Remediation | undefined =>
   remediationIn(metadata.annotations?.[ownNames.remediationFor]);
 
-/** What the Machine that follows one that was replaced has to keep of it; undefined where none is to follow. */
+/**
+ * What the Machine that follows one that was replaced has to keep of it; undefined where none is to
+ * follow.
+ */
 export function toBeFollowed({ controlPlane, machines }: ControlPlaneView): string | undefined {
   const text = controlPlane.metadata.annotations?.[ownNames.remediation];
   const record = remediationIn(text);
@@ -83,8 +95,8 @@ interface Masters {
 }
 
 /**
- * Replaces masters that a MachineHealthCheck has marked, one at a time. What is meant to be done is written down first: whoever finds
- * it does it, or takes it back where it may not be done any more.
+ * Replaces masters that a MachineHealthCheck has marked, one at a time. What is meant to be done is
+ * written down first: whoever finds it does it, or takes it back where it may not be done any more.
  */
 export function remediations(all: Masters): readonly RemediationAction[] {
   const { view, facts, now } = all;
@@ -122,7 +134,10 @@ export function remediations(all: Masters): readonly RemediationAction[] {
   }
 }
 
-/** Whom a person has chosen comes first, then who is no node (Cluster API, `pickMachineToBeRemediated`). */
+/**
+ * Whom a person has chosen comes first, then who is no node (Cluster API,
+ * `pickMachineToBeRemediated`).
+ */
 function byUrgency({ machine: one }: HostFact, { machine: other }: HostFact): number {
   const rank = ({ metadata, status }: Machine): string =>
     [
@@ -190,7 +205,10 @@ function retryOf({ machine }: HostFact, now: number): number {
   return Date.parse(before.at) + countedTogether > now ? before.retry + 1 : 0;
 }
 
-/** All other masters have to be Ready and carry a healthy member of etcd, and those have to be a quorum of the members without it. */
+/**
+ * All other masters have to be Ready and carry a healthy member of etcd, and those have to be a
+ * quorum of the members without it.
+ */
 function etcdRefusal(host: HostFact, { view, facts, guest }: Masters): Refusal | undefined {
   if (guest?.etcd === undefined) return later('the members of etcd cannot be looked at');
   const { members, readyOn } = guest.etcd;

@@ -51,7 +51,9 @@ export interface Findings {
 }
 
 const found = (type: string, { isRight, reason, message }: CheckResult): NewCondition => ({
-  ...{ type, status: isRight ? 'True' : 'False', reason },
+  type,
+  status: isRight ? 'True' : 'False',
+  reason,
   ...(message === undefined ? {} : { message }),
 });
 
@@ -79,8 +81,11 @@ export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlane
     ...(isInitialized
       ? { initialization: { controlPlaneInitialized: true }, initialized: true, ready: true }
       : {}),
-    ...{ replicas: machines.length, readyReplicas: count('Ready'), availableReplicas: available },
-    ...{ upToDateReplicas: count('UpToDate'), updatedReplicas: count('UpToDate') },
+    replicas: machines.length,
+    readyReplicas: count('Ready'),
+    availableReplicas: available,
+    upToDateReplicas: count('UpToDate'),
+    updatedReplicas: count('UpToDate'),
     unavailableReplicas: machines.length - available,
     ...(cluster === undefined
       ? {}

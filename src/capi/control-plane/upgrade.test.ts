@@ -129,7 +129,8 @@ describe('the version of a cluster', () => {
       distributionVersion: '4.19.9',
     });
     expect(upgradeOf(controlPlane, held)).toMatchObject({
-      ...{ version: '4.19.7', update: { version: '4.19.9', force: false } },
+      version: '4.19.7',
+      update: { version: '4.19.9', force: false },
     });
   });
 });

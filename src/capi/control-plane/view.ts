@@ -37,9 +37,15 @@ export interface ControlPlaneView {
   readonly allMachines: readonly Machine[];
   /** Configs of the whole cluster, by their names. */
   readonly configs: ReadonlyMap<string, BootstrapConfig>;
-  /** Metadata of the Secret with the installer's files, also of one of an earlier control plane of the name. */
+  /**
+   * Metadata of the Secret with the installer's files, also of one of an earlier control plane of
+   * the name.
+   */
   readonly assets: KubeObject | undefined;
-  /** Metadata of its Secret, or of one of a user; not of one of an earlier control plane of the name. */
+  /**
+   * Metadata of its Secret, or of one of a user; not of one of an earlier control plane of the
+   * name.
+   */
   readonly kubeconfig: KubeObject | undefined;
 }
 
@@ -51,7 +57,10 @@ export interface ControlPlaneStores {
   /** By namespace and cluster. */
   readonly machines: Informer<'cluster'>;
   readonly configs: Informer<'cluster'>;
-  /** Of Secrets of clusters, their metadata alone: they hold the files of installers, and the data of hosts. */
+  /**
+   * Of Secrets of clusters, their metadata alone: they hold the files of installers, and the data
+   * of hosts.
+   */
   readonly secrets: Informer;
   /** By namespace. */
   readonly manifests: Informer<'namespace'>;
@@ -165,7 +174,9 @@ function viewOf(
   const { uid } = controlPlane.metadata;
   const isFree = listAt(found, 'metadata', 'ownerReferences').length === 0;
   return {
-    ...{ ...parts, controlPlane, allMachines },
+    ...parts,
+    controlPlane,
+    allMachines,
     kubeconfig: found && (isFree || isControlledBy(found, uid)) ? found : undefined,
     machines: allMachines.filter((one) => isControlledBy(one, uid)),
     configs: new Map(
@@ -206,7 +217,10 @@ export interface ControlPlaneFacts {
   readonly replicas: number;
 }
 
-/** The installer's certificates of a bootstrap (openshift/installer, `pkg/asset/tls`, ValidityOneDay). */
+/**
+ * The installer's certificates of a bootstrap (openshift/installer, `pkg/asset/tls`,
+ * ValidityOneDay).
+ */
 export const assetsLifetime: Millis = hours(24);
 
 /** What is still needed of that to come to the end of a bootstrap. */
@@ -225,7 +239,11 @@ export function controlPlaneFacts(view: ControlPlaneView, now: number): ControlP
   const reached = bootstrapOf(view, bootstrap, replicas === 1);
   const hasAssets = areOwnAssets(view);
   return {
-    ...{ hosts, bootstrap, replicas, hasAssets, ...reached },
+    hosts,
+    bootstrap,
+    replicas,
+    hasAssets,
+    ...reached,
     areAssetsLost:
       !hasAssets && (reached.isBootstrapReady || hosts.some(({ stage }) => stage !== '')),
     isDeleting: metadata.deletionTimestamp !== undefined,
@@ -278,8 +296,8 @@ function bootstrapOf(
 }
 
 /**
- * A status is not moved with its cluster (clusterctl), Secrets and annotations are: the kubeconfig is published once the API has
- * answered, and the end of the bootstrap is an annotation.
+ * A status is not moved with its cluster (clusterctl), Secrets and annotations are: the kubeconfig
+ * is published once the API has answered, and the end of the bootstrap is an annotation.
  */
 function recorded({ controlPlane, kubeconfig }: ControlPlaneView) {
   const { metadata, status: { conditions } = {} } = controlPlane;
@@ -291,7 +309,9 @@ function recorded({ controlPlane, kubeconfig }: ControlPlaneView) {
   };
 }
 
-/** Whether the Secret with the installer's files is of this control plane, and not of one before it. */
+/**
+ * Whether the Secret with the installer's files is of this control plane, and not of one before it.
+ */
 function areOwnAssets({ controlPlane, assets }: ControlPlaneView): boolean {
   const { annotations = {}, ownerReferences = [] }: Partial<OwnedMetadata> = assets?.metadata ?? {};
   const { uid } = controlPlane.metadata;
@@ -305,7 +325,8 @@ function hostOf(machine: Machine, configs: ControlPlaneView['configs']): HostFac
   const config = configs.get(machine.spec.bootstrap.configRef?.name ?? machine.metadata.name);
   const stage = config?.status?.progress?.stage ?? '';
   return {
-    ...{ machine, config },
+    machine,
+    config,
     isBootstrap: machine.metadata.annotations?.[ownNames.role] === 'bootstrap',
     isDeleting: machine.metadata.deletionTimestamp !== undefined,
     stage: stages.find((one) => one === stage) ?? '',

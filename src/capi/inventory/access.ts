@@ -31,7 +31,8 @@ export class RefusedCall extends HttpRefusal {
 
   constructor(status: number, reason: string, headers: Readonly<Record<string, string>> = {}) {
     super(status, reason);
-    // As its framework, or its domain, says it (assisted-service swagger, `infra_error` and `error`).
+    // As its framework, or its domain, says it (assisted-service swagger, `infra_error` and
+    // `error`).
     const isOfFramework = [401, 403, 422].includes(status);
     const body = isOfFramework
       ? { code: status, message: reason }
@@ -56,8 +57,10 @@ interface AccessScope {
 }
 
 /**
- * Finds out who asks. A token is found by its hash, so that no answer tells how near a wrong one was.
- * @throws RefusedCall 401 without a token that counts, 503 while nothing has been listed yet, or the token was not seen yet
+ * Finds out who asks. A token is found by its hash, so that no answer tells how near a wrong one
+ * was.
+ * @throws RefusedCall 401 without a token that counts, 503 while nothing has been listed yet, or
+ * the token was not seen yet
  */
 export async function callerOf(
   scope: AccessScope,
@@ -75,13 +78,18 @@ export async function callerOf(
       : new RefusedCall(401, 'unauthenticated for invalid credentials');
   }
   return {
-    ...{ ...view, token, role: roleOf(view.machine) },
+    ...view,
+    token,
+    role: roleOf(view.machine),
     hostId: view.config.metadata.uid ?? '',
     clusterId: view.cluster.metadata.uid ?? '',
   };
 }
 
-/** Whether a token is that of the host in the path, whose Secret is there and was not seen yet: a host may boot sooner than a watch tells of it. */
+/**
+ * Whether a token is that of the host in the path, whose Secret is there and was not seen yet: a
+ * host may boot sooner than a watch tells of it.
+ */
 async function isUnseen(
   { stores, kube }: AccessScope,
   { params: { host = '' }, signal }: Pick<RouteRequest, 'params' | 'signal'>,
@@ -114,7 +122,10 @@ function isSame(hash: string, secret: KubeObject): boolean {
   return kept.length === given.length && timingSafeEqual(kept, given);
 }
 
-/** @throws RefusedCall 403 unless the ids in the path are those of the caller's cluster, and its host where one is named */
+/**
+ * @throws RefusedCall 403 unless the ids in the path are those of the caller's cluster, and its
+ * host where one is named
+ */
 export function requireOwn(
   { clusterId, hostId }: Caller,
   { cluster, infraEnv, host }: RouteRequest['params'],
@@ -132,7 +143,8 @@ export function requireBootstrap({ role }: Caller): void {
 }
 
 /**
- * The host that a report is about: the caller's own; the bootstrap host reports for the others of its cluster too.
+ * The host that a report is about: the caller's own; the bootstrap host reports for the others of
+ * its cluster too.
  * @throws RefusedCall 403 for any other
  */
 export function reportedHost(
@@ -165,7 +177,9 @@ const allowed = { atOnce: 100, eachSecond: 20 } as const;
 /** Hosts that are known before those with nothing to be known are forgotten. */
 const mostKnown = 4096;
 
-/** Limits the requests of each host by itself, so that one that is wild is heard less, and no other. */
+/**
+ * Limits the requests of each host by itself, so that one that is wild is heard less, and no other.
+ */
 export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) => void {
   const hosts = new Map<string, { left: number; at: Millis }>();
   const forget = (now: Millis): void => {

@@ -94,7 +94,10 @@ type Rule = Omit<HttpRoute, 'answer'> & { readonly reply: Reply };
 const reportLimit = 16 * 1024;
 const logLimit = 64 * 1024 * 1024;
 
-/** Each write has a connection to the API server of its own; more of them take longer, and not less, in all. */
+/**
+ * Each write has a connection to the API server of its own; more of them take longer, and not less,
+ * in all.
+ */
 const writesAtOnce = 32;
 
 /** Refuses who asks for another host, or for another cluster. */
@@ -108,7 +111,8 @@ const own =
 const noContent = own(() => ({ status: 204 }));
 
 const downloads = (area: 'files' | 'credentials'): Rule => ({
-  ...{ method: 'GET', path: `${cluster}/downloads/${area}` },
+  method: 'GET',
+  path: `${cluster}/downloads/${area}`,
   reply: own(({ kube, caller, request: { signal, query } }) =>
     clusterFile({ kube, caller, signal }, area, query.get('file_name') ?? ''),
   ),
@@ -117,12 +121,17 @@ const downloads = (area: 'files' | 'credentials'): Rule => ({
 /** What an agent asks; the Ignition is under `infra-env`, singular, as in assisted-service. */
 const rules: readonly Rule[] = [
   {
-    // Hosts that are switched on together report together: whoever is refused comes again seconds later.
-    ...{ method: 'PUT', path: `${host}/progress`, bodyLimit: reportLimit, atOnce: 1024 },
+    // Hosts that are switched on together report together: whoever is refused comes again seconds
+    // later.
+    method: 'PUT',
+    path: `${host}/progress`,
+    bodyLimit: reportLimit,
+    atOnce: 1024,
     reply: takeProgress,
   },
   {
-    ...{ method: 'GET', path: `${base}/infra-env/{infraEnv}/hosts/{host}/downloads/ignition` },
+    method: 'GET',
+    path: `${base}/infra-env/{infraEnv}/hosts/{host}/downloads/ignition`,
     reply: own(({ kube, caller, request: { signal } }) => hostIgnition({ kube, caller, signal })),
   },
   downloads('files'),
@@ -132,16 +141,20 @@ const rules: readonly Rule[] = [
   { method: 'PUT', path: `${host}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
   { method: 'PUT', path: `${cluster}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
   {
-    // Each host has one place: who is here is known by its token alone, so the number of all is no limit.
-    ...{ method: 'POST', path: `${cluster}/logs`, bodyLimit: logLimit, atOnce: 256 },
+    // Each host has one place: who is here is known by its token alone, so the number of all is no
+    // limit.
+    method: 'POST',
+    path: `${cluster}/logs`,
+    bodyLimit: logLimit,
+    atOnce: 256,
     deadline: minutes(10),
     reply: own((call) => call.place(call.caller.hostId, () => takeLogs(call))),
   },
 ];
 
 /**
- * The inventory of the bootstrap provider: what assisted-service answers an agent, from the configs themselves. A report becomes
- * the status of its config by one write.
+ * The inventory of the bootstrap provider: what assisted-service answers an agent, from the configs
+ * themselves. A report becomes the status of its config by one write.
  */
 export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
   const limit = requestLimit(options.clock);
@@ -221,8 +234,9 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
 }
 
 /**
- * The end of the log of a host that has failed becomes a Secret beside its config. Archives, which other senders make, and the log of the controller
- * are taken, so that the host leaves in time, and not kept.
+ * The end of the log of a host that has failed becomes a Secret beside its config. Archives, which
+ * other senders make, and the log of the controller are taken, so that the host leaves in time, and
+ * not kept.
  */
 async function takeLogs(call: Call): Promise<HttpAnswer> {
   const { caller, request, clock } = call;
@@ -258,7 +272,9 @@ async function keepLog({ kube, clock, caller, request }: Call, text: string): Pr
   if (before !== undefined && !isControlledBy(before, config.metadata.uid))
     throw new RefusedCall(409, `Secret ${own} is of somebody else`);
   const metadata = {
-    ...{ name: own, namespace, labels: { [ownNames.hostLog]: '' } },
+    name: own,
+    namespace,
+    labels: { [ownNames.hostLog]: '' },
     ownerReferences: configOwner(config),
   };
   const data = secretData({ [logKey]: gzipSync(shown) });
@@ -288,8 +304,9 @@ interface DownloadScope {
 const later = { 'retry-after': '10' } as const;
 
 /**
- * The Ignition that the host puts on its disk. A worker gets it once the cluster runs: the config server of a bootstrap host
- * serves no workers (openshift/installer, pull request 10590). A master gets none while hosts of the control plane contradict each other.
+ * The Ignition that the host puts on its disk. A worker gets it once the cluster runs: the config
+ * server of a bootstrap host serves no workers (openshift/installer, pull request 10590). A master
+ * gets none while hosts of the control plane contradict each other.
  * @throws RefusedCall 409 with Retry-After until then
  */
 export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
@@ -302,7 +319,8 @@ export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
   const pointer = secretValue(assets, key);
   if (pointer === undefined) throw new RefusedCall(409, `${key} is not there yet`, later);
   const text = nodeIgnition({
-    ...{ pointer, configServerCa: secretValue(assets, assetKeys.configServerCa) },
+    pointer,
+    configServerCa: secretValue(assets, assetKeys.configServerCa),
     ...(config.spec.nodeRegistration && { nodeRegistration: config.spec.nodeRegistration }),
     providerID: textAt(machine, 'spec', 'providerID'),
   });
@@ -340,7 +358,8 @@ const offered: Readonly<Record<'files' | 'credentials', Offered>> = {
 
 /**
  * A file of the cluster: for the bootstrap host alone, as it holds all keys of the cluster.
- * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet, and for bootstrap.ign as `requireValidHosts`
+ * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet,
+ * and for bootstrap.ign as `requireValidHosts`
  */
 export async function clusterFile(
   scope: DownloadScope,
@@ -402,9 +421,12 @@ export function shownCluster(
   const { name, uid = '' } = cluster.metadata;
   const isAdded = isWorker && servesWorkers(controlPlane);
   return {
-    ...{ id: uid, kind: isAdded ? 'AddHostsCluster' : 'Cluster', name },
+    id: uid,
+    kind: isAdded ? 'AddHostsCluster' : 'Cluster',
+    name,
     href: `/api/assisted-install/v2/clusters/${uid}`,
-    ...{ status: 'installing', status_info: 'Installation in progress' },
+    status: 'installing',
+    status_info: 'Installation in progress',
     openshift_version: controlPlane?.spec.distributionVersion ?? '',
     control_plane_count: controlPlane?.spec.replicas ?? 3,
     monitored_operators: [],
@@ -423,11 +445,16 @@ export function shownHost(view: ConfigView, withInventory: boolean): Shown {
   const { uid = '' } = config.metadata;
   const clusterId = cluster.metadata.uid ?? '';
   return {
-    ...{ id: uid, kind: 'Host', infra_env_id: clusterId, cluster_id: clusterId },
+    id: uid,
+    kind: 'Host',
+    infra_env_id: clusterId,
+    cluster_id: clusterId,
     href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${uid}`,
-    ...{ requested_hostname: nameOf(view), role: listedRole(view) },
+    requested_hostname: nameOf(view),
+    role: listedRole(view),
     ...(roleOf(machine) === 'bootstrap' ? { bootstrap: true } : {}),
-    ...{ status: statusOf(progress?.stage), status_info: progress?.message ?? '' },
+    status: statusOf(progress?.stage),
+    status_info: progress?.message ?? '',
     ...(progress === undefined ? {} : { progress: shownProgress(progress) }),
     ...(withInventory ? { inventory: inventoryOf(view) } : {}),
   };
@@ -442,7 +469,8 @@ function shownProgress(progress: Progress): Shown {
   return {
     ...(current === undefined ? {} : { current_stage: current }),
     progress_info: percent === undefined ? message : `${percent}%`,
-    ...{ stage_started_at: stageStartedAt, stage_updated_at: updatedAt },
+    stage_started_at: stageStartedAt,
+    stage_updated_at: updatedAt,
   };
 }
 
@@ -452,12 +480,18 @@ function statusOf(stage: string | undefined): string {
   return stage === 'Failed' ? 'error' : 'installing-in-progress';
 }
 
-/** The name of the node of a host: as its config has it, as its infrastructure names it, or that of its Machine. */
+/**
+ * The name of the node of a host: as its config has it, as its infrastructure names it, or that of
+ * its Machine.
+ */
 function nameOf({ config, machine }: ConfigView): string {
   return givenName(config) ?? reportedOf(machine).names[0] ?? machine.metadata.name;
 }
 
-/** What the discovery agent of the service would have found: name and addresses, from the infrastructure. */
+/**
+ * What the discovery agent of the service would have found: name and addresses, from the
+ * infrastructure.
+ */
 function inventoryOf(view: ConfigView): string {
   const { addresses } = reportedOf(view.machine);
   const of = (isV6: boolean): readonly string[] =>

@@ -4,7 +4,9 @@ import type { Clock } from '../../ports/clock.ts';
 import type { RouteRequest } from '../../ports/http-route.ts';
 import { RefusedCall } from './access.ts';
 
-/** A log of a host arrives at least as fast: a slow management network has a thousand times as much. */
+/**
+ * A log of a host arrives at least as fast: a slow management network has a thousand times as much.
+ */
 const pace = { bytes: 16 * 1024, within: seconds(20) } as const;
 
 /**

@@ -28,8 +28,9 @@ interface AssetsCall {
 }
 
 /**
- * Keeps what the installer made as a Secret, whose creation is what counts: another run may have been earlier. Resolves with the
- * exit code; 2 where the installer discarded manifests, or a file is missing.
+ * Keeps what the installer made as a Secret, whose creation is what counts: another run may have
+ * been earlier. Resolves with the exit code; 2 where the installer discarded manifests, or a file
+ * is missing.
  */
 export async function runCapiAssets(call: AssetsCall): Promise<number> {
   const { folder, namespace, cluster, controlPlane: name, uid, inputsHash } = call;
@@ -41,14 +42,17 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
     const object = assetsSecret(
       await filesIn(folder),
       {
-        ...{ namespace, cluster, inputsHash },
+        namespace,
+        cluster,
+        inputsHash,
         owner: { ...controlPlaneType, name, uid, controller: true },
         images: { mco, coreOs },
       },
       systemClock.now(),
     );
     const kube = kubeCluster({
-      ...{ ...systemPorts, emit },
+      ...systemPorts,
+      emit,
       credentials: await commandCredentials(call.environment, undefined),
     });
     try {

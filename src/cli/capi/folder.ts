@@ -48,7 +48,8 @@ export async function readInstallFolder(dir: string): Promise<InstallFolder> {
       `${dir} has neither ${installStateKeys.config} nor ${installStateKeys.state}`,
     );
   return {
-    ...{ manifests, openshift },
+    manifests,
+    openshift,
     ...(installConfig === undefined ? {} : { installConfig }),
     ...(state === undefined ? {} : { state }),
   };
@@ -77,7 +78,10 @@ const fileIn = (dir: string, name: string): Promise<Uint8Array | undefined> => {
 const read = (at: string): Promise<Uint8Array> =>
   readFileOf({ at, kind: 'manifests', whose: 'host' });
 
-/** Findings of files, each a line on standard error. @throws AgentError `capi.input-invalid` where one is an error */
+/**
+ * Findings of files, each a line on standard error. @throws AgentError `capi.input-invalid` where
+ * one is an error
+ */
 export function refuseFindings(findings: readonly FileFinding[]): void {
   for (const { line, isWarning } of findings)
     printError(`${isWarning ? 'warning' : 'error'}: ${plainLine(line)}\n`);

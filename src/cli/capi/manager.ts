@@ -50,11 +50,12 @@ interface ManagerCall extends WatchedCall {
 }
 
 /**
- * Runs providers of Cluster API until they are stopped; of several managers one works, by a lease for each provider, and all serve.
- * Resolves with the exit code: that of the signal.
+ * Runs providers of Cluster API until they are stopped; of several managers one works, by a lease
+ * for each provider, and all serve. Resolves with the exit code: that of the signal.
  */
 export async function runCapiManager(call: ManagerCall): Promise<number> {
-  // Half of what it held was garbage: on a large machine V8 lets a heap become three times what lives before it collects.
+  // Half of what it held was garbage: on a large machine V8 lets a heap become three times what
+  // lives before it collects.
   setFlagsFromString('--heap-growing-percent=25');
   const { environment, kubeconfig, namespace } = call;
   const names = providersIn(call.controllers);
@@ -82,7 +83,9 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     await runProviders(
       { ...ports, signal },
       {
-        ...{ providers, namespace: ownNamespace(call), pod: ownPod() },
+        providers,
+        namespace: ownNamespace(call),
+        pod: ownPod(),
         queueOpened: metrics.queueOpened,
       },
     );
@@ -121,7 +124,10 @@ async function bootstrapOf(
   return { name, controllers: bootstrapControllers({ ...ports, stores, inventoryUrl, ca }) };
 }
 
-/** By what hosts trust the inventory, read for each: its certificate follows the folder too. Undefined where the authorities of their systems are enough. */
+/**
+ * By what hosts trust the inventory, read for each: its certificate follows the folder too.
+ * Undefined where the authorities of their systems are enough.
+ */
 const authorityIn = (folder: string) => async (): Promise<string | undefined> => {
   const bytes = await ifPresent(readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' }));
   return bytes?.toString();
@@ -136,7 +142,8 @@ function controlPlaneOf(
 ): Provider {
   const { emit } = ports;
   const controllers = controlPlaneControllers({
-    ...{ ...ports, stores },
+    ...ports,
+    stores,
     installer: installerIn(environment, emit),
     ownImage: environment['BOOTWRIGHT_IMAGE'],
     openGuest: (credentials) => followingCluster({ credentials, emit }),
@@ -173,7 +180,10 @@ function addressIn(flag: string, text: string | undefined): ListenAddress | unde
 
 const accountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
-/** Where the leases are: in the namespace of the pod, else in the one that is worked in, else in that of each provider. */
+/**
+ * Where the leases are: in the namespace of the pod, else in the one that is worked in, else in
+ * that of each provider.
+ */
 function ownNamespace({ environment, namespace }: ManagerCall): string | undefined {
   const { POD_NAMESPACE = '' } = environment;
   if (POD_NAMESPACE !== '') return POD_NAMESPACE;

@@ -51,8 +51,12 @@ afterEach(() => {
 
 const render = (): Promise<number> =>
   runCapiRender({
-    ...{ dir, releaseImage: 'r.test/release@sha256:0', openshiftVersion: '4.20.1' },
-    ...{ agentImage: 'r.test/agent:1', platform: 'external', installDevice: '/dev/vda' },
+    dir,
+    releaseImage: 'r.test/release@sha256:0',
+    openshiftVersion: '4.20.1',
+    agentImage: 'r.test/agent:1',
+    platform: 'external',
+    installDevice: '/dev/vda',
   });
 const path = (name: string): string => join(dir, 'infrastructure-manifests', name);
 const objectsIn = (name: string): readonly KubeObject[] =>
@@ -71,7 +75,8 @@ it('writes all that kubectl applies, Secrets included, and no MachineHealthCheck
   );
   const [state] = objectsIn('06-install-config.yaml');
   expect(state).toMatchObject({
-    ...{ kind: 'Secret', metadata: { name: 'demo-install-state', namespace: 'demo' } },
+    kind: 'Secret',
+    metadata: { name: 'demo-install-state', namespace: 'demo' },
     data: { 'install-config.yaml': Buffer.from(installConfig).toString('base64') },
   });
   expect(statSync(path('06-install-config.yaml')).mode & 0o777).toBe(0o600);

@@ -43,8 +43,10 @@ export interface CapiRenderCall {
 }
 
 /**
- * Writes what Cluster API makes a cluster from beside the installer's own manifests; a file that is there stays (R10, R13, R21).
- * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`, `config.file-not-read`, `cli.bad-flag`
+ * Writes what Cluster API makes a cluster from beside the installer's own manifests; a file that is
+ * there stays (R10, R13, R21).
+ * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`,
+ * `config.file-not-read`, `cli.bad-flag`
  */
 export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   const metal3 = metal3Of(call);
@@ -53,7 +55,9 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   const settings = readSettings(folder);
   const { releaseImage, openshiftVersion, agentImage, installDevice } = call;
   const choices: RenderChoices = {
-    ...{ releaseImage, distributionVersion: openshiftVersion, agentImage },
+    releaseImage,
+    distributionVersion: openshiftVersion,
+    agentImage,
     namespace: call.namespace ?? settings.name,
     ...(installDevice === undefined ? {} : { installDevice }),
     ...(rootDeviceHints === undefined ? {} : { rootDeviceHints }),
@@ -76,7 +80,10 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   return 0;
 }
 
-/** Findings of the files of manifests and openshift, as the control plane has them in `ManifestsValid`. */
+/**
+ * Findings of the files of manifests and openshift, as the control plane has them in
+ * `ManifestsValid`.
+ */
 function manifestFindings(manifests: readonly KubeObject[]): readonly FileFinding[] {
   const own = checkManifests(manifests);
   const isRight = own.every(({ isWarning }) => isWarning === true);
@@ -144,7 +151,8 @@ async function writeNew(folder: string, { name, objects }: RenderedFile): Promis
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'))
       throw capiFailure('capi.not-written', `${path} cannot be written`, { cause });
-    // What is edited there is the user's; the files of the installer are edited in their own folders.
+    // What is edited there is the user's; the files of the installer are edited in their own
+    // folders.
     const isCopy = /^0[67]-/.test(name) && (await readFile(path, 'utf8')) !== head + text;
     return isCopy ? `kept ${path}, which differs: remove it to write it again` : `kept ${path}`;
   }

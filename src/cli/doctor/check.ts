@@ -60,7 +60,10 @@ export function failedBy(thrown: unknown): CheckAnswer {
   return { state: 'failed', says: message, code, kind, hint };
 }
 
-/** How long a check may take; its own commands and requests have limits that suit an installation, which has time. */
+/**
+ * How long a check may take; its own commands and requests have limits that suit an installation,
+ * which has time.
+ */
 const checkLimit = seconds(20);
 
 /** Asks one question; whatever goes wrong is what it found. */
@@ -76,7 +79,9 @@ export async function askCheck<Scope extends CheckScope>(
     scope.signal.throwIfAborted();
     if (!limit.aborted) return { check: name, ...failedBy(thrown) };
     return {
-      ...{ check: name, state: 'failed', says: `no answer within ${checkLimit / 1000} s` },
+      check: name,
+      state: 'failed',
+      says: `no answer within ${checkLimit / 1000} s`,
       hint: 'see what holds it up; an installation would wait longer',
     };
   }

@@ -21,8 +21,9 @@ import { networkChecks } from './network-checks.ts';
 import { checkPreflight } from './preflight.ts';
 
 /**
- * Checks a live host before anything is touched: what an install with the same flags would be refused for or fail by. Prints
- * each finding as soon as those before it are there. Resolves with 0, or the exit code of the first that failed.
+ * Checks a live host before anything is touched: what an install with the same flags would be
+ * refused for or fail by. Prints each finding as soon as those before it are there. Resolves with
+ * 0, or the exit code of the first that failed.
  * @throws AgentError `web.bad-authority`
  */
 export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<number> =>
@@ -98,7 +99,9 @@ const ofPlace: ReadonlySet<string> = new Set([
 ]);
 
 const notGiven: HostFinding = {
-  ...{ check: 'configuration', state: 'not checked', says: 'no settings are given' },
+  check: 'configuration',
+  state: 'not checked',
+  says: 'no settings are given',
   hint: 'give the flags of the install: its configuration, disk, image and service are checked then too',
 };
 
@@ -128,7 +131,9 @@ async function preflight(
 ): Promise<readonly HostFinding[]> {
   const role = chooseRole(config);
   const reports = reporterOf({
-    ...{ ladder: role.ladder, clock: systemClock, emit: () => undefined },
+    ladder: role.ladder,
+    clock: systemClock,
+    emit: () => undefined,
     send: () => Promise.resolve(),
   });
   try {

@@ -12,7 +12,9 @@ const check = (name: string, host: FakeHost, config: ConfigInput = {}): Promise<
   const found = [systemCheck, ...hostChecks].find((one) => one.name === name);
   if (found === undefined) throw new Error(`no check ${name}`);
   return askCheck(found, {
-    ...{ host, inventory: fakeInventory(), config: Config.parse(config) },
+    host,
+    inventory: fakeInventory(),
+    config: Config.parse(config),
     signal: new AbortController().signal,
   });
 };
@@ -87,7 +89,9 @@ describe('the checks of a host', () => {
   it('says with its code what a command failed by', async () => {
     const host = fakeHost().on(['coreos-installer', '--version']).isMissing();
     expect(await check('coreos-installer', host)).toMatchObject({
-      ...{ state: 'failed', code: 'command.not-found', kind: 'host' },
+      state: 'failed',
+      code: 'command.not-found',
+      kind: 'host',
     });
   });
 

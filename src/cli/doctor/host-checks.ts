@@ -103,7 +103,10 @@ function isOlder(version: string, than: string): boolean {
   return index !== undefined && (left?.[index] ?? 0) < (right?.[index] ?? 0);
 }
 
-/** GB of memory that a node wants (OpenShift, installing on bare metal: minimum resource requirements). */
+/**
+ * GB of memory that a node wants (OpenShift, installing on bare metal: minimum resource
+ * requirements).
+ */
 const memoryWanted = (config: Config): number => (config.role === 'worker' ? 8 : 16);
 
 async function checkMemory({ host, config, signal }: CheckScope): Promise<CheckAnswer> {

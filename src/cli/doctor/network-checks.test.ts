@@ -89,14 +89,14 @@ it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostF
 });
 
 const scopeOf = (given: Partial<NetworkScope>): NetworkScope => ({
-  ...{
-    clock: fakeClock(),
-    host: fakeHost(),
-    inventory: fakeInventory(),
-    web: fakeWeb(),
-    objects: fakeObjects(),
-  },
-  ...{ config: Config.parse({}), signal: new AbortController().signal, hide: () => undefined },
+  clock: fakeClock(),
+  host: fakeHost(),
+  inventory: fakeInventory(),
+  web: fakeWeb(),
+  objects: fakeObjects(),
+  config: Config.parse({}),
+  signal: new AbortController().signal,
+  hide: () => undefined,
   ...given,
 });
 

@@ -61,7 +61,8 @@ const nameCheck = (name: string): Check => ({
     const addresses = result.stdout.split('\n').flatMap((line) => line.split(/\s+/)[0] ?? []);
     if (result.exitCode === 0) return ok([...new Set(addresses)].join(', '));
     return {
-      ...{ state: 'failed', says: 'does not resolve on this host' },
+      state: 'failed',
+      says: 'does not resolve on this host',
       hint: 'check the name, /etc/resolv.conf and its servers',
     };
   },
@@ -78,7 +79,10 @@ const serviceCheck: Check = {
   },
 };
 
-/** The Ignition of this host, and bootstrap.ign of one that starts a cluster. Where no source is set, the settings say so. */
+/**
+ * The Ignition of this host, and bootstrap.ign of one that starts a cluster. Where no source is
+ * set, the settings say so.
+ */
 function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
   const isFirst = mainLine(chooseRole(config)).some(({ step }) => step === fetchIgnition);
   return [
@@ -93,7 +97,10 @@ function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
   ];
 }
 
-/** An install saves it with the registries of the settings, which what was served may leave no place for. */
+/**
+ * An install saves it with the registries of the settings, which what was served may leave no place
+ * for.
+ */
 async function readMerged(scope: NetworkScope): Promise<ValidIgnition> {
   const found = await readHostIgnition(scope);
   await withRegistries(scope, found.config);

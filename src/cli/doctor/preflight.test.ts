@@ -15,13 +15,24 @@ import { checkPreflight } from './preflight.ts';
 
 const findDisk = (kept?: TargetDisk['kept']) =>
   step({
-    ...{ id: 'disk/resolve', title: 'Find the disk', preflight: true, limit: seconds(5) },
+    id: 'disk/resolve',
+    title: 'Find the disk',
+    preflight: true,
+    limit: seconds(5),
     uses: [],
     gives: TargetDisk,
     run: () =>
       Promise.resolve({
-        ...{ path: '/dev/sda', asked: '/dev/sda', name: 'sda', majorMinor: '8:0', type: 'disk' },
-        ...{ sizeBytes: 120e9, sectorBytes: 512, serial: '', wwn: '', byId: [] },
+        path: '/dev/sda',
+        asked: '/dev/sda',
+        name: 'sda',
+        majorMinor: '8:0',
+        type: 'disk',
+        sizeBytes: 120e9,
+        sectorBytes: 512,
+        serial: '',
+        wwn: '',
+        byId: [],
         ...(kept === undefined ? {} : { kept }),
       }),
   });
@@ -43,9 +54,12 @@ async function doctor(config: Config) {
     role: { ...master, steps: [findDisk(), chooseImage] },
     config,
     ports: {
-      ...{ host, clock: fakeClock(), web: fakeWeb().with(plain, image).with(secure, image) },
+      host,
+      clock: fakeClock(),
+      web: fakeWeb().with(plain, image).with(secure, image),
     } as never,
-    ...{ signal: new AbortController().signal, hide: () => undefined },
+    signal: new AbortController().signal,
+    hide: () => undefined,
   });
   return found.find(({ check }) => check === 'image/choose');
 }
@@ -113,7 +127,8 @@ describe('Ignition of a host that keeps partitions', () => {
       role: { ...master, steps: [findDisk([keptPartition(5, 'data', 25_000)])] },
       config: Config.parse({ image: { writerArgs }, ignition: { file: '/host.ign' } }),
       ports: { host, clock: fakeClock() } as never,
-      ...{ signal: new AbortController().signal, hide: () => undefined },
+      signal: new AbortController().signal,
+      hide: () => undefined,
     });
     const finding = findings.find(({ check }) => check === 'image/check-inputs');
     if (found === undefined) expect(finding).toBeUndefined();

@@ -66,8 +66,8 @@ const needed = ({ needs = {} }: Step): readonly string[] =>
   Object.values(needs as NeedsOf).map(({ name }) => name);
 
 /**
- * Runs the steps of a role that only read, as an install would before it touches the host. A step that fails does not keep
- * those from being run that need nothing of it.
+ * Runs the steps of a role that only read, as an install would before it touches the host. A step
+ * that fails does not keep those from being run that need nothing of it.
  */
 export async function checkPreflight(given: PreflightRun): Promise<readonly HostFinding[]> {
   const found = new Map<string, CheckAnswer>();
@@ -128,8 +128,14 @@ async function runOnce(
   const late = AbortSignal.timeout(limit);
   try {
     await runRole({
-      ...{ role: { ...role, follow: [], always: [] }, config, ports, clock: ports.clock },
-      ...{ journal: noJournal, run: 'doctor', sinks: [listen], hide },
+      role: { ...role, follow: [], always: [] },
+      config,
+      ports,
+      clock: ports.clock,
+      journal: noJournal,
+      run: 'doctor',
+      sinks: [listen],
+      hide,
       header: { version, fingerprint: 'none', bootId: 'none' },
       signal: AbortSignal.any([signal, late]),
     });

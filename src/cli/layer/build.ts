@@ -16,8 +16,9 @@ import { type ImagePlace, type PlaceCall, placeOnHost, placeOnThisMachine } from
 const longestBuild = minutes(120);
 
 /**
- * Builds and verifies the image of a pool on this machine, by the code of an installation, and prints its name in
- * the store; where it is to be pushed, pushes it, and prints its digest and its pull spec.
+ * Builds and verifies the image of a pool on this machine, by the code of an installation, and
+ * prints its name in the store; where it is to be pushed, pushes it, and prints its digest and its
+ * pull spec.
  * @throws AgentError `config.file-not-read`, `layering.*`, `cli.bad-flag`
  */
 export async function runLayerBuild(call: BuildCommand): Promise<number> {
@@ -40,8 +41,8 @@ export async function runLayerBuild(call: BuildCommand): Promise<number> {
 }
 
 /**
- * Pushes an image that `layer build` built of the same files to where its MachineOSConfig says, and prints its digest
- * and its pull spec.
+ * Pushes an image that `layer build` built of the same files to where its MachineOSConfig says, and
+ * prints its digest and its pull spec.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export const runLayerPush = (call: ImageCall): Promise<number> =>
@@ -60,8 +61,8 @@ const pushedText = ({ digest, pullSpec }: Pushed): string =>
   `digest     ${digest}\npull spec  ${pullSpec}\n`;
 
 /**
- * Pushes the image, once it was found. The base goes first: the image then shares its blobs, and nodes pull only
- * what is new.
+ * Pushes the image, once it was found. The base goes first: the image then shares its blobs, and
+ * nodes pull only what is new.
  * @throws AgentError `layering.not-built` before anything went anywhere, `layering.*`
  */
 export async function pushBuilt({
@@ -110,8 +111,8 @@ export interface ImageJob
 }
 
 /**
- * Reads the files, finds the program that builds, and calls `run`. Progress goes to standard error; a signal ends it with
- * the code of that signal.
+ * Reads the files, finds the program that builds, and calls `run`. Progress goes to standard error;
+ * a signal ends it with the code of that signal.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 async function withImagePlace(

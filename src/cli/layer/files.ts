@@ -41,8 +41,8 @@ const isPacked = ([first, second]: Uint8Array): boolean => first === 0x1f && sec
 const largest = 64 * 1024 * 1024;
 
 /**
- * The one object of a kind in a file that may hold others too, a List among them; without a kind, the one that is
- * there.
+ * The one object of a kind in a file that may hold others too, a List among them; without a kind,
+ * the one that is there.
  * @throws AgentError `config.file-not-read`, `layering.malformed-file`, `layering.wrong-object`
  */
 export async function readOne(path: string, kind?: string): Promise<SourceObject> {

@@ -54,7 +54,9 @@ export async function placeOnThisMachine(
   const store = storage === undefined ? undefined : storeIn(storage, environment);
   if (store !== undefined) await prepareRunRoot(store);
   return {
-    ...{ work, scratch, access },
+    work,
+    scratch,
+    access,
     ...(pushAccess === undefined ? {} : { pushAccess }),
     ...(store === undefined ? {} : { store }),
     [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }),
@@ -71,8 +73,9 @@ const hostStorage = '/var/lib/bootwright-build';
 const longestRemoval = minutes(5);
 
 /**
- * The host of a privileged container with its namespace of processes: its programs, its trust, and its pull secret where no
- * other is given. All lies in one folder, which is empty before and gone afterwards: what a killed build left goes first.
+ * The host of a privileged container with its namespace of processes: its programs, its trust, and
+ * its pull secret where no other is given. All lies in one folder, which is empty before and gone
+ * afterwards: what a killed build left goes first.
  */
 export async function placeOnHost(call: PlaceCall, signal: AbortSignal): Promise<ImagePlace> {
   const { authfile, pushAuthfile, environment, storage: folder = hostStorage } = call;
@@ -111,7 +114,9 @@ export async function placeOnHost(call: PlaceCall, signal: AbortSignal): Promise
     return text === undefined ? {} : { authFile: NODE_PULL_SECRET_PATH };
   };
   return {
-    ...{ work, scratch, store },
+    work,
+    scratch,
+    store,
     access: pull === undefined ? await ofNode() : await written('pull', pull.text),
     ...(push === undefined ? {} : { pushAccess: await written('push', push.text) }),
     [Symbol.asyncDispose]: clear,
@@ -127,8 +132,8 @@ interface Credentials {
 const secretKeys = { current: '.dockerconfigjson', older: '.dockercfg' } as const;
 
 /**
- * The credentials in a file, or in the folder of a mounted Secret. Those that cannot be read would be missed only once
- * something is built.
+ * The credentials in a file, or in the folder of a mounted Secret. Those that cannot be read would
+ * be missed only once something is built.
  * @throws AgentError `config.file-not-read`, `layering.bad-credentials`
  */
 async function credentialsIn(given: string | undefined): Promise<Credentials | undefined> {
@@ -146,7 +151,10 @@ async function credentialsIn(given: string | undefined): Promise<Credentials | u
 }
 
 const workOn = (host: Host, buildArguments: readonly string[], signal: AbortSignal): ImageWork => ({
-  ...{ host, clock: systemClock, signal, buildArguments },
+  host,
+  clock: systemClock,
+  signal,
+  buildArguments,
   progress: ({ info }) => {
     printError(`${plainLine(info)}\n`);
   },
@@ -163,8 +171,8 @@ const workOn = (host: Host, buildArguments: readonly string[], signal: AbortSign
 const longestRun = 50;
 
 /**
- * The store of images in a folder. Its run root is the same each time, as podman keeps its name in the store, and is
- * never removed: another command may use the same store.
+ * The store of images in a folder. Its run root is the same each time, as podman keeps its name in
+ * the store, and is never removed: another command may use the same store.
  */
 export function storeIn(folder: string, environment: Environment): ImageStore {
   const storage = resolve(folder);

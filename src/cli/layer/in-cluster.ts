@@ -29,8 +29,8 @@ export interface RollbackCall {
 }
 
 /**
- * Returns a pool to the OS of its release by deleting its MachineOSConfig; the cluster does the rest. Prints what will
- * happen, and resolves with 2 without `--yes`.
+ * Returns a pool to the OS of its release by deleting its MachineOSConfig; the cluster does the
+ * rest. Prints what will happen, and resolves with 2 without `--yes`.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerRollback({ kubeconfig, pool, yes, format }: RollbackCall): Promise<number> {
@@ -62,8 +62,8 @@ const isEmpty = ({ removesOsConfig, orphans, repositoryConfig }: RollbackPlan): 
   !removesOsConfig && orphans.length === 0 && repositoryConfig === undefined;
 
 /**
- * The MachineOSConfig goes first: a builder that still has it makes a deleted build again. The operator waits five
- * seconds before it acts, so that nodes get both changes at once.
+ * The MachineOSConfig goes first: a builder that still has it makes a deleted build again. The
+ * operator waits five seconds before it acts, so that nodes get both changes at once.
  */
 async function carryOut(plan: RollbackPlan, kube: Kube, signal: AbortSignal): Promise<void> {
   if (plan.removesOsConfig) await kube.remove({ kind: machineOSConfigs, name: plan.pool }, signal);
@@ -113,8 +113,8 @@ export interface UnpauseCall {
 }
 
 /**
- * Ends the pauses that the hand-over of a stopped installation has left; those of a person stay. Resolves with 2 where
- * nothing was changed without `--yes`.
+ * Ends the pauses that the hand-over of a stopped installation has left; those of a person stay.
+ * Resolves with 2 where nothing was changed without `--yes`.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`, `layering.not-kept`
  */
 export function runLayerUnpause({ kubeconfig, pool, yes }: UnpauseCall): Promise<number> {

@@ -56,8 +56,8 @@ export async function runLayerRender({ out, format, ...files }: RenderCall): Pro
 const ownerOnly = { folder: 0o700, file: 0o600 };
 
 /**
- * Writes files to a directory that is empty or absent, all of them or none. They hold credentials of machines, so only
- * their owner can read them.
+ * Writes files to a directory that is empty or absent, all of them or none. They hold credentials
+ * of machines, so only their owner can read them.
  * @throws AgentError `layering.folder-taken`, `layering.not-written`
  */
 export async function writeContext(out: string, files: readonly ContextFile[]): Promise<void> {

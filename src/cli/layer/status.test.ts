@@ -90,8 +90,12 @@ describe('the text of layer status', () => {
     const { pools } = JSON.parse(renderPoolsJson([progress()])) as { pools: object[] };
     expect(pools).toMatchObject([
       {
-        ...{ pool: 'master', image: masterImage, violations: [], actions: [] },
-        ...{ runner: { by: 'machine-config-operator' }, origin: { build: masterBuild } },
+        pool: 'master',
+        image: masterImage,
+        violations: [],
+        actions: [],
+        runner: { by: 'machine-config-operator' },
+        origin: { build: masterBuild },
         nodes: [{ name: 'm1', waitsFor: '' }, { name: 'm2' }],
       },
     ]);

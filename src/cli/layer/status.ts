@@ -27,8 +27,9 @@ export interface StatusCall {
 }
 
 /**
- * Prints the layering of the pools of a cluster; resolves with the code of a cluster that needs help where an invariant of a
- * layered pool is violated and no roll-out continues that would end it.
+ * Prints the layering of the pools of a cluster; resolves with the code of a cluster that needs
+ * help where an invariant of a layered pool is violated and no roll-out continues that would end
+ * it.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promise<number> {
@@ -75,7 +76,9 @@ async function readRollOut(
   return {
     ...cluster,
     operator: {
-      ...{ leases: held, pods: own, now },
+      leases: held,
+      pods: own,
+      now,
       deployments: deployments.filter((one) => one !== undefined),
     },
     lease,
@@ -90,7 +93,8 @@ export const renderPoolsJson = (pools: readonly PoolProgress[]): string => jsonT
 
 /**
  * The pools, for people.
- * @param width columns to keep to; only a word that is longer, as the digest of an image, goes beyond
+ * @param width columns to keep to; only a word that is longer, as the digest of an image, goes
+ * beyond
  */
 export const renderPools = (pools: readonly PoolProgress[], width: number): string =>
   pools

@@ -81,16 +81,21 @@ async function findRun(
   const agent = agentOf(status);
   const loaded = agent === 'running' ? await settingsOf(status.process?.pid ?? 0, own) : own;
   const { root } = loaded.config.host;
-  const text = (await readJournalFile(root, journalPathFor(loaded.config)).catch(() => undefined)) ?? '';
+  const text =
+    (await readJournalFile(root, journalPathFor(loaded.config)).catch(() => undefined)) ?? '';
   const entries = parseJournal(text.split('\n').filter((line) => line !== ''))?.entries ?? [];
   return {
-    ...{ loaded, history: historyFrom(status, entries) },
+    loaded,
+    history: historyFrom(status, entries),
     role: allRoles.find(({ name }) => name === status.role) ?? chooseRole(loaded.config),
     end: { state: stateLine({ status, agent }, Date.now()) },
   };
 }
 
-/** The settings of a running agent, of which its secrets are known too; otherwise those of this command. */
+/**
+ * The settings of a running agent, of which its secrets are known too; otherwise those of this
+ * command.
+ */
 async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig> {
   try {
     const { argv, environment } = processLine(pid);
@@ -102,7 +107,9 @@ async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig>
   }
 }
 
-/** The flags in the command line of an agent: behind Node, its options, the program, and `install`. */
+/**
+ * The flags in the command line of an agent: behind Node, its options, the program, and `install`.
+ */
 export function installWords(argv: readonly string[]): readonly string[] {
   const program = argv.findIndex((word, at) => at > 0 && !word.startsWith('-'));
   const words = program < 0 ? [] : argv.slice(program + 1);

@@ -78,7 +78,9 @@ async function collect({
   for (const secret of secretsInIgnition(ignition)) known.register(secret);
   const path = await collectLogs({
     secrets: known,
-    ...{ loaded, role: chooseRole(loaded.config), signal },
+    loaded,
+    role: chooseRole(loaded.config),
+    signal,
     ports: { clock, host, inventory: fakeInventory() },
     history: runHistoryOf('r').read(),
     end: {

@@ -63,7 +63,10 @@ function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogRea
   const readText = async (path: string): Promise<string | undefined> =>
     (await endOf(path, longestFile))?.text;
   return {
-    ...{ clock: ports.clock, host: { ...ports.host, readText }, role: config.role, signal },
+    clock: ports.clock,
+    host: { ...ports.host, readText },
+    role: config.role,
+    signal,
     own: {
       'journal.jsonl': ours(journalPathFor(config)),
       'status.json': ours(statusPathFor(config)),
@@ -99,7 +102,8 @@ const wholeLimit = seconds(30);
 
 /**
  * Puts together what a person needs to see why a run failed, and resolves with the path of it.
- * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be written
+ * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be
+ * written
  */
 export const collectLogs = (run: CollectedRun): Promise<string> =>
   limited(run.ports.clock, workLimit(wholeLimit, run.signal), async () => {
@@ -129,7 +133,10 @@ async function putTogether(run: CollectedRun): Promise<PackedLogs> {
   const reach = reachOf(run);
   const collected = await Promise.all(collectorsOf('run').map((row) => bundled(row, reach, hide)));
   const manifest: BundleManifest = BundleManifest.parse({
-    ...{ v: 1, version, role: run.role.name, ended },
+    v: 1,
+    version,
+    role: run.role.name,
+    ended,
     host: config.cluster.hostId,
     cluster: config.cluster.id,
     ...factsOf(run.history),
@@ -163,8 +170,10 @@ const factsOf = ({
     ? {}
     : {
         step: {
-          ...{ id: failed.step, title: failed.title },
-          ...{ since: failed.since, attempts: failed.attempts },
+          id: failed.step,
+          title: failed.title,
+          since: failed.since,
+          attempts: failed.attempts,
         },
       }),
   ...(wait === undefined ? {} : { wait }),

@@ -23,16 +23,26 @@ afterEach(() => {
 });
 
 const manifest = {
-  ...{ v: 1, version: '0.1.0', run: 'r', role: 'master', host: 'h', cluster: 'c' },
-  ...{ since: 0, ended: minutes(5) },
+  v: 1,
+  version: '0.1.0',
+  run: 'r',
+  role: 'master',
+  host: 'h',
+  cluster: 'c',
+  since: 0,
+  ended: minutes(5),
   failure: { code: 'wait.timed-out', kind: 'limit', message: 'no two masters', hint: 'fix that' },
   step: { id: 'cluster/wait', title: 'Wait for masters', since: minutes(1), attempts: 1 },
   wait: {
-    ...{ step: 'cluster/wait', sentence: 'two masters are ready', status: '1 of 2' },
-    ...{ since: minutes(2), limit: minutes(60) },
+    step: 'cluster/wait',
+    sentence: 'two masters are ready',
+    status: '1 of 2',
+    since: minutes(2),
+    limit: minutes(60),
   },
   restart: {
-    ...{ kind: 'resume', reused: 4 },
+    kind: 'resume',
+    reused: 4,
     next: [
       { id: 'cluster/wait', title: 'Wait for masters', action: 'run' },
       { id: 'disk/sign', title: 'Sign', action: 'probe' },

@@ -174,7 +174,11 @@ describe('version', () => {
   it('says the same for a script, the commit empty in sources that were not built', async () => {
     const openshift = { first: '4.6', last: '5.0' };
     expect(JSON.parse(await printed('--format', 'json'))).toEqual({
-      ...{ v: 1, version, commit: '', node, openshift },
+      v: 1,
+      version,
+      commit: '',
+      node,
+      openshift,
     });
   });
 });

@@ -427,7 +427,8 @@ function addHelp(program: ProgramCommand): void {
 
 /**
  * The program with all its commands. To add one, add it here.
- * @param first the first word of a line, by which subcommands that it cannot name are left out: they take a third of the start
+ * @param first the first word of a line, by which subcommands that it cannot name are left out:
+ * they take a third of the start
  */
 export function bootwright(out = print, err = printError, first = 'help'): ProgramCommand {
   const needs = (name: string): boolean => first === 'help' || first === name;
@@ -468,7 +469,10 @@ export interface CommandCall extends CallContext {
   readonly printError: (text: string) => void;
 }
 
-/** Runs a command line that is no install; a failure ends in three lines and the exit code of its kind. */
+/**
+ * Runs a command line that is no install; a failure ends in three lines and the exit code of its
+ * kind.
+ */
 export async function runCommand(call: CommandCall): Promise<number> {
   try {
     return await bootwright(call.print, call.printError, call.argv[0]).run(call.argv, call);

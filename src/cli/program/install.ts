@@ -31,8 +31,8 @@ export interface InstallStart {
 
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
- * number of the signal that stopped it. A failure is written in three lines to standard error, masked, and the path of its
- * logs in a fourth.
+ * number of the signal that stopped it. A failure is written in three lines to standard error,
+ * masked, and the path of its logs in a fourth.
  * @throws AgentError `web.bad-authority`, which the service has not heard of
  */
 export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
@@ -66,8 +66,9 @@ export async function install(loaded: LoadedConfig, given: InstallStart): Promis
 }
 
 /**
- * Leaves the logs of a failed run on the host and resolves with their path. The service has heard of the failure by then;
- * what goes wrong here is a warning. Who stops the agent does not wait for it, and the run of another agent is not ours.
+ * Leaves the logs of a failed run on the host and resolves with their path. The service has heard
+ * of the failure by then; what goes wrong here is a warning. Who stops the agent does not wait for
+ * it, and the run of another agent is not ours.
  */
 async function leaveBundle(
   { loaded, role, world, secrets, stop }: Run,
@@ -106,7 +107,10 @@ async function runAlone(run: Run): Promise<void> {
   const { inventory } = ports;
   const halt = new AbortController();
   const reporter = reporterFor(config, {
-    ...{ ladder: role.ladder, inventory, emit: hub.emit, mask },
+    ladder: role.ladder,
+    inventory,
+    emit: hub.emit,
+    mask,
     onRefused: (status) => {
       const failure = withdrawal(config, status);
       if (failure !== undefined) halt.abort(failure);
@@ -137,7 +141,8 @@ async function runAlone(run: Run): Promise<void> {
         halt.signal.throwIfAborted();
         stop.ignore();
       },
-      ...{ mask, hide: run.secrets.register },
+      mask,
+      hide: run.secrets.register,
     });
   } catch (thrown) {
     // Its event may not have reached a reporter that failed.
@@ -154,14 +159,20 @@ async function runAlone(run: Run): Promise<void> {
   }
 }
 
-/** What a run that ends by a signal is told where the service has taken its host back (assisted-service, `stop-installation`). */
+/**
+ * What a run that ends by a signal is told where the service has taken its host back
+ * (assisted-service, `stop-installation`).
+ */
 const stoppedByService = (status: string): string =>
   `the inventory service has stopped this run: it has this host in status ${status}; reset the host there before another one`;
 
 /** How often progress is shown in the status file; whatever else changes is shown at once. */
 const progressEvery = seconds(1);
 
-/** Shows the status of the run as it changes: in a file, for `bootwright status`, and to who watches it from elsewhere. */
+/**
+ * Shows the status of the run as it changes: in a file, for `bootwright status`, and to who watches
+ * it from elsewhere.
+ */
 function statusSink(shows: readonly ((text: string) => void)[], role: Role<InstallWorld>): Sink {
   const follow = runStatusOf(new Set(mainLine(role).map(({ step }) => step.id)));
   const process = processIdentity();
@@ -181,7 +192,9 @@ interface RunKeepers {
   readonly journal: Journal;
 }
 
-/** Prepares a run, and resolves with the id of the boot. What goes wrong is reported as in a step. */
+/**
+ * Prepares a run, and resolves with the id of the boot. What goes wrong is reported as in a step.
+ */
 async function setUp(
   { loaded, world, stop }: Run,
   { reporter, journal }: RunKeepers,

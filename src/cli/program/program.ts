@@ -45,7 +45,9 @@ export async function reportFailedStart(start: FailedStart): Promise<void> {
   return report(start);
 }
 
-/** Runs the controller as its job does: the parser of all commands would take five of its megabytes. */
+/**
+ * Runs the controller as its job does: the parser of all commands would take five of its megabytes.
+ */
 export async function runController(
   environment: Environment,
   kubeconfig?: string,
@@ -54,7 +56,8 @@ export async function runController(
     const { runController: run } = await import('../controller.ts');
     return await run({
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      ...{ verbose: false, environment },
+      verbose: false,
+      environment,
     });
   } catch (thrown) {
     printError(failureText(thrown));

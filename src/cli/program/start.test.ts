@@ -226,7 +226,10 @@ describe('a command after flags', () => {
   ])('ends "%s" before anything is read, sent or loaded', async (words, right) => {
     const { exitCode, errors, out, order, reported } = await run(words);
     expect({ exitCode, out, order, reported }).toEqual({
-      ...{ exitCode: 2, out: '', order: [], reported: [] },
+      exitCode: 2,
+      out: '',
+      order: [],
+      reported: [],
     });
     expect(errors).toMatch(/^failed: cli\.command-after-flags: /);
     expect(errors.split('\nnext: ')[1]).toContain(right);
@@ -242,7 +245,10 @@ it('prints its help for nothing at all, and ends as for a wrong command line', a
   const environment = { BOOTWRIGHT_ROLE: 'master', BOOTWRIGHT_DISK_DEVICE: '/dev/sda' };
   const { exitCode, out, errors, order, reported } = await run('', { environment });
   expect({ exitCode, out, order, reported }).toEqual({
-    ...{ exitCode: 2, out: '', order: [], reported: [] },
+    exitCode: 2,
+    out: '',
+    order: [],
+    reported: [],
   });
   expect(errors).toBe(bootwright().helpInformation());
 });

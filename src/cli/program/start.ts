@@ -25,8 +25,9 @@ export interface StartContext {
 }
 
 /**
- * Runs one command line and resolves with the exit code: flags alone mean `install`. Help, the version and the refusal of a
- * wrong command line need no more of the program than this and the tree of commands.
+ * Runs one command line and resolves with the exit code: flags alone mean `install`. Help, the
+ * version and the refusal of a wrong command line need no more of the program than this and the
+ * tree of commands.
  */
 export async function start(context: StartContext): Promise<number> {
   const { environment } = context;
@@ -48,8 +49,8 @@ export async function start(context: StartContext): Promise<number> {
 }
 
 /**
- * The argument of a controller that is started as its job does, without the parser of all commands: nothing at all, or
- * `controller`, with a kubeconfig at most.
+ * The argument of a controller that is started as its job does, without the parser of all commands:
+ * nothing at all, or `controller`, with a kubeconfig at most.
  */
 function controllerLine(
   argv: readonly string[],
@@ -84,7 +85,10 @@ async function refuseCommands(context: StartContext, argv: readonly string[]): P
   bootwright().refuseLate(words, argv[0]);
 }
 
-/** @throws AgentError what is wrong before the install begins; what comes then is reported by the run */
+/**
+ * @throws AgentError what is wrong before the install begins; what comes then is reported by the
+ * run
+ */
 async function runInstall(
   context: StartContext,
   argv: readonly string[],
@@ -99,7 +103,10 @@ async function runInstall(
   return program.runInstall({ settings, stop });
 }
 
-/** The service hears of a start that failed as it does of a run. Whatever goes wrong in that changes nothing. */
+/**
+ * The service hears of a start that failed as it does of a run. Whatever goes wrong in that changes
+ * nothing.
+ */
 async function reportFailure(
   { environment, loadProgram }: StartContext,
   start: Omit<FailedStart, 'environment'>,

@@ -8,7 +8,9 @@ import type { KubeletClaim } from './read-request.ts';
 
 const host = (change: Partial<InventoryHost> = {}) =>
   inventoryHost({
-    ...{ id: `id-${change.name ?? 'm0'}`, name: 'm0', addresses: ['192.0.2.7', '2001:db8::7'] },
+    id: `id-${change.name ?? 'm0'}`,
+    name: 'm0',
+    addresses: ['192.0.2.7', '2001:db8::7'],
     ...change,
   });
 

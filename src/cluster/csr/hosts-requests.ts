@@ -8,7 +8,10 @@ import type { KubeletClaim, RefusalCause } from './read-request.ts';
 
 /** What is known of the cluster at one moment. */
 export interface KnownCluster {
-  /** Undefined where nobody knows the hosts: the service left before it was asked, and nobody recorded them. */
+  /**
+   * Undefined where nobody knows the hosts: the service left before it was asked, and nobody
+   * recorded them.
+   */
   readonly hosts: Pick<HostIndex, 'named' | 'allAt'> | undefined;
   readonly nodes: ReadonlyMap<string, KubeObject>;
   /** Whether a node of this name may be one that is still to come, where nobody knows the hosts. */
@@ -17,13 +20,16 @@ export interface KnownCluster {
   readonly machines?: MachineNetworks | undefined;
 }
 
-// Ten thousand claims are looked at each time that something changes: what is left costs no more than its cause.
+// Ten thousand claims are looked at each time that something changes: what is left costs no more
+// than its cause.
 
 /** Why a claim is not granted now; undefined where it is. The question is whose host it is. */
 export const refusalNow = (claim: KubeletClaim, cluster: KnownCluster): RefusalCause | undefined =>
   claim.purpose === 'client' ? clientRefusal(claim, cluster) : servingRefusal(claim, cluster);
 
-/** A first certificate: for a host of the cluster without a node, each time that it is installed. */
+/**
+ * A first certificate: for a host of the cluster without a node, each time that it is installed.
+ */
 function clientRefusal(
   { node }: KubeletClaim,
   { hosts, nodes, isAwaited }: KnownCluster,
@@ -34,7 +40,8 @@ function clientRefusal(
   if (host === undefined) return 'unknown-host';
   const hasJoined = host.stage === 'Joined' || host.stage === 'Done' || host.status === 'installed';
   if (hasJoined) return 'joined';
-  // A failed host may still come up. One of which nothing but the name is known has to be on its way.
+  // A failed host may still come up. One of which nothing but the name is known has to be on its
+  // way.
   return host.status === 'error' && host.addresses.length > 0 ? undefined : stageRefusal(host);
 }
 
@@ -42,8 +49,9 @@ const stageRefusal = (host: InventoryHost): RefusalCause | undefined =>
   isBeingInstalled(host) ? undefined : 'not-installing';
 
 /**
- * A serving certificate: for a node that is there and has the name of its host, with addresses that the node has and no
- * other host. A node says itself which addresses it has: one that the inventory does not have has to be free.
+ * A serving certificate: for a node that is there and has the name of its host, with addresses that
+ * the node has and no other host. A node says itself which addresses it has: one that the inventory
+ * does not have has to be free.
  */
 function servingRefusal(
   { node: name, addresses }: KubeletClaim,

@@ -14,9 +14,10 @@ const onePemBlock =
   /^\s*-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----\s*$/;
 
 /**
- * Reads a PKCS #10 request (RFC 2986) that has the parts of a kubelet's (client-go, `MakeCSRFromTemplate`) and no other;
- * undefined for anything else. So nothing is passed over that the signer may read. Its key and its signature are
- * opaque here: the API server has checked them when it took the request.
+ * Reads a PKCS #10 request (RFC 2986) that has the parts of a kubelet's (client-go,
+ * `MakeCSRFromTemplate`) and no other; undefined for anything else. So nothing is passed over that
+ * the signer may read. Its key and its signature are opaque here: the API server has checked them
+ * when it took the request.
  */
 export function readPkcs10(pem: string): KubeletRequest | undefined {
   const base64 = onePemBlock.exec(pem)?.[1]?.replaceAll(/\s/g, '');
@@ -107,7 +108,10 @@ function expectIdentifier(element: Element | undefined, wanted: Buffer): void {
   if (element?.tag !== identifier || !element.content.equals(wanted)) throw new OtherShape();
 }
 
-/** The contents of the elements that the bytes hold, which have these tags, each once and in this order. */
+/**
+ * The contents of the elements that the bytes hold, which have these tags, each once and in this
+ * order.
+ */
 function partsOf<const T extends readonly number[]>(
   bytes: Buffer | undefined,
   tags: T,
@@ -128,7 +132,8 @@ function elementsIn(bytes: Buffer): readonly Element[] {
     const [tag = 0, first = longForm] = bytes.subarray(at, at + 2);
     const count = first < longForm ? 0 : first - longForm;
     const start = at + 2 + count;
-    // A tag with all lower bits set is a longer one. No request has a length of more than two bytes.
+    // A tag with all lower bits set is a longer one. No request has a length of more than two
+    // bytes.
     const isLong = (tag & 0x1f) === 0x1f || first === longForm || count > 2;
     if (isLong || start > bytes.length) throw new OtherShape();
     const length = count === 0 ? first : bytes.readUIntBE(at + 2, count);

@@ -36,8 +36,8 @@ export type RefusalCause = keyof typeof refusalCauses;
 type Reading = Pick<ReadRequest, 'state' | 'purpose' | 'username' | 'claim' | 'cause'>;
 
 /**
- * A CertificateSigningRequest that was read, with nothing of it that is not needed to decide on it: a cluster may have
- * ten thousand. Who changes one reads it from the API server first.
+ * A CertificateSigningRequest that was read, with nothing of it that is not needed to decide on it:
+ * a cluster may have ten thousand. Who changes one reads it from the API server first.
  */
 export class ReadRequest implements KubeObject {
   readonly [member: string]: unknown;
@@ -65,7 +65,9 @@ export class ReadRequest implements KubeObject {
 /** A kubelet's has a thousand letters. */
 const longestRequest = 16 * 1024;
 
-/** Reads a request: only once, as its spec cannot change, and its content only where that counts. */
+/**
+ * Reads a request: only once, as its spec cannot change, and its content only where that counts.
+ */
 export function readRequest(object: KubeObject): ReadRequest {
   if (object instanceof ReadRequest) return object;
   const { name, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
@@ -90,7 +92,9 @@ function readingOf(object: KubeObject): Reading {
 
 const bootstrapperNamespace = 'openshift-machine-config-operator';
 
-/** Who requests the first certificate of an OpenShift node, before it has an identity of its own. */
+/**
+ * Who requests the first certificate of an OpenShift node, before it has an identity of its own.
+ */
 export const nodeBootstrapper = {
   username: `system:serviceaccount:${bootstrapperNamespace}:node-bootstrapper`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${bootstrapperNamespace}`],
@@ -103,8 +107,9 @@ const isBootstrapper = ({ username }: SigningRequest): boolean =>
 const nodeUser = /^system:node:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/;
 
 /**
- * What a request is for, or why it can never be approved. Which signature, usages and key it may have is checked by the
- * API server and the signer (k8s.io/kubernetes, pkg/apis/certificates/helpers.go): they issue no other certificate.
+ * What a request is for, or why it can never be approved. Which signature, usages and key it may
+ * have is checked by the API server and the signer (k8s.io/kubernetes,
+ * pkg/apis/certificates/helpers.go): they issue no other certificate.
  */
 function claimOf(asked: SigningRequest): KubeletClaim | RefusalCause {
   const { purpose, pem } = asked;
@@ -123,7 +128,10 @@ function claimOf(asked: SigningRequest): KubeletClaim | RefusalCause {
 /** One for all of the thousands that ask for no address. */
 const none: readonly string[] = [];
 
-/** Whether a kubelet or its bootstrapper asks, which are of these groups and of no other (cluster-machine-approver, same rule). */
+/**
+ * Whether a kubelet or its bootstrapper asks, which are of these groups and of no other
+ * (cluster-machine-approver, same rule).
+ */
 function mayAsk(asked: SigningRequest): boolean {
   const isClient = asked.purpose === 'client';
   const groups: readonly string[] = isClient ? nodeBootstrapper.groups : ['system:nodes'];

@@ -45,7 +45,9 @@ function setUp({ isAgentBased = true } = {}) {
     });
   const run = () =>
     tryStep(applyAgentManifests, {
-      ...{ clock, kube, adminKube },
+      clock,
+      kube,
+      adminKube,
       facts: { cluster: { isAgentBased, platform: 'none' } },
     });
   const applied = () => adminKube.writes.map(({ name }) => name);

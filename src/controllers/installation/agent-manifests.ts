@@ -28,9 +28,9 @@ type AgentScope = ControllerScope<'kube' | 'adminKube' | 'clock'>;
 const afterAvailable = minutes(30);
 
 /**
- * Applies what the operators of an agent-based installation need, from the ConfigMap that the installer puts into the
- * cluster. It ends when all is applied, when an available cluster has no such ConfigMap, or half an hour after the
- * cluster became available.
+ * Applies what the operators of an agent-based installation need, from the ConfigMap that the
+ * installer puts into the cluster. It ends when all is applied, when an available cluster has no
+ * such ConfigMap, or half an hour after the cluster became available.
  */
 export const applyAgentManifests = controllerStep({
   id: 'controller/apply-agent-manifests',
@@ -44,7 +44,8 @@ export const applyAgentManifests = controllerStep({
   run: async (scope) => {
     const { kube, clock, config, note } = scope;
     const source = followedOne(kube, {
-      ...{ kind: configMaps, namespace: config.namespace },
+      kind: configMaps,
+      namespace: config.namespace,
       name: 'olm-operator-manifests',
     });
     const version = followedOne(kube, clusterVersionRef);
@@ -58,14 +59,18 @@ export const applyAgentManifests = controllerStep({
       return availableAt !== undefined && clock.elapsed() - availableAt >= afterAvailable;
     };
     const isNeeded = await waitForManifests(scope, {
-      ...{ source, watch, isLate },
+      source,
+      watch,
+      isLate,
       isAvailable: () => availableAt !== undefined,
     });
     if (!isNeeded) return;
     const noted = new Set<string>();
     await setUpOperators(scope, {
       sentence: 'the manifests of every operator are applied',
-      ...{ olm: followedOlm(kube), watch, isStopped: isLate },
+      olm: followedOlm(kube),
+      watch,
+      isStopped: isLate,
       setup: () => {
         const { problems, ...setup } = readAgentManifests(source.view().objects[0]);
         for (const problem of problems) {
@@ -86,7 +91,10 @@ interface ManifestsWait {
   readonly isAvailable: () => boolean;
 }
 
-/** Waits for manifests, and for the right to apply them: the service that gives it leaves long before OLM is ready. */
+/**
+ * Waits for manifests, and for the right to apply them: the service that gives it leaves long
+ * before OLM is ready.
+ */
 function waitForManifests(
   { adminKube, note, signal, until }: AgentScope,
   { source, watch, isLate, isAvailable }: ManifestsWait,
@@ -137,8 +145,9 @@ interface AgentManifests extends OperatorSetup {
 }
 
 /**
- * Reads the ConfigMap `olm-operator-manifests`: `OPERATOR.metadata.yaml` names the files of an operator, each of which
- * is a key of it (assisted-service, `internal/operators`). An operator of which something is missing is held back.
+ * Reads the ConfigMap `olm-operator-manifests`: `OPERATOR.metadata.yaml` names the files of an
+ * operator, each of which is a key of it (assisted-service, `internal/operators`). An operator of
+ * which something is missing is held back.
  */
 export function readAgentManifests(configMap: KubeObject | undefined): AgentManifests {
   const data = (configMap?.['data'] ?? {}) as Readonly<Record<string, string>>;

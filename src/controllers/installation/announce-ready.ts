@@ -22,8 +22,8 @@ const tryEvery: Millis = seconds(1);
 const refusalLimit: Millis = minutes(1);
 
 /**
- * Waits for the service and the API server, and says so by an event in its own namespace. An installation of the
- * agent-based installer continues without the service.
+ * Waits for the service and the API server, and says so by an event in its own namespace. An
+ * installation of the agent-based installer continues without the service.
  */
 export const announceReady = controllerStep({
   id: 'controller/announce-ready',
@@ -66,7 +66,10 @@ export const announceReady = controllerStep({
   },
 });
 
-/** Whether a bootstrap host, which leaves its record when it has seen the event, waits for this controller no longer. */
+/**
+ * Whether a bootstrap host, which leaves its record when it has seen the event, waits for this
+ * controller no longer.
+ */
 async function hasLeft({ kube, signal }: ControllerScope<'kube'>): Promise<boolean> {
   try {
     return (await kube.get(recordRef, signal)) !== undefined;

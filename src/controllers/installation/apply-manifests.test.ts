@@ -137,7 +137,8 @@ describe('the setup of operators', () => {
         failed: { kind: jobs, name: 'unpack', uid: 'j1' },
       },
       {
-        ...{ type: 'remove', target: 'installplans plan p1' },
+        type: 'remove',
+        target: 'installplans plan p1',
         failed: { kind: installPlans, name: 'plan', namespace: 'cnv', uid: 'p1' },
       },
       { type: 'apply', target: 'lso', due: [ofLso] },

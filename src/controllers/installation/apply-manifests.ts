@@ -61,8 +61,9 @@ interface ManifestsReading {
 const CustomManifests = z.array(z.record(z.string(), z.unknown())).nullable();
 
 /**
- * Reads the manifests that the service keeps for operators: a JSON list of `Name` and `Content` in base64, whose names
- * may be written in any case (assisted-service, `custom_manifests.json`). Undefined for what is no such list.
+ * Reads the manifests that the service keeps for operators: a JSON list of `Name` and `Content` in
+ * base64, whose names may be written in any case (assisted-service, `custom_manifests.json`).
+ * Undefined for what is no such list.
  */
 export function readCustomManifests(text: string, release: string): ManifestsReading | undefined {
   const list = CustomManifests.safeParse(jsonIn(text));
@@ -104,7 +105,10 @@ const plansOf: KubeSelection = { kind: installPlans };
 /** Where OLM unpacks its bundles. */
 const unpackingOf: KubeSelection = { kind: jobs, namespace: 'openshift-marketplace' };
 
-/** Follows the operators that OLM installs. The copies of a CSV, one in each namespace, are of no interest. */
+/**
+ * Follows the operators that OLM installs. The copies of a CSV, one in each namespace, are of no
+ * interest.
+ */
 export function followedOlm(kube: Kube): FollowedOlm {
   const subscribed = followed(kube, { kind: subscriptions });
   const csvs = followed(kube, { kind: clusterServiceVersions, labelSelector: '!olm.copiedFrom' });
@@ -166,9 +170,9 @@ const manifestKey = ({ operator, object }: OperatorManifest): string =>
   `${operator} ${JSON.stringify(object)}`;
 
 /**
- * Waits until OLM has initialized each operator, and applies its manifests then. Those of one operator are applied in
- * their order; one that fails keeps no other waiting. The rights to apply are those of an administrator: no role names
- * what operators of others are configured by.
+ * Waits until OLM has initialized each operator, and applies its manifests then. Those of one
+ * operator are applied in their order; one that fails keeps no other waiting. The rights to apply
+ * are those of an administrator: no role names what operators of others are configured by.
  */
 export async function setUpOperators(
   scope: ControllerScope<'kube' | 'adminKube' | 'clock'>,
@@ -179,7 +183,11 @@ export async function setUpOperators(
   const denied = new Set<string>();
   const observe = (): Observed => ({
     ...setup(),
-    ...{ isStopped: isStopped(), objects: olm.objects(), gap: olm.gap(), applied, denied },
+    isStopped: isStopped(),
+    objects: olm.objects(),
+    gap: olm.gap(),
+    applied,
+    denied,
   });
   const remove = async (failed: FailedSetup, signal: AbortSignal): Promise<void> => {
     const { kind, name } = failed;
@@ -193,11 +201,14 @@ export async function setUpOperators(
     }
   };
   await untilDone(scope, {
-    ...{ sentence, watch: together(watch, olm.watch), isOver: isStopped },
+    sentence,
+    watch: together(watch, olm.watch),
+    isOver: isStopped,
     work: async (signal) => {
       await performActions<Observed, SetupAction>(
         {
-          ...{ seen: observe(), decide: setupDue },
+          seen: observe(),
+          decide: setupDue,
           readAgain: async (seen, inner) => {
             const setupNow = removalsDue(seen).length === 0 ? {} : await olm.setupNow(inner);
             const now = observe();
@@ -245,7 +256,8 @@ function removalsDue(observed: Observed): readonly SetupAction[] {
   return (bare.length === 0 ? [] : failedSetup(bare, observed.objects))
     .filter(({ kind }) => !observed.denied.has(kind.plural))
     .map((failed) => ({
-      ...{ type: 'remove', failed },
+      type: 'remove',
+      failed,
       target: `${failed.kind.plural} ${failed.name} ${failed.uid ?? ''}`,
     }));
 }

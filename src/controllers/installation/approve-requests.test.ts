@@ -43,7 +43,9 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
       known.follow((view) => seen(isAway ? { lastError: away } : view), signal),
   };
   const { stop } = runInstallation(['approve-requests', 'count-requests'], {
-    ...{ kube, clock, inventory },
+    kube,
+    clock,
+    inventory,
     config: { cluster: { controlPlaneCount: 3 } },
     cluster: { isAgentBased, platform: 'baremetal', machines },
   });
@@ -356,8 +358,10 @@ describe('where the service has left', () => {
     const kube = fakeKube().put(configMaps, {
       metadata: { name: recordRef.name, namespace: 'assisted-installer' },
       data: recordData({
-        ...{ node: 'm0', addresses: ['192.0.2.7'], role: 'master' },
-        ...{ isEtcdOverridden: false, images: [] },
+        node: 'm0',
+        addresses: ['192.0.2.7'],
+        role: 'master',
+        isEtcdOverridden: false,
         hosts: [
           { name: 'm1', addresses: [], stage: 'Done' },
           { name: 'w0', addresses: ['192.0.2.9'], stage: 'Rebooting' },
@@ -379,7 +383,10 @@ describe('where the service has left', () => {
     const kube = fakeKube().put(configMaps, {
       metadata: { name: recordRef.name, namespace: 'assisted-installer' },
       data: recordData({
-        ...{ node: 'm0', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
+        node: 'm0',
+        addresses: [],
+        role: 'master',
+        isEtcdOverridden: false,
       }),
     });
     const { approvals, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });

@@ -25,8 +25,8 @@ import { installationStore, type InstallationScope, type InstallationStores } fr
 import { recordedHosts, recordIn } from './without-service.ts';
 
 /**
- * Approves the certificate requests of hosts of this cluster as they come. All others are left for others to decide, and
- * counted in an event.
+ * Approves the certificate requests of hosts of this cluster as they come. All others are left for
+ * others to decide, and counted in an event.
  */
 export function requestControllers(
   scope: InstallationScope,
@@ -156,8 +156,8 @@ const isOpen = (request: ReadRequest): request is OpenRequest =>
   request.state === 'pending' && request.claim !== undefined;
 
 /**
- * A request and its node, read again; undefined where the request is another one or was answered, or where the node is
- * another than the one that is shown, which is a change that is still to come.
+ * A request and its node, read again; undefined where the request is another one or was answered,
+ * or where the node is another than the one that is shown, which is a change that is still to come.
  */
 async function readAgain(
   { scope: { kube }, known }: Work,
@@ -209,7 +209,10 @@ async function approve(
   }
 }
 
-/** How long a request is left before it counts: its node may be about to join, or another about to approve it. */
+/**
+ * How long a request is left before it counts: its node may be about to join, or another about to
+ * approve it.
+ */
 const countsAfter = seconds(30);
 
 /** The requests that are left are looked at as a whole so often. */
@@ -218,7 +221,10 @@ const countEvery = seconds(10);
 /** The shortest time between two reports of one cause. */
 const reportEvery = seconds(60);
 
-/** Counts the requests that are left, and finds those for which no key was added: what other nodes have decides too. */
+/**
+ * Counts the requests that are left, and finds those for which no key was added: what other nodes
+ * have decides too.
+ */
 function counting(work: Work): Controller {
   const { clock } = work.scope;
   const reportLeft = leftReports(work.scope);
@@ -244,7 +250,10 @@ function counting(work: Work): Controller {
   };
 }
 
-/** The names of the requests that are left now, by the cause. Those that may be approved after all are decided again. */
+/**
+ * The names of the requests that are left now, by the cause. Those that may be approved after all
+ * are decided again.
+ */
 function leftNow(work: Work): ReadonlyMap<RefusalCause, readonly string[]> {
   const left = new Map<RefusalCause, string[]>();
   const cluster = work.known();
@@ -281,13 +290,18 @@ interface Left {
 /** How many requests a report names. */
 const mostNamed = 5;
 
-/** The API server takes any name for a request, of any length; an event is no longer than 1.5 MiB. */
+/**
+ * The API server takes any name for a request, of any length; an event is no longer than 1.5 MiB.
+ */
 const longestName = 100;
 
 const namesAdvice =
   'An address counts that the inventory has for the host, or that its node reports, that is in a machine network, and that no other host or node has. Where the node has the address, run: oc adm certificate approve NAME';
 
-/** Reports requests that were left by one event of the cluster for each cause, whose count grows where it may. */
+/**
+ * Reports requests that were left by one event of the cluster for each cause, whose count grows
+ * where it may.
+ */
 function leftReports({
   kube,
   clock,

@@ -19,8 +19,8 @@ const pausedAnnotation = 'baremetalhost.metal3.io/paused';
 const provisioningRef: KubeRef = { kind: provisionings, name: 'provisioning-configuration' };
 
 /**
- * Gives each BareMetalHost its machine, and what the installer knows of it, so that the bare metal operator takes the
- * host unchanged. Only on the platform `baremetal`.
+ * Gives each BareMetalHost its machine, and what the installer knows of it, so that the bare metal
+ * operator takes the host unchanged. Only on the platform `baremetal`.
  */
 export function metalController({ kube, clock, note }: InstallationScope): Controller {
   const hosts = informer(
@@ -32,7 +32,8 @@ export function metalController({ kube, clock, note }: InstallationScope): Contr
   const refused = new Set<string>();
   const written = new Set<string>();
   const seenOf = async (host: KubeObject, signal: AbortSignal): Promise<MetalSeen> => {
-    // A kind that is not served counts as not there: the controller that is replaced asks for it without an end.
+    // A kind that is not served counts as not there: the controller that is replaced asks for it
+    // without an end.
     const hasProvisioning = (await kube.get(provisioningRef, signal)) !== undefined;
     const isWritten = written.has(host.metadata.uid ?? '');
     const waiting = hosts.by('waiting', hasProvisioning ? 'unmanaged' : 'readable');
@@ -40,7 +41,10 @@ export function metalController({ kube, clock, note }: InstallationScope): Contr
     const free = machines.all().filter((one) => isWorkers(one) && !taken.has(one.metadata.name));
     const machine = free[waiting.findIndex(({ metadata }) => metadata.name === host.metadata.name)];
     return {
-      ...{ host, hasProvisioning, isWritten, now: clock.now() },
+      host,
+      hasProvisioning,
+      isWritten,
+      now: clock.now(),
       machine: hasConsumer(host) ? undefined : machine,
     };
   };
@@ -150,7 +154,10 @@ interface HostPlan {
   readonly status?: string;
 }
 
-/** What is to be changed of a host. One that has no machine yet is left unchanged until there is one, except for its status. */
+/**
+ * What is to be changed of a host. One that has no machine yet is left unchanged until there is
+ * one, except for its status.
+ */
 export function hostPlan(seen: MetalSeen): HostPlan {
   const { host, machine, hasProvisioning, isWritten, now } = seen;
   if (hasProvisioning && !isUnmanaged(host)) return { actions: [] };
@@ -193,7 +200,9 @@ const waitingIn = (host: KubeObject): readonly string[] => [
 const isUnmanaged = (host: KubeObject): boolean =>
   ['', 'unmanaged'].includes(textAt(host, 'status', 'provisioning', 'state'));
 
-/** The status that the host brings along in an annotation, as a patch; undefined where it has none. */
+/**
+ * The status that the host brings along in an annotation, as a patch; undefined where it has none.
+ */
 function statusPatch(host: KubeObject, now: number): KubePatch | 'unreadable' | undefined {
   const text = annotationOf(host, statusAnnotation);
   if (text === '') return undefined;

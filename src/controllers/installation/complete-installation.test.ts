@@ -53,7 +53,10 @@ function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Gi
   };
   const run = (signal = new AbortController().signal) =>
     tryStep(completeInstallation, {
-      ...{ clock, inventory, kube, signal },
+      clock,
+      inventory,
+      kube,
+      signal,
       facts: { cluster: { isAgentBased, platform: 'none' } },
       config: { cluster: { openshiftVersion: '4.16.2' }, controller: { checkClusterVersion } },
     });

@@ -25,8 +25,8 @@ import { gapIn } from '../../ports/kube-failures.ts';
 const [operatorsStage, routerStage] = finalizingStages;
 
 /**
- * Ends the installation at the service: once it finalizes the cluster, the stages in their order, then the result. A
- * restarted controller continues at the stage that the service knows.
+ * Ends the installation at the service: once it finalizes the cluster, the stages in their order,
+ * then the result. A restarted controller continues at the stage that the service knows.
  */
 export const completeInstallation = controllerStep({
   id: 'controller/complete-installation',
@@ -77,7 +77,8 @@ async function waitForClusterOperators(
   const { kube, clock, config } = scope;
   const version = followedOne(kube, clusterVersionRef);
   const operators = followed(kube, { kind: clusterOperators });
-  // A restarted controller does not wait ten hours more: the service counts from the beginning of the stage.
+  // A restarted controller does not wait ten hours more: the service counts from the beginning of
+  // the stage.
   const since = clock.elapsed() - spentIn(operatorsStage);
   const isLate = (): boolean => clock.elapsed() - since >= operatorsLimit;
   const pending = await reportOperators(scope, {
@@ -111,7 +112,10 @@ export interface BuiltinState {
   readonly waitsForVersion: boolean;
 }
 
-/** The operators of the cluster that are waited for: a cluster without a console has none to become available. */
+/**
+ * The operators of the cluster that are waited for: a cluster without a console has none to become
+ * available.
+ */
 export function builtinOperators(state: BuiltinState): readonly SeenOperator[] {
   const { version, console, gap, waitsForVersion } = state;
   const reason = gap ?? 'it is not in the cluster yet';
@@ -137,7 +141,8 @@ async function uploadRouterCa(scope: FinalizeScope, { watch, isEnded }: Finalizi
   const { kube, inventory } = scope;
   const found = followedOne(kube, routerCaRef);
   await untilDone(scope, {
-    ...{ sentence: 'the service has the CA of the routes', isOver: isEnded },
+    sentence: 'the service has the CA of the routes',
+    isOver: isEnded,
     watch: together(watch, found.watch),
     work: async (signal) => {
       const pem = textAt(found.view().objects[0], 'data', 'ca-bundle.crt');

@@ -20,7 +20,12 @@ it.each([
   const facts = { cluster: { isAgentBased: false, platform: 'none' } };
   const kube = fakeKube();
   const running = tryStep(reconcileInstallation, {
-    ...{ config, facts, kube, adminKube: kube, inventory: fakeInventory(), clock },
+    config,
+    facts,
+    kube,
+    adminKube: kube,
+    inventory: fakeInventory(),
+    clock,
     signal: end.signal,
   });
   await clock.advance(seconds(1));

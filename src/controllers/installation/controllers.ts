@@ -14,7 +14,10 @@ type Shared = Omit<InstallationScope, 'note'> & {
   readonly emit: Emit;
 };
 
-/** What is kept at its desired state until the installation has ended; without a service only what the bootstrap host has left. */
+/**
+ * What is kept at its desired state until the installation has ended; without a service only what
+ * the bootstrap host has left.
+ */
 export function installationControllers(
   { emit, ...ports }: Shared,
   cluster: NewCluster,

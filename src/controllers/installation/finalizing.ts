@@ -25,8 +25,8 @@ export interface Finalizing {
   /** An earlier run of the controller has left a stage behind. */
   readonly isPast: (stage: FinalizingStage) => boolean;
   /**
-   * Reports a stage until the service has it. False where there is nothing to do in it: an earlier run has left it
-   * behind, or the installation has ended.
+   * Reports a stage until the service has it. False where there is nothing to do in it: an earlier
+   * run has left it behind, or the installation has ended.
    */
   readonly enter: (stage: FinalizingStage) => Promise<boolean>;
   /** Sends something until the service has taken it, or the installation has ended. */
@@ -34,8 +34,8 @@ export interface Finalizing {
 }
 
 /**
- * Waits until the service finalizes the cluster, and continues at the stage that the service knows: nothing is kept here.
- * Of an installation that has ended, each stage is over.
+ * Waits until the service finalizes the cluster, and continues at the stage that the service knows:
+ * nothing is kept here. Of an installation that has ended, each stage is over.
  */
 export async function beginFinalizing(
   scope: ControllerScope<'inventory' | 'clock'>,
@@ -57,7 +57,9 @@ export async function beginFinalizing(
   );
   const deliver = (what: string, send: () => Promise<void>): Promise<undefined> =>
     untilDone(scope, {
-      ...{ sentence: `the service has ${what}`, watch, isOver: hasEnded },
+      sentence: `the service has ${what}`,
+      watch,
+      isOver: hasEnded,
       work: async () => {
         await send();
         return { done: undefined };
@@ -136,8 +138,8 @@ interface ReportAction {
 }
 
 /**
- * Reports operators to the service until it has each of them as available. It is asked for what it has once, and again
- * after a report that failed: nobody else reports them.
+ * Reports operators to the service until it has each of them as available. It is asked for what it
+ * has once, and again after a report that failed: nobody else reports them.
  * @returns the names of those that are not available
  */
 export async function reportOperators(
@@ -168,7 +170,9 @@ export async function reportOperators(
       known = new Map(known).set(target, { ...before, ...sent });
   };
   await untilDone(scope, {
-    ...{ sentence, watch, isOver: isStopped },
+    sentence,
+    watch,
+    isOver: isStopped,
     work: async (signal) => {
       known ??= new Map((await inventory.operators(signal)).map((one) => [one.name, one]));
       const readAgain = () => Promise.resolve(observe());
@@ -204,8 +208,10 @@ function reportsDue(observed: Observed): readonly ReportAction[] {
     if (entry === undefined || seen === undefined) return [];
     const { failedSince = now, reportedAt = -Infinity } = times.get(name) ?? {};
     const report = operatorReport({
-      ...{ known: entry, seen },
-      ...{ failedFor: now - failedSince, sinceReport: now - reportedAt },
+      known: entry,
+      seen,
+      failedFor: now - failedSince,
+      sinceReport: now - reportedAt,
     });
     return report === undefined ? [] : [{ type: 'report', target: name, report }];
   });

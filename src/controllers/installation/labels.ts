@@ -58,7 +58,9 @@ export const labelController = (
     if (seen.host === undefined || !lacksLabels(seen.host, seen.node)) return {};
     await performActions(
       {
-        ...{ seen, decide: labelsDue, readAgain: stores.readAgain },
+        seen,
+        decide: labelsDue,
+        readAgain: stores.readAgain,
         table: {
           label: async ({ target, node, labels }, inner) => {
             const patch = patchOf(node, { metadata: { labels } });
@@ -106,9 +108,9 @@ const readEvery: Millis = seconds(30);
 const longestEnd: Millis = seconds(2);
 
 /**
- * Pauses the pool `worker` while a worker for a pool of its own joins: it is in that pool until it has its labels, and the
- * operator would give it another configuration meanwhile. The pause never outlives the controller; one that dies finds its
- * annotation when it starts again.
+ * Pauses the pool `worker` while a worker for a pool of its own joins: it is in that pool until it
+ * has its labels, and the operator would give it another configuration meanwhile. The pause never
+ * outlives the controller; one that dies finds its annotation when it starts again.
  */
 export function pauseController(scope: InstallationScope, stores: InstallationStores): Controller {
   const pool = poolOf(scope);
@@ -164,7 +166,9 @@ interface WorkerPool {
   readonly set: (isPaused: boolean, signal: AbortSignal) => Promise<void>;
 }
 
-/** The pool of workers, which may be read and not watched (assisted-installer-controller, its role). */
+/**
+ * The pool of workers, which may be read and not watched (assisted-installer-controller, its role).
+ */
 function poolOf({ kube, clock, note }: InstallationScope): WorkerPool {
   let last: PoolState = 'unread';
   let readAt = 0;

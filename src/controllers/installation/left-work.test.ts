@@ -23,7 +23,10 @@ import {
 import { decideLeft, type LeftSeen, removeLeftRecord } from './left-work.ts';
 
 const record = (change: Partial<LeftRecord> = {}): LeftRecord => ({
-  ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false },
+  node: 'm3',
+  addresses: [],
+  role: 'master',
+  isEtcdOverridden: false,
   ...change,
 });
 
@@ -37,7 +40,9 @@ const overridden = etcd(metadata?.['annotations'], spec?.['unsupportedConfigOver
 const healthy = { isReached: true, status: '' };
 const two = { isReached: false, status: '2 of 3 etcd members ready' };
 const seen = (change: Partial<LeftSeen>): LeftSeen => ({
-  ...{ record: undefined, etcd: etcd(), members: healthy },
+  record: undefined,
+  etcd: etcd(),
+  members: healthy,
   ...change,
 });
 

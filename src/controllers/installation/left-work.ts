@@ -31,8 +31,8 @@ import type { InstallationScope } from './stores.ts';
 const etcdKey = 'settings of etcd';
 
 /**
- * Puts the settings of etcd back that the bootstrap host has changed, once etcd has three members. What is done is taken
- * off the record, so that the next controller continues.
+ * Puts the settings of etcd back that the bootstrap host has changed, once etcd has three members.
+ * What is done is taken off the record, so that the next controller continues.
  */
 export function leftController(scope: InstallationScope): Controller {
   const { kube, note } = scope;
@@ -120,8 +120,8 @@ interface LeftAction {
 }
 
 /**
- * Whether settings of etcd are to be put back. The annotation of etcd/cluster counts without a record too: a bootstrap host
- * may have died before it could leave one.
+ * Whether settings of etcd are to be put back. The annotation of etcd/cluster counts without a
+ * record too: a bootstrap host may have died before it could leave one.
  */
 function isEtcdLeft({ record, etcd }: Pick<LeftSeen, 'record' | 'etcd'>): boolean {
   const isAnnotated = etcd !== undefined && recordedBefore(etcd) !== undefined;
@@ -138,16 +138,16 @@ export const decideLeft = (seen: LeftSeen): readonly LeftAction[] =>
 const longestLeft: Millis = minutes(30);
 
 /**
- * Waits until what the bootstrap host has left is done, and removes its record. After half an hour, or a day without a
- * service, the record stays, and says what remains for a person, or to a controller that is started again.
+ * Waits until what the bootstrap host has left is done, and removes its record. After half an hour,
+ * or a day without a service, the record stays, and says what remains for a person, or to a
+ * controller that is started again.
  */
 export const removeLeftRecord = controllerStep({
   id: 'controller/remove-record',
   title: 'Remove the record of the bootstrap host',
   uses: ['kube', 'clock'],
   limit: longestWait + minutes(5),
-  waitsFor:
-    'the settings of etcd to be put back, at most 30 minutes; a day without a service',
+  waitsFor: 'the settings of etcd to be put back, at most 30 minutes; a day without a service',
   run: async (scope) => {
     const { kube, until, signal, config } = scope;
     const records = followedOne(kube, recordRef);
@@ -177,7 +177,10 @@ export const removeLeftRecord = controllerStep({
   },
 });
 
-/** The pools whose nodes are served their image while the bootstrap host hands it over; one may be read, and not be watched. */
+/**
+ * The pools whose nodes are served their image while the bootstrap host hands it over; one may be
+ * read, and not be watched.
+ */
 const servedPools = ['master', 'arbiter', 'worker'] as const;
 
 interface PauseSeen {
@@ -192,7 +195,10 @@ interface LeftPause {
   readonly pool: KubeObject;
 }
 
-/** The end of the pause of a pool whose image is handed over. One without its image keeps it, or its nodes would lose theirs. */
+/**
+ * The end of the pause of a pool whose image is handed over. One without its image keeps it, or its
+ * nodes would lose theirs.
+ */
 export function pausesLeft({ pool, osConfig }: PauseSeen): readonly LeftPause[] {
   if (pool === undefined || pausedSince(pool, 'handOver') === '') return [];
   const isHandedOver = textAt(osConfig, 'status', 'currentImagePullSpec') !== '';
@@ -201,7 +207,10 @@ export function pausesLeft({ pool, osConfig }: PauseSeen): readonly LeftPause[] 
   return isHandedOver || isOver ? [{ type: 'unpause', target: pool.metadata.name, pool }] : [];
 }
 
-/** Unpauses each pool whose image is handed over: the bootstrap host may have been stopped before it could. */
+/**
+ * Unpauses each pool whose image is handed over: the bootstrap host may have been stopped before it
+ * could.
+ */
 export function unpauseController({ kube, note }: InstallationScope): Controller {
   const read = async (name: string, signal: AbortSignal): Promise<PauseSeen> => {
     const pool = await kube.get({ kind: machineConfigPools, name }, signal);
@@ -219,7 +228,8 @@ export function unpauseController({ kube, note }: InstallationScope): Controller
     reconcile: async (name, signal) => {
       await performActions(
         {
-          ...{ seen: await read(name, signal), decide: pausesLeft },
+          seen: await read(name, signal),
+          decide: pausesLeft,
           readAgain: (_, inner) => read(name, inner),
           table: {
             unpause: async ({ pool }, inner) => {

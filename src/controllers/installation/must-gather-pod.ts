@@ -10,7 +10,9 @@ export interface GatheringImage {
   readonly image: string;
 }
 
-/** What `oc adm must-gather` gives itself is ten minutes; a cluster that has failed answers slowly. */
+/**
+ * What `oc adm must-gather` gives itself is ten minutes; a cluster that has failed answers slowly.
+ */
 const longestGathering = minutes(20);
 
 /** How long the pod may run: to gather, and to pull, pack and send. */
@@ -26,8 +28,8 @@ interface Surrounding {
 const whole = { name: 'gathered', mountPath: '/gathered' } as const;
 
 /**
- * The pod: one container after the other gathers, then the last one packs and sends it. Nothing that is secret is
- * in an argv: curl reads its options from its standard input.
+ * The pod: one container after the other gathers, then the last one packs and sends it. Nothing
+ * that is secret is in an argv: curl reads its options from its standard input.
  */
 export function gatheringPod(config: ControllerConfig, made: Surrounding): KubeObject {
   const { images, controller } = made;
@@ -48,8 +50,9 @@ export function gatheringPod(config: ControllerConfig, made: Surrounding): KubeO
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: 0,
       serviceAccountName: gatheringPodName,
-      // `oc adm must-gather` runs where no constraint applies. Here one would give a user of the namespace, as the first that
-      // permits the network of the host does, and the scripts of its images are made for root.
+      // `oc adm must-gather` runs where no constraint applies. Here one would give a user of the
+      // namespace, as the first that permits the network of the host does, and the scripts of its
+      // images are made for root.
       securityContext: { runAsUser: 0 },
       // Where the controller runs the service can be reached, by its host's network and names.
       hostNetwork: true,
@@ -72,7 +75,9 @@ const usual = {
 
 /** What one image cannot gather in its time keeps nothing of the rest from being sent. */
 const gathers = ({ name, image }: GatheringImage, within: Millis): object => ({
-  ...{ ...usual, name: `gather-${name}`, image },
+  ...usual,
+  name: `gather-${name}`,
+  image,
   command: [
     '/bin/bash',
     '-c',
@@ -89,8 +94,8 @@ const fromField = (name: string, fieldPath: string): object => ({
 });
 
 /**
- * The addresses of the service and its proxies, which may have a password in them. Whoever may read pods sees their variables, and
- * must-gather itself collects them; it collects no Secret.
+ * The addresses of the service and its proxies, which may have a password in them. Whoever may read
+ * pods sees their variables, and must-gather itself collects them; it collects no Secret.
  */
 export const gatheringSecret = (config: ControllerConfig): KubeObject => ({
   apiVersion: 'v1',
@@ -115,7 +120,9 @@ function uploads(config: ControllerConfig, { images, controller }: Surrounding):
     ].join('\n'),
   };
   return {
-    ...{ ...usual, name: 'upload', image: images[0]?.image },
+    ...usual,
+    name: 'upload',
+    image: images[0]?.image,
     command: ['/bin/bash', '-c', uploadScript],
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
     envFrom: [{ secretRef: { name: gatheringPodName } }],

@@ -90,7 +90,8 @@ const job = {
 };
 const controller = {
   metadata: {
-    ...{ name: 'assisted-installer-controller-x', namespace },
+    name: 'assisted-installer-controller-x',
+    namespace,
     ownerReferences: [{ ...job, controller: true, blockOwnerDeletion: true }],
   },
   spec: { nodeName: 'm1', hostAliases: [{ ip: '10.0.0.9' }] },
@@ -110,12 +111,12 @@ describe('the pod that gathers', () => {
     const pod = gatheringPod(configOf({ service, cluster: { id: 'C' } }), made);
     expect(pod).toMatchObject({
       spec: {
-        ...{ nodeName: 'm1', hostNetwork: true, hostAliases: [{ ip: '10.0.0.9' }] },
-        ...{
-          activeDeadlineSeconds: 1800,
-          restartPolicy: 'Never',
-          securityContext: { runAsUser: 0 },
-        },
+        nodeName: 'm1',
+        hostNetwork: true,
+        hostAliases: [{ ip: '10.0.0.9' }],
+        activeDeadlineSeconds: 1800,
+        restartPolicy: 'Never',
+        securityContext: { runAsUser: 0 },
         initContainers: [
           { image: 'o', command: ['/bin/bash', '-c', 'timeout 600 /usr/bin/gather; sync; exit 0'] },
           { image: 'c', volumeMounts: [{ mountPath: '/must-gather', subPath: 'must-gather/cnv' }] },
@@ -130,7 +131,8 @@ describe('the pod that gathers', () => {
     const url = 'https://user:pa55@svc.example/base/';
     const config = configOf({
       service: { url, token: new Secret('s3cret') },
-      ...{ proxy: { http: 'http://p:pa55@proxy.example:3128' }, cluster: { id: 'C' } },
+      proxy: { http: 'http://p:pa55@proxy.example:3128' },
+      cluster: { id: 'C' },
     });
     const pod = gatheringPod(config, made);
     expect(JSON.stringify(pod)).not.toMatch(/pa55|s3cret/);

@@ -29,7 +29,10 @@ export interface Gathering {
   readonly failedOperators: readonly string[];
 }
 
-/** What has failed, by what the service says, which a restarted controller hears too; undefined where nothing has. */
+/**
+ * What has failed, by what the service says, which a restarted controller hears too; undefined
+ * where nothing has.
+ */
 export async function neededGathering({
   inventory,
   signal,
@@ -56,9 +59,9 @@ export async function neededGathering({
 }
 
 /**
- * The images that MUST_GATHER_IMAGE names: one image, or a JSON object of which `ocp` is for the cluster and the
- * others for operators. None: that of the release. An entry that is missing is left out; the controller that is
- * replaced asked for an image without a name.
+ * The images that MUST_GATHER_IMAGE names: one image, or a JSON object of which `ocp` is for the
+ * cluster and the others for operators. None: that of the release. An entry that is missing is left
+ * out; the controller that is replaced asked for an image without a name.
  */
 export function gatheringImages(
   setting: string,
@@ -98,9 +101,9 @@ export function latestImage(stream: KubeObject | undefined): string | undefined 
 type GatherScope = ControllerScope<'adminKube' | 'clock'>;
 
 /**
- * Gathers the state of the cluster in a pod, which uploads it to the service together with the log of the
- * controller: some hundred MiB never pass through this program. The pod has the rights of an administrator, as that of
- * `oc adm must-gather` has; whatever was made for it is removed again.
+ * Gathers the state of the cluster in a pod, which uploads it to the service together with the log
+ * of the controller: some hundred MiB never pass through this program. The pod has the rights of an
+ * administrator, as that of `oc adm must-gather` has; whatever was made for it is removed again.
  * @throws AgentError `controller.not-gathered`, `kube.*`
  */
 export async function gatherCluster(
@@ -173,8 +176,8 @@ function rightsIn(namespace: string): readonly Made[] {
 }
 
 /**
- * Takes the rights of an administrator away that a controller has left which was killed while it gathered: nothing in the cluster
- * can own a binding of the whole cluster.
+ * Takes the rights of an administrator away that a controller has left which was killed while it
+ * gathered: nothing in the cluster can own a binding of the whole cluster.
  */
 export async function removeLeftBinding({
   kube,

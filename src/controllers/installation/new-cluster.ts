@@ -15,11 +15,16 @@ import { removeLeftBinding } from './must-gather.ts';
 import { controllerStep } from './step.ts';
 
 const NewClusterSchema = z.strictObject({
-  /** The agent-based installer installs it: there is no service that outlives the bootstrap host. */
+  /**
+   * The agent-based installer installs it: there is no service that outlives the bootstrap host.
+   */
   isAgentBased: z.boolean(),
   /** As the install-config names it: `baremetal`, `none`; empty where it says nothing. */
   platform: z.string(),
-  /** Where its machines are, where the install-config says so, and addresses there that move between them. */
+  /**
+   * Where its machines are, where the install-config says so, and addresses there that move between
+   * them.
+   */
   machines: z.strictObject({ networks: z.array(z.string()), vips: z.array(z.string()) }).optional(),
   /** Name of the first vCenter, where there is one. */
   vcenterServer: z.string().optional(),
@@ -35,8 +40,8 @@ export type NewCluster = z.infer<typeof NewClusterSchema>;
 const manifestsWait: Millis = minutes(2);
 
 /**
- * Reads who installs the cluster, and on what. Without an install-config that can be read the controller continues, as
- * the one that it replaces does.
+ * Reads who installs the cluster, and on what. Without an install-config that can be read the
+ * controller continues, as the one that it replaces does.
  */
 export const readNewCluster = controllerStep({
   id: 'controller/read-new-cluster',

@@ -74,7 +74,11 @@ function setUp(...names: readonly string[]) {
     later(after, () => inventory.set({ finalizing: { stage: name, isTimedOut: true } }));
   const run = (signal = new AbortController().signal) =>
     tryStep(completeInstallation, {
-      ...{ clock, inventory, kube, adminKube, signal },
+      clock,
+      inventory,
+      kube,
+      adminKube,
+      signal,
       facts: { cluster: { isAgentBased: false, platform: 'none' } },
       config: { cluster: { openshiftVersion: '4.16.2' } },
     });
@@ -110,7 +114,10 @@ describe('the operators of OLM', () => {
       ...[stage('Done'), 'complete true'],
     ]);
     expect(inventory.operatorReports.at(-1)).toEqual({
-      ...{ name: 'lso', version: '4.12.0', status: 'available', statusInfo: 'done' },
+      name: 'lso',
+      version: '4.12.0',
+      status: 'available',
+      statusInfo: 'done',
     });
     expect(applied()).toEqual(['of-lso']);
     expect(kube.writes).toEqual([]);

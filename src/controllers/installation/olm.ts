@@ -18,9 +18,9 @@ type OlmScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;
 const [, , initStage, applyStage, waitStage] = finalizingStages;
 
 /**
- * Goes through the stages of the operators that OLM installs. The service gives up each of them after a time, and we
- * continue with the next; operators that did not become available are reported as failed then. The installation succeeds
- * without them.
+ * Goes through the stages of the operators that OLM installs. The service gives up each of them
+ * after a time, and we continue with the next; operators that did not become available are reported
+ * as failed then. The installation succeeds without them.
  */
 export async function installOlmOperators(scope: OlmScope, finalizing: Finalizing): Promise<void> {
   const { config, kube } = scope;
@@ -33,7 +33,8 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
   if (isInit) {
     await setUpOperators(scope, {
       sentence: 'OLM has initialized every operator',
-      ...{ olm, watch: finalizing.watch },
+      olm,
+      watch: finalizing.watch,
       setup: () => ({ operators, manifests: [] }),
       isStopped: () => finalizing.isOver(initStage),
     });
@@ -42,7 +43,8 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
     const manifests = await downloadManifests(scope, finalizing);
     await setUpOperators(scope, {
       sentence: 'the manifests of every operator are applied',
-      ...{ olm, watch: finalizing.watch },
+      olm,
+      watch: finalizing.watch,
       setup: () => ({ operators, manifests }),
       isStopped: () => finalizing.isOver(applyStage),
     });
@@ -62,13 +64,16 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
   if (pending.length > 0 && !finalizing.isEnded()) await reportTimedOut(scope, finalizing, pending);
 }
 
-/** The operators of OLM that the service waits for; none when it gives up before it has listed them. */
+/**
+ * The operators of OLM that the service waits for; none when it gives up before it has listed them.
+ */
 async function listOlmOperators(
   scope: OlmScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly MonitoredOperator[]> {
   const listed = await untilDone(scope, {
-    ...{ sentence: 'the service lists its operators', watch },
+    sentence: 'the service lists its operators',
+    watch,
     isOver: () => [initStage, applyStage, waitStage].some(isOver),
     work: async (signal) => ({ done: await scope.inventory.operators(signal) }),
   });
@@ -88,7 +93,9 @@ async function downloadManifests(
 ): Promise<readonly OperatorManifest[]> {
   const { inventory, config, note } = scope;
   const found = await untilDone(scope, {
-    ...{ sentence: `${manifestsFile} is downloaded`, watch, isOver: () => isOver(applyStage) },
+    sentence: `${manifestsFile} is downloaded`,
+    watch,
+    isOver: () => isOver(applyStage),
     work: async (signal) => {
       const { body } = await inventory.clusterFile(manifestsFile, signal);
       const bytes = await readUpTo(body, mostManifestBytes);
@@ -116,7 +123,9 @@ async function reportTimedOut(
   note('warn', 'operators did not become available in time', { operators: pending.join(', ') });
   try {
     await untilDone(scope, {
-      ...{ sentence: 'the service has the failed operators', isOver: isEnded, within: sweepLimit },
+      sentence: 'the service has the failed operators',
+      isOver: isEnded,
+      within: sweepLimit,
       work: async (signal) => {
         for (const { name, version, status } of await inventory.operators(signal)) {
           if (!pending.includes(name) || status === 'failed') continue;

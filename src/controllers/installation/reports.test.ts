@@ -39,7 +39,10 @@ function setUp(
   const { stop } = runInstallation(
     ['report-nodes', 'check-nodes', 'read-config-server-logs', 'remove-cloud-taint'],
     {
-      ...{ clock, inventory, kube, config: { cluster: { controlPlaneCount } } },
+      clock,
+      inventory,
+      kube,
+      config: { cluster: { controlPlaneCount } },
       cluster: { isAgentBased, platform },
     },
   );

@@ -59,8 +59,8 @@ function signOf(node: KubeObject | undefined): HostSigns['node'] {
 }
 
 /**
- * Reports the hosts whose nodes join and become Ready, and those that asked for their Ignition, as long as the service has
- * anything to hear of one.
+ * Reports the hosts whose nodes join and become Ready, and those that asked for their Ignition, as
+ * long as the service has anything to hear of one.
  */
 export function reportControllers(
   scope: InstallationScope,
@@ -183,7 +183,8 @@ async function send(
   try {
     await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
     answers.set(hostId, { stage });
-    // The last one may be what the service waits for; a list of a thousand hosts keeps a processor busy for a second.
+    // The last one may be what the service waits for; a list of a thousand hosts keeps a processor
+    // busy for a second.
     if (stage === 'Done') inventory.refresh();
     note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
   } catch (error) {
@@ -207,8 +208,8 @@ const askLogsEvery: Millis = seconds(10);
 const overlap: Millis = seconds(5);
 
 /**
- * Reads the logs of the config servers while a host may appear in them: the whole of each at first, as a controller before
- * this one may have died.
+ * Reads the logs of the config servers while a host may appear in them: the whole of each at first,
+ * as a controller before this one may have died.
  */
 function logController(
   { kube, clock, note }: InstallationScope,
@@ -272,8 +273,8 @@ interface Untaint {
 }
 
 /**
- * Removes the cloud provider taint where nobody else does: from nodes that are not Ready; where the installation is
- * agent-based, from all.
+ * Removes the cloud provider taint where nobody else does: from nodes that are not Ready; where the
+ * installation is agent-based, from all.
  */
 export function taintController(
   scope: InstallationScope,
@@ -282,7 +283,9 @@ export function taintController(
 ): Controller {
   const { platform, vcenterServer = '', isAgentBased } = cluster;
   const installConfig = {
-    ...{ controlPlaneReplicas: 0, arbiterReplicas: 0, vcenterServer },
+    controlPlaneReplicas: 0,
+    arbiterReplicas: 0,
+    vcenterServer,
     ...(platform === '' ? {} : { platform }),
   };
   let wanted: Promise<boolean> | undefined;
@@ -311,7 +314,9 @@ export function taintController(
       if (decide(seen).length === 0 || !(await isWanted(signal))) return {};
       await performActions(
         {
-          ...{ seen, decide, readAgain: stores.readAgain },
+          seen,
+          decide,
+          readAgain: stores.readAgain,
           table: {
             untaint: async ({ node }, inner) => {
               if (!(await untaint(scope, node, inner))) wanted = Promise.resolve(false);

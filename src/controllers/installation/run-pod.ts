@@ -21,15 +21,16 @@ export async function runningPod({
 }
 
 /**
- * An object of the namespace that goes with the job of the controller's pod, should that be deleted while nobody is left to clean
- * up. It is not one of the job's own pods.
+ * An object of the namespace that goes with the job of the controller's pod, should that be deleted
+ * while nobody is left to clean up. It is not one of the job's own pods.
  */
 export function ownedBy(controller: KubeObject | undefined, object: KubeObject): KubeObject {
   const ownerReferences = listAt(controller, 'metadata', 'ownerReferences')
     .map(fieldsOf)
     .map(({ apiVersion, kind, name, uid }) => ({ apiVersion, kind, name, uid }));
   if (ownerReferences.length === 0) return object;
-  return { ...object, metadata: { ...object.metadata, ...{ ownerReferences } } };
+  const metadata = { ...object.metadata, ownerReferences };
+  return { ...object, metadata };
 }
 
 /** How a pod ended. */
@@ -48,8 +49,9 @@ interface PodRun {
 }
 
 /**
- * Runs a pod to its end, and removes it, unless another controller may have taken it over. One of that name that an earlier controller began is waited
- * for instead; one that has ended already is replaced.
+ * Runs a pod to its end, and removes it, unless another controller may have taken it over. One of
+ * that name that an earlier controller began is waited for instead; one that has ended already is
+ * replaced.
  * @throws AgentError `wait.timed-out` with what kept it, `kube.*`
  */
 export async function runPod(

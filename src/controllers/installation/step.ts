@@ -8,7 +8,9 @@ import type { Kube } from '../../ports/kube.ts';
 import type { Emit } from '../../engine/events.ts';
 import type { Ports } from '../../ports/ports.ts';
 
-/** The settings of the controller: those of an installation that its environment names, and its own. */
+/**
+ * The settings of the controller: those of an installation that its environment names, and its own.
+ */
 export interface ControllerConfig extends Config {
   /** Its own namespace. */
   readonly namespace: string;
@@ -16,15 +18,17 @@ export interface ControllerConfig extends Config {
   readonly logFile?: string;
 }
 
-/** All that the controller can reach: it is a pod in the new cluster, with a few files of its node. */
+/**
+ * All that the controller can reach: it is a pod in the new cluster, with a few files of its node.
+ */
 export interface ControllerPorts extends Pick<
   Ports,
   'kube' | 'inventory' | 'host' | 'web' | 'clock' | 'random'
 > {
   /**
-   * The same cluster with the rights of its administrator: the kubeconfig that the service keeps, looked for with the
-   * first call. For what a user brings, and for pods that do what `oc debug` and `oc adm must-gather` do: no role of
-   * ours can name that.
+   * The same cluster with the rights of its administrator: the kubeconfig that the service keeps,
+   * looked for with the first call. For what a user brings, and for pods that do what `oc debug`
+   * and `oc adm must-gather` do: no role of ours can name that.
    */
   readonly adminKube: Kube;
   /** Events of the controllers that run beside the steps. */
@@ -43,7 +47,10 @@ export const controllerStep = stepsOf<ControllerWorld>();
 /** What a step of the controller has at hand. */
 export type ControllerScope<Uses extends keyof ControllerPorts> = Scope<ControllerWorld, Uses>;
 
-/** The cluster as the service has it, for a wait: its latest view, and a watch that notifies after each answer. */
+/**
+ * The cluster as the service has it, for a wait: its latest view, and a watch that notifies after
+ * each answer.
+ */
 export interface FollowedInstallation {
   readonly view: () => InstallationView;
   readonly watch: Watch;
@@ -77,12 +84,15 @@ export interface Duty<T> {
   readonly failed?: () => void;
 }
 
-/** How often to look at what notifies nobody, and the pause after a failure (assisted-installer-controller, `GeneralWaitInterval`). */
+/**
+ * How often to look at what notifies nobody, and the pause after a failure
+ * (assisted-installer-controller, `GeneralWaitInterval`).
+ */
 const tryEvery: Millis = seconds(30);
 
 /**
- * Repeats work until it is done; undefined where it is over before. A failure is noted once for each cause: nobody else would
- * begin this work again.
+ * Repeats work until it is done; undefined where it is over before. A failure is noted once for
+ * each cause: nobody else would begin this work again.
  * @throws AgentError `wait.timed-out` with what failed last; the signal's reason
  */
 export function untilDone<T>(

@@ -27,7 +27,10 @@ export interface InstallationStore extends Pick<Informer, 'gap' | 'onGap' | 'run
 
 const none: readonly InstallingHost[] = [];
 
-/** Follows the cluster at the service; it has a gap until the view is `enough`: a first answer, unless given. */
+/**
+ * Follows the cluster at the service; it has a gap until the view is `enough`: a first answer,
+ * unless given.
+ */
 export function installationStore(
   { inventory, clock }: Pick<InstallationScope, 'inventory' | 'clock'>,
   enough = ({ cluster }: InstallationView): boolean => cluster !== undefined,
@@ -114,7 +117,10 @@ export function installationStores(scope: InstallationScope): InstallationStores
     node: nodeOf(id),
   });
   return {
-    ...{ service, nodes, nodeOf, seenOf },
+    service,
+    nodes,
+    nodeOf,
+    seenOf,
     readAgain: async ({ host, node }, signal) => {
       const now = seenOf(host?.id ?? '');
       if (node === undefined) return now;

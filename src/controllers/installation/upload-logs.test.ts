@@ -125,7 +125,11 @@ describe('controller/upload-final-logs', () => {
     const admin = fakeKube();
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, config },
+      facts,
+      kube: kubeWith(),
+      adminKube: admin,
+      inventory,
+      config,
     });
     expect(logCalls(inventory)).toEqual(whole);
     expect([...notes, ...admin.writes]).toEqual([]);
@@ -171,14 +175,12 @@ describe('controller/upload-final-logs', () => {
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
     const host = fakeHost().withFile('/etc/resolv.conf', 'nameserver 10.0.0.1\n');
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{
-        facts,
-        kube: kubeWith(),
-        adminKube: admin,
-        inventory,
-        config,
-        host,
-      },
+      facts,
+      kube: kubeWith(),
+      adminKube: admin,
+      inventory,
+      config,
+      host,
     });
     expect(logCalls(inventory)).toEqual(whole);
     expect(admin.writes.map(({ kind, verb }) => `${verb} ${kind}`)).toContain('create pods');
@@ -198,7 +200,11 @@ describe('controller/upload-final-logs', () => {
     };
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{ facts, kube: kubeWith(), adminKube: admin, inventory: failed(), config },
+      facts,
+      kube: kubeWith(),
+      adminKube: admin,
+      inventory: failed(),
+      config,
       host: unreadable,
     });
     expect(notes.filter((note) => note.startsWith('warn: could not read'))).toHaveLength(3);
@@ -215,7 +221,12 @@ describe('controller/upload-final-logs', () => {
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     inventory.setOperators([{ name: 'odf', type: 'olm', status: 'failed' }]);
     const { notes } = await runStep(uploadFinalLogs, {
-      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, config, clock },
+      facts,
+      kube: kubeWith(),
+      adminKube: admin,
+      inventory,
+      config,
+      clock,
     });
     expect(notes).toContain('warn: could not upload the logs of the installation');
     expect(

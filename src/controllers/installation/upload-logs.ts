@@ -16,7 +16,10 @@ const uploadEvery = minutes(5);
 const withoutService = ({ cluster }: { readonly cluster: NewCluster }): string | undefined =>
   cluster.isAgentBased ? 'an agent-based installation has no service to send logs to' : undefined;
 
-/** Uploads the log of the controller every five minutes, so that the service has it whatever happens. */
+/**
+ * Uploads the log of the controller every five minutes, so that the service has it whatever
+ * happens.
+ */
 export const uploadLogsRegularly = controllerStep({
   id: 'controller/upload-logs-regularly',
   title: 'Upload the controller log every five minutes',
@@ -44,15 +47,18 @@ export const uploadLogsRegularly = controllerStep({
   },
 });
 
-/** The pause after a gathering that failed; it pulls an image and runs on every node, so each later one is twice as long. */
+/**
+ * The pause after a gathering that failed; it pulls an image and runs on every node, so each later
+ * one is twice as long.
+ */
 const gatherPause = { first: seconds(30), longest: minutes(10) } as const;
 
 /** How long the controller tries to leave its logs at the service before it ends without. */
 const longestUpload = minutes(70);
 
 /**
- * Uploads the logs when the installation has ended: those of the whole cluster too where it failed. The service
- * decides by its states (requested, completed) whether it waits for them.
+ * Uploads the logs when the installation has ended: those of the whole cluster too where it failed.
+ * The service decides by its states (requested, completed) whether it waits for them.
  */
 export const uploadFinalLogs = controllerStep({
   id: 'controller/upload-final-logs',
@@ -120,7 +126,9 @@ async function announce(scope: ControllerScope<'inventory'>, state: LogsState): 
   }
 }
 
-/** Notes how the pod and its node find names, for whoever reads the log of a cluster that failed. */
+/**
+ * Notes how the pod and its node find names, for whoever reads the log of a cluster that failed.
+ */
 async function noteResolvers(scope: ControllerScope<'host' | 'clock'>): Promise<void> {
   for (const row of collectorsOf('cluster')) {
     const found = await collect(row, scope, (text) => text);

@@ -23,7 +23,9 @@ function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
   };
   const run = () =>
     tryStep(waitForEnd, {
-      ...{ clock, inventory, kube },
+      clock,
+      inventory,
+      kube,
       facts: { cluster: { isAgentBased, platform: 'vsphere' } },
       config: { cluster: { controlPlaneCount, openshiftVersion: '4.14.0' } },
     });

@@ -19,8 +19,8 @@ import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './step.ts';
 
 /**
- * Waits until nothing is left to do for the installation: the service says so or, where it is agent-based, the cluster
- * itself. The other work of the controller ends with it.
+ * Waits until nothing is left to do for the installation: the service says so or, where it is
+ * agent-based, the cluster itself. The other work of the controller ends with it.
  */
 export const waitForEnd = controllerStep({
   id: 'controller/wait-for-end',
@@ -40,7 +40,10 @@ const endStatuses: ReadonlySet<string> = new Set([
   'error',
 ]);
 
-/** Statuses from before an installation: once this controller runs, a reset alone leads there (assisted-service, `ResetCluster`). */
+/**
+ * Statuses from before an installation: once this controller runs, a reset alone leads there
+ * (assisted-service, `ResetCluster`).
+ */
 const resetStatuses: ReadonlySet<string> = new Set([
   'insufficient',
   'pending-for-input',
@@ -52,7 +55,10 @@ const resetStatuses: ReadonlySet<string> = new Set([
 export const isEnded = ({ cluster }: Pick<InstallationView, 'cluster'>): boolean =>
   cluster !== undefined && (endStatuses.has(cluster.status) || resetStatuses.has(cluster.status));
 
-/** As long as three polls, a minute apart: a service that is being restarted may reject us for a moment. */
+/**
+ * As long as three polls, a minute apart: a service that is being restarted may reject us for a
+ * moment.
+ */
 const rejectedFor: Millis = minutes(2);
 
 /** Whether the service knows the cluster or the token no more. */
@@ -90,8 +96,8 @@ async function waitForService(
 const tokenRejected = 'the service does not take our token any more';
 
 /**
- * Says so in the cluster, and fails: the job starts the controller again, after growing pauses and with the token that its
- * Secret has then. Nobody else would complete the installation.
+ * Says so in the cluster, and fails: the job starts the controller again, after growing pauses and
+ * with the token that its Secret has then. Nobody else would complete the installation.
  */
 async function failRejected(scope: ControllerScope<'kube' | 'clock'>): Promise<never> {
   const { kube, clock, config, signal } = scope;
@@ -99,8 +105,12 @@ async function failRejected(scope: ControllerScope<'kube' | 'clock'>): Promise<n
   const failure = controllerFailure('controller.token-rejected', tokenRejected);
   const at = clock.now();
   const event = controllerEvent({
-    ...{ namespace, name: `${controllerName}.${at.toString(36)}`, at, count: 1 },
-    ...{ reason: 'InventoryTokenRejected', type: 'Warning' },
+    namespace,
+    name: `${controllerName}.${at.toString(36)}`,
+    at,
+    count: 1,
+    reason: 'InventoryTokenRejected',
+    type: 'Warning',
     message: `${failure.message}: ${failure.hint}`,
   });
   await kube.create({ kind: events, namespace }, event, signal).catch((error: unknown) => {
@@ -148,8 +158,9 @@ export interface AgentBasedState {
 }
 
 /**
- * The service leaves with the bootstrap host, so the cluster itself says when it is installed. On a single node the
- * nodes are of no interest; elsewhere the bootstrap host is the last that joins, and needs us until then.
+ * The service leaves with the bootstrap host, so the cluster itself says when it is installed. On a
+ * single node the nodes are of no interest; elsewhere the bootstrap host is the last that joins,
+ * and needs us until then.
  */
 async function waitForCluster({ kube, config, until }: ControllerScope<'kube'>): Promise<void> {
   const count = config.cluster.controlPlaneCount;

@@ -24,11 +24,16 @@ import {
 } from './without-service.ts';
 
 const record: LeftRecord = {
-  ...{ node: 'm0', addresses: ['192.0.2.7'], role: 'master', isEtcdOverridden: false, images: [] },
+  node: 'm0',
+  addresses: ['192.0.2.7'],
+  role: 'master',
+  isEtcdOverridden: false,
 };
 const node = (name: string, isReady = true): KubeObject =>
   nodeObject({
-    ...{ name, role: 'master', addresses: ['192.0.2.7'] },
+    name,
+    role: 'master',
+    addresses: ['192.0.2.7'],
     ...(isReady ? {} : { notReady: 'container network' }),
   });
 const status = (state: 'pending' | 'approved' | 'denied') => {
@@ -41,7 +46,9 @@ const request = (
   username = 'system:node:m0',
 ): KubeObject =>
   signingRequestObject(purpose, 'any', {
-    ...{ name: `csr-${purpose}`, spec: { username }, status: status(state) },
+    name: `csr-${purpose}`,
+    spec: { username },
+    status: status(state),
   });
 
 const unknownCluster = { isAgentBased: false, platform: '' };
@@ -174,7 +181,9 @@ describe('the cluster as the record shows it', () => {
       kube.put(certificateSigningRequests, signingRequestObject('serving', pem, { name, spec }));
     };
     const { stop } = runInstallation(['approve-requests', 'count-requests'], {
-      ...{ kube, clock, config: { service: {} } },
+      kube,
+      clock,
+      config: { service: {} },
       inventory: { ...fakeInventory(), ...recordedInstallation(kube) },
       cluster: unknownCluster,
     });

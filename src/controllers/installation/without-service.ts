@@ -25,8 +25,8 @@ import { controllerStep } from './step.ts';
 // Without an inventory service the controller knows of one host, that of the record.
 
 /**
- * The cluster as the record of the bootstrap host shows it: it has that host alone, whose node is still to come. So the
- * requests of no other host are approved.
+ * The cluster as the record of the bootstrap host shows it: it has that host alone, whose node is
+ * still to come. So the requests of no other host are approved.
  */
 export const recordedInstallation = (kube: Kube): Pick<Inventory, 'follow' | 'refresh'> => ({
   follow: async (seen, signal) => {
@@ -38,7 +38,10 @@ export const recordedInstallation = (kube: Kube): Pick<Inventory, 'follow' | 're
   refresh: () => undefined,
 });
 
-/** The hosts of a cluster as its bootstrap host has recorded them: itself, and those that a service had listed. */
+/**
+ * The hosts of a cluster as its bootstrap host has recorded them: itself, and those that a service
+ * had listed.
+ */
 export function recordedHosts({
   node,
   addresses,
@@ -47,12 +50,20 @@ export function recordedHosts({
   const constant = { infraEnvId: '', role: '', status: 'installing', labels: {}, pool: '' };
   const others = hosts.filter(({ name }) => name !== node);
   return [{ name: node, addresses }, ...others].map(({ stage = '', name, ...host }: LeftHost) => ({
-    ...{ ...constant, ...host, id: name, name, stage },
+    ...constant,
+    ...host,
+    id: name,
+    name,
+    stage,
   }));
 }
 
 const clusterOf = (record: LeftRecord | undefined): InstallingCluster => ({
-  ...{ id: '', kind: 'Cluster', name: '', baseDomain: '', status: 'installing' },
+  id: '',
+  kind: 'Cluster',
+  name: '',
+  baseDomain: '',
+  status: 'installing',
   hosts: record === undefined ? [] : recordedHosts(record),
 });
 
@@ -68,7 +79,10 @@ export function recordIn([found]: readonly KubeObject[]): LeftRecord | undefined
 /** Where nobody says the number, as in most clusters. */
 const usualMasters = 3;
 
-/** Waits until the bootstrap host has joined the cluster as one of its nodes; then nobody needs the controller any more. */
+/**
+ * Waits until the bootstrap host has joined the cluster as one of its nodes; then nobody needs the
+ * controller any more.
+ */
 export const waitForBootstrapHost = controllerStep({
   id: 'controller/wait-for-bootstrap-host',
   title: 'Wait for the bootstrap host to join the cluster',
@@ -124,8 +138,8 @@ export interface HostSeen {
 }
 
 /**
- * A node that is Ready for so long and asks for nothing has what it needs: approved requests are taken away after an hour,
- * and another may have approved them before anybody looked here.
+ * A node that is Ready for so long and asks for nothing has what it needs: approved requests are
+ * taken away after an hour, and another may have approved them before anybody looked here.
  */
 export const quietTime: Millis = minutes(10);
 
@@ -135,8 +149,8 @@ const ownReadiness = ({ record, nodes }: Pick<HostSeen, 'record' | 'nodes'>) => 
 };
 
 /**
- * Whether nothing is left to wait for, and what is missing. Without a record the host may be about to leave one, unless all
- * control-plane nodes are there: it is the last of them.
+ * Whether nothing is left to wait for, and what is missing. Without a record the host may be about
+ * to leave one, unless all control-plane nodes are there: it is the last of them.
  */
 export function endOfHost(seen: HostSeen): PollResult<string> {
   const { record, nodes, requests, masters, readyFor } = seen;

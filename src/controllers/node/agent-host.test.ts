@@ -116,7 +116,8 @@ describe('the bytes of a file', () => {
     ],
   ])('%s are written where they alone differ', async (...[, before, next, expected]) => {
     const { annotate, annotations, host, settle, seen } = agentNode({
-      ...{ old: { files: [before] }, next: { files: [next] } },
+      old: { files: [before] },
+      next: { files: [next] },
     });
     const { content } = wantedHost(machineConfig('c1', { files: [before] }) as never).files[0]!;
     host.withFile('/etc/x', content);

@@ -171,7 +171,8 @@ describe('the kernel arguments of a node', () => {
   /** A node that was started with those of the platform and of its MachineConfig. */
   const started = (old: readonly string[], next: readonly string[], platform = ['p=metal']) =>
     agentNode({
-      ...{ old: { kernelArguments: old }, next: { kernelArguments: next } },
+      old: { kernelArguments: old },
+      next: { kernelArguments: next },
       world: { order: ['1', '0'], booted: '1', arguments: [...platform, ...old] },
     });
 
@@ -439,7 +440,8 @@ describe('a node whose reboot a person stops', () => {
     await settle(4);
     expect(annotations()).toMatchObject(done);
     expect(seen).toMatchObject({
-      ...{ reboots: 1, drains: ['uncordon-c2', 'drain-c2', 'uncordon-c2'] },
+      reboots: 1,
+      drains: ['uncordon-c2', 'drain-c2', 'uncordon-c2'],
     });
   });
 

@@ -36,7 +36,10 @@ interface Pace {
   failing?: Failing | undefined;
   /** The host was asked to reboot, and should be gone by then. */
   leavesBy?: Millis | undefined;
-  /** What a node waits for that has what it should have; undefined while anything may have been begun for it. */
+  /**
+   * What a node waits for that has what it should have; undefined while anything may have been
+   * begun for it.
+   */
   rests?: string | undefined;
 }
 
@@ -48,7 +51,10 @@ const rebootLimit: Millis = minutes(30);
 
 const id = 'node-agent/keep-node';
 
-/** Keeps a node of a cluster at the image and configuration that its pool desires, until it is stopped. */
+/**
+ * Keeps a node of a cluster at the image and configuration that its pool desires, until it is
+ * stopped.
+ */
 export function nodeAgent({
   emit,
   nodeName,
@@ -67,8 +73,12 @@ export function nodeAgent({
     progress: (progress: Progress) => emit({ type: 'step.progress', step: id, progress }),
   };
   const controller: Controller = {
-    ...{ id, title: 'Keep the node as its pool desires', about: (name) => `node ${name}` },
-    ...{ idle: 'the node is watched', reads: [node], keys: () => [nodeName] },
+    id,
+    title: 'Keep the node as its pool desires',
+    about: (name) => `node ${name}`,
+    idle: 'the node is watched',
+    reads: [node],
+    keys: () => [nodeName],
     watch: (add) => node.onChange(() => add(nodeName)),
     reconcile: async (name, signal) => {
       const object = node.get(name);
@@ -122,7 +132,10 @@ function notRebooted(pace: Pace): Error {
   );
 }
 
-/** Shows a failure at the node. What the API server refuses is no failure of the node, and cannot be shown there. */
+/**
+ * Shows a failure at the node. What the API server refuses is no failure of the node, and cannot be
+ * shown there.
+ */
 async function reportFailure(
   scope: NodeAgentScope,
   state: NodeState,

@@ -34,8 +34,8 @@ export interface Outcome extends Omit<NodeDecision, 'action'> {
 }
 
 /**
- * Does what is due for a node next, one action at most, and says what it waits for else. It may be stopped anywhere and called
- * again.
+ * Does what is due for a node next, one action at most, and says what it waits for else. It may be
+ * stopped anywhere and called again.
  * @throws AgentError of what cannot be done
  */
 export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise<Outcome> {
@@ -52,8 +52,9 @@ export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise
 }
 
 /**
- * What may have changed since a node was seen, right before it or its host is written: whether it is the same node and desires the same,
- * who runs it, its cordon and drain, its pool, the pause of that, and whether that has given it what it desires.
+ * What may have changed since a node was seen, right before it or its host is written: whether it
+ * is the same node and desires the same, who runs it, its cordon and drain, its pool, the pause of
+ * that, and whether that has given it what it desires.
  */
 async function viewAgain(scope: NodeAgentScope, seen: NodeView): Promise<NodeView | undefined> {
   const { change } = seen;
@@ -118,20 +119,23 @@ function mark(
 async function stage(scope: NodeAgentScope, change: NodeChange): Promise<void> {
   const kernelArguments = hasArguments(change) ? undefined : argumentChange(change);
   await mark(scope, change, { phase: 'staging' });
-  // Arguments of what was begun may be changed already: a second change to them would be another one.
+  // Arguments of what was begun may be changed already: a second change to them would be another
+  // one.
   const isBegun = kernelArguments !== undefined && nextOf(change.host.os.status) !== undefined;
   if (isBegun) await dropNextBoot(scope, change.host.os);
   await stageForNextBoot(scope, {
     image: stagedFor(change),
     kernelArguments: kernelArguments ?? { append: [], remove: [] },
-    ...{ records: false, reboots: false },
+    records: false,
+    reboots: false,
   });
   await mark(scope, change, { phase: 'staged' });
 }
 
 /**
- * Has an image booted next, by the steps of `node apply`, for a program that does so again and again. The image that ran
- * before is deployed again too: its old deployment would boot with the /etc that it had then.
+ * Has an image booted next, by the steps of `node apply`, for a program that does so again and
+ * again. The image that ran before is deployed again too: its old deployment would boot with the
+ * /etc that it had then.
  * @throws AgentError `os.*`
  */
 async function stageForNextBoot(scope: NodeAgentScope, request: NodeRequest): Promise<void> {

@@ -9,7 +9,8 @@ const digestIn = (image: string): string => image.slice(image.indexOf('@') + 1);
 
 const runs = (deployment: Pick<OsDeployment, 'image' | 'digest'>): OsStatus => ({
   booted: { checksum: 'c', isPinned: false, verification: 'none', ...deployment },
-  ...{ others: [], isBusy: false },
+  others: [],
+  isBusy: false,
 });
 
 it.each<[string, object, boolean]>([

@@ -61,7 +61,10 @@ export const needsStaging = (change: NodeChange): boolean =>
   (change.image !== undefined && change.host.os.status.booted?.image !== change.image) ||
   !hasArguments(change);
 
-/** Whether an image runs, as far as that can be told: an image of a disk has no name, and one may have several. */
+/**
+ * Whether an image runs, as far as that can be told: an image of a disk has no name, and one may
+ * have several.
+ */
 export function mayRun({ booted }: OsStatus, image: string): boolean {
   const { image: runs, digest } = booted ?? {};
   if (runs === undefined || runs === image) return true;
@@ -83,7 +86,10 @@ function checkReconcilable(
   throw nodeAgentFailure('node-agent.unreconcilable', `${config} has other ${parts} than before`);
 }
 
-/** The kernel arguments that come and go with a change: all of the MachineConfig before, and all of the new one. */
+/**
+ * The kernel arguments that come and go with a change: all of the MachineConfig before, and all of
+ * the new one.
+ */
 export const argumentChange = ({
   wanted,
   before,
@@ -92,7 +98,10 @@ export const argumentChange = ({
   remove: before?.kernelArguments ?? [],
 });
 
-/** What the host has of the arguments of both MachineConfigs after the change; others come and go without us. */
+/**
+ * What the host has of the arguments of both MachineConfigs after the change; others come and go
+ * without us.
+ */
 export const argumentsAfter = (change: NodeChange): readonly string[] =>
   ownArguments(change, changedArguments(change.host.kernelArguments, argumentChange(change)).all);
 
@@ -101,7 +110,10 @@ function ownArguments(change: NodeChange, list: readonly string[]): readonly str
   return list.filter((argument) => append.includes(argument) || remove.includes(argument));
 }
 
-/** Whether the host runs with the arguments of the target: those that were staged for it, where some were. */
+/**
+ * Whether the host runs with the arguments of the target: those that were staged for it, where some
+ * were.
+ */
 export const hasArguments = (change: NodeChange): boolean => {
   const { kernelArguments } = change.host;
   const staged = change.marker?.arguments;

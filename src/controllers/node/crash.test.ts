@@ -93,7 +93,9 @@ describe('an agent that dies', () => {
       await first.settle(2);
       const whole = leftBy(first);
       expect(whole).toMatchObject({
-        ...{ booted: '2', reboots: 1, drains: ['drain-c2', 'uncordon-c2'] },
+        booted: '2',
+        reboots: 1,
+        drains: ['drain-c2', 'uncordon-c2'],
         node: { state: 'Done', currentConfig: 'c2' },
         units: { 'left.service': 'disabled', 'unmasked.service': 'disabled' },
         files: {
@@ -138,7 +140,8 @@ describe('a node of which something else is desired at any await', () => {
           { booted, staged, state, units, files },
           `after ${names[at - 1]} (${at})`,
         ).toMatchObject({
-          ...{ booted: '1', staged: undefined },
+          booted: '1',
+          staged: undefined,
           state: { state: 'Done', currentConfig: 'c1', currentImage: imageOf('1') },
           units: {
             'left.service': 'enabled',
@@ -146,11 +149,9 @@ describe('a node of which something else is desired at any await', () => {
             'text.service': 'enabled',
           },
           files: {
-            ...{
-              '/etc/gone': '644 root:root a',
-              '/etc/os': '644 root:root ours',
-              '/etc/x': '644 root:root old',
-            },
+            '/etc/gone': '644 root:root a',
+            '/etc/os': '644 root:root ours',
+            '/etc/x': '644 root:root old',
             '/etc/systemd/system/text.service': '644 root:root A',
           },
         });

@@ -17,21 +17,33 @@ const bootId = 'this boot';
 const target = { config: 'c2', image: two };
 
 const file = (path: string, text: string): WantedFile => ({
-  ...{ path, content: Buffer.from(text), mode: 0o644 },
+  path,
+  content: Buffer.from(text),
+  mode: 0o644,
 });
 const wants = (more: Partial<WantedHost> = {}): WantedHost => ({
-  ...{ osImageURL: one, kernelArguments: [], files: [], units: [] },
-  ...{ password: '*', packages: '', fixed: '' },
+  osImageURL: one,
+  kernelArguments: [],
+  files: [],
+  units: [],
+  password: '*',
+  packages: '',
+  fixed: '',
   ...more,
 });
 const nothing: HostChange = { write: [], remove: [], units: [] };
 const lacks = (...write: WantedFile[]): HostChange => ({ ...nothing, write });
 
 const runs = (digit: string): OsDeployment => ({
-  ...{ image: imageOf(digit), checksum: sum(digit), isPinned: false, verification: 'none' },
+  image: imageOf(digit),
+  checksum: sum(digit),
+  isPinned: false,
+  verification: 'none',
 });
 const status = (more: Partial<OsStatus> = {}): OsStatus => ({
-  ...{ booted: runs('1'), others: [], isBusy: false },
+  booted: runs('1'),
+  others: [],
+  isBusy: false,
   ...more,
 });
 const host = (more: Partial<OsStatus> = {}): { readonly host: HostSnapshot } => ({
@@ -48,11 +60,18 @@ const host = (more: Partial<OsStatus> = {}): { readonly host: HostSnapshot } => 
 const staged = host({ staged: runs('2') });
 
 const node: NodeState = {
-  ...{ currentConfig: 'c1', currentImage: one, desiredConfig: 'c2', desiredImage: two },
+  currentConfig: 'c1',
+  currentImage: one,
+  desiredConfig: 'c2',
+  desiredImage: two,
   state: 'Working',
 };
 const marker = (more: Partial<Marker> = {}): Marker => ({
-  ...{ ...target, phase: 'staged', bootId, boots: 0, stages: two },
+  ...target,
+  phase: 'staged',
+  bootId,
+  boots: 0,
+  stages: two,
   ...more,
 });
 
@@ -65,15 +84,25 @@ interface Sketch extends Partial<Omit<NodeView, 'change' | 'node'>> {
 function viewOf({ change, node: said = {}, ...more }: Sketch): NodeView {
   const state = { ...node, ...said };
   const whole: NodeChange = {
-    ...{ target, node: state, object: {}, wanted: wants(), before: wants(), image: two },
-    ...{ ...host(), marker: more.marker, files: nothing, rest: nothing },
+    target,
+    node: state,
+    object: {},
+    wanted: wants(),
+    before: wants(),
+    image: two,
+    ...host(),
+    marker: more.marker,
+    files: nothing,
+    rest: nothing,
     ...change,
   };
   return { node: state, isOperated: false, target, change: whole, ...more };
 }
 
 const drained: NodeState = {
-  ...{ desiredDrain: 'drain-c2', lastAppliedDrain: 'drain-c2', isCordoned: true },
+  desiredDrain: 'drain-c2',
+  lastAppliedDrain: 'drain-c2',
+  isCordoned: true,
 };
 const has: NodeState = { currentConfig: 'c2', currentImage: two, state: 'Done' };
 const refusal = nodeAgentFailure('node-agent.not-of-pool', 'x');
@@ -81,7 +110,10 @@ const ready: Sketch = { marker: marker(), change: staged, node: drained };
 const any = file('/etc/x', 'new');
 /** A change of files alone. */
 const ofFiles = (...files: WantedFile[]): Partial<NodeChange> => ({
-  ...{ image: undefined, files: lacks(...files), rest: lacks(...files), wanted: wants({ files }) },
+  image: undefined,
+  files: lacks(...files),
+  rest: lacks(...files),
+  wanted: wants({ files }),
 });
 const begun = (more: Partial<Marker> = {}) => marker({ phase: 'rebooting', boots: 1, ...more });
 const back = (more: Partial<Marker> = {}) => begun({ bootId: 'the boot before', ...more });

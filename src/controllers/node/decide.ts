@@ -47,7 +47,8 @@ export interface NodeDecision {
 
 /**
  * Decides what is done for a node next, by one reading of node, pool, host and marker.
- * @throws AgentError `node-agent.*`, `os.staged-by-another`: what the node cannot get over by itself
+ * @throws AgentError `node-agent.*`, `os.staged-by-another`: what the node cannot get over by
+ * itself
  */
 export function decide(view: NodeView): NodeDecision {
   const { node, target, marker } = view;
@@ -104,7 +105,10 @@ const changeOf = ({ change }: NodeView): NodeChange => {
   return change;
 };
 
-/** A daemon that has nothing to change leaves the state as it finds it: nobody else would take this one back. */
+/**
+ * A daemon that has nothing to change leaves the state as it finds it: nobody else would take this
+ * one back.
+ */
 function leaveToOperator(view: NodeView): NodeDecision {
   const { state, reason = '' } = view.node;
   const rests = { status: 'the Machine Config Operator runs this node', rests: true };
@@ -112,7 +116,10 @@ function leaveToOperator(view: NodeView): NodeDecision {
   return (isOwn ? annotated(view, { state: 'Done', reason: undefined }) : undefined) ?? rests;
 }
 
-/** Takes back what an earlier change left that is no longer desired. What the host came back with already, it has now. */
+/**
+ * Takes back what an earlier change left that is no longer desired. What the host came back with
+ * already, it has now.
+ */
 function leaveOther(view: NodeView): NodeDecision {
   const change = changeOf(view);
   const { marker } = view;
@@ -134,7 +141,10 @@ const actionOf = <T extends 'stage' | 'begin' | 'reboot' | 'complete' | 'adopt' 
   change: NodeChange,
 ) => ({ type, target: targetText(view), change });
 
-/** Refuses what the controller of pools would not have asked for: whoever else can write the annotations would boot it into anything. */
+/**
+ * Refuses what the controller of pools would not have asked for: whoever else can write the
+ * annotations would boot it into anything.
+ */
 function requireOfPool({ refusal }: NodeView): void {
   if (refusal !== undefined) throw refusal;
 }
@@ -205,7 +215,10 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
   return drained(view, change) ?? paused ?? reboots;
 }
 
-/** A drain of an earlier change to another image: the node may have pods again. What was applied only the controller may write. */
+/**
+ * A drain of an earlier change to another image: the node may have pods again. What was applied
+ * only the controller may write.
+ */
 const isOfEarlier = ({ node, marker }: NodeView, { target }: NodeChange): boolean =>
   marker === undefined && node.lastAppliedDrain === requestsFor(target).drain;
 
@@ -215,8 +228,9 @@ const requestsFor = ({ config }: Target) => ({
 });
 
 /**
- * What is done before the files are written: the node is drained. One that somebody has uncordoned since may have pods again: it
- * stays unchanged until it is cordoned, and is drained once more. Undefined where all of that is done.
+ * What is done before the files are written: the node is drained. One that somebody has uncordoned
+ * since may have pods again: it stays unchanged until it is cordoned, and is drained once more.
+ * Undefined where all of that is done.
  */
 function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
   const { marker, host } = change;
@@ -261,7 +275,10 @@ function drainedAgain(view: NodeView, change: NodeChange): NodeDecision {
   throw nodeAgentFailure('node-agent.uncordoned', `it was uncordoned after ${drain}`);
 }
 
-/** Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of its own. */
+/**
+ * Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of
+ * its own.
+ */
 function checkNextBoot(change: NodeChange, isDue: boolean): void {
   const { status } = change.host.os;
   const next = nextOf(status);
@@ -274,7 +291,9 @@ function checkNextBoot(change: NodeChange, isDue: boolean): void {
 export const stagedFor = ({ image, wanted, host }: NodeChange): string =>
   image ?? host.os.status.booted?.image ?? wanted.osImageURL;
 
-/** That kernel arguments were set for what is staged is in the marker: not every driver shows them. */
+/**
+ * That kernel arguments were set for what is staged is in the marker: not every driver shows them.
+ */
 function isStaged(change: NodeChange): boolean {
   const { marker, host } = change;
   const wasStaged = marker?.bootId === host.bootId && marker.phase !== 'staging';

@@ -59,8 +59,9 @@ export function hostChange(
 }
 
 /**
- * Certificates and credentials that a MachineConfig brings for the beginning, and that are renewed and left to others then. The last
- * is in MachineConfigs of OpenShift 4.14 to 4.16, and its tokens change (machine-config-operator, `getFilesToIgnore`).
+ * Certificates and credentials that a MachineConfig brings for the beginning, and that are renewed
+ * and left to others then. The last is in MachineConfigs of OpenShift 4.14 to 4.16, and its tokens
+ * change (machine-config-operator, `getFilesToIgnore`).
  */
 const isRenewed = (path: string): boolean =>
   path.startsWith('/etc/docker/certs.d/') || renewed.has(path);
@@ -74,7 +75,10 @@ const renewed: ReadonlySet<string> = new Set([
 const sumOf = ({ content }: WantedFile): string =>
   createHash('sha256').update(content).digest('hex');
 
-/** Whether a file is to be written. Who owns one that names no owner is not asked: many a service changes that of its own. */
+/**
+ * Whether a file is to be written. Who owns one that names no owner is not asked: many a service
+ * changes that of its own.
+ */
 function isDue(
   file: WantedFile,
   earlier: WantedFile | undefined,
@@ -107,9 +111,9 @@ function pairsOf(
 const pathOf = (unit: string): string => `${unitFolder}/${unit}`;
 
 /**
- * What systemctl has to do next for a unit that was found as `systemctl is-enabled` says; undefined when nothing is left. A unit
- * that is no longer in the MachineConfig gets the state that the image gives it; what systemd starts by itself, and what comes with
- * no image, is left.
+ * What systemctl has to do next for a unit that was found as `systemctl is-enabled` says; undefined
+ * when nothing is left. A unit that is no longer in the MachineConfig gets the state that the image
+ * gives it; what systemd starts by itself, and what comes with no image, is left.
  */
 export function unitVerb({ wanted, before }: UnitChange, found: string): string | undefined {
   const isSet = found === 'enabled' || found === 'disabled';
@@ -190,7 +194,10 @@ async function writeFile(at: ReachedHost, file: WantedFile): Promise<void> {
   if (mode > 0o777) await run(at, ['chmod', mode.toString(8), path]);
 }
 
-/** Gives a file back to the image, with mode, owner and label: what is equal to it follows the next image by itself. */
+/**
+ * Gives a file back to the image, with mode, owner and label: what is equal to it follows the next
+ * image by itself.
+ */
 async function resetFile(at: ReachedHost, path: string): Promise<void> {
   const shipped = shippedPath(path);
   const isShipped =

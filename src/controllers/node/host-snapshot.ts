@@ -64,7 +64,8 @@ export async function readHostSnapshot(
 }
 
 /**
- * Reads what some MachineConfigs are about: their files, units, and the password of core where they do not agree on it.
+ * Reads what some MachineConfigs are about: their files, units, and the password of core where they
+ * do not agree on it.
  * @throws AgentError `command.*`
  */
 export async function readConfigured(
@@ -83,7 +84,10 @@ export async function readConfigured(
 const presentArguments = async (at: ReachedHost, os: OsSnapshot): Promise<readonly string[]> =>
   (await readArguments(at, os)) ?? argumentsIn(os.commandLine);
 
-/** Where the running image has a file for a path of /etc: what is equal to it follows the next image by itself. */
+/**
+ * Where the running image has a file for a path of /etc: what is equal to it follows the next image
+ * by itself.
+ */
 export const shippedPath = (path: string): string | undefined =>
   path.startsWith('/etc/') ? `/usr${path}` : undefined;
 
@@ -132,7 +136,8 @@ async function readFiles(
   if (paths.length === 0) return new Map();
   // What is not there is an answer.
   const options = { signal, limit: minutes(1), accept: [0, 1] };
-  // A name may have a backslash, as units of mounts do: sha256sum escapes it, unless each answer ends with a zero byte.
+  // A name may have a backslash, as units of mounts do: sha256sum escapes it, unless each answer
+  // ends with a zero byte.
   const format = String.raw`--printf=%a %U:%G %u:%g %n\0`;
   const stat = await host.exec(['stat', '-L', format, '--', ...paths], options);
   const summed = await host.exec(['sha256sum', '--zero', '--', ...paths], options);

@@ -21,7 +21,9 @@ export const nodeAgentManifests = (image: string): readonly KubeObject[] => [
   },
 ];
 
-/** The host is reached through its PID 1; a node that is drained or not ready needs its agent most. */
+/**
+ * The host is reached through its PID 1; a node that is drained or not ready needs its agent most.
+ */
 const podSpec = (image: string): object => ({
   serviceAccountName: name,
   hostPID: true,

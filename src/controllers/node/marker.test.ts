@@ -3,10 +3,15 @@ import type { OsDeployment, OsStatus } from '../../os/status.ts';
 import { arrivalOf } from './marker.ts';
 
 const deployment = (image: string): OsDeployment => ({
-  ...{ image, checksum: image, isPinned: false, verification: 'none' },
+  image,
+  checksum: image,
+  isPinned: false,
+  verification: 'none',
 });
 const status = (booted: string, more: Partial<OsStatus> = {}): OsStatus => ({
-  ...{ booted: deployment(booted), others: [], isBusy: false },
+  booted: deployment(booted),
+  others: [],
+  isBusy: false,
   ...more,
 });
 

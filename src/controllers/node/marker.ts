@@ -8,7 +8,10 @@ import type { Host } from '../../ports/host.ts';
 const Target = z.object({ config: z.string(), image: z.string().optional() });
 export type Target = z.infer<typeof Target>;
 
-/** A change that was begun, as the host keeps it over a reboot. What a newer agent wrote otherwise counts as the beginning. */
+/**
+ * A change that was begun, as the host keeps it over a reboot. What a newer agent wrote otherwise
+ * counts as the beginning.
+ */
 const Marker = Target.extend({
   /** `staging`: what boots next may be ours; `staged`: it is; `rebooting`: files may be written. */
   phase: z.enum(['staging', 'staged', 'rebooting']).catch('staging'),
@@ -20,7 +23,10 @@ const Marker = Target.extend({
   stages: z.string().optional().catch(undefined),
   /** The kernel arguments of both MachineConfigs that the host has with what was staged. */
   arguments: z.array(z.string()).readonly().optional().catch(undefined),
-  /** The MachineConfig whose files may be written: one that goes with its pool is taken back by this. */
+  /**
+   * The MachineConfig whose files may be written: one that goes with its pool is taken back by
+   * this.
+   */
   object: z
     .custom<Fields>((value) => isFields(value))
     .optional()
@@ -34,7 +40,9 @@ export type Marker = z.infer<typeof Marker>;
 
 const path = '/var/lib/bootwright-node-agent.json';
 
-/** The change that was begun; one that cannot be read counts as none, as every part may be repeated. */
+/**
+ * The change that was begun; one that cannot be read counts as none, as every part may be repeated.
+ */
 export async function readMarker(host: Host, signal: AbortSignal): Promise<Marker | undefined> {
   return Marker.safeParse(jsonIn((await host.readText(path, signal)) ?? '')).data;
 }
@@ -59,8 +67,8 @@ const mostBoots = 3;
 type Arrival = 'arrived' | 'again' | 'refused';
 
 /**
- * Says what became of a host that was rebooted for an image. An image that is deployed and did not boot is refused; one that is not
- * deployed was lost on the way down.
+ * Says what became of a host that was rebooted for an image. An image that is deployed and did not
+ * boot is refused; one that is not deployed was lost on the way down.
  */
 export function arrivalOf(status: OsStatus, image: string, boots: number): Arrival {
   if (status.booted?.image === image) return 'arrived';

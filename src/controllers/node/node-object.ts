@@ -51,7 +51,10 @@ export function nodeState(node: KubeObject): NodeState {
   return { ...Object.fromEntries(found), ...(isCordoned(node) ? { isCordoned: true } : {}) };
 }
 
-/** What an agent shows at its node begins with the code of a failure; the daemon of the operator writes sentences. */
+/**
+ * What an agent shows at its node begins with the code of a failure; the daemon of the operator
+ * writes sentences.
+ */
 export const ofAgent = /^[a-z-]+\.[a-z-]+: /;
 
 /** What a node has, or should have; undefined where nobody said. */
@@ -92,8 +95,8 @@ export async function annotate(
 }
 
 /**
- * Whether the operator runs this node: its controller is there, or the node has a pod of its daemon set, which is away for a moment
- * while it is replaced. What cannot be read throws.
+ * Whether the operator runs this node: its controller is there, or the node has a pod of its daemon
+ * set, which is away for a moment while it is replaced. What cannot be read throws.
  */
 export async function isOperators({ config, signal, ...scope }: NodeAgentScope): Promise<boolean> {
   const about = { ...scope, namespace: operatorNamespace, nodes: [config.nodeName] };
@@ -120,8 +123,9 @@ export async function readNode({
 }
 
 /**
- * Holds a target against the pool of the node: `refusal` says why the controller of pools cannot have given it, which is
- * `node-agent.not-of-pool`, or `node-agent.unconfined` where the policy of the agents is missing.
+ * Holds a target against the pool of the node: `refusal` says why the controller of pools cannot
+ * have given it, which is `node-agent.not-of-pool`, or `node-agent.unconfined` where the policy of
+ * the agents is missing.
  */
 export async function readPool(
   { kube, signal }: NodeAgentScope,

@@ -10,7 +10,9 @@ export const agentName = 'bootwright-node-agent';
 
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
-/** What the agent may do in the whole cluster. RBAC cannot name the own node: `agentPolicy` does. */
+/**
+ * What the agent may do in the whole cluster. RBAC cannot name the own node: `agentPolicy` does.
+ */
 export const agentRules: readonly PolicyRule[] = [
   rule('', ['nodes'], [['get', 'list', 'watch', 'patch']]),
   rule(machineConfiguration, ['machineconfigs'], [['get']]),
@@ -25,7 +27,10 @@ export const agentRules: readonly PolicyRule[] = [
   rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'privileged']),
 ];
 
-/** What it may do in the namespace of the Machine Config Operator: see whether that is there, and whose pods are on its node. */
+/**
+ * What it may do in the namespace of the Machine Config Operator: see whether that is there, and
+ * whose pods are on its node.
+ */
 export const agentNamespaceRules: readonly PolicyRule[] = [
   rule('', ['pods'], [['list']]),
   rule('apps', ['deployments'], [['get'], ...operatorPrograms]),
@@ -69,8 +74,9 @@ const validations = [
 ];
 
 /**
- * Lets an agent write nothing but its own annotations of the node on which its pod runs, as the operator does it for its daemon
- * (machine-config-operator, `mcn-guards`). It needs Kubernetes 1.30: policies, and tokens that name the node of their pod.
+ * Lets an agent write nothing but its own annotations of the node on which its pod runs, as the
+ * operator does it for its daemon (machine-config-operator, `mcn-guards`). It needs Kubernetes
+ * 1.30: policies, and tokens that name the node of their pod.
  */
 export const agentPolicy: readonly KubeObject[] = [
   {
@@ -80,7 +86,9 @@ export const agentPolicy: readonly KubeObject[] = [
       matchConstraints: {
         resourceRules: [
           {
-            ...{ apiGroups: [''], apiVersions: ['*'], operations: ['*'] },
+            apiGroups: [''],
+            apiVersions: ['*'],
+            operations: ['*'],
             resources: ['nodes', 'nodes/*'],
           },
         ],
@@ -97,7 +105,9 @@ export const agentPolicy: readonly KubeObject[] = [
         { name: 'after', expression: annotationsOf('object') },
       ],
       validations: validations.map(([message, expression]) => ({
-        ...{ expression, message, reason: 'Forbidden' },
+        expression,
+        message,
+        reason: 'Forbidden',
       })),
     },
   },

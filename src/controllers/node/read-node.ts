@@ -35,8 +35,8 @@ export interface NodeView {
 }
 
 /**
- * Reads what is decided on, each part once. Who runs the node is asked before the host: what fails there is no matter of a node
- * that the operator runs.
+ * Reads what is decided on, each part once. Who runs the node is asked before the host: what fails
+ * there is no matter of a node that the operator runs.
  * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
  */
 export async function readNodeView(scope: NodeAgentScope, node: NodeState): Promise<NodeView> {
@@ -73,8 +73,8 @@ async function readConfig(scope: NodeAgentScope, name: string): Promise<Fields> 
 }
 
 /**
- * What the MachineConfig asks for that the node has. A rendered one goes with its pool, and the annotations with a node that is
- * deleted: both are on the host still.
+ * What the MachineConfig asks for that the node has. A rendered one goes with its pool, and the
+ * annotations with a node that is deleted: both are on the host still.
  */
 async function readBefore(
   scope: NodeAgentScope,

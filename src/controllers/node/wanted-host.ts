@@ -14,7 +14,9 @@ export interface WantedFile {
   readonly mode: number;
   /** `USER:GROUP` for chown, where it is not root's. */
   readonly owner?: string;
-  /** What it comes from, where that is no file of the MachineConfig: a unit by its name, or a user. */
+  /**
+   * What it comes from, where that is no file of the MachineConfig: a unit by its name, or a user.
+   */
   readonly from?: { readonly unit: string } | 'user';
 }
 
@@ -76,7 +78,10 @@ const isOfImage = (path: string): boolean =>
 /** What was appended cannot be taken back, nor seen. */
 const isAppended = ({ append = [] }: File): boolean => append.length > 0;
 
-/** What the files of a MachineConfig may have together once they are unpacked: all are in memory at once. */
+/**
+ * What the files of a MachineConfig may have together once they are unpacked: all are in memory at
+ * once.
+ */
 const mostContent = 64 * 1024 * 1024;
 
 function wantedFiles(files: readonly File[]): readonly WantedFile[] {
@@ -162,7 +167,9 @@ function passwordOf({ passwd }: Config): string {
 
 const isCore = ({ name }: PasswdUser): boolean => name === 'core';
 
-/** Keys change on a running machine, and of core the password too; the operator takes no other user. */
+/**
+ * Keys change on a running machine, and of core the password too; the operator takes no other user.
+ */
 function fixedUser(user: PasswdUser): readonly object[] {
   const { sshAuthorizedKeys: _, passwordHash, ...others } = user;
   const rest = isCore(user) || passwordHash === undefined ? others : { ...others, passwordHash };

@@ -11,12 +11,16 @@ import { type PoolScope, type PoolStores, poolStores, watchPools } from './store
 /** What has happened to a pool within this time is decided on together. */
 const gathered = seconds(1);
 
-/** What changes with time alone is decided on again this often: a lease that is not renewed, for example. */
+/**
+ * What changes with time alone is decided on again this often: a lease that is not renewed, for
+ * example.
+ */
 const decideAgain = seconds(30);
 
 /**
- * The controller of node pools: rolls out configurations and images to the nodes of pools that the cluster's own operator
- * does not run. It chooses neither: both stand in the pool and its MachineOSConfig.
+ * The controller of node pools: rolls out configurations and images to the nodes of pools that the
+ * cluster's own operator does not run. It chooses neither: both stand in the pool and its
+ * MachineOSConfig.
  */
 export function poolControllers({
   emit,

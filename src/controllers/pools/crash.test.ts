@@ -22,9 +22,11 @@ function changedPool() {
   for (const name of names) {
     kube.put(nodes, {
       metadata: {
-        ...{ name, labels: { [role]: '' } },
+        name,
+        labels: { [role]: '' },
         annotations: {
-          ...{ [nodeKeys.currentConfig]: 'r1', [nodeKeys.desiredConfig]: 'r1' },
+          [nodeKeys.currentConfig]: 'r1',
+          [nodeKeys.desiredConfig]: 'r1',
           [nodeKeys.state]: 'Done',
         },
       },
@@ -86,7 +88,9 @@ async function runToEnd(dies?: number) {
   const clock = fakeClock({ auto: false });
   const run = (port: Kube, signal: AbortSignal) =>
     runPools(undefined, {
-      ...{ kube: port, clock, signal },
+      kube: port,
+      clock,
+      signal,
       namespace: 'openshift-machine-config-operator',
     });
   const isOver = (): boolean =>
@@ -153,7 +157,9 @@ describe('a controller of pools that dies', () => {
   it('after any of its effects leaves what the next one ends, one master after the other', async () => {
     const whole = await runToEnd();
     expect(whole.end).toEqual({
-      ...{ reboots: names, most: 1, rebootedWithPods: [] },
+      reboots: names,
+      most: 1,
+      rebootedWithPods: [],
       evicted: names.map((name) => `on-${name}`),
       nodes: names.map(() => [true, 'Done', false]),
     });

@@ -210,7 +210,8 @@ describe('drain nodes', () => {
       'where the only other one is cordoned',
       {
         metadata: { name: 'w1', labels: { [role]: '' } },
-        ...{ spec: { unschedulable: true }, status: ready },
+        spec: { unschedulable: true },
+        status: ready,
       },
       ['p'],
     ],

@@ -21,18 +21,22 @@ import {
 } from './stores.ts';
 
 /**
- * On a node: `true` where this controller has cordoned it, `false` where a person had before it was drained here, so that it
- * stays cordoned after its reboot.
+ * On a node: `true` where this controller has cordoned it, `false` where a person had before it was
+ * drained here, so that it stays cordoned after its reboot.
  */
 const cordonedKey = 'bootwright.io/cordoned';
 
 /**
- * The operator puts it on nodes that are still to change, and takes it off once they have (machine-config-operator 7ff337a4,
- * `NodeUpdateInProgressTaint`). One that it has left behind ends with the change here.
+ * The operator puts it on nodes that are still to change, and takes it off once they have
+ * (machine-config-operator 7ff337a4, `NodeUpdateInProgressTaint`). One that it has left behind ends
+ * with the change here.
  */
 const operatorTaint = 'UpdateInProgress';
 
-/** A drain that takes so long is reported as an event of the pool; it continues (machine-config-operator, `drain_controller.go`). */
+/**
+ * A drain that takes so long is reported as an event of the pool; it continues
+ * (machine-config-operator, `drain_controller.go`).
+ */
 const longDrain: Millis = hours(1);
 
 /** How often pods of a node are read while it is drained. */
@@ -64,7 +68,10 @@ interface DrainView {
 
 /** What is remembered of a drain; a controller that starts again begins its hour again. */
 interface Drain {
-  /** The node by its uid: one that was installed again has its name from the one before, and nothing else. */
+  /**
+   * The node by its uid: one that was installed again has its name from the one before, and nothing
+   * else.
+   */
   readonly node: string;
   readonly request: string;
   readonly since: Millis;
@@ -106,8 +113,9 @@ export const askingNodes = ({ nodes }: PoolStores): readonly string[] =>
     .map(({ metadata: { name } }) => name);
 
 /**
- * Cordons and drains a node that asks for it, and uncordons it after its reboot. Pods leave by eviction, as budgets allow:
- * all but those of daemon sets, those of files of the node, and those that have ended.
+ * Cordons and drains a node that asks for it, and uncordons it after its reboot. Pods leave by
+ * eviction, as budgets allow: all but those of daemon sets, those of files of the node, and those
+ * that have ended.
  */
 export function drainController(
   scope: PoolScope,
@@ -160,7 +168,11 @@ function drainOf(drains: Map<string, Drain>, node: KubeObject, now: Millis): Dra
     known?.node === uid && known.request === request
       ? known
       : {
-          ...{ node: uid, request, since: now, blocked: new Map(), toLeave: undefined },
+          node: uid,
+          request,
+          since: now,
+          blocked: new Map(),
+          toLeave: undefined,
           isReported: false,
         };
   drains.set(name, drain);
@@ -192,7 +204,10 @@ async function podsToLeave(
   return { leaving, due };
 }
 
-/** What comes to a cordoned node tolerates that, and would come again after each eviction: it is left out. */
+/**
+ * What comes to a cordoned node tolerates that, and would come again after each eviction: it is
+ * left out.
+ */
 async function leavingPods(
   { kube, namespace }: PoolScope,
   { node, drain, all }: Leaving & { readonly drain: Drain },
@@ -214,7 +229,10 @@ async function leavingPods(
 const isController = ({ metadata }: KubeObject, namespace: string): boolean =>
   metadata.namespace === namespace && metadata.labels?.['app'] === controllerApp;
 
-/** Whether a pod may come to a node; without one, this controller would evict itself and never end the drain. */
+/**
+ * Whether a pod may come to a node; without one, this controller would evict itself and never end
+ * the drain.
+ */
 const mayTake = (node: KubeObject, pod: KubeObject): boolean =>
   unreadyReason(node) === undefined &&
   Object.entries(Object(partOf(pod, 'spec', 'nodeSelector')) as Record<string, string>).every(
@@ -222,10 +240,11 @@ const mayTake = (node: KubeObject, pod: KubeObject): boolean =>
   );
 
 /**
- * Whether the cordon of a node ends with its present round. Our own takes the answer of the round before away, so one that
- * stands beside the end of an earlier round was left behind: somebody else has cordoned the node since. What was drained
- * without our annotation, the operator drained, which then went away: it ends each cordon with its round
- * (machine-config-operator 7ff337a4, `drain_controller.go`), and nobody else would.
+ * Whether the cordon of a node ends with its present round. Our own takes the answer of the round
+ * before away, so one that stands beside the end of an earlier round was left behind: somebody else
+ * has cordoned the node since. What was drained without our annotation, the operator drained, which
+ * then went away: it ends each cordon with its round (machine-config-operator 7ff337a4,
+ * `drain_controller.go`), and nobody else would.
  */
 function endsWithRound(node: KubeObject): boolean {
   const mark = annotationOf(node, cordonedKey);
@@ -248,7 +267,10 @@ function drainActions({ node, leaving, due, isInherited }: DrainView): readonly 
   if (annotationOf(node, cordonedKey) !== '' && !endsWithRound(node)) return [of('disown-cordon')];
   if (leaving.length === 0) return [of('drained')];
   return due.map((pod) => ({
-    ...{ type: 'evict', target: `${name} ${pod.metadata.uid ?? ''}`, node, pod },
+    type: 'evict',
+    target: `${name} ${pod.metadata.uid ?? ''}`,
+    node,
+    pod,
   }));
 }
 

@@ -15,7 +15,10 @@ const name = controllerApp;
 const follow = ['list', 'watch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
-/** What the controller of pools may do, by namespace; in the whole cluster where that is empty. A test uses each of these. */
+/**
+ * What the controller of pools may do, by namespace; in the whole cluster where that is empty. A
+ * test uses each of these.
+ */
 export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   '': [
     rule('', ['nodes'], [['get', ...follow, 'patch']]),
@@ -42,7 +45,10 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };
 
-/** The objects by which a cluster has the controller of pools, in the order in which they are applied. */
+/**
+ * The objects by which a cluster has the controller of pools, in the order in which they are
+ * applied.
+ */
 export const nodeControllerManifests = (image: string): readonly KubeObject[] => [
   ...accountManifests(name, nodeControllerRules),
   {
@@ -58,8 +64,8 @@ export const nodeControllerManifests = (image: string): readonly KubeObject[] =>
 ];
 
 /**
- * Its pod runs on a master, as that of the operator would, and reaches the API server alone. The only master may be cordoned when
- * it starts again, by itself even: nobody else would uncordon it.
+ * Its pod runs on a master, as that of the operator would, and reaches the API server alone. The
+ * only master may be cordoned when it starts again, by itself even: nobody else would uncordon it.
  */
 const podSpec = (image: string): object => ({
   serviceAccountName: name,
@@ -71,7 +77,9 @@ const podSpec = (image: string): object => ({
     { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
     // A master that is lost keeps it no longer than it keeps the pod of the operator.
     ...['unreachable', 'not-ready'].map((key) => ({
-      ...{ key: `node.kubernetes.io/${key}`, operator: 'Exists', effect: 'NoExecute' },
+      key: `node.kubernetes.io/${key}`,
+      operator: 'Exists',
+      effect: 'NoExecute',
       tolerationSeconds: 120,
     })),
   ],

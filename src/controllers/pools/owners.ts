@@ -3,12 +3,18 @@ import { operatorOf, poolEvent, type PoolScope, type PoolStores } from './stores
 
 const runsIt = 'bootwright node controller runs this pool';
 
-/** Says in the log and by an event of each pool who runs it, whenever that changes. Changes no pool and no node. */
+/**
+ * Says in the log and by an event of each pool who runs it, whenever that changes. Changes no pool
+ * and no node.
+ */
 export function ownerController(
   scope: PoolScope,
   { stores }: { readonly stores: PoolStores },
 ): Pick<Controller, 'reconcile'> {
-  /** What was reported last of each pool: why the operator runs it; empty where this controller does. */
+  /**
+   * What was reported last of each pool: why the operator runs it; empty where this controller
+   * does.
+   */
   const reported = new Map<string, string>();
   return {
     reconcile: async (pool, signal) => {

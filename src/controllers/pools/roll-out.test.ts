@@ -30,7 +30,8 @@ const node = (name: string, ...roles: readonly string[]): KubeObject => ({
     name,
     labels: Object.fromEntries(roles.map((role) => [label(role), ''])),
     annotations: {
-      ...{ [nodeKeys.state]: 'Done', [nodeKeys.desiredConfig]: 'r1' },
+      [nodeKeys.state]: 'Done',
+      [nodeKeys.desiredConfig]: 'r1',
       [nodeKeys.currentConfig]: 'r1',
     },
   },

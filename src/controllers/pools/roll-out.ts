@@ -39,9 +39,9 @@ interface NodeChange extends Action {
 }
 
 /**
- * Gives the nodes of a pool that the operator does not run their configuration and image, as many at once as may be
- * unavailable. All it knows is in the cluster: one that was killed continues. One pool at a time chooses, as nodes with members of
- * etcd may be in several.
+ * Gives the nodes of a pool that the operator does not run their configuration and image, as many
+ * at once as may be unavailable. All it knows is in the cluster: one that was killed continues. One
+ * pool at a time chooses, as nodes with members of etcd may be in several.
  */
 export function rollOutController(
   scope: PoolScope,
@@ -58,7 +58,8 @@ export function rollOutController(
       const decide = (view: PoolView): readonly NodeChange[] =>
         changesDue(view, view === seen ? choice : choiceOf(view));
       const plan = {
-        ...{ seen, decide },
+        seen,
+        decide,
         readAgain: () => readAgain(scope, pool, signal),
         table: {
           'change-node': (change: NodeChange) => changeNode(scope, { pool, change }, signal),
@@ -126,7 +127,10 @@ async function changeNode(
 /** One member has no quorum to lose. */
 const withQuorum = 2;
 
-/** @throws AgentError `node-controller.etcd-not-healthy` where the cluster shows its etcd, and no quorum without one of its members */
+/**
+ * @throws AgentError `node-controller.etcd-not-healthy` where the cluster shows its etcd, and no
+ * quorum without one of its members
+ */
 async function requireEtcd(
   { kube }: PoolScope,
   members: number,

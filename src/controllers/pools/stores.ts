@@ -45,7 +45,10 @@ export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
 /** The objects that roll-outs are about, as they were last seen. */
 export interface PoolStores {
   readonly pools: Informer;
-  /** By the pool that rolls out to it, by custom pools of which several select it, and those that carry a member of etcd. */
+  /**
+   * By the pool that rolls out to it, by custom pools of which several select it, and those that
+   * carry a member of etcd.
+   */
   readonly nodes: Informer<'pool' | 'doubled' | 'etcd'>;
   readonly osConfigs: Informer;
   /** By their MachineOSConfig. */
@@ -87,7 +90,8 @@ export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolSto
   });
   const refs = operatorRefs(namespace);
   return {
-    ...{ pools, nodes },
+    pools,
+    nodes,
     osConfigs: informer(scope, { kind: machineOSConfigs }),
     builds: informer(
       scope,
@@ -119,7 +123,10 @@ export interface PoolView {
 /** The pools other than those of all masters and all workers; a node may be in one of them. */
 const isCustom = (name: string): boolean => name !== 'master' && name !== 'worker';
 
-/** The pools of some nodes that select a node where several do: the operator refuses it (`pkg/helpers`, getPoolsForNode). */
+/**
+ * The pools of some nodes that select a node where several do: the operator refuses it
+ * (`pkg/helpers`, getPoolsForNode).
+ */
 function doubledIn(selecting: readonly string[]): readonly string[] {
   const custom = selecting[0] === 'master' ? [] : selecting.filter(isCustom);
   return custom.length > 1 ? custom : [];
@@ -131,7 +138,9 @@ export function storedView(pool: string, stores: PoolStores): PoolView {
   const own = nodes.by('pool', pool);
   return {
     snapshot: {
-      ...{ pool, nodes: own, builds: builds.by('osConfig', pool) },
+      pool,
+      nodes: own,
+      builds: builds.by('osConfig', pool),
       machineConfigPool: pools.get(pool),
       osConfig: osConfigs.get(pool),
     },
@@ -163,7 +172,9 @@ export async function readView(
   const byName = new Map(members.flat().map((node) => [node.metadata.name, node]));
   return {
     snapshot: {
-      ...{ pool, nodes, machineConfigPool },
+      pool,
+      nodes,
+      machineConfigPool,
       osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
       builds: builds.filter((build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool),
     },
@@ -174,7 +185,10 @@ export async function readView(
   };
 }
 
-/** Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined where it does not. */
+/**
+ * Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined
+ * where it does not.
+ */
 export function operatorOf(
   nodes: readonly KubeObject[],
   { deployments, leases, pods }: PoolStores,

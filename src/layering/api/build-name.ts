@@ -6,8 +6,9 @@ import type { MachineOSConfig } from './os-config.ts';
 import type { OSImages } from './os-images.ts';
 
 /**
- * What comes before the objects, a constant of the Machine Config Operator (`pkg/controller/render/hash.go`).
- * 80 bytes with SHA-256 aafce7669756d588db0a3588f252e4f40df4a89355218b519f52be2a4cd89aac.
+ * What comes before the objects, a constant of the Machine Config Operator
+ * (`pkg/controller/render/hash.go`). 80 bytes with SHA-256
+ * aafce7669756d588db0a3588f252e4f40df4a89355218b519f52be2a4cd89aac.
  */
 export const hashSalt: Uint8Array = Uint8Array.from([
   16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253, 172,
@@ -25,8 +26,9 @@ export interface BuildInputs {
 
 /**
  * The name that the cluster's builder gives the MachineOSBuild of these inputs: the name of the
- * MachineOSConfig and an MD5 over salt, configuration of the pool, spec of the MachineOSConfig and images, each
- * as the YAML of the operator's library (`pkg/controller/build/buildrequest/machineosbuild.go`).
+ * MachineOSConfig and an MD5 over salt, configuration of the pool, spec of the MachineOSConfig and
+ * images, each as the YAML of the operator's library
+ * (`pkg/controller/build/buildrequest/machineosbuild.go`).
  * @throws AgentError `layering.pools-differ`, `layering.no-name`
  */
 export function buildName(inputs: BuildInputs): string {
@@ -94,10 +96,12 @@ function passed(value: YamlValue): YamlValue {
 const REFUSED = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
- * What becomes of a string that Go writes as JSON and reads again as YAML, which the operator's YAML library
- * does before it writes it as YAML. JSON leaves NEL (U+0085) as it is; YAML takes it for a line break within
- * quotes, drops the spaces around it and folds it. Everything else comes back unchanged.
- * @throws AgentError `layering.no-name` for what the library cannot read back: the operator fails with it too
+ * What becomes of a string that Go writes as JSON and reads again as YAML, which the operator's
+ * YAML library does before it writes it as YAML. JSON leaves NEL (U+0085) as it is; YAML takes it
+ * for a line break within quotes, drops the spaces around it and folds it. Everything else comes
+ * back unchanged.
+ * @throws AgentError `layering.no-name` for what the library cannot read back: the operator fails
+ * with it too
  */
 export function throughJson(text: string): string {
   const wellFormed = text.toWellFormed();

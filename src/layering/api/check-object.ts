@@ -40,7 +40,10 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** The schema of the CRD (openshift/api, machineconfiguration/v1, set of features Default), without its descriptions. */
+/**
+ * The schema of the CRD (openshift/api, machineconfiguration/v1, set of features Default), without
+ * its descriptions.
+ */
 const schema: Schema = {
   ...definition,
   // These three are the same for every kind, and read elsewhere.
@@ -56,8 +59,8 @@ const onText =
     typeof self === 'string' && holds(self);
 
 /**
- * The rules in CEL (`x-kubernetes-validations`) by the words that the server answers with. Those of a transition hold for
- * an object that is new.
+ * The rules in CEL (`x-kubernetes-validations`) by the words that the server answers with. Those of
+ * a transition hold for an object that is new.
  */
 const rules: Readonly<Record<string, (self: Value) => boolean>> = {
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character.":
@@ -177,8 +180,9 @@ const withoutNulls = (value: Value | undefined): Value => {
 };
 
 /**
- * Every error of a MachineOSConfig that can be found at once, in its status too, in the words of API server 1.34: the
- * rules are checked too wherever nothing below them is broken, which the server does only in the next attempt.
+ * Every error of a MachineOSConfig that can be found at once, in its status too, in the words of
+ * API server 1.34: the rules are checked too wherever nothing below them is broken, which the
+ * server does only in the next attempt.
  */
 export function fieldErrors(object: Fields): readonly FieldError[] {
   const value = preparedObject(object);
@@ -323,7 +327,10 @@ const objectMeta: Schema = {
   },
 };
 
-/** A field that is not in the definition of a kind: the server drops it, or refuses it in strict mode. */
+/**
+ * A field that is not in the definition of a kind: the server drops it, or refuses it in strict
+ * mode.
+ */
 export interface UnknownField {
   readonly segments: readonly (string | number)[];
   /** In the words of a server in strict mode. */

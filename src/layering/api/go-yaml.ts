@@ -3,9 +3,9 @@ export type YamlValue =
   string | null | readonly YamlValue[] | { readonly [key: string]: YamlValue | undefined };
 
 /**
- * Writes a value as gopkg.in/yaml.v2 2.4.0 does: keys sorted, lists at the indent of their key, strings in the
- * style that library chooses and folded at 80 columns. Names of builds are hashes of this text, so every byte
- * counts; it is no general writer of YAML.
+ * Writes a value as gopkg.in/yaml.v2 2.4.0 does: keys sorted, lists at the indent of their key,
+ * strings in the style that library chooses and folded at 80 columns. Names of builds are hashes of
+ * this text, so every byte counts; it is no general writer of YAML.
  */
 export function goYaml(value: YamlValue): string {
   const writer = new Writer();
@@ -34,7 +34,9 @@ function emit(
   }
 }
 
-/** Whether a value is a list: the type of `Array.isArray` says nothing of lists that are read only. */
+/**
+ * Whether a value is a list: the type of `Array.isArray` says nothing of lists that are read only.
+ */
 export const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
 
 const deeper = (indent: number, atTop: number): number => (indent < 0 ? atTop : indent + 2);
@@ -87,7 +89,10 @@ function indented(writer: Writer, indent: number, write: () => void): void {
 /** Columns after which a scalar is folded at its next space. */
 const WIDTH = 80;
 
-/** What the emitter of yaml.v2 knows of what it has written; every choice of a space or line break hangs on it. */
+/**
+ * What the emitter of yaml.v2 knows of what it has written; every choice of a space or line break
+ * hangs on it.
+ */
 class Writer {
   text = '';
   /** Column of nested content; -1 before the first collection. */
@@ -163,7 +168,10 @@ function writeString(writer: Writer, text: string): void {
   writer.endScalar();
 }
 
-/** Plain text, single quotes and literal blocks; but for these a single space beyond the width becomes a line break. */
+/**
+ * Plain text, single quotes and literal blocks; but for these a single space beyond the width
+ * becomes a line break.
+ */
 function writeText(
   writer: Writer,
   characters: readonly string[],
@@ -227,7 +235,10 @@ function writeDouble(writer: Writer, characters: readonly string[]): void {
   writer.putIndicator('"');
 }
 
-/** The first of several spaces may become a line break too; the next is then marked as one of the text. */
+/**
+ * The first of several spaces may become a line break too; the next is then marked as one of the
+ * text.
+ */
 function writeQuotedSpace(writer: Writer, characters: readonly string[], index: number): void {
   const isInside = index > 0 && index < characters.length - 1;
   if (!isInside || characters[index - 1] === ' ' || !writer.isWide) {
@@ -275,8 +286,8 @@ const isBlankOrBreak = (character: string | undefined): boolean =>
   isBlank(character) || isBreak(character) || character === '\0';
 
 /**
- * What the library writes as it is. Its ranges end at U+FFFD, so characters beyond the basic plane are
- * escaped, and so are tabs and carriage returns.
+ * What the library writes as it is. Its ranges end at U+FFFD, so characters beyond the basic plane
+ * are escaped, and so are tabs and carriage returns.
  */
 function isPrintable(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
@@ -302,8 +313,8 @@ const STRAY_UNDERSCORE = /(?<![0-9])_|_(?![0-9])/;
 const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * Whether yaml.v2 (Go, 2.4.0, `resolve.go`) takes an unquoted word for a string, and not for a bool, null,
- * number or time of YAML 1.1. What it would not is written in double quotes.
+ * Whether yaml.v2 (Go, 2.4.0, `resolve.go`) takes an unquoted word for a string, and not for a
+ * bool, null, number or time of YAML 1.1. What it would not is written in double quotes.
  */
 function readsAsString(text: string): boolean {
   if (WORDS.has(text)) return false;
@@ -373,9 +384,10 @@ function isDay(year: number, month: number, day: number): boolean {
 }
 
 /**
- * The style that yaml.v2 chooses for a string: a literal block for one with line feeds, plain for one that
- * reads back as a string, otherwise double quotes; and where the characters do not allow it, the next
- * stronger one. Single quotes come where only indicators or other line breaks forbid plain.
+ * The style that yaml.v2 chooses for a string: a literal block for one with line feeds, plain for
+ * one that reads back as a string, otherwise double quotes; and where the characters do not allow
+ * it, the next stronger one. Single quotes come where only indicators or other line breaks forbid
+ * plain.
  * @param characters the code points of the string
  */
 function scalarStyle(characters: readonly string[]): 'plain' | 'single' | 'double' | 'literal' {

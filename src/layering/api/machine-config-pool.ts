@@ -19,13 +19,16 @@ export interface MachineConfigPool {
   readonly configuration: PoolReference & { readonly source: readonly PoolReference[] };
 }
 
-/** Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or there is no pool. */
+/**
+ * Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or
+ * there is no pool.
+ */
 export const renderedNameOf = (pool: KubeObject | undefined): string =>
   textAt(pool, 'spec', 'configuration', 'name');
 
 /**
- * Annotations of a MachineConfigPool that this program has paused, by what for; the value of each says since when. A pool
- * that is paused without any of them was paused by a person.
+ * Annotations of a MachineConfigPool that this program has paused, by what for; the value of each
+ * says since when. A pool that is paused without any of them was paused by a person.
  */
 const pauseKeys = {
   handOver: 'bootwright.io/paused-for-hand-over',
@@ -75,8 +78,8 @@ export function beginPause(
 }
 
 /**
- * What ends our pause of a pool; undefined if absent, or one that did not begin then. A pool that is paused for
- * something else too stays paused.
+ * What ends our pause of a pool; undefined if absent, or one that did not begin then. A pool that
+ * is paused for something else too stays paused.
  */
 export function endPause(
   pool: KubeObject,
@@ -89,7 +92,8 @@ export function endPause(
 
 /**
  * Reads a MachineConfigPool.
- * @throws AgentError `layering.wrong-object` when it is not one, or has no rendered MachineConfig yet
+ * @throws AgentError `layering.wrong-object` when it is not one, or has no rendered MachineConfig
+ * yet
  */
 export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   const { value, place } = source;
@@ -121,9 +125,9 @@ const referenceOf = (value: Fields): PoolReference =>
 const wrong = (message: string): Error => layeringFailure('layering.wrong-object', message);
 
 /**
- * Why the list of sources cannot be that of a pool in a cluster, or nothing: there it holds the pool's own
- * MachineConfigs, sorted. The pool files that a bootstrap host writes list those of all pools in an order that
- * changes from run to run, so a name made from one is always wrong.
+ * Why the list of sources cannot be that of a pool in a cluster, or nothing: there it holds the
+ * pool's own MachineConfigs, sorted. The pool files that a bootstrap host writes list those of all
+ * pools in an order that changes from run to run, so a name made from one is always wrong.
  */
 export function foreignSource({ name, configuration }: MachineConfigPool): string | undefined {
   const names = configuration.source.map((source) => source.name);

@@ -37,8 +37,8 @@ export const controllerVersionKey =
 
 /**
  * Reads a rendered MachineConfig.
- * @throws AgentError `layering.wrong-object`, `layering.machine-config-invalid`, `layering.extension-unknown`,
- * `layering.kernel-unknown`
+ * @throws AgentError `layering.wrong-object`, `layering.machine-config-invalid`,
+ * `layering.extension-unknown`, `layering.kernel-unknown`
  */
 export function readMachineConfig({ value, place }: SourceObject): MachineConfig {
   const metadata = fieldsOf(value['metadata']);
@@ -79,7 +79,9 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
   };
 }
 
-/** An image that the spec names; empty where it names none. It becomes a line of a Containerfile. */
+/**
+ * An image that the spec names; empty where it names none. It becomes a line of a Containerfile.
+ */
 function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
   const named = fieldsOf(value['spec'])[member] ?? '';
   if (named === '' || (typeof named === 'string' && readImageName(named) !== undefined))
@@ -92,7 +94,10 @@ function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member
 /** Settings of the machines that the build uses too: their mirrors and policies. */
 const BUILD_SETTINGS = ['policy.json', 'registries.conf'] as const;
 
-/** Content of `/etc/containers/policy.json` and `registries.conf` where the MachineConfig has them, by name. */
+/**
+ * Content of `/etc/containers/policy.json` and `registries.conf` where the MachineConfig has them,
+ * by name.
+ */
 export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, string> {
   const config = fieldsOf(fieldsOf(object['spec'])['config']);
   const files = listOf(fieldsOf(config['storage'])['files']);
@@ -124,8 +129,9 @@ const invalid = (message: string): Error =>
   layeringFailure('layering.machine-config-invalid', message);
 
 /**
- * Packages behind each extension of a MachineConfig (Machine Config Operator, `SupportedExtensions`, 2026-08).
- * Releases before 4.22 had no openvswitch package with ipsec, and not all of the extensions.
+ * Packages behind each extension of a MachineConfig (Machine Config Operator,
+ * `SupportedExtensions`, 2026-08). Releases before 4.22 had no openvswitch package with ipsec, and
+ * not all of the extensions.
  */
 const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
   ['ipsec', ['NetworkManager-libreswan', 'libreswan', 'openvswitch3.5-ipsec']],
@@ -180,8 +186,8 @@ export function packagesOfExtensions(extensions: readonly string[]): readonly st
 }
 
 /**
- * Paths of the files of a MachineConfig that look like credentials: keys, pull secrets, and kubeconfigs.
- * Users with the hash of a password are named as `user NAME`.
+ * Paths of the files of a MachineConfig that look like credentials: keys, pull secrets, and
+ * kubeconfigs. Users with the hash of a password are named as `user NAME`.
  */
 export function credentialsWithin({ object }: MachineConfig): readonly string[] {
   const config = fieldsOf(fieldsOf(object['spec'])['config']);

@@ -4,10 +4,11 @@ import { AgentError } from '../../model/failure.ts';
 import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from './schema.ts';
 
 /**
- * What the spec of a rendered MachineConfig means, however it is written: two that do the same to a machine are deeply
- * equal. Members that say nothing and those that say the default are left out, named parts are in order, and content is
- * compared decoded. The defaults are those of Ignition 3.5 and, for files, of the Machine Config Operator, which writes a
- * file without `overwrite` too (`MergeMachineConfigs`).
+ * What the spec of a rendered MachineConfig means, however it is written: two that do the same to a
+ * machine are deeply equal. Members that say nothing and those that say the default are left out,
+ * named parts are in order, and content is compared decoded. The defaults are those of Ignition 3.5
+ * and, for files, of the Machine Config Operator, which writes a file without `overwrite` too
+ * (`MergeMachineConfigs`).
  */
 export function meantSpec(spec: Fields): Fields {
   const { config, kernelType, ...others } = stated(spec);
@@ -20,7 +21,10 @@ export function meantSpec(spec: Fields): Fields {
   };
 }
 
-/** What an Ignition config means. The version of its spec is none of it: a newer one adds members, and changes none. */
+/**
+ * What an Ignition config means. The version of its spec is none of it: a newer one adds members,
+ * and changes none.
+ */
 export function meantIgnition(config: Value | undefined): Fields {
   const { ignition, passwd, storage, systemd, ...others } = stated(fieldsOf(config));
   return {
@@ -43,7 +47,10 @@ export function meantIgnition(config: Value | undefined): Fields {
 /** Members whose `false` says something: there it is not what holds without them. */
 const falseCounts: ReadonlySet<string> = new Set(['enabled', 'overwrite', 'shouldExist']);
 
-/** An object without the members that say nothing, at any depth: an empty source is empty content. Lists keep their entries. */
+/**
+ * An object without the members that say nothing, at any depth: an empty source is empty content.
+ * Lists keep their entries.
+ */
 const stated = (fields: Fields): Fields =>
   Object.fromEntries(
     Object.entries(fields)

@@ -37,8 +37,9 @@ export interface MachineOSBuildObject {
 }
 
 /**
- * A MachineOSBuild of an image that was built elsewhere. The labels are in the create request, since the cluster's builder acts on the object as it was created; the push spec has the build's name
- * for its tag.
+ * A MachineOSBuild of an image that was built elsewhere. The labels are in the create request,
+ * since the cluster's builder acts on the object as it was created; the push spec has the build's
+ * name for its tag.
  * @param name as `buildName` gives it
  */
 export function machineOSBuildObject(
@@ -104,7 +105,10 @@ export const buildConditions = [
 export type BuildPhase =
   'initial' | 'queued' | 'running' | 'succeeded' | 'failed' | 'interrupted' | 'seeded';
 
-/** What the operator writes in each phase (`pkg/apihelpers`), and for an image that was built elsewhere. */
+/**
+ * What the operator writes in each phase (`pkg/apihelpers`), and for an image that was built
+ * elsewhere.
+ */
 const phases: Readonly<
   Record<
     BuildPhase,
@@ -188,7 +192,10 @@ function buildTimes({ startedAt, endedAt }: Omit<FinishedBuild, 'image'>): {
   return { buildStart: wholeSeconds(start), buildEnd: wholeSeconds(end.getTime()), end };
 }
 
-/** Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool waits forever. */
+/**
+ * Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool
+ * waits forever.
+ */
 export const handedOverStatus = (build: {
   readonly name: string;
   readonly image: string;

@@ -16,8 +16,9 @@ const HASH_LENGTH = 32;
 const TAG_LIMIT = 128;
 
 /**
- * What the operator rejects, at once or only after a build, where the API server has no rule for it.
- * Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status that a build ends in.
+ * What the operator rejects, at once or only after a build, where the API server has no rule for
+ * it. Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status
+ * that a build ends in.
  */
 export function osConfigFindings(config: MachineOSConfig): readonly OSConfigFinding[] {
   return [...pushSpecFindings(config), ...nameFindings(config), ...fileFindings(config)];
@@ -91,7 +92,10 @@ export interface ReferencedObjects {
   readonly secrets: readonly RegistrySecret[];
 }
 
-/** What the operator rejects of the objects that a MachineOSConfig refers to. Content is never quoted. */
+/**
+ * What the operator rejects of the objects that a MachineOSConfig refers to. Content is never
+ * quoted.
+ */
 export function referenceFindings(
   { spec }: MachineOSConfig,
   { pools, secrets }: ReferencedObjects,

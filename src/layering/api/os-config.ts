@@ -43,8 +43,10 @@ export const machineOSConfigKind = {
 } as const;
 
 /**
- * Reads a MachineOSConfig as the API server would: unknown fields are dropped, defaults set, rules checked.
- * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with the server's message
+ * Reads a MachineOSConfig as the API server would: unknown fields are dropped, defaults set, rules
+ * checked.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with the server's
+ * message
  */
 export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
   const otherwise = kindFinding(source);
@@ -103,7 +105,10 @@ export interface DefaultConfigRequest {
   readonly pushSecret: string;
 }
 
-/** The Containerfile of a layered pool without one of its own: the image is that of its MachineConfig. */
+/**
+ * The Containerfile of a layered pool without one of its own: the image is that of its
+ * MachineConfig.
+ */
 export const defaultContainerfile = 'FROM configs AS final\nRUN ostree container commit\n';
 
 /** A MachineOSConfig for a pool that has none, as an object for the API server. */

@@ -22,8 +22,8 @@ const names = [
 ] as const;
 
 /**
- * Reads the images from the four fields, written as in the ConfigMap `machine-config-osimageurl` or as Go writes
- * them, or from that ConfigMap itself.
+ * Reads the images from the four fields, written as in the ConfigMap `machine-config-osimageurl` or
+ * as Go writes them, or from that ConfigMap itself.
  * @throws AgentError `layering.wrong-object`
  */
 export function readOSImages(source: SourceObject): OSImages {
@@ -51,7 +51,8 @@ const fieldOf = (fields: Fields, name: string): Value | undefined =>
   fields[name] ?? fields[goName(name)];
 
 /**
- * Reads the four fields as a person wrote them: each must be there, if only as an empty text, and no other.
+ * Reads the four fields as a person wrote them: each must be there, if only as an empty text, and
+ * no other.
  * @throws AgentError `layering.wrong-object`
  */
 export function readImageFields(source: SourceObject): OSImages {
@@ -77,8 +78,8 @@ export function readImageFields(source: SourceObject): OSImages {
 }
 
 /**
- * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It names no build for
- * one without the annotation of its release.
+ * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It
+ * names no build for one without the annotation of its release.
  * @throws AgentError `layering.machine-config-invalid`
  */
 export function imagesOfMachineConfig(config: MachineConfig): OSImages {

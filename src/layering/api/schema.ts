@@ -63,10 +63,14 @@ const PUSH = new RegExp(String.raw`^${SPEC_HOST}(?:/[\w-]{1,61})*/[\w.-]+:[\w.-]
 const SERVICE_PUSH = /^[^.]+\.[^.]+\.svc:[0-9]+\/[^/]+\/[^/][^/:]*:[^/]+$/u;
 const PULL_NAME = new RegExp(String.raw`^${SPEC_HOST}/(?:[\w-]{0,61}/)?[\w.-]*$`);
 
-/** The grammar of `spec.renderedImagePushSpec`: a host with a dot, any depth, a tag and no digest. */
+/**
+ * The grammar of `spec.renderedImagePushSpec`: a host with a dot, any depth, a tag and no digest.
+ */
 export const isPushSpec = (text: string): boolean => PUSH.test(text) || SERVICE_PUSH.test(text);
 
-/** The name in `status.currentImagePullSpec`, without its digest: at most one namespace, and no tag. */
+/**
+ * The name in `status.currentImagePullSpec`, without its digest: at most one namespace, and no tag.
+ */
 export const isPullName = (text: string): boolean => PULL_NAME.test(text);
 
 /** The digest behind a name, as far as the API server asks for one. */

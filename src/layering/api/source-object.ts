@@ -20,11 +20,14 @@ export type { SourceFile } from './source-text.ts';
 /** An object as it was read, with the lines of its parts. */
 export interface SourceObject {
   readonly value: Fields;
-  /** `FILE:LINE`, or `FILE:LINE:COLUMN` where that was asked for, of a part, or of the nearest existing part around it. */
+  /**
+   * `FILE:LINE`, or `FILE:LINE:COLUMN` where that was asked for, of a part, or of the nearest
+   * existing part around it.
+   */
   readonly place: (path: Path) => string;
   /**
-   * `FILE:LINE` of a line, from 1, of a text. Only a literal block keeps the lines of its text; of another style
-   * it is the place of the text.
+   * `FILE:LINE` of a line, from 1, of a text. Only a literal block keeps the lines of its text; of
+   * another style it is the place of the text.
    */
   readonly placeInText: (path: Path, line: number) => string;
 }
@@ -35,10 +38,11 @@ export type Path = readonly (string | number)[];
 const LONG = 65_536;
 
 /**
- * The objects of a file of YAML documents, or of one in JSON. Words are read as kubectl reads them: `on` and `yes`
- * are true, and times are strings; so are line breaks.
+ * The objects of a file of YAML documents, or of one in JSON. Words are read as kubectl reads them:
+ * `on` and `yes` are true, and times are strings; so are line breaks.
  * @param wanted what the file should hold, for the message
- * @throws AgentError `layering.malformed-file`, and `layering.wrong-object` for a document that is no object
+ * @throws AgentError `layering.malformed-file`, and `layering.wrong-object` for a document that is
+ * no object
  */
 export const readObjects = (file: SourceFile, wanted?: string): readonly SourceObject[] =>
   readDocuments(file, wanted).map((read) => {
@@ -46,7 +50,10 @@ export const readObjects = (file: SourceFile, wanted?: string): readonly SourceO
     return read;
   });
 
-/** The same, with what cannot be read in its place; `columns` writes each place as `FILE:LINE:COLUMN`. */
+/**
+ * The same, with what cannot be read in its place; `columns` writes each place as
+ * `FILE:LINE:COLUMN`.
+ */
 export function readDocuments(
   file: SourceFile,
   wanted = 'an object',
@@ -179,7 +186,10 @@ const TOO_DEEP = 'it is nested too deeply, or contains itself';
 const EMPTY_LINE =
   'an empty line follows an escaped line break, which programs read in different ways: write \\n';
 
-/** Half of a surrogate pair, even where the other half follows: only JSON writes a character by both. */
+/**
+ * Half of a surrogate pair, even where the other half follows: only JSON writes a character by
+ * both.
+ */
 const HALF = /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/;
 const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/;
 
@@ -225,8 +235,8 @@ function below(value: Value, path: Path): Path | undefined {
 }
 
 /**
- * The objects of a file, also those in a List as `oc get -o yaml` prints one, and what of it cannot be
- * read.
+ * The objects of a file, also those in a List as `oc get -o yaml` prints one, and what of it cannot
+ * be read.
  * @param wanted what the file should hold, for the messages
  */
 export const readListed = (

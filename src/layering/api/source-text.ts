@@ -68,7 +68,10 @@ function decoded(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** No character of several bytes has a line feed among them, so that each line can be decoded by itself. */
+/**
+ * No character of several bytes has a line feed among them, so that each line can be decoded by
+ * itself.
+ */
 function firstBrokenLine(bytes: Uint8Array): number {
   let start = 0;
   for (let line = 1; ; line += 1) {
@@ -90,8 +93,9 @@ const FORBIDDEN =
 const ODD_IN_JSON = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
 
 /**
- * The text as Go's YAML would take it, its line breaks as line feeds; or the line with a character that it takes
- * nowhere. In JSON, which knows other line breaks, such characters are written as escapes.
+ * The text as Go's YAML would take it, its line breaks as line feeds; or the line with a character
+ * that it takes nowhere. In JSON, which knows other line breaks, such characters are written as
+ * escapes.
  */
 export function yamlText({ path, text }: SourceFile): string | SourceFinding {
   const plain = isJson(text) ? text.replaceAll(ODD_IN_JSON, escapeOf) : text;

@@ -39,8 +39,8 @@ export interface PlanRequest {
 
 /**
  * Plans the build of a pool's image.
- * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`, `ignition.*` for settings of the
- * MachineConfig that cannot be decoded
+ * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`, `ignition.*` for
+ * settings of the MachineConfig that cannot be decoded
  */
 export function planBuild({
   config,
@@ -78,7 +78,9 @@ function packedMachineConfig({ object }: MachineConfig): string {
   return Buffer.from(gzipSync(JSON.stringify(object), { level: 9 })).toString('base64');
 }
 
-/** The MachineConfig within a build context: JSON, gzip, base64, as the operator's builder gets it. */
+/**
+ * The MachineConfig within a build context: JSON, gzip, base64, as the operator's builder gets it.
+ */
 const machineConfigFile = 'machineconfig/machineconfig.json.gz';
 
 /** Certificates that the machines trust beside those of the system; empty when there are none. */
@@ -90,11 +92,17 @@ export const containerfileFile = 'Containerfile';
 /** What a layered image is made from. */
 export interface ContainerfileInputs {
   readonly machineConfig: MachineConfig;
-  /** The image of the operating system; that of the MachineConfig unless the release keeps it elsewhere (≤ 4.21). */
+  /**
+   * The image of the operating system; that of the MachineConfig unless the release keeps it
+   * elsewhere (≤ 4.21).
+   */
   readonly baseImage: string;
   /** Image with the packages of extensions; empty if absent. */
   readonly extensionsImage: string;
-  /** What the user adds; it begins with a stage built on `configs`. Empty when there is nothing to add. */
+  /**
+   * What the user adds; it begins with a stage built on `configs`. Empty when there is nothing to
+   * add.
+   */
   readonly userContent: string;
 }
 
@@ -105,9 +113,9 @@ const REPO = '/etc/yum.repos.d/coreos-extensions.repo';
 const ANCHOR = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
 
 /**
- * The Containerfile of a layered image. Its stages and what each does to the image are those of the Machine Config
- * Operator's own builder (release 4.22 and newer): the MachineConfig is applied by the Ignition of the image in
- * stage `configs`, and what the user adds follows word for word.
+ * The Containerfile of a layered image. Its stages and what each does to the image are those of the
+ * Machine Config Operator's own builder (release 4.22 and newer): the MachineConfig is applied by
+ * the Ignition of the image in stage `configs`, and what the user adds follows word for word.
  * @throws AgentError `layering.no-extensions-image`
  */
 function renderContainerfile(inputs: ContainerfileInputs): string {
@@ -129,7 +137,8 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     '# Folders of /var that packages expect are made at boot.',
     'RUN rm -f /usr/lib/tmpfiles.d/usbguard.conf && \\',
     `    printf '%s\\n' 'd /var/log/usbguard 0755 root root -' 'd /var/lib/ipsec 0700 root root -' 'd /var/lib/ipsec/nss 0700 root root -' > /usr/lib/tmpfiles.d/layered-packages.conf`,
-    // Nobody but their owner can read the files of the context; these certificates are for every program.
+    // Nobody but their owner can read the files of the context; these certificates are for every
+    // program.
     `COPY --chmod=0644 ./${caBundleFile} ${ANCHOR}`,
     'RUN update-ca-trust && ostree container commit',
     ...Object.entries(imageLabels(inputs)).map(([key, value]) => `LABEL ${key}=${value}`),
@@ -180,7 +189,10 @@ function packageLines({ machineConfig, extensionsImage }: ContainerfileInputs): 
   ];
 }
 
-/** One transaction, so that there is a kernel at every moment; nothing where the image has it already. */
+/**
+ * One transaction, so that there is a kernel at every moment; nothing where the image has it
+ * already.
+ */
 function kernelLines({ kernelType }: MachineConfig): readonly string[] {
   const wanted = kernelPackages[kernelType];
   const [core = ''] = wanted;
@@ -199,8 +211,8 @@ function kernelLines({ kernelType }: MachineConfig): readonly string[] {
 export const builtFromLabel = 'bootwright.built-from';
 
 /**
- * A sum over all that goes into an image: its Containerfile, the MachineConfig, and the other files of the context.
- * The push spec is not a part of it.
+ * A sum over all that goes into an image: its Containerfile, the MachineConfig, and the other files
+ * of the context. The push spec is not a part of it.
  */
 export function builtFrom(
   { context }: Pick<BuildPlan, 'context'>,
@@ -214,7 +226,9 @@ export function builtFrom(
   return hash.digest('hex').slice(0, 32);
 }
 
-/** What builds need to install packages with a subscription, as the cluster's own builder mounts it. */
+/**
+ * What builds need to install packages with a subscription, as the cluster's own builder mounts it.
+ */
 const sources = [
   { from: '/etc/pki/entitlement', to: '/etc/pki/entitlement', holds: /\.pem$/ },
   { from: '/etc/rhsm', to: '/run/secrets/rhsm', holds: /./ },
@@ -234,8 +248,8 @@ export interface BuildMount {
 export const entitlementFolders: readonly string[] = sources.map(({ from }) => from);
 
 /**
- * What a build gets from the host. Without a certificate of a subscription it gets nothing: the base image has what
- * it needs itself.
+ * What a build gets from the host. Without a certificate of a subscription it gets nothing: the
+ * base image has what it needs itself.
  */
 export function entitlementMounts(
   names: ReadonlyMap<string, readonly string[]>,
@@ -252,8 +266,8 @@ export function entitlementMounts(
 
 /**
  * Settings of registries for one build: the existing ones, and the base image from the
- * staging registry. An entry for a single digest may be beside any entry for the repository, which the longest
- * prefix decides (containers-registries.conf(5)). The base keeps its name.
+ * staging registry. An entry for a single digest may be beside any entry for the repository, which
+ * the longest prefix decides (containers-registries.conf(5)). The base keeps its name.
  */
 export function registriesWithBase(
   settings: string,

@@ -14,8 +14,8 @@ export interface BuilderChoice {
 export const builderVersionArgv = (name: BuilderName): readonly string[] => [name, '--version'];
 
 /**
- * Chooses the program that builds: buildah is what the cluster's own builder runs; podman is on every CoreOS and
- * builds by the same library.
+ * Chooses the program that builds: buildah is what the cluster's own builder runs; podman is on
+ * every CoreOS and builds by the same library.
  */
 export function chooseBuilder(there: ReadonlySet<BuilderName>): BuilderChoice | undefined {
   if (there.has('buildah')) {
@@ -41,7 +41,9 @@ export interface Builder {
   readonly store?: ImageStore;
 }
 
-/** A program as it works on its store. The driver `vfs` would copy the whole base for each layer. */
+/**
+ * A program as it works on its store. The driver `vfs` would copy the whole base for each layer.
+ */
 const programArgs = ({ name, store }: Builder): readonly string[] =>
   store === undefined
     ? [name]
@@ -64,8 +66,8 @@ export interface BuildCall extends RegistryAccess {
 }
 
 /**
- * Builds an image. One layer comes on top of the base, as in the cluster's own builder; the network is that of the
- * host, whose names and proxies a build needs.
+ * Builds an image. One layer comes on top of the base, as in the cluster's own builder; the network
+ * is that of the host, whose names and proxies a build needs.
  */
 export const buildArgv = (builder: Builder, call: BuildCall): readonly string[] => [
   ...programArgs(builder),
@@ -121,7 +123,9 @@ export interface RegistryAccess {
 
 /** An image in a registry. */
 export interface ImageAt extends RegistryAccess {
-  /** File with settings of registries, their mirrors above all; those of this machine without it. */
+  /**
+   * File with settings of registries, their mirrors above all; those of this machine without it.
+   */
   readonly registries?: string;
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
   readonly image: string;
@@ -171,7 +175,10 @@ export function baseTag(image: string): string {
   return `base-${sum.slice(0, 32)}`;
 }
 
-/** A line by which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without the stage. */
+/**
+ * A line by which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without the
+ * stage.
+ */
 const STEP = /^(?:\[\d+\/\d+\] )?STEP (?<at>\d+)(?:\/(?<of>\d+))?: (?<text>.+)$/;
 
 /** The progress of a build. */

@@ -44,8 +44,8 @@ export function lintBytes(path: string, bytes: Uint8Array): readonly LintFinding
 }
 
 /**
- * The findings of a file: of each MachineOSConfig in it or, where it holds no objects in YAML or JSON, of the
- * Containerfile that it then is.
+ * The findings of a file: of each MachineOSConfig in it or, where it holds no objects in YAML or
+ * JSON, of the Containerfile that it then is.
  */
 export function lintFile(file: SourceFile): readonly LintFinding[] {
   if (looksLikeContainerfile(file))
@@ -58,7 +58,10 @@ export function lintFile(file: SourceFile): readonly LintFinding[] {
   return [{ place: `${file.path}:1`, severity: 'error', message }];
 }
 
-/** An instruction comes first, behind comments; no key of an object is followed by blanks and a word. */
+/**
+ * An instruction comes first, behind comments; no key of an object is followed by blanks and a
+ * word.
+ */
 function looksLikeContainerfile({ path, text }: SourceFile): boolean {
   if (/(?:^|[/.])(?:Container|Docker)file(?:\.[^/]{0,255})?$/i.test(path)) return true;
   if (/\.(?:ya?ml|json)$/i.test(path)) return false;
@@ -148,8 +151,10 @@ export interface UsableOSConfig {
 }
 
 /**
- * Reads a MachineOSConfig that an image is to be built from, and refuses it for every error that `layer lint` reports.
- * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all errors and their lines
+ * Reads a MachineOSConfig that an image is to be built from, and refuses it for every error that
+ * `layer lint` reports.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all errors and
+ * their lines
  */
 export function buildableOSConfig(source: SourceObject): UsableOSConfig {
   const findings = lintObject(source);
@@ -159,9 +164,10 @@ export function buildableOSConfig(source: SourceObject): UsableOSConfig {
 }
 
 /**
- * Reads a MachineOSConfig whose build is to be named. What the operator names nevertheless, although nothing that can
- * be used comes of it, is a warning.
- * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all errors and their lines
+ * Reads a MachineOSConfig whose build is to be named. What the operator names nevertheless,
+ * although nothing that can be used comes of it, is a warning.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all errors and
+ * their lines
  */
 export function nameableOSConfig(source: SourceObject): UsableOSConfig {
   const findings = lintObject(source);
@@ -185,7 +191,10 @@ function acceptedByServer(source: SourceObject, findings: readonly LintFinding[]
   }
 }
 
-/** The operator creates no build for a push spec that it cannot read, nor one whose labels or tag would be too long. */
+/**
+ * The operator creates no build for a push spec that it cannot read, nor one whose labels or tag
+ * would be too long.
+ */
 const leavesNoName = ({ path }: OSConfigFinding, { spec }: MachineOSConfig): boolean =>
   path === 'metadata.name' ||
   (path === 'spec.renderedImagePushSpec' && !isNamedReference(spec.renderedImagePushSpec));

@@ -16,7 +16,12 @@ const expected = {
   architecture: 'amd64',
 };
 const labels = { machineconfig: rendered, machineconfigpool: 'master', 'ostree.bootable': 'true' };
-const inside: Inside = { kernels: ['6.1'], withoutInitramfs: [], configs: [rendered], isWhole: true };
+const inside: Inside = {
+  kernels: ['6.1'],
+  withoutInitramfs: [],
+  configs: [rendered],
+  isWhole: true,
+};
 
 const verdict = (facts = {}, seen: Partial<Inside> = {}) =>
   imageViolation(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });

@@ -14,7 +14,10 @@ export interface Inside {
   readonly withoutInitramfs: readonly string[];
   /** Names of rendered MachineConfigs in its `currentconfig`. */
   readonly configs: readonly string[];
-  /** The last lines of `bootc container lint` when it fails; undefined without bootc, or without findings. */
+  /**
+   * The last lines of `bootc container lint` when it fails; undefined without bootc, or without
+   * findings.
+   */
   readonly lint?: string;
   /** The inspection ran to its end. */
   readonly isWhole: boolean;
@@ -27,8 +30,8 @@ export const lookTag = (pool: string): string => `localhost/bootwright/look-${po
 const linesOfLint = 12;
 
 /**
- * A Containerfile that only inspects: a build runs wherever the image itself was built, while mounting an image needs
- * root and running one needs what a container or a chroot may lack.
+ * A Containerfile that only inspects: a build runs wherever the image itself was built, while
+ * mounting an image needs root and running one needs what a container or a chroot may lack.
  */
 export const lookInsideContainerfile = (image: string): string =>
   [
@@ -103,10 +106,15 @@ export function readImageFacts(text: string, image: string): ImageFacts {
   );
 }
 
-/** Label by which CoreOS images name their stream (machine-config-operator, `pkg/osimagestream`). */
+/**
+ * Label by which CoreOS images name their stream (machine-config-operator, `pkg/osimagestream`).
+ */
 const streamLabel = 'io.openshift.os.streamclass';
 
-/** Why an image must not be the base for a pool that asks for an OS stream; undefined when it is of that stream. */
+/**
+ * Why an image must not be the base for a pool that asks for an OS stream; undefined when it is of
+ * that stream.
+ */
 export function streamViolation(
   asked: { readonly pool: string; readonly stream: string; readonly image: string },
   { labels }: ImageFacts,

@@ -28,7 +28,10 @@ export interface ContainerfileFinding {
 const findingOf =
   (severity: ContainerfileFinding['severity']) =>
   (rule: ContainerfileRule, line: number, message: string): ContainerfileFinding => ({
-    ...{ rule, severity, line, message },
+    rule,
+    severity,
+    line,
+    message,
   });
 
 /** A build that fails, or content that is certainly missing on the machines. */
@@ -38,8 +41,8 @@ const error = findingOf('error');
 const warning = findingOf('warning');
 
 /**
- * What is wrong with the Containerfile of a MachineOSConfig, in the order of its lines: what its builder would
- * refuse, and what would be missing on the machines without an error.
+ * What is wrong with the Containerfile of a MachineOSConfig, in the order of its lines: what its
+ * builder would refuse, and what would be missing on the machines without an error.
  */
 export function lintContainerfile(content: string): readonly ContainerfileFinding[] {
   if (content.length > MAX_CONTAINERFILE) {
@@ -112,7 +115,10 @@ function fromProblem(words: readonly string[]): string | undefined {
 /** A variable of a word in which those with a value have it. */
 const VARIABLE = /\$\{?(\w*)/;
 
-/** A FROM knows no ARG of this text: all of it comes after the first FROM of the operator's template. */
+/**
+ * A FROM knows no ARG of this text: all of it comes after the first FROM of the operator's
+ * template.
+ */
 function baseFindings(stages: readonly BuildStage[]): readonly ContainerfileFinding[] {
   const before = stages[0]?.base === '' ? stages[0].instructions : [];
   return stages.flatMap(({ base, line, isMalformed }) => {
@@ -238,8 +244,8 @@ interface Context {
 }
 
 /**
- * The instructions of every stage with their paths. A stage continues with the folder and the variables of the one that
- * it is built on.
+ * The instructions of every stage with their paths. A stage continues with the folder and the
+ * variables of the one that it is built on.
  */
 function placedInstructions(
   stages: readonly BuildStage[],
@@ -303,7 +309,10 @@ function pathsOf(instruction: Instruction, context: Context): readonly string[] 
 const absolutePaths = (words: readonly string[], context: Context): readonly string[] =>
   words.flatMap((word) => (word === '' ? [] : (absolutePath(word, context) ?? [])));
 
-/** A path from the top, if that can be known: one that begins with an unknown variable could be anywhere. */
+/**
+ * A path from the top, if that can be known: one that begins with an unknown variable could be
+ * anywhere.
+ */
 function absolutePath(word: string, context: Context): string | undefined {
   const path = expanded(word, valuesIn(context));
   if (path.startsWith('/')) return cleanPath(path);
@@ -319,8 +328,8 @@ const scriptLines = ({ words, body }: Instruction): readonly string[] =>
   words[0]?.startsWith('<<') === true ? body : [words.join(' ')];
 
 /**
- * The paths behind `mkdir`, `touch`, `tee` and `>` in a line of a script, by its text alone: it is not read as a shell
- * would read it.
+ * The paths behind `mkdir`, `touch`, `tee` and `>` in a line of a script, by its text alone: it is
+ * not read as a shell would read it.
  */
 function namedToWrite(line: string): readonly string[] {
   const withoutComment = line.replace(/(?:^|\s)#.*$/s, '');

@@ -28,8 +28,10 @@ export interface Instruction {
 /** The characters of a Containerfile that are read; a MachineOSConfig takes 4096. */
 export const MAX_CONTAINERFILE = 65_536;
 
-/** A comment, without its text: the parser reads a line of `# # #` once for each sign, and `# escape=` as a directive, which it is not
- * below the operator's template. */
+/**
+ * A comment, without its text: the parser reads a line of `# # #` once for each sign, and `# escape=`
+ * as a directive, which it is not below the operator's template.
+ */
 const COMMENT = /^([ \t]{0,200}#)[^\r\n]*/gm;
 
 /** Splits a Containerfile into its instructions. Comments are left out. */
@@ -83,7 +85,10 @@ function unterminatedIn(
   return end === word ? {} : { unterminated: word };
 }
 
-/** The texts of the form with brackets, which is JSON; undefined where it is none and words are meant. */
+/**
+ * The texts of the form with brackets, which is JSON; undefined where it is none and words are
+ * meant.
+ */
 function bracketed(text: string): readonly string[] | undefined {
   if (!text.startsWith('[')) return undefined;
   const words = jsonIn(text);
@@ -101,13 +106,15 @@ function variablesOf(parsed: Parsed): Instruction['variables'] {
 /** A stage of a Containerfile. */
 export interface BuildStage {
   /**
-   * What it is built from: an image or an earlier stage. Empty for the stage of the operator's template, which continues.
-   * A variable without a value stays as it is written.
+   * What it is built from: an image or an earlier stage. Empty for the stage of the operator's
+   * template, which continues. A variable without a value stays as it is written.
    */
   readonly base: string;
   /** The earlier stage that it is built on, if it is one. */
   readonly parent?: BuildStage;
-  /** Whether it goes back to a stage `configs`, which the operator puts before the text of the user. */
+  /**
+   * Whether it goes back to a stage `configs`, which the operator puts before the text of the user.
+   */
   readonly isOnConfigs: boolean;
   /** Empty when it has none. */
   readonly name: string;
@@ -119,9 +126,10 @@ export interface BuildStage {
 }
 
 /**
- * The stages in their order. What is before the first FROM, an ARG too, continues the last stage of the operator's template
- * (machine-config-operator, `Containerfile.on-cluster-build-template`): builders give a FROM the ARGs before the first FROM of the whole
- * file alone, which is the template's. Names know no case.
+ * The stages in their order. What is before the first FROM, an ARG too, continues the last stage of
+ * the operator's template (machine-config-operator, `Containerfile.on-cluster-build-template`):
+ * builders give a FROM the ARGs before the first FROM of the whole file alone, which is the
+ * template's. Names know no case.
  */
 export function stagesOf(instructions: readonly Instruction[]): readonly BuildStage[] {
   const starts = instructions.flatMap(({ keyword }, index) => (keyword === 'FROM' ? [index] : []));
@@ -151,8 +159,12 @@ export function stagesOf(instructions: readonly Instruction[]): readonly BuildSt
 }
 
 const templateStage = (instructions: readonly Instruction[]): BuildStage => ({
-  ...{ base: '', name: 'configs', isOnConfigs: true, isMalformed: false },
-  ...{ line: instructions[0]?.line ?? 1, instructions },
+  base: '',
+  name: 'configs',
+  isOnConfigs: true,
+  isMalformed: false,
+  line: instructions[0]?.line ?? 1,
+  instructions,
 });
 
 const isNamedStage = (words: readonly string[]): boolean =>
@@ -170,8 +182,8 @@ const TOKEN =
 const LONGEST = 4096;
 
 /**
- * A word as the builder takes it: without quotes, and with the values of variables. One whose value is not known
- * stays as it is written.
+ * A word as the builder takes it: without quotes, and with the values of variables. One whose value
+ * is not known stays as it is written.
  */
 export const expanded = (word: string, values: Variables): string =>
   word

@@ -56,8 +56,8 @@ export function buildStatusOf(
 const inTheWay = (why: string): BuildStatus => ({ kind: 'in-the-way', why });
 
 /**
- * The status that makes a build finished with the image. A start that is written already cannot be changed (CRD of
- * MachineOSBuild), so the end is put behind it.
+ * The status that makes a build finished with the image. A start that is written already cannot be
+ * changed (CRD of MachineOSBuild), so the end is put behind it.
  */
 export function finishedStatus(
   found: KubeObject,
@@ -90,14 +90,14 @@ export function ownershipPatch(
 }
 
 /**
- * Annotations that start something: the one lets the cluster seed a build of its own, the other deletes a
- * finished build. Neither may be there when an image is handed over.
+ * Annotations that start something: the one lets the cluster seed a build of its own, the other
+ * deletes a finished build. Neither may be there when an image is handed over.
  */
 const triggers: readonly string[] = [buildKeys.preBuiltImage, buildKeys.rebuild];
 
 /**
- * The MachineOSConfig as it is sent to the cluster: the user's spec word for word, with the name of its build, or
- * without one so that the cluster builds.
+ * The MachineOSConfig as it is sent to the cluster: the user's spec word for word, with the name of
+ * its build, or without one so that the cluster builds.
  * @param source the object of the manifest
  */
 export function osConfigRequest(source: Fields, build?: string): KubeObject {
@@ -141,28 +141,36 @@ export interface RenderedPair {
   /** As the cluster did. */
   readonly cluster: Fields;
   /**
-   * The OS of the release by the bootstrap host: its own file may name the built image by now, which is not
-   * what its name was made from.
+   * The OS of the release by the bootstrap host: its own file may name the built image by now,
+   * which is not what its name was made from.
    */
   readonly osImage: string;
 }
 
-/** Fields of a MachineConfig that the operator builds a new image for; for any other it takes the old one (`pkg/controller/build`). */
+/**
+ * Fields of a MachineConfig that the operator builds a new image for; for any other it takes the
+ * old one (`pkg/controller/build`).
+ */
 const builtFields = ['osImageURL', 'kernelType', 'extensions', 'kernelArguments'] as const;
 
-/** Whether the image that was built for the one is right for the other, as the operator decides it. */
+/**
+ * Whether the image that was built for the one is right for the other, as the operator decides it.
+ */
 export function isImageForBoth({ bootstrap, cluster, osImage }: RenderedPair): boolean {
   const before = specOf(bootstrap, osImage);
   const after = specOf(cluster);
   return builtFields.every((name) => isDeepStrictEqual(before[name], after[name]));
 }
 
-/** The most differences that are named: one cause, mostly a missing object of the cluster, makes many. */
+/**
+ * The most differences that are named: one cause, mostly a missing object of the cluster, makes
+ * many.
+ */
 const maxShown = 5;
 
 /**
- * The differences of two rendered MachineConfigs, as text: `file /etc/kubernetes/kubelet.conf differs`. The names of
- * rendered MachineConfigs are made from their spec alone.
+ * The differences of two rendered MachineConfigs, as text: `file /etc/kubernetes/kubelet.conf
+ * differs`. The names of rendered MachineConfigs are made from their spec alone.
  */
 export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair): string {
   const before = specOf(bootstrap, osImage);

@@ -77,9 +77,10 @@ export interface Invariant {
 }
 
 /**
- * The state in which the Machine Config Operator does not touch a layered pool (its node controller, its
- * builder and its daemon as seen on 4.23). The daemon says `Done` only after it has found the booted image to be,
- * letter for letter, the one that it expects; that is as far as the API shows I1.
+ * The state in which the Machine Config Operator does not touch a layered pool (its node
+ * controller, its builder and its daemon as seen on 4.23). The daemon says `Done` only after it has
+ * found the booted image to be, letter for letter, the one that it expects; that is as far as the
+ * API shows I1.
  */
 export const invariants: readonly Invariant[] = [
   {
@@ -177,8 +178,9 @@ function atRest(snapshot: PoolSnapshot): readonly Equality[] {
 }
 
 /**
- * `Updated` and `Updating` are both true while a build for the same configuration waits, so both are checked. The
- * message of `ImageBuildDegraded` is written by two controllers in turn; only its status counts.
+ * `Updated` and `Updating` are both true while a build for the same configuration waits, so both
+ * are checked. The message of `ImageBuildDegraded` is written by two controllers in turn; only its
+ * status counts.
  */
 const restingConditions = [
   ['Updated', 'True'],

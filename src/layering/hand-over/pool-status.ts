@@ -113,8 +113,9 @@ export const phaseOf = (build: KubeObject): string =>
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The pools that select a node, the one that rolls out to it first: that of the masters comes before any other, and one that
- * was made for some nodes before that of all workers (machine-config-operator, `pkg/helpers`, getPoolsForNode).
+ * The pools that select a node, the one that rolls out to it first: that of the masters comes
+ * before any other, and one that was made for some nodes before that of all workers
+ * (machine-config-operator, `pkg/helpers`, getPoolsForNode).
  */
 export const poolsOfNode = (
   { metadata: { labels = {} } }: KubeObject,
@@ -131,7 +132,10 @@ export const nodesOfPool = (
   { pools, nodes }: Pick<ClusterSnapshot, 'pools' | 'nodes'>,
 ): readonly KubeObject[] => nodes.filter((node) => poolsOfNode(node, pools)[0] === name);
 
-/** The nodes of a pool whose image the operator takes off once the pool is not paused: nobody has handed it over. */
+/**
+ * The nodes of a pool whose image the operator takes off once the pool is not paused: nobody has
+ * handed it over.
+ */
 export const nodesAtRisk = (
   pool: string,
   cluster: Pick<ClusterSnapshot, 'pools' | 'nodes' | 'osConfigs'>,
@@ -158,7 +162,10 @@ export const nodesWithout = (
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
 
-/** Whether a label selector of the API selects labels; none selects nothing, an empty one everything. */
+/**
+ * Whether a label selector of the API selects labels; none selects nothing, an empty one
+ * everything.
+ */
 export function isSelectedBy(selector: unknown, labels: Labels): boolean {
   if (!isFields(selector)) return false;
   const { matchLabels, matchExpressions } = selector;
@@ -198,8 +205,9 @@ export interface NamingObjects {
 }
 
 /**
- * Where the cluster refers to a registry that goes away with the bootstrap host, as `OBJECT: TEXT`; nothing when
- * it does not. A node compares its image letter for letter, so such a reference is never corrected later.
+ * Where the cluster refers to a registry that goes away with the bootstrap host, as `OBJECT: TEXT`;
+ * nothing when it does not. A node compares its image letter for letter, so such a reference is
+ * never corrected later.
  * @param address ADDRESS:PORT of the registry
  */
 export function stagingReferences(address: string, objects: NamingObjects): readonly string[] {

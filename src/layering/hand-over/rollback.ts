@@ -22,9 +22,10 @@ export interface RollbackPlan {
 const safeMasters = 3;
 
 /**
- * Decides what to remove. Without a MachineOSConfig the node controller takes the image annotation off one node after
- * the other, and the daemon of each goes back to the OS of the release (as seen on 4.23). A build that nobody
- * owns is not collected with it. The MachineConfig that names the repository would bring new nodes to the image again.
+ * Decides what to remove. Without a MachineOSConfig the node controller takes the image annotation
+ * off one node after the other, and the daemon of each goes back to the OS of the release (as seen
+ * on 4.23). A build that nobody owns is not collected with it. The MachineConfig that names the
+ * repository would bring new nodes to the image again.
  * @param configs names of MachineConfigs in the cluster
  */
 export function planRollback(

@@ -1,7 +1,13 @@
-/** Where the bootstrap controller writes, and the machine-config-server of the bootstrap host reads for each request. */
+/**
+ * Where the bootstrap controller writes, and the machine-config-server of the bootstrap host reads
+ * for each request.
+ */
 const directory = '/etc/mcs/bootstrap';
 
-/** Written last of all (machine-config-operator, `pkg/controller/bootstrap`); the server answers 500 without it. */
+/**
+ * Written last of all (machine-config-operator, `pkg/controller/bootstrap`); the server answers 500
+ * without it.
+ */
 export const controllerConfig = `${directory}/controller-config/machine-config-controller.yaml`;
 
 /** Beside its place, so that one rename moves it back. */
@@ -10,7 +16,10 @@ export const blockedControllerConfig = `${controllerConfig}.blocked-by-bootwrigh
 /** As a run of version 0.1 named it, which an update in the middle of an installation finds. */
 export const formerlyBlocked = `${controllerConfig}.held-by-bootwright`;
 
-/** Where MachineOSConfigs wait until their images are built, and copies of the Secrets that they name. */
+/**
+ * Where MachineOSConfigs wait until their images are built, and copies of the Secrets that they
+ * name.
+ */
 export const asideFolders = {
   osConfigs: '/opt/openshift/bootwright-layering/os-configs',
   secrets: '/opt/openshift/bootwright-layering/secrets',
@@ -38,16 +47,20 @@ export const poolFile = (pool: string): string => `${poolsFolder}/${pool}.yaml`;
 export const renderedFile = (name: string): string => `${renderedFolder}/${name}.yaml`;
 
 /**
- * A copy of a rendered MachineConfig as masters are served it. The pod of the bootstrap host renders everything
- * again whenever it is created again, as its init container renders.
+ * A copy of a rendered MachineConfig as masters are served it. The pod of the bootstrap host
+ * renders everything again whenever it is created again, as its init container renders.
  */
 export const servedCopy = (name: string): string => `/etc/mcs/bootwright/${name}.yaml`;
 
-/** Whether a file below /var/log/containers is a log of the container that renders MachineConfigs. */
+/**
+ * Whether a file below /var/log/containers is a log of the container that renders MachineConfigs.
+ */
 export const isRendererLog = (name: string): boolean =>
   /^bootstrap-machine-config-operator-.*_machine-config-controller-[^_]*\.log$/.test(name);
 
-/** klog's fatal line of `machine-config-controller bootstrap` (machine-config-operator, its `cmd`). */
+/**
+ * klog's fatal line of `machine-config-controller bootstrap` (machine-config-operator, its `cmd`).
+ */
 const FATAL = /error running MCC\[BOOTSTRAP\]: (?<reason>.*)$/m;
 
 /** Why the MachineConfigs were not rendered, by its log; undefined when the log has no failure. */

@@ -38,8 +38,8 @@ const isOfOsConfig = (value: Value): boolean =>
   isFields(value) && value['kind'] === 'MachineOSConfig';
 
 /**
- * Whether a MachineOSConfig names an image or a build: the bootstrap controller of 4.21 and newer accepts
- * such a one, and its image was built elsewhere.
+ * Whether a MachineOSConfig names an image or a build: the bootstrap controller of 4.21 and newer
+ * accepts such a one, and its image was built elsewhere.
  */
 export function isBuiltBefore({ value }: SourceObject): boolean {
   const annotations = fieldsOf(fieldsOf(value['metadata'])['annotations']);
@@ -57,8 +57,8 @@ export const isOsConfigOf =
 const OTHER_KINDS = /\bkind["']?\s*:\s*["']?(?:Secret|MachineConfigPool)\b/;
 
 /**
- * Reads manifests. A file that cannot be read is an error where it names a MachineOSConfig; else it is
- * left to whatever applies it.
+ * Reads manifests. A file that cannot be read is an error where it names a MachineOSConfig; else it
+ * is left to whatever applies it.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function readOsManifests(files: readonly SourceFile[]): OsManifests {
@@ -102,8 +102,10 @@ function listedIn(list: Fields): Path | undefined {
 }
 
 /**
- * The objects of a file that may be about operating systems; none of another file, or of one that cannot be read.
- * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it names a MachineOSConfig
+ * The objects of a file that may be about operating systems; none of another file, or of one that
+ * cannot be read.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it names a
+ * MachineOSConfig
  */
 export function readableDocuments(file: SourceFile): readonly ManifestDocument[] {
   const isAsked = /\bMachineOSConfig(?:List)?\b/.test(file.text);
@@ -123,7 +125,9 @@ export interface ManifestDocument {
   readonly object: SourceObject;
 }
 
-/** A document begins at a line of `---`, whatever is around it; no block of text reaches column 0. */
+/**
+ * A document begins at a line of `---`, whatever is around it; no block of text reaches column 0.
+ */
 const SEPARATOR = /^---(?=\s|$)/m;
 
 /**
@@ -174,7 +178,10 @@ export function namesOf({ metadata }: Fields): {
 /** Where the operator looks for the Secrets of a MachineOSConfig. */
 export const operatorNamespace = 'openshift-machine-config-operator';
 
-/** The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads it. */
+/**
+ * The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads
+ * it.
+ */
 export const pushSecretObject = (name: string, pullSecret: string): object => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -184,7 +191,8 @@ export const pushSecretObject = (name: string, pullSecret: string): object => ({
 });
 
 /**
- * The Secret of a name in a manifest file, with its content decoded; undefined when it is not there.
+ * The Secret of a name in a manifest file, with its content decoded; undefined when it is not
+ * there.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export const readSecretManifest = (file: SourceFile, name: string): RegistrySecret | undefined =>
@@ -205,10 +213,15 @@ export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   };
 }
 
-/** Pools that every cluster has; a pool of workers without a member may have its image all the same. */
+/**
+ * Pools that every cluster has; a pool of workers without a member may have its image all the same.
+ */
 const pools = ['master', 'worker'] as const;
 
-/** The pools of every cluster, and those among the manifests, that no MachineOSConfig among the manifests is for. */
+/**
+ * The pools of every cluster, and those among the manifests, that no MachineOSConfig among the
+ * manifests is for.
+ */
 export function poolsWithoutConfig({
   osConfigs,
   pools: added,

@@ -17,7 +17,10 @@ export interface BuildableConfig {
   readonly object: Fields;
   /** Name of the Secret that may push the image. */
   readonly pushSecret: string;
-  /** Name of the Secret among the manifests that may pull the base; the cluster's pull secret without it. */
+  /**
+   * Name of the Secret among the manifests that may pull the base; the cluster's pull secret
+   * without it.
+   */
   readonly baseSecret?: string;
 }
 
@@ -27,20 +30,26 @@ export interface BuildRequests {
   readonly toBuild: readonly BuildableConfig[];
   /** Pools whose image was built before: their MachineOSConfig names it. */
   readonly builtBefore: readonly string[];
-  /** `FILE:LINE: …`: what is likely to be missing on the machines, and what the cluster will drop. */
+  /**
+   * `FILE:LINE: …`: what is likely to be missing on the machines, and what the cluster will drop.
+   */
   readonly warnings: readonly string[];
 }
 
 /** Pools that the operator brings by itself. */
 export const operatorPools = ['master', 'worker', 'arbiter'];
 
-/** A Secret that the operator makes of the cluster's pull secret, where a MachineOSConfig names none. */
+/**
+ * A Secret that the operator makes of the cluster's pull secret, where a MachineOSConfig names
+ * none.
+ */
 const madeByOperator = 'global-pull-secret-copy';
 
 /**
- * Finds the pools that an image has to be built for, and refuses what could not be built, pushed or used.
- * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid`, `layering.os-config-twice`,
- * `layering.integrated-registry`
+ * Finds the pools that an image has to be built for, and refuses what could not be built, pushed or
+ * used.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid`,
+ * `layering.os-config-twice`, `layering.integrated-registry`
  */
 export function buildRequestsIn(manifests: OsManifests): BuildRequests {
   const read = manifests.osConfigs.map((found) => ({
@@ -120,7 +129,10 @@ const unknownWarnings = ({ object }: ReadConfig): readonly string[] =>
     .filter(({ isInSpec }) => !isInSpec)
     .map(({ place, message }) => `${place}: ${message}`);
 
-/** Builders take credentials in the form that podman writes; the operator would convert the older one. */
+/**
+ * Builders take credentials in the form that podman writes; the operator would convert the older
+ * one.
+ */
 function requireNewerSecrets(
   { config, object }: ReadConfig,
   secrets: OsManifests['secrets'],

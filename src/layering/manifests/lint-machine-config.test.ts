@@ -22,14 +22,16 @@ const machineConfig = ({ name = '99-worker-x', metadata, spec, config = {} }: Gi
 });
 
 const file = (path: string, more: object = {}) => ({
-  ...{ path, contents: { source: 'data:,x' } },
+  path,
+  contents: { source: 'data:,x' },
   ...more,
 });
 
 const files = (...list: readonly object[]): Given => ({ config: { storage: { files: list } } });
 
 const linted = (content: unknown, path = 'a.json', isInFolder = false) => ({
-  ...{ path, isInFolder },
+  path,
+  isInFolder,
   bytes: Buffer.from(typeof content === 'string' ? content : JSON.stringify(content)),
 });
 
@@ -302,7 +304,9 @@ describe('several MachineConfigs', () => {
     ]);
     expect(found).toEqual([
       expect.objectContaining({
-        ...{ place: '99-a.json:1', rule: 'name-twice', severity: 'warning' },
+        place: '99-a.json:1',
+        rule: 'name-twice',
+        severity: 'warning',
         message:
           'copy.json:1 has the name 99-a too: where both are applied, one replaces the other [name-twice]',
       }),
@@ -317,7 +321,9 @@ describe('several MachineConfigs', () => {
     ]);
     expect(found).toEqual([
       expect.objectContaining({
-        ...{ place: '99-a.json:1', rule: 'no-effect', severity: 'warning' },
+        place: '99-a.json:1',
+        rule: 'no-effect',
+        severity: 'warning',
         message:
           '/etc/motd is in 99-b too, whose name is later: this one has no effect [no-effect]',
       }),

@@ -49,8 +49,9 @@ const WANTED = 'a MachineConfig or an Ignition config';
 const roleLabel = 'machineconfiguration.openshift.io/role';
 
 /**
- * Findings of MachineConfigs and Ignition configs: what Ignition or the Machine Config Operator refuses, what a running node
- * refuses, and what overrides a default for ever. Places are `FILE:LINE`, in the order of the files.
+ * Findings of MachineConfigs and Ignition configs: what Ignition or the Machine Config Operator
+ * refuses, what a running node refuses, and what overrides a default for ever. Places are
+ * `FILE:LINE`, in the order of the files.
  */
 export function lintMachineConfigs(files: readonly LintedFile[]): readonly LintFinding[] {
   const read: ReadConfig[] = [];
@@ -81,8 +82,8 @@ function findingsIn(file: LintedFile, read: ReadConfig[]): readonly LintFinding[
 }
 
 /**
- * Findings of one MachineConfig, errors for what stops a bootstrap: what the API server, the Machine Config Operator or the first boot
- * refuses.
+ * Findings of one MachineConfig, errors for what stops a bootstrap: what the API server, the
+ * Machine Config Operator or the first boot refuses.
  */
 export const lintMachineConfig = (source: SourceObject): readonly LintFinding[] =>
   machineConfigFindings(source, []).map((one) => lintFinding(source, one));
@@ -91,7 +92,10 @@ const lintFinding = (
   { place }: SourceObject,
   { rule, severity, at, message }: Found,
 ): LintFinding => ({
-  ...{ rule, severity, message: `${message} [${rule}]`, place: place(segmentsOf(at)) },
+  rule,
+  severity,
+  message: `${message} [${rule}]`,
+  place: place(segmentsOf(at)),
 });
 
 function findingsOf(
@@ -116,10 +120,16 @@ const isIgnition = (value: Fields): boolean =>
   (value['ignition'] !== undefined && Object.keys(value).every((key) => sections.includes(key)));
 
 const error = (rule: string, at: string, message: string): Found => ({
-  ...{ rule, severity: 'error', at, message },
+  rule,
+  severity: 'error',
+  at,
+  message,
 });
 const warning = (rule: string, at: string, message: string): Found => ({
-  ...{ rule, severity: 'warning', at, message },
+  rule,
+  severity: 'warning',
+  at,
+  message,
 });
 
 const where = (holds: boolean, ...findings: readonly Found[]): readonly Found[] =>
@@ -140,7 +150,10 @@ function ignitionFindings(
   }
 }
 
-/** Embedded content that is not what it says, which Ignition finds at the first boot; what is too large for us may be right. */
+/**
+ * Embedded content that is not what it says, which Ignition finds at the first boot; what is too
+ * large for us may be right.
+ */
 const spoilt = (config: Config, at: (path: string) => string): readonly Found[] =>
   visitObjects(config).flatMap(({ value, path }) => {
     try {
@@ -159,7 +172,10 @@ function thrownFinding(thrown: unknown, { rule, at }: Found): Found {
   return error(rule === '' ? thrown.code : rule, at, `${thrown.message}: ${thrown.hint}`);
 }
 
-/** As the operator validates one (`ValidateMachineConfig`), and what its daemon does with it on a node. */
+/**
+ * As the operator validates one (`ValidateMachineConfig`), and what its daemon does with it on a
+ * node.
+ */
 function machineConfigFindings(source: SourceObject, read: ReadConfig[]): readonly Found[] {
   const { value } = source;
   const metadata = fieldsOf(value['metadata']);
@@ -194,7 +210,10 @@ const isTexts = (value: Value): boolean =>
 const listRule = 'must be a list of texts, each in a line of its own';
 const textRule = 'must be a text';
 
-/** Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); what is null is not given. */
+/**
+ * Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); what is null
+ * is not given.
+ */
 const fieldTypes: Readonly<Record<string, readonly [is: (value: Value) => boolean, why: string]>> =
   {
     config: [isFields, 'must be an Ignition config'],
@@ -253,7 +272,10 @@ const imageFindings = (spec: Fields): readonly Found[] =>
       ),
     );
 
-/** The most that a rendered MachineConfig may have (`MaxMachineConfigSize`): etcd takes no larger request. */
+/**
+ * The most that a rendered MachineConfig may have (`MaxMachineConfigSize`): etcd takes no larger
+ * request.
+ */
 const mostBytes = 1_572_864;
 
 function sizeFindings(value: Fields): readonly Found[] {
@@ -265,7 +287,10 @@ function sizeFindings(value: Fields): readonly Found[] {
 /** Sections that the daemon takes at the first boot alone (`isConfigReconcilable`, 4.6 to main). */
 const firstBootSections = ['disks', 'filesystems', 'raid', 'directories', 'links'] as const;
 
-/** What the Machine Config Daemon does with a config: `file_writers.go`, `reconcile.go`, `validateIgn3FileModes`. */
+/**
+ * What the Machine Config Daemon does with a config: `file_writers.go`, `reconcile.go`,
+ * `validateIgn3FileModes`.
+ */
 function daemonFindings({ storage = {}, passwd = {}, kernelArguments }: Config): readonly Found[] {
   const firstBoot = (at: string, what: string): Found =>
     warning('first-boot-only', `spec.config.${at}`, `${what} ${atFirstBoot}`);
@@ -353,13 +378,19 @@ function belowFiles(storage: NonNullable<Config['storage']>): readonly Found[] {
 
 const unitFolder = '/etc/systemd/system/';
 
-/** A drop-in that is written as a file has the name that it would have under its unit; any other file its path. */
+/**
+ * A drop-in that is written as a file has the name that it would have under its unit; any other
+ * file its path.
+ */
 const dropInName = (path: string): string =>
   path.startsWith(unitFolder) && path.split('/')[4]?.endsWith('.d') === true
     ? path.slice(unitFolder.length)
     : path;
 
-/** Names that win over the operator's own files and units from then on, whatever a later release has in them. */
+/**
+ * Names that win over the operator's own files and units from then on, whatever a later release has
+ * in them.
+ */
 function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
   const of = (name: string, at: string): readonly Found[] => {
     const own = operatorFile(name);
@@ -380,7 +411,10 @@ function overrides({ storage = {}, systemd = {} }: Config): readonly Found[] {
   ];
 }
 
-/** Files of several MachineConfigs of one role, of which the last name wins; and of one name, of which one remains. */
+/**
+ * Files of several MachineConfigs of one role, of which the last name wins; and of one name, of
+ * which one remains.
+ */
 function findingsAmong(read: readonly ReadConfig[]): readonly LintFinding[] {
   const byName = new Map(read.map((one) => [one.name, one]));
   const winners = new Map<string, ReadConfig>();

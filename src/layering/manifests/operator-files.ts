@@ -1,6 +1,7 @@
 /**
- * Files and units that the Machine Config Operator renders for hosts of its own, by the releases of OpenShift that have
- * them. From `templates/` of its branches release-4.6 to release-4.23 and main, 2026-08, without those of clouds.
+ * Files and units that the Machine Config Operator renders for hosts of its own, by the releases of
+ * OpenShift that have them. From `templates/` of its branches release-4.6 to release-4.23 and main,
+ * 2026-08, without those of clouds.
  */
 const templates: Readonly<Record<string, string>> = {
   '4.6 to 4.21': '/etc/sysctl.d/forward.conf',

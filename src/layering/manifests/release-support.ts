@@ -1,9 +1,10 @@
 import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/release-version.ts';
 
 /**
- * What a release does with images of its MachineOSConfigs during an installation. `build`: they are built, served to nodes,
- * which boot into them at once, and handed over. `submit`: the MachineOSConfigs are submitted last, and the cluster builds
- * the images and rolls them out. `none`: the release has no MachineOSConfig.
+ * What a release does with images of its MachineOSConfigs during an installation. `build`: they are
+ * built, served to nodes, which boot into them at once, and handed over. `submit`: the
+ * MachineOSConfigs are submitted last, and the cluster builds the images and rolls them out.
+ * `none`: the release has no MachineOSConfig.
  */
 export interface LayeringSupport {
   readonly kind: 'build' | 'submit' | 'none';
@@ -12,8 +13,9 @@ export interface LayeringSupport {
 }
 
 /**
- * The newest first. From 4.21 on nodes trust the image that their Ignition names, and the operator takes over an
- * image that it did not build; MachineOSConfig v1 came with 4.18.21 (machine-config-operator, its release branches).
+ * The newest first. From 4.21 on nodes trust the image that their Ignition names, and the operator
+ * takes over an image that it did not build; MachineOSConfig v1 came with 4.18.21
+ * (machine-config-operator, its release branches).
  */
 const rows: readonly (LayeringSupport & { readonly from: ReleaseVersion })[] = [
   {

@@ -55,8 +55,8 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
 }
 
 /**
- * What keeps a served config from booting a machine straight into an image; nothing when all three places
- * name it.
+ * What keeps a served config from booting a machine straight into an image; nothing when all three
+ * places name it.
  */
 export function servedImageProblem(
   { osImage, currentImage, desiredImage }: ServedConfig,
@@ -84,9 +84,10 @@ const invalid = (message: string): Error =>
   layeringFailure('layering.served-config-invalid', message);
 
 /**
- * Overlays an image on a served config, in the two places that name one: the machine boots into it, and says
- * so when it joins. It is what the machine-config-server of the cluster serves by itself once a machine of
- * the pool runs the image. Both change or none: a node that names another image than it boots never becomes Done.
+ * Overlays an image on a served config, in the two places that name one: the machine boots into it,
+ * and says so when it joins. It is what the machine-config-server of the cluster serves by itself
+ * once a machine of the pool runs the image. Both change or none: a node that names another image
+ * than it boots never becomes Done.
  * @throws AgentError `layering.served-config-invalid`, and as `parseConfig`
  */
 export function overlayImage(served: Uint8Array | string, image: string): string {
@@ -129,7 +130,9 @@ function withContent(file: File, overlay: Overlay, image: string): File {
   return { ...file, contents: { ...kept, source: encodeAs(source, bytes, isPacked) } };
 }
 
-/** A data URL of the same media type and encoding as another; bytes that are no text need base64. */
+/**
+ * A data URL of the same media type and encoding as another; bytes that are no text need base64.
+ */
 function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
   const header = source.slice(0, source.indexOf(',') + 1);
   if (header.endsWith(';base64,')) return header + bytes.toString('base64');
@@ -138,9 +141,9 @@ function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
 }
 
 /**
- * Embeds a config in the pointer that leads to it, so that the first boot fetches nothing: the machine must boot
- * with the overlaid config, whatever is served by then. The other fields of the pointer, a host
- * name above all, stay.
+ * Embeds a config in the pointer that leads to it, so that the first boot fetches nothing: the
+ * machine must boot with the overlaid config, whatever is served by then. The other fields of the
+ * pointer, a host name above all, stay.
  * @throws AgentError `ignition.pointer-missing`, and as `parseConfig` and `readPointer`
  */
 export function embedServed(pointerText: Uint8Array | string, served: string): string {
@@ -225,8 +228,8 @@ export interface PullAccess {
 }
 
 /**
- * Reads from a served config what the machine will pull with: a live system knows neither the pull secret of
- * the cluster nor the certificates that its administrators added.
+ * Reads from a served config what the machine will pull with: a live system knows neither the pull
+ * secret of the cluster nor the certificates that its administrators added.
  * @param repository HOST[:PORT]/…, whose own certificates count too
  * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`
  */

@@ -20,10 +20,11 @@ export interface ServedImage {
 }
 
 /**
- * The text of a rendered MachineConfig, changed so that the machine-config-server of the bootstrap host serves
- * an image with it: `spec.osImageURL` is the image, and so is the annotation by which the server names it to the
- * node (machine-config-operator from 4.21 on, `pkg/server`). The name stays, although it no longer is the hash of
- * the spec: the cluster has the MachineConfig with the OS of the release under it.
+ * The text of a rendered MachineConfig, changed so that the machine-config-server of the bootstrap
+ * host serves an image with it: `spec.osImageURL` is the image, and so is the annotation by which
+ * the server names it to the node (machine-config-operator from 4.21 on, `pkg/server`). The name
+ * stays, although it no longer is the hash of the spec: the cluster has the MachineConfig with the
+ * OS of the release under it.
  * @throws AgentError `layering.machine-config-invalid`
  */
 export function servedMachineConfig(text: string, { image, path }: ServedImage): string {
@@ -50,16 +51,21 @@ export function servedMachineConfig(text: string, { image, path }: ServedImage):
   throw invalid(`${path}: its annotations and spec.osImageURL cannot be changed`);
 }
 
-/** A key `<<` in quotes is an ordinary one to Kubernetes, and would be written without its quotes, as a merge. */
+/**
+ * A key `<<` in quotes is an ordinary one to Kubernetes, and would be written without its quotes,
+ * as a merge.
+ */
 const parsed = (text: string) =>
   parseYaml(text, {
-    ...{ version: '1.1', hasAliases: true },
+    version: '1.1',
+    hasAliases: true,
     filterTags: (tags) =>
       tags.filter((tag) => typeof tag === 'string' || !tag.tag.endsWith(':merge')),
   });
 
 /**
- * The MachineConfig that the machine-config-server of the bootstrap host looks up for a pool: that of the status.
+ * The MachineConfig that the machine-config-server of the bootstrap host looks up for a pool: that
+ * of the status.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function renderedNameIn(poolFile: SourceFile): string {
@@ -71,7 +77,8 @@ export function renderedNameIn(poolFile: SourceFile): string {
 }
 
 /**
- * Name of the OS stream that a pool asks for (`spec.osImageStream` of a MachineConfigPool); undefined where it asks for none.
+ * Name of the OS stream that a pool asks for (`spec.osImageStream` of a MachineConfigPool);
+ * undefined where it asks for none.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function streamIn(poolFile: SourceFile): string | undefined {

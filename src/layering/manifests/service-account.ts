@@ -21,14 +21,19 @@ export const rule = (
   verbs,
 });
 
-/** What a pod of ours may that reaches an API alone: the restricted profile (Kubernetes, "Pod Security Standards"). */
+/**
+ * What a pod of ours may that reaches an API alone: the restricted profile (Kubernetes, "Pod
+ * Security Standards").
+ */
 export const restrictedPod = {
   pod: {
-    ...{ runAsNonRoot: true, runAsUser: 65_532 },
+    runAsNonRoot: true,
+    runAsUser: 65_532,
     seccompProfile: { type: 'RuntimeDefault' },
   },
   container: {
-    ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
     capabilities: { drop: ['ALL'] },
   },
 } as const;
@@ -36,7 +41,10 @@ export const restrictedPod = {
 const group = 'rbac.authorization.k8s.io';
 const rbac = { apiVersion: `${group}/v1` };
 
-/** A service account of the operator's namespace that may do what `rules` say of each namespace, or of the cluster (''). */
+/**
+ * A service account of the operator's namespace that may do what `rules` say of each namespace, or
+ * of the cluster ('').
+ */
 export function accountManifests(
   name: string,
   rules: Readonly<Record<string, readonly PolicyRule[]>>,

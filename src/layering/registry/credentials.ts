@@ -14,9 +14,9 @@ export interface RegistryUser {
 }
 
 /**
- * The line of the user in a file of passwords, as `htpasswd -B` writes it: the registry takes no other
- * form, and CoreOS hosts have no program that writes it. The salt has 16 bytes. The password is
- * random, so the cost of its hash matters little.
+ * The line of the user in a file of passwords, as `htpasswd -B` writes it: the registry takes no
+ * other form, and CoreOS hosts have no program that writes it. The salt has 16 bytes. The password
+ * is random, so the cost of its hash matters little.
  */
 export const passwordLine = ({ name, password }: RegistryUser, salt: Uint8Array): string =>
   `${name}:${hashSync(password, `$2b$05$${encodeBase64(salt, 16)}`)}\n`;
@@ -58,8 +58,9 @@ export function mergePullSecrets(
 const dockerHosts = ['index.docker.io', 'registry-1.docker.io'];
 
 /**
- * What a key of a pull secret is for: a host with its port, or what lies below one. With a scheme it is an address of an API, of
- * which the host alone counts (containers/image, `normalizeAuthFileKey`); the path of an API counts without one neither.
+ * What a key of a pull secret is for: a host with its port, or what lies below one. With a scheme
+ * it is an address of an API, of which the host alone counts (containers/image,
+ * `normalizeAuthFileKey`); the path of an API counts without one neither.
  */
 function placeOf(key: string): string {
   const [, scheme, host = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(key) ?? [];
@@ -69,9 +70,9 @@ function placeOf(key: string): string {
 }
 
 /**
- * What a pull secret holds for a repository, as a pull secret of its own: the entry of the longest name that the
- * repository lies below, as the container tools choose it (containers-auth.json(5)); one that is written as the name itself
- * comes first. Undefined without any.
+ * What a pull secret holds for a repository, as a pull secret of its own: the entry of the longest
+ * name that the repository lies below, as the container tools choose it (containers-auth.json(5));
+ * one that is written as the name itself comes first. Undefined without any.
  * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function narrowedTo(
@@ -167,8 +168,8 @@ export function authorityFiles(
 }
 
 /**
- * The commands that create an authority and a certificate of it. `openssl ca` is the one program on every host that
- * takes a beginning in the past.
+ * The commands that create an authority and a certificate of it. `openssl ca` is the one program on
+ * every host that takes a beginning in the past.
  */
 export function certificateCommands(
   folder: string,

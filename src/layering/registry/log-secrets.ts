@@ -11,8 +11,9 @@ import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
 export const bundleFolder = '/var/log/bootwright-layering';
 
 /**
- * Where a copy of it goes along with the other logs of the host: the sender packs all files of this folder
- * (assisted-installer-agent, `src/logs_sender`), whoever starts it, and removes the folder when it has finished.
+ * Where a copy of it goes along with the other logs of the host: the sender packs all files of this
+ * folder (assisted-installer-agent, `src/logs_sender`), whoever starts it, and removes the folder
+ * when it has finished.
  */
 export const folderThatIsSent = (hostId: string): string =>
   `/var/log/logs_host_${hostId}/bootwright-layering`;
@@ -34,7 +35,9 @@ const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()) });
 /** Fields of an entry that name a user and hold no secret. */
 const harmless = new Set(['username', 'email']);
 
-/** Whether a word is long enough to be masked: a shorter one would be found in harmless text too. */
+/**
+ * Whether a word is long enough to be masked: a shorter one would be found in harmless text too.
+ */
 export const isLongEnough = (word: string): boolean => word.length >= 6;
 
 /** The registries of a pull secret, and the secrets in it. */
@@ -67,7 +70,10 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
   return [value, pair, password];
 }
 
-/** Patterns of secrets that are not known by value. Each begins with fixed letters, as logs are long. */
+/**
+ * Patterns of secrets that are not known by value. Each begins with fixed letters, as logs are
+ * long.
+ */
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
   [/:\/\/[^\s/"']{1,512}@/g, `://${MASK}@`],
@@ -81,8 +87,9 @@ const looksSecret: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A text without what looks like a secret: keys, passwords in addresses, tokens, hashes of passwords, and what
- * follows the name of one. It comes second: known secrets are masked by their value.
+ * A text without what looks like a secret: keys, passwords in addresses, tokens, hashes of
+ * passwords, and what follows the name of one. It comes second: known secrets are masked by their
+ * value.
  */
 export const withoutSecretLooks = (text: string): string =>
   looksSecret.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
@@ -102,8 +109,9 @@ const structuralFields = new Set([
 export const isRendered = (name: string): boolean => name.startsWith('rendered-');
 
 /**
- * A rendered MachineConfig without its content: names, paths, modes and sizes of all that its Ignition brings,
- * and none of the content, among which are the pull secret and keys of the cluster.
+ * A rendered MachineConfig without its content: names, paths, modes and sizes of all that its
+ * Ignition brings, and none of the content, among which are the pull secret and keys of the
+ * cluster.
  */
 export function machineConfigShape({ apiVersion, kind, metadata, spec }: Fields): string {
   const { config, ...rest } = fieldsOf(spec);
@@ -125,15 +133,18 @@ function shapeOf(value: Value, name = ''): Value {
 /** No content that is longer is a secret of a few lines. */
 const longestContent = 64 * 1024;
 
-/** Contents that only root may read, and those of containers-auth.json, whatever their mode says. */
+/**
+ * Contents that only root may read, and those of containers-auth.json, whatever their mode says.
+ */
 const isForRoot = ({ path, mode }: Fields): boolean =>
   (typeof mode === 'number' && (mode & 0o044) === 0) ||
   (typeof path === 'string' &&
     /(?:pull-secret|\/auth\.json|\.docker\/config\.json|kubelet\/config\.json)$/.test(path));
 
 /**
- * What of an Ignition config, even of one that is not valid, must not be seen: hashes of passwords, values of headers, users and
- * passwords in addresses, keys of LUKS, and contents that only root may read.
+ * What of an Ignition config, even of one that is not valid, must not be seen: hashes of passwords,
+ * values of headers, users and passwords in addresses, keys of LUKS, and contents that only root
+ * may read.
  */
 export const secretsInIgnition = (text: string): readonly Secret[] =>
   secretWords(jsonIn(text) as Value | undefined, { name: '', isPrivate: false })
@@ -172,7 +183,10 @@ function wordsOfContent(resource: Fields, { name, isPrivate }: Place): readonly 
   ];
 }
 
-/** The value itself and, of `Bearer TOKEN` or `Basic USER:PASSWORD`, what stands behind the word, and the password alone. */
+/**
+ * The value itself and, of `Bearer TOKEN` or `Basic USER:PASSWORD`, what stands behind the word,
+ * and the password alone.
+ */
 function wordsOfHeader(value: Value | undefined): readonly string[] {
   if (typeof value !== 'string') return [];
   const [, credentials = ''] = /^\w+\s+(.+)$/s.exec(value) ?? [];

@@ -106,9 +106,9 @@ export interface RegistryRun {
 }
 
 /**
- * Starts the registry, and replaces an earlier container. The image of a release has the plain registry beside that of a
- * cluster since 4.21 (openshift/appliance runs it in the same way). Nothing is relabelled, as the data lies on a
- * disk whose labels are those of another system.
+ * Starts the registry, and replaces an earlier container. The image of a release has the plain
+ * registry beside that of a cluster since 4.21 (openshift/appliance runs it in the same way).
+ * Nothing is relabelled, as the data lies on a disk whose labels are those of another system.
  */
 export const runRegistryArgv = (run: RegistryRun): readonly string[] => [
   ...['podman', 'run', '--detach', '--replace', '--name', registryContainer],
@@ -156,9 +156,9 @@ export interface WrittenRoot {
 }
 
 /**
- * Lists the files below a written disk that name a registry, and the folders that are named after it, where its deployments
- * configure registries; `find` takes brackets for a pattern. Missing folders are not an error: the exit codes 1 and 2 mean
- * nothing.
+ * Lists the files below a written disk that name a registry, and the folders that are named after
+ * it, where its deployments configure registries; `find` takes brackets for a pattern. Missing
+ * folders are not an error: the exit codes 1 and 2 mean nothing.
  */
 export function traceArgvs({
   root,

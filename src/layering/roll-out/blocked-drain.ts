@@ -39,7 +39,10 @@ export function drainBlockers(
 export const placeOf = ({ metadata: { name, namespace = '' } }: KubeObject): string =>
   `${namespace}/${name}`;
 
-/** The pods that a drain removes (kubectl, `drain/filters.go`, with `--force --delete-emptydir-data --ignore-daemonsets`). */
+/**
+ * The pods that a drain removes (kubectl, `drain/filters.go`, with `--force --delete-emptydir-data
+ * --ignore-daemonsets`).
+ */
 export const mustLeave = (pod: KubeObject): boolean =>
   !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase')) &&
   pod.metadata.annotations?.['kubernetes.io/config.mirror'] === undefined &&

@@ -15,17 +15,24 @@ export interface PoolNodes {
   readonly pool: KubeObject;
   /** All nodes of the pool. */
   readonly nodes: readonly KubeObject[];
-  /** All that carry a member of etcd, whatever their pool, where those of the pool do: one of them may be away. */
+  /**
+   * All that carry a member of etcd, whatever their pool, where those of the pool do: one of them
+   * may be away.
+   */
   readonly members?: readonly KubeObject[];
   readonly target: RollOutTarget;
 }
 
-/** The node that changes next, or why none does; without a reason every node has the target as its desired state. */
+/**
+ * The node that changes next, or why none does; without a reason every node has the target as its
+ * desired state.
+ */
 export type NodeChoice = { readonly node: KubeObject } | { readonly waitsFor: string | undefined };
 
 /**
- * A node at work ends that first; one without an agent would never begin. None begins that somebody has cordoned, as with the operator
- * (machine-config-operator 7ff337a4, `getAllCandidateMachines`). A degraded one may be given what helps it.
+ * A node at work ends that first; one without an agent would never begin. None begins that somebody
+ * has cordoned, as with the operator (machine-config-operator 7ff337a4, `getAllCandidateMachines`).
+ * A degraded one may be given what helps it.
  */
 const mayChange = (node: KubeObject): boolean =>
   (isDone(node) && !isCordoned(node)) || annotationOf(node, nodeKeys.state) === 'Degraded';
@@ -36,8 +43,9 @@ const orderOf = ({ metadata }: KubeObject): string =>
   [metadata.labels?.[zone], metadata.creationTimestamp, metadata.name].join('\n');
 
 /**
- * The node of a pool that gets the target next: by zone, then the oldest. A node is changed only while fewer others are
- * unavailable than may be, so that one which stays degraded holds the rest back. A paused pool begins nothing.
+ * The node of a pool that gets the target next: by zone, then the oldest. A node is changed only
+ * while fewer others are unavailable than may be, so that one which stays degraded holds the rest
+ * back. A paused pool begins nothing.
  */
 export function chooseNode({ pool, nodes, members, target }: PoolNodes): NodeChoice {
   const open = nodes.filter((node) => !isSameTarget(desiredOf(node), target));

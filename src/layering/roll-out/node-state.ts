@@ -3,8 +3,9 @@ import { annotationOf, conditionOf, nodeKeys, partOf } from '../api/cluster-obje
 import type { RollOutTarget } from './target.ts';
 
 /**
- * How many nodes of a pool may be unavailable at once, as the Machine Config Operator counts: 1 unless said, a percentage
- * rounded down, never 0. It rolls nothing out for what is neither; one at a time is as safe.
+ * How many nodes of a pool may be unavailable at once, as the Machine Config Operator counts: 1
+ * unless said, a percentage rounded down, never 0. It rolls nothing out for what is neither; one at
+ * a time is as safe.
  */
 export function maxUnavailable(pool: KubeObject | undefined, nodes: number): number {
   if (pool?.metadata.name === 'arbiter') return 1;
@@ -15,7 +16,10 @@ export function maxUnavailable(pool: KubeObject | undefined, nodes: number): num
   return Number.isInteger(count) ? Math.max(1, count) : 1;
 }
 
-/** How many of them we let be unavailable: with two masters away etcd loses its quorum, which the operator permits. */
+/**
+ * How many of them we let be unavailable: with two masters away etcd loses its quorum, which the
+ * operator permits.
+ */
 export const ownLimit = (pool: KubeObject | undefined, nodes: number): number =>
   pool?.metadata.name === 'master' ? 1 : maxUnavailable(pool, nodes);
 

@@ -5,12 +5,15 @@ import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { countAt, partOf, textAt, ownersOf } from '../api/cluster-object.ts';
 
 /**
- * The Deployment whose pod rolls out to pools, and the lease by which that pod works (machine-config-operator,
- * `manifests/machineconfigcontroller`).
+ * The Deployment whose pod rolls out to pools, and the lease by which that pod works
+ * (machine-config-operator, `manifests/machineconfigcontroller`).
  */
 export const operatorDeployment = 'machine-config-controller';
 
-/** The Deployment whose pod builds images of layered pools (machine-config-operator, `manifests/machineosbuilder`), and its lease. */
+/**
+ * The Deployment whose pod builds images of layered pools (machine-config-operator,
+ * `manifests/machineosbuilder`), and its lease.
+ */
 export const builderDeployment = 'machine-os-builder';
 
 /** What works on pools for the operator; also the values of the label `k8s-app` of their pods. */
@@ -43,7 +46,10 @@ export interface ObservedLease {
   readonly since: Millis;
 }
 
-/** Tells since when a lease has said what it says, as far as it was observed, by a clock that nobody sets. */
+/**
+ * Tells since when a lease has said what it says, as far as it was observed, by a clock that nobody
+ * sets.
+ */
 export function leaseObserver(clock: Pick<Clock, 'elapsed'>): (lease: KubeObject) => ObservedLease {
   const known = new Map<string, { readonly says: string; readonly since: Millis }>();
   return (lease) => {
@@ -74,8 +80,8 @@ const isOperatorDaemon = (pod: KubeObject): boolean =>
   makerOf(pod) === `DaemonSet ${operatorDaemon}`;
 
 /**
- * Whether a pod is of a Deployment of the operator, by the ReplicaSet of that. Both may be gone before the pod has ended; one
- * that they have left behind without an owner works on.
+ * Whether a pod is of a Deployment of the operator, by the ReplicaSet of that. Both may be gone
+ * before the pod has ended; one that they have left behind without an owner works on.
  */
 export const isOperatorController = (pod: KubeObject): boolean => {
   const maker = makerOf(pod);
@@ -89,8 +95,9 @@ const isAtWork = (pod: KubeObject): boolean =>
   !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase'));
 
 /**
- * Whether a lease is held, and was seen to change within its duration: the times that it says are those of another clock (client-go,
- * `tools/leaderelection`). One that is held for no time that is said counts as fresh.
+ * Whether a lease is held, and was seen to change within its duration: the times that it says are
+ * those of another clock (client-go, `tools/leaderelection`). One that is held for no time that is
+ * said counts as fresh.
  */
 function isFresh({ lease, since }: ObservedLease, now: Millis): boolean {
   const duration = countAt(lease, 'spec', 'leaseDurationSeconds') * 1000;
@@ -99,7 +106,10 @@ function isFresh({ lease, since }: ObservedLease, now: Millis): boolean {
 
 const holderOf = (lease: KubeObject): string => textAt(lease, 'spec', 'holderIdentity');
 
-/** Why the Machine Config Operator runs these nodes, or the pool that they are; undefined where it does not. */
+/**
+ * Why the Machine Config Operator runs these nodes, or the pool that they are; undefined where it
+ * does not.
+ */
 export function operatorReason(
   { deployments, pods, leases, now }: OperatorObjects,
   nodes: readonly KubeObject[],
@@ -137,8 +147,8 @@ interface OperatorQuestion {
 }
 
 /**
- * Why the Machine Config Operator runs nodes, or their pool, by a fresh reading right before a change; undefined where it
- * does not.
+ * Why the Machine Config Operator runs nodes, or their pool, by a fresh reading right before a
+ * change; undefined where it does not.
  * @throws what the API server refuses: what cannot be read counts as the operator's
  */
 export async function operatorReasonNow(

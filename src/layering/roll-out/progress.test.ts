@@ -10,8 +10,11 @@ import { poolProgress, type RollOutSnapshot } from './progress.ts';
 
 const old = { currentImage: 'old', desiredImage: 'old' };
 const done = {
-  ...{ currentConfig: masterRendered, desiredConfig: masterRendered, state: 'Done' },
-  ...{ currentImage: masterImage, desiredImage: masterImage },
+  currentConfig: masterRendered,
+  desiredConfig: masterRendered,
+  state: 'Done',
+  currentImage: masterImage,
+  desiredImage: masterImage,
 };
 const drain = { desiredDrain: `drain-${masterRendered}` };
 const drained = { ...drain, lastAppliedDrain: `drain-${masterRendered}` };

@@ -106,7 +106,10 @@ function runnerOf({ nodes }: PoolSnapshot, { operator, lease, now }: RollOutSnap
     : { by: '', why: 'the lease bootwright-node-controller is no longer renewed' };
 }
 
-/** Time since a moment of the API; undefined where it is not given. Clocks may differ: never negative. */
+/**
+ * Time since a moment of the API; undefined where it is not given. Clocks may differ: never
+ * negative.
+ */
 function ageOf(moment: string, now: Millis): Millis | undefined {
   const at = Date.parse(moment);
   return Number.isNaN(at) ? undefined : Math.max(0, now - at);
@@ -214,7 +217,10 @@ function actionsOf(
   ];
 }
 
-/** The pause of a hand-over may be all that keeps images on nodes: `layer unpause` looks before it ends one. */
+/**
+ * The pause of a hand-over may be all that keeps images on nodes: `layer unpause` looks before it
+ * ends one.
+ */
 function unpauseAdvice(pool: KubeObject | undefined, isWaitedFor: boolean): readonly string[] {
   if (pool === undefined || !isPaused(pool)) return [];
   const { name } = pool.metadata;

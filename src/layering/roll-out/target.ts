@@ -22,8 +22,9 @@ const hasSucceeded = (build: KubeObject): boolean =>
   conditionOf(build, 'Succeeded').status === 'True' && imageOf(build) !== '';
 
 /**
- * What a pool rolls out, by the gate of the Machine Config Operator (`pkg/controller/node`): a layered pool waits until
- * its build has succeeded with the rendered MachineConfig of the pool and the image of its MachineOSConfig.
+ * What a pool rolls out, by the gate of the Machine Config Operator (`pkg/controller/node`): a
+ * layered pool waits until its build has succeeded with the rendered MachineConfig of the pool and
+ * the image of its MachineOSConfig.
  */
 export function rollOutTarget(
   snapshot: Pick<PoolSnapshot, 'machineConfigPool' | 'osConfig' | 'builds'>,

@@ -141,10 +141,13 @@ describe('bootstrap/apply-ignition', () => {
   it.each(['', 'no image', `--privileged@sha256:${'a'.repeat(64)}`, 'quay.io/mco:latest'])(
     'runs no image that is none: %j',
     async (stdout) => {
-      const host = fakeHost().on(ask.split(' ')).answers(() => ({ stdout }));
+      const host = fakeHost()
+        .on(ask.split(' '))
+        .answers(() => ({ stdout }));
       const { failure } = await tryStep(applyIgnition, { host, facts: named });
       expect(failure).toMatchObject({
-        ...{ code: 'bootstrap.no-mco-image', kind: 'input' },
+        code: 'bootstrap.no-mco-image',
+        kind: 'input',
         message: `${release} names no machine-config-operator by digest`,
       });
       expect(host.unknown).toEqual([]);

@@ -67,9 +67,10 @@ async function operatorImage({ host, signal }: HostScope, release: string): Prom
 
 /**
  * Applies bootstrap.ign to the live system. It is safe to repeat: the machine-config-daemon's
- * `runOnceFromIgnition` writes each file by rename, then each unit, and enables the units. Backups of
- * the original files are kept from the first run. Nothing on the host shows that it has completed, so
- * it always runs again. The container has no name, so one of a killed run does not conflict.
+ * `runOnceFromIgnition` writes each file by rename, then each unit, and enables the units. Backups
+ * of the original files are kept from the first run. Nothing on the host shows that it has
+ * completed, so it always runs again. The container has no name, so one of a killed run does not
+ * conflict.
  */
 export const applyIgnition = step({
   id: 'bootstrap/apply-ignition',
@@ -81,7 +82,10 @@ export const applyIgnition = step({
   programs: ['podman'],
   preview: ({ images: { mco } }, { ignition }) =>
     mco === ''
-      ? [imageForArgv('RELEASE_IMAGE', operator, PULL_SECRET_PATH), applyArgv('IMAGE', ignition.path)]
+      ? [
+          imageForArgv('RELEASE_IMAGE', operator, PULL_SECRET_PATH),
+          applyArgv('IMAGE', ignition.path),
+        ]
       : [applyArgv(mco, ignition.path)],
   run: async (scope, { ignition }) => {
     const { host, config, signal } = scope;

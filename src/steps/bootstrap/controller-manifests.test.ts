@@ -123,7 +123,8 @@ describe('bootstrap/add-controller-manifests', () => {
           spec: {
             containers: [
               {
-                ...{ image: self, args: ['controller'] },
+                image: self,
+                args: ['controller'],
                 env: expect.arrayContaining([
                   { name: 'OPENSHIFT_VERSION', value: '4.20.1' },
                 ]) as object,

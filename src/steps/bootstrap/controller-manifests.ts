@@ -22,7 +22,9 @@ const inNamespace = { name: controllerName, namespace: controllerNamespace };
 const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
 const subjects = [{ kind: 'ServiceAccount', ...inNamespace }];
 const roleRef = (kind: string) => ({
-  ...{ apiGroup: 'rbac.authorization.k8s.io', kind, name: controllerName },
+  apiGroup: 'rbac.authorization.k8s.io',
+  kind,
+  name: controllerName,
 });
 
 const podSecurity = 'pod-security.kubernetes.io';
@@ -57,12 +59,17 @@ const objects: Readonly<Record<string, (config: Config, version: string) => obje
   'network-policy': () => networkPolicyManifest,
   nm: () => namespaceManifest,
   'role-binding': () => ({
-    ...{ ...rbac, kind: 'ClusterRoleBinding', metadata: { name: controllerName } },
-    ...{ roleRef: roleRef('ClusterRole'), subjects },
+    ...rbac,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: controllerName },
+    roleRef: roleRef('ClusterRole'),
+    subjects,
   }),
   /** The permissions of our own controller, or those of assisted-installer-controller. */
   role: (config) => ({
-    ...{ ...rbac, kind: 'ClusterRole', metadata: { name: controllerName } },
+    ...rbac,
+    kind: 'ClusterRole',
+    metadata: { name: controllerName },
     rules: isOwnController(config) ? controllerRules : foreignRules,
   }),
   sa: () => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace }),
@@ -70,15 +77,24 @@ const objects: Readonly<Record<string, (config: Config, version: string) => obje
 
 const ownObjects: typeof objects = {
   'namespace-role': () => ({
-    ...{ ...rbac, kind: 'Role', metadata: inNamespace, rules: controllerNamespaceRules },
+    ...rbac,
+    kind: 'Role',
+    metadata: inNamespace,
+    rules: controllerNamespaceRules,
   }),
   'namespace-role-binding': () => ({
-    ...{ ...rbac, kind: 'RoleBinding', metadata: inNamespace },
-    ...{ roleRef: roleRef('Role'), subjects },
+    ...rbac,
+    kind: 'RoleBinding',
+    metadata: inNamespace,
+    roleRef: roleRef('Role'),
+    subjects,
   }),
 };
 
-/** Every manifest of the controller as a file, in the order in which they are written; a file with a secret is readable by root alone. */
+/**
+ * Every manifest of the controller as a file, in the order in which they are written; a file with a
+ * secret is readable by root alone.
+ */
 export const controllerManifests = (
   given: Config,
   version = given.cluster.openshiftVersion,
@@ -108,8 +124,8 @@ const manifestDirectory = '/opt/openshift/manifests';
 const mkdirManifestsArgv = ['mkdir', '-p', manifestDirectory] as const;
 
 /**
- * Writes the manifests of the controller, the part of the installation that runs in the cluster. Each
- * file is replaced as a whole (ADR 0011, Q15).
+ * Writes the manifests of the controller, the part of the installation that runs in the cluster.
+ * Each file is replaced as a whole (ADR 0011, Q15).
  */
 export const addControllerManifests = step({
   id: 'bootstrap/add-controller-manifests',
@@ -188,7 +204,10 @@ function controllerJob(config: Config, version: string): object {
   };
 }
 
-/** Our own image starts the controller without an argument only where all variables of a service are there. */
+/**
+ * Our own image starts the controller without an argument only where all variables of a service are
+ * there.
+ */
 const withoutService = ({ service }: Config): object =>
   service.url.isEmpty ? { args: ['controller'] } : {};
 
@@ -211,7 +230,9 @@ function hostAliases(addresses: readonly string[]): object {
 
 const urlKey = 'inventory-url';
 
-/** Whoever may read ConfigMaps would see the user and the password in the address of the service. */
+/**
+ * Whoever may read ConfigMaps would see the user and the password in the address of the service.
+ */
 function hasCredentials({ url }: Config['service']): boolean {
   const parsed = URL.parse(url.reveal());
   return parsed !== null && basicCredentials(parsed) !== undefined;

@@ -52,7 +52,10 @@ export const controllerNamespaceRules: readonly PolicyRule[] = [
 
 const read = ['get', ...follow] as const;
 
-/** The same as those of the controller that is replaced (assisted-installer, `assisted-installer-controller-role.yaml`). */
+/**
+ * The same as those of the controller that is replaced (assisted-installer,
+ * `assisted-installer-controller-role.yaml`).
+ */
 export const foreignRules: readonly PolicyRule[] = [
   rule('', ['pods', 'configmaps', 'pods/log'], [read]),
   rule('', ['pods'], [['deletecollection']]),

@@ -197,7 +197,7 @@ describe('bootstrap/fetch-ignition', () => {
     const [host, clock] = [fakeHost(), fakeClock({ start: start + hours(24) })];
     const { failure } = await tryStep(fetchIgnition, { config, host, inventory, clock });
     expect(failure).toMatchObject({
-      ...{ code: 'ignition.wrong-time' },
+      code: 'ignition.wrong-time',
       message: expect.stringMatching(
         /says 2021-01-01T23:\S+, and \S+kubelet-signer\.crt is valid from 2020-01-01T\S+ to 2021-01-01T/,
       ) as string,
@@ -282,11 +282,14 @@ describe('bootstrap/fetch-ignition', () => {
     const objects = fakeObjects().with('b/c/bootstrap.ign', text);
     const end = await tryStep(fetchIgnition, {
       config: {
-        ...{ role: 'bootstrap', service: { url: 'http://svc.example' }, ...more },
-        ...{ s3: { endpoint: 'http://s3.example', bucket: 'b' } },
+        role: 'bootstrap',
+        service: { url: 'http://svc.example' },
+        ...more,
+        s3: { endpoint: 'http://s3.example', bucket: 'b' },
         cluster: { id: 'c', controlPlaneCount: 3, ...more.cluster },
       },
-      ...{ host, objects },
+      host,
+      objects,
     });
     expect(end).toMatchObject(expected);
     expect(host.textOf(path)).toBe('value' in expected ? text : undefined);

@@ -128,8 +128,8 @@ function fromService({ service }: Config): BootstrapSource | undefined {
 }
 
 /**
- * bootstrap.ign on this host; the version of the cluster: the one that was given, or that of bootstrap.ign; and the
- * release image that bootstrap.ign names.
+ * bootstrap.ign on this host; the version of the cluster: the one that was given, or that of
+ * bootstrap.ign; and the release image that bootstrap.ign names.
  */
 export const BootstrapIgnition = fact(
   'ignition.bootstrap',
@@ -195,7 +195,8 @@ interface BootstrapReading extends ValidIgnition {
 
 /**
  * Fetches bootstrap.ign, and checks it for what an install needs of it.
- * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and what its source fails with
+ * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and what its source fails
+ * with
  */
 export async function readBootstrapIgnition({
   config,

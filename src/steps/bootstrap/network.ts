@@ -13,8 +13,8 @@ export const isHostname = (name: string): boolean =>
   name !== 'localhost' && /^[a-z0-9][a-z0-9\-.]{0,61}[a-z0-9]$/.test(name);
 
 /**
- * Sets a hostname on a live system that has none. Else NetworkManager sets one from DNS, and rewrites
- * resolv.conf without the DNS server on this host.
+ * Sets a hostname on a live system that has none. Else NetworkManager sets one from DNS, and
+ * rewrites resolv.conf without the DNS server on this host.
  */
 export const setHostname = step({
   id: 'bootstrap/set-hostname',
@@ -37,8 +37,8 @@ export const setHostname = step({
 const restartNetworkArgv = ['systemctl', 'restart', 'NetworkManager.service'] as const;
 
 /**
- * Restarts NetworkManager. Then `30-local-dns-prepender`, a dispatcher script of bootstrap.ign, lists
- * the DNS server on this host first, which resolves `api-int`.
+ * Restarts NetworkManager. Then `30-local-dns-prepender`, a dispatcher script of bootstrap.ign,
+ * lists the DNS server on this host first, which resolves `api-int`.
  */
 export const restartNetwork = step({
   id: 'bootstrap/restart-network',

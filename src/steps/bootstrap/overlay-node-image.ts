@@ -45,8 +45,8 @@ export const overlayNodeImage = step({
   run: async (scope) => {
     const { host, signal } = scope;
     if (await isTrue(scope, hasOcArgv)) return;
-    // Else the state of an earlier attempt could be mistaken for that of this one. A unit that is not
-    // loaded cannot have failed.
+    // Else the state of an earlier attempt could be mistaken for that of this one. A unit that is
+    // not loaded cannot have failed.
     await host.exec(forgetFailedArgv, { signal, limit: minutes(1), accept: [0, 1, 5] });
     await start(scope);
     for (const unit of overlayUnits) await untilActive(scope, unit);

@@ -30,8 +30,8 @@ export const makeSshDirectory = step({
 });
 
 /**
- * Generates the key with which this host gathers the logs of the other masters. An existing key is used. Of half a key
- * ssh-keygen says that it exists already.
+ * Generates the key with which this host gathers the logs of the other masters. An existing key is
+ * used. Of half a key ssh-keygen says that it exists already.
  */
 export const makeSshKey = step({
   id: 'bootstrap/make-ssh-key',

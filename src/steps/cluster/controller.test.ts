@@ -103,7 +103,11 @@ describe('cluster/wait-for-controller', () => {
     });
     kube.put(pods, waiting('ErrImagePull'));
     const run = runStep(waitForController, {
-      ...{ kube, inventory: fakeInventory(), clock: fakeClock({ auto: false }), config, facts },
+      kube,
+      inventory: fakeInventory(),
+      clock: fakeClock({ auto: false }),
+      config,
+      facts,
     });
     await settle();
     kube.put(eventKind, event('controller.17a', 'Failed to pull image "quay.test/c:1": denied'));
@@ -132,7 +136,11 @@ describe('cluster/wait-for-controller', () => {
       const kube = cluster().put(pods, { ...pod(), status });
       let isDone = false;
       const run = runStep(waitForController, {
-        ...{ kube, clock, config, facts, inventory: fakeInventory() },
+        kube,
+        clock,
+        config,
+        facts,
+        inventory: fakeInventory(),
       }).then(() => {
         isDone = true;
       });

@@ -20,7 +20,9 @@ import { step, type StepScope } from '../step.ts';
 import { followed, longestWait, together } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
-/** Waits until the controller in the cluster is ready; it continues when the bootstrap host leaves. */
+/**
+ * Waits until the controller in the cluster is ready; it continues when the bootstrap host leaves.
+ */
 export const waitForController = step({
   id: 'cluster/wait-for-controller',
   title: 'Wait for the controller to become ready',
@@ -80,7 +82,10 @@ function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[])
   };
 }
 
-/** What is missing, for people. How many events there are is no progress: a pod that crashes makes more. */
+/**
+ * What is missing, for people. How many events there are is no progress: a pod that crashes makes
+ * more.
+ */
 function statusOf(objects: readonly KubeObject[]): string {
   if (objects.length === 0) return `no event in ${controllerNamespace} yet`;
   return `events in ${controllerNamespace}, but no AssistedControllerIsReady yet`;

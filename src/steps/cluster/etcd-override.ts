@@ -32,11 +32,11 @@ const needsEtcdOverride = condition<Config>(
 );
 
 /**
- * Allows etcd of old releases to start with fewer than three members. The previous value is recorded
- * in an annotation of the object, from which it can be restored after this host has left. The patch
- * comes after the wait for two masters: with the flag the operator removes the bootstrap member when
- * there is one other member (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`). Where nobody would put it back,
- * nothing is changed, and the installation is refused before that.
+ * Allows etcd of old releases to start with fewer than three members. The previous value is
+ * recorded in an annotation of the object, from which it can be restored after this host has left.
+ * The patch comes after the wait for two masters: with the flag the operator removes the bootstrap
+ * member when there is one other member (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
+ * Where nobody would put it back, nothing is changed, and the installation is refused before that.
  */
 export const patchEtcd = step({
   id: 'cluster/patch-etcd',
@@ -98,7 +98,8 @@ const notRestored = (message: string): Error =>
   etcdFailure('cluster.etcd-not-restored', message, { context: { object: 'etcd/cluster' } });
 
 /**
- * Puts back what the annotation on etcd/cluster records. It is done as well where somebody else has put it back.
+ * Puts back what the annotation on etcd/cluster records. It is done as well where somebody else has
+ * put it back.
  * @throws AgentError `cluster.etcd-not-restored`, `kube.*`
  */
 export async function putEtcdBack({

@@ -2,7 +2,10 @@ import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../c
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
-import { blockedControllerConfig, formerlyBlocked } from '../../layering/manifests/bootstrap-files.ts';
+import {
+  blockedControllerConfig,
+  formerlyBlocked,
+} from '../../layering/manifests/bootstrap-files.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
@@ -98,7 +101,8 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
     return untilAborted(signal);
   };
   return {
-    ...{ poll, watch },
+    poll,
+    watch,
     close: async () => {
       await Promise.all([files.close(), tasks.close()]);
     },
@@ -114,9 +118,10 @@ export async function blockedConfig({ host, signal }: HostScope): Promise<string
 
 /**
  * Whether the machine-config-server of this host serves nobody.
- * The server logs each request before it answers, and its log of a failed answer names no host. So the block is read
- * from the file that is missing from its place while images are built. Once the block is over it never returns, and
- * each waiting host gets its Ignition within five seconds: Ignition retries that often.
+ * The server logs each request before it answers, and its log of a failed answer names no host. So
+ * the block is read from the file that is missing from its place while images are built. Once the
+ * block is over it never returns, and each waiting host gets its Ignition within five seconds:
+ * Ignition retries that often.
  */
 function blockOf({
   host,
@@ -138,8 +143,8 @@ function blockOf({
 }
 
 /**
- * The hosts at some addresses. For an unknown one the service is asked once more: those that it does not know then are
- * remembered, so that it is not asked for them again.
+ * The hosts at some addresses. For an unknown one the service is asked once more: those that it
+ * does not know then are remembered, so that it is not asked for them again.
  */
 function knownAddressesOf(
   known: KnownHosts,
@@ -160,9 +165,10 @@ function knownAddressesOf(
 }
 
 /**
- * Reads what is new in each log of the machine-config-server on this host. Returns the files to watch, and every address
- * that ever requested Ignition, in canonical form. Each instance of the pod has its own log. Its name is a link into the
- * directory of the pod, which is followed each time because a rotation may move the file.
+ * Reads what is new in each log of the machine-config-server on this host. Returns the files to
+ * watch, and every address that ever requested Ignition, in canonical form. Each instance of the
+ * pod has its own log. Its name is a link into the directory of the pod, which is followed each
+ * time because a rotation may move the file.
  */
 function mcsLogsOf({ host, note }: StepScope<'host'>) {
   const logs = new Map<string, McsLog>();

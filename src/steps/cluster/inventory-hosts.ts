@@ -9,7 +9,9 @@ import type { Tasks } from './tasks.ts';
 
 const askHostsEvery: Millis = seconds(30);
 
-/** How long the service may take where its answer is not needed: this host knows enough without it. */
+/**
+ * How long the service may take where its answer is not needed: this host knows enough without it.
+ */
 const answerLimit: Millis = seconds(30);
 
 /**

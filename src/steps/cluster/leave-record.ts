@@ -22,9 +22,10 @@ const longestTry = minutes(15);
 const tryAgainEvery = seconds(15);
 
 /**
- * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put the settings of etcd back.
- * Without a service the controller knows by it whose certificate requests to approve, too. An installation does not end
- * because of it: settings of etcd are put back by their annotation as well.
+ * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put
+ * the settings of etcd back. Without a service the controller knows by it whose certificate
+ * requests to approve, too. An installation does not end because of it: settings of etcd are put
+ * back by their annotation as well.
  */
 export const leaveRecord = step({
   id: 'cluster/leave-record',
@@ -111,7 +112,8 @@ async function ownNode(
   const own = { node: node.name, addresses: node.addresses, role: 'master' };
   if (node.others.length === 0) return own;
   const others = node.others.map(({ name, addresses, stage }): LeftHost => ({
-    ...{ name: name.toLowerCase(), addresses },
+    name: name.toLowerCase(),
+    addresses,
     ...(stage === undefined ? {} : { stage }),
   }));
   return { ...own, hosts: [{ name: node.name, addresses: node.addresses }, ...others] };

@@ -46,7 +46,10 @@ export const LeftRecord = z.strictObject({
   role: z.string(),
   /** Whether the settings of etcd are still to be put back. */
   isEtcdOverridden: z.boolean(),
-  /** All hosts of the cluster, for a controller that starts when the service has left with the bootstrap host. */
+  /**
+   * All hosts of the cluster, for a controller that starts when the service has left with the
+   * bootstrap host.
+   */
   hosts: z.array(LeftHost).readonly().optional(),
 });
 export type LeftRecord = z.infer<typeof LeftRecord>;
@@ -65,7 +68,8 @@ export const recordData = (record: LeftRecord): Readonly<Record<string, string>>
 
 /** The record as its ConfigMap. */
 export const recordObject = (record: LeftRecord): KubeObject => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
   metadata: {
     name: leftName,
     namespace: controllerNamespace,

@@ -14,8 +14,8 @@ export interface PauseScope {
 const mostReadings = 10;
 
 /**
- * Changes the pause of a pool by what it is right before the write, which the API server refuses when anybody has changed
- * the pool since: a person may have paused it, or made our pause his own.
+ * Changes the pause of a pool by what it is right before the write, which the API server refuses
+ * when anybody has changed the pool since: a person may have paused it, or made our pause his own.
  * @param which its name, or the pool itself where it was just read
  * @returns the pool afterwards; undefined where it does not exist
  * @throws AgentError `kube.*`, `layering.not-kept`

@@ -6,21 +6,24 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 
 /**
- * A wait sends at most two requests a minute, so that hundreds of hosts can wait at once. Each host sends a third,
- * which asks whether the service still installs it (`reporting/reporter.ts`).
+ * A wait sends at most two requests a minute, so that hundreds of hosts can wait at once. Each host
+ * sends a third, which asks whether the service still installs it (`reporting/reporter.ts`).
  */
 export const perRequest: Millis = seconds(30);
 
 /**
- * What the first answer may lead to beside the request of its poll: names, arbiters, the status of this host. A poll that
- * got no answer takes nothing of it.
+ * What the first answer may lead to beside the request of its poll: names, arbiters, the status of
+ * this host. A poll that got no answer takes nothing of it.
  */
 const afterFirstAnswer = 3;
 
 /** From one further request to the next. */
 const perFurther: Millis = seconds(150);
 
-/** Requests beside the one that each poll makes: the wait looks at its hosts each `perRequest`, whatever they cost. */
+/**
+ * Requests beside the one that each poll makes: the wait looks at its hosts each `perRequest`,
+ * whatever they cost.
+ */
 export interface FurtherRequests {
   /** Whether one may be sent now; called right before it. */
   readonly mayAsk: () => boolean;
@@ -42,8 +45,8 @@ export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): FurtherReq
 }
 
 /**
- * Gives hosts the names that the list of a wait lacks, for people; they are asked for once, as the answer is large, and
- * nobody waits for them.
+ * Gives hosts the names that the list of a wait lacks, for people; they are asked for once, as the
+ * answer is large, and nobody waits for them.
  */
 export function hostNames(inventory: Inventory, further: FurtherRequests) {
   const names = new Map<string, string>();
@@ -70,8 +73,9 @@ export const hostStates = (hosts: readonly InventoryHost[]): readonly string[] =
     .sort();
 
 /**
- * Notes that requests to the service fail, once for each cause, and says nothing beside the stage: an ill
- * service would get one more report, and is not told about itself. Undefined for one that answers.
+ * Notes that requests to the service fail, once for each cause, and says nothing beside the stage:
+ * an ill service would get one more report, and is not told about itself. Undefined for one that
+ * answers.
  */
 export function failureNotes({ note }: Pick<StepScope<never>, 'note'>) {
   let noted: string | undefined;

@@ -30,8 +30,8 @@ type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config
 const retryAfter: Millis = seconds(5);
 
 /**
- * Removes the cloud provider taint from nodes that are not Ready, where nobody else does: starts in the background of one
- * wait what the given nodes need. What fails is noted, and tried again.
+ * Removes the cloud provider taint from nodes that are not Ready, where nobody else does: starts in
+ * the background of one wait what the given nodes need. What fails is noted, and tried again.
  */
 export function untaintOf(
   scope: UntaintScope,

@@ -41,8 +41,8 @@ const pollInterval = seconds(30);
 export const bootkubeArgvs = unitArgvs(unit);
 
 /**
- * Waits until bootkube has started the control plane of the cluster. systemd restarts a bootkube that
- * failed, which often helps, so only one that systemd has given up ends the wait.
+ * Waits until bootkube has started the control plane of the cluster. systemd restarts a bootkube
+ * that failed, which often helps, so only one that systemd has given up ends the wait.
  */
 export const waitForBootkube = step({
   id: 'cluster/wait-for-bootkube',
@@ -110,7 +110,10 @@ export function followedBootkube(scope: StepScope<'host' | 'clock'>) {
     });
   };
   return {
-    /** Ends the wait with the failure of a bootkube that systemd has given up; notifies when it was started again. */
+    /**
+     * Ends the wait with the failure of a bootkube that systemd has given up; notifies when it was
+     * started again.
+     */
     watch,
     /** A status with the word that bootkube failed and was started again, where it was. */
     withFailure: (status: string): string =>

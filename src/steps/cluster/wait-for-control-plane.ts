@@ -95,7 +95,8 @@ async function isReady(scope: WaitScope, further: FurtherRequests, known: Known)
   const { masters, arbiters = [] } = known;
   known.next = known.next === 'master' && arbiters.length > 0 ? 'arbiter' : 'master';
   if (controlPlaneProgress([...masters, ...arbiters]).isReady) return true;
-  // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused a text of the stage that it has.
+  // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused a
+  // text of the stage that it has.
   if (masters.some(isGivenUp) && further.mayAsk()) await reports.confirm(signal);
   const named = [
     ...(await known.named('master', masters, signal)),
@@ -114,12 +115,15 @@ async function findArbiters({ inventory, signal }: WaitScope, known: Known): Pro
   }
 }
 
-/** So many control-plane hosts must be done before a worker reboots (assisted-installer, same rule). */
+/**
+ * So many control-plane hosts must be done before a worker reboots (assisted-installer, same rule).
+ */
 const enough = 2;
 
 /**
- * Decides whether the wait ends. Arbiters count as masters: of two masters and an arbiter the bootstrap
- * host is one, and it cannot be done before the others. The status is for people: `1 of 2 masters are done: m2 is Joined`.
+ * Decides whether the wait ends. Arbiters count as masters: of two masters and an arbiter the
+ * bootstrap host is one, and it cannot be done before the others. The status is for people: `1 of 2
+ * masters are done: m2 is Joined`.
  */
 export function controlPlaneProgress(hosts: readonly InventoryHost[]) {
   const done = hosts.filter(({ stage }) => stage === 'Done').length;

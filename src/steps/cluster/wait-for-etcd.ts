@@ -55,8 +55,9 @@ export type EtcdHandover = z.infer<typeof EtcdHandoverSchema>;
 const unit = 'progress.service';
 
 /**
- * Waits until the bootstrap is reported complete; then the etcd operator removes the member on this host. systemd
- * starts a unit that failed again, for ever unless a drop-in limits that: only one that it gave up ends the wait.
+ * Waits until the bootstrap is reported complete; then the etcd operator removes the member on this
+ * host. systemd starts a unit that failed again, for ever unless a drop-in limits that: only one
+ * that it gave up ends the wait.
  */
 export const waitForEtcd = step({
   id: 'cluster/wait-for-etcd',

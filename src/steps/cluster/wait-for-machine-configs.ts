@@ -9,8 +9,8 @@ import { followed, longestWait, untilSeen } from './kube-watch.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 
 /**
- * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap host
- * leaves earlier, a master may need a configuration that nobody has.
+ * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap
+ * host leaves earlier, a master may need a configuration that nobody has.
  */
 export const waitForMachineConfigs = step({
   id: 'cluster/wait-for-machine-configs',
@@ -35,8 +35,8 @@ export const waitForMachineConfigs = step({
 });
 
 /**
- * Requests the MachineConfigs that were not found yet. One that was found is not requested again: the
- * object of a name never changes.
+ * Requests the MachineConfigs that were not found yet. One that was found is not requested again:
+ * the object of a name never changes.
  */
 async function findNamed(
   { kube, signal }: StepScope<'kube'>,
@@ -78,8 +78,9 @@ interface Agreement {
 const missing = (status: string): Agreement => ({ isAgreed: false, status });
 
 /**
- * Whether every master has and desires a MachineConfig that exists, and all desire the same one. A node
- * that starts with a configuration that only the temporary control plane rendered stays degraded.
+ * Whether every master has and desires a MachineConfig that exists, and all desire the same one. A
+ * node that starts with a configuration that only the temporary control plane rendered stays
+ * degraded.
  * @param present names of MachineConfigs that exist
  */
 export function configsAgree(

@@ -33,7 +33,8 @@ export const waitForMasters = step({
   title: 'Wait for the masters to join',
   stage: 'Waiting for control plane',
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
-  // The release image may still be pulled when the disk is written: that has an hour, the write half of one.
+  // The release image may still be pulled when the disk is written: that has an hour, the write
+  // half of one.
   stageAhead: 'Waiting for bootstrap node preparation',
   uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
@@ -64,7 +65,10 @@ type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock' | 'host'>;
 /** Failed background work is started again by a poll; the poll itself sends no request. */
 const pollInterval = seconds(5);
 
-/** Waits until `nodeTarget` nodes of a role count as joined; returns those that are still to be reported. */
+/**
+ * Waits until `nodeTarget` nodes of a role count as joined; returns those that are still to be
+ * reported.
+ */
 async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<ReadyNodes> {
   const since = scope.clock.elapsed();
   const installConfig = await knownInstallConfig(scope, longestWait);
@@ -134,8 +138,8 @@ async function knownInstallConfig(
 const enoughMasters = 2;
 
 /**
- * How many nodes of a role must have joined before the bootstrap host continues; 0 is no wait. One of
- * the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
+ * How many nodes of a role must have joined before the bootstrap host continues; 0 is no wait. One
+ * of the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
  */
 export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): number {
   if (role === 'arbiter') return config.arbiterReplicas < 1 ? 0 : 1;
@@ -143,9 +147,9 @@ export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): numbe
 }
 
 /**
- * Decides whether the wait ends: nodes of `target` hosts count. A host whose name changed has two nodes, and one
- * member of etcd. Else its status names what is missing, for people:
- * `1 of 2 masters ready; m2: NotReady, container network is not ready`.
+ * Decides whether the wait ends: nodes of `target` hosts count. A host whose name changed has two
+ * nodes, and one member of etcd. Else its status names what is missing, for people: `1 of 2 masters
+ * ready; m2: NotReady, container network is not ready`.
  */
 export function nodeProgress(
   role: ControlPlaneRole,
@@ -194,7 +198,9 @@ interface Joining {
   readonly unreported: () => ReadyNodes['nodes'];
 }
 
-/** How long a report is tried before its node counts all the same; with the pause of a poll, 10 s. */
+/**
+ * How long a report is tried before its node counts all the same; with the pause of a poll, 10 s.
+ */
 const reportTimeout = seconds(5);
 
 /** Without an inventory service a Ready node counts by itself. */

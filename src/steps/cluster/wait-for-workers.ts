@@ -21,9 +21,9 @@ import { longestWait } from './kube-watch.ts';
 const invokerLimit: Millis = minutes(5);
 
 /**
- * Waits until every worker has rebooted or failed, where the agent-based installer runs the inventory
- * service on this host. The service ends with the reboot of this host, and the workers need it until
- * they reboot.
+ * Waits until every worker has rebooted or failed, where the agent-based installer runs the
+ * inventory service on this host. The service ends with the reboot of this host, and the workers
+ * need it until they reboot.
  */
 export const waitForWorkers = step({
   id: 'cluster/wait-for-workers',
@@ -103,9 +103,9 @@ const ended: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Decides whether the wait ends: no worker needs the service any more. A worker that still writes its
- * disk needs it, and one without a stage; a failed worker does not. The status is for people: `1 of 2 workers rebooted or
- * failed; w2 is Installing`.
+ * Decides whether the wait ends: no worker needs the service any more. A worker that still writes
+ * its disk needs it, and one without a stage; a failed worker does not. The status is for people:
+ * `1 of 2 workers rebooted or failed; w2 is Installing`.
  */
 export function workerProgress(workers: readonly InventoryHost[]) {
   const waiting = workers.filter(

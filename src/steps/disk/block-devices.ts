@@ -7,8 +7,9 @@ import { diskFailure } from './failures.ts';
 const foundNone = 32;
 
 /**
- * Every block device of the host, with every place where it is mounted. A loop device over another one, which lsblk does not
- * show below it, is below it where something of it is mounted, or where it keeps more than a whole disk busy: of a partition the table.
+ * Every block device of the host, with every place where it is mounted. A loop device over another
+ * one, which lsblk does not show below it, is below it where something of it is mounted, or where
+ * it keeps more than a whole disk busy: of a partition the table.
  * @throws AgentError `disk.unreadable`, `command.*`
  */
 export async function readBlockDevices(
@@ -116,7 +117,10 @@ export const multipathOver = (disk: BlockDevice): BlockDevice | undefined =>
 /** Made by the device mapper: a logical volume, an encrypted volume, a multipath device. */
 export const isMapped = ({ kname }: BlockDevice): boolean => kname.startsWith('dm-');
 
-/** A DASD before coreos-installer formats it: it has no size, and nothing is on it (`s390x/eckd.rs`). */
+/**
+ * A DASD before coreos-installer formats it: it has no size, and nothing is on it
+ * (`s390x/eckd.rs`).
+ */
 export const isUnformatted = ({
   name,
   sizeBytes,
@@ -127,13 +131,16 @@ export const isUnformatted = ({
 export const isArray = ({ kname }: BlockDevice): boolean => /^md(\d|_)/.test(kname);
 
 /**
- * A partition. lsblk before util-linux 2.33 calls those of an array `md`, and those of a loop device `loop` (its
- * `get_type`).
+ * A partition. lsblk before util-linux 2.33 calls those of an array `md`, and those of a loop
+ * device `loop` (its `get_type`).
  */
 export const isPartition = ({ type, kname }: BlockDevice): boolean =>
   type === 'part' || /^(md(\d+|_[^/]*\d)|loop\d+)p\d+$/.test(kname);
 
-/** LVM, RAID or another device-mapper device that an earlier system left, and that can be taken down. */
+/**
+ * LVM, RAID or another device-mapper device that an earlier system left, and that can be taken
+ * down.
+ */
 export const isLeftover = (device: BlockDevice): boolean =>
   !isPartition(device) && device.type !== 'mpath' && (isMapped(device) || isArray(device));
 
@@ -165,8 +172,9 @@ export const partitionsOf = (disk: BlockDevice): readonly BlockDevice[] =>
   disk.children.filter(isPartition);
 
 /**
- * A partition by its type or label, or undefined when the disk has none for this purpose. Numbers are not looked at:
- * architectures number them differently, and partitions that were kept may stand before them.
+ * A partition by its type or label, or undefined when the disk has none for this purpose. Numbers
+ * are not looked at: architectures number them differently, and partitions that were kept may stand
+ * before them.
  */
 export function partitionFor(
   disk: BlockDevice,
@@ -221,7 +229,10 @@ export function missingPartitions(
     .map((purpose) => `there is no ${purpose} partition`);
 }
 
-/** Columns that every supported live image knows: PATH came with util-linux 2.33, MOUNTPOINTS with 2.37. */
+/**
+ * Columns that every supported live image knows: PATH came with util-linux 2.33, MOUNTPOINTS with
+ * 2.37.
+ */
 const columns = [
   ...['NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'LOG-SEC', 'RO', 'MOUNTPOINT'],
   ...['FSTYPE', 'LABEL', 'PARTLABEL', 'PARTTYPE', 'PARTUUID'],
@@ -318,8 +329,8 @@ type LsblkDevice = z.infer<typeof LsblkDevice>;
 const LsblkOutput = z.object({ blockdevices: z.array(LsblkDevice) });
 
 /**
- * Reads the output of `lsblkArgv`. Fields that are missing or null are empty; of the mount points of
- * a device there is one, the others come by `withMounts`.
+ * Reads the output of `lsblkArgv`. Fields that are missing or null are empty; of the mount points
+ * of a device there is one, the others come by `withMounts`.
  * @throws AgentError `disk.unreadable`
  */
 export function parseLsblk(stdout: string): readonly BlockDevice[] {
@@ -339,8 +350,8 @@ export function parseLsblk(stdout: string): readonly BlockDevice[] {
 }
 
 /**
- * @param under what it is listed below: lsblk tells serial number and model of what has nothing below it alone, and a
- * multipath device is what each of its paths is
+ * @param under what it is listed below: lsblk tells serial number and model of what has nothing
+ * below it alone, and a multipath device is what each of its paths is
  */
 function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
   const { serial, wwn, model, vendor, hctl } = of.type === 'mpath' ? (under ?? of) : of;

@@ -176,8 +176,8 @@ export const ownEntry = (
   );
 
 /**
- * Entries that earlier installations have left: of our label, but for another partition than the one that was written.
- * None where the host does not know its partitions.
+ * Entries that earlier installations have left: of our label, but for another partition than the
+ * one that was written. None where the host does not know its partitions.
  */
 export const oldEntries = (
   { entries }: BootMenu,
@@ -235,7 +235,10 @@ export interface IgnitionEsp {
 /** GPT type of the partition that Power boots from (PReP). */
 export const prepType = '9e1a2d38-c612-4316-aa26-8b49521e5a8b';
 
-/** The partitions of a config that firmware boots from: one on each disk of a mirror (Butane, `boot_device.mirror`). */
+/**
+ * The partitions of a config that firmware boots from: one on each disk of a mirror (Butane,
+ * `boot_device.mirror`).
+ */
 export const espsOf = ({ storage }: Config, type = espType): readonly IgnitionEsp[] =>
   (storage?.disks ?? []).flatMap(({ device, wipeTable, partitions = [] }) =>
     partitions

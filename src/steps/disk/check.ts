@@ -22,9 +22,9 @@ import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
 
 /**
- * Makes sure, before anything is lost, that the install disk can be written. Once the write has begun a
- * later run does not look again, since what it would find may be of its own making; `image/write` waits for
- * a writer that an earlier run has left behind.
+ * Makes sure, before anything is lost, that the install disk can be written. Once the write has
+ * begun a later run does not look again, since what it would find may be of its own making;
+ * `image/write` waits for a writer that an earlier run has left behind.
  */
 export const checkDisk = step({
   id: 'disk/check',

@@ -1,7 +1,7 @@
 // What was on the disk must go and cannot come back: with volume groups deactivated only, udev
 // starts them again while the image is written, and the writer ends with a busy disk. So the
-// metadata goes too, from the top down: volumes, arrays, partitions, disk; then it is verified. What cannot be
-// removed is reported, and left to coreos-installer to judge.
+// metadata goes too, from the top down: volumes, arrays, partitions, disk; then it is verified.
+// What cannot be removed is reported, and left to coreos-installer to judge.
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
@@ -79,7 +79,8 @@ export const cleanDisk = step({
 
 /**
  * Removes what an earlier system left on a disk. Resolves with what of it could not be removed.
- * Right before each command the disk is looked at again: one that is in use by then is not cleaned any further.
+ * Right before each command the disk is looked at again: one that is in use by then is not cleaned
+ * any further.
  * @throws AgentError `disk.changed`, `disk.missing`
  */
 export async function removeLeftovers(
@@ -99,7 +100,10 @@ export async function removeLeftovers(
   return cleanup.problems;
 }
 
-/** What is not cleaned by then is left to the writer, before the step itself would fail at its limit. */
+/**
+ * What is not cleaned by then is left to the writer, before the step itself would fail at its
+ * limit.
+ */
 const longestCleanup = minutes(9);
 
 /** Commands that may fail without ending the cleanup. */
@@ -145,7 +149,10 @@ function cleanupOf({ host, clock, signal }: CleanScope, target: TargetDisk): Cle
   };
 }
 
-/** What ends the cleanup is a problem too, and no failure: the writer decides. Unless it is not the same disk. */
+/**
+ * What ends the cleanup is a problem too, and no failure: the writer decides. Unless it is not the
+ * same disk.
+ */
 async function orProblem(
   { signal }: CleanScope,
   { problems }: Cleanup,
@@ -165,7 +172,9 @@ async function removeVolumeGroups(
   { attempt, problems }: Cleanup,
   target: TargetDisk,
 ): Promise<void> {
-  /** Each line ends with a device; LVM writes `[unknown]` or `unknown device` for one that is gone. */
+  /**
+   * Each line ends with a device; LVM writes `[unknown]` or `unknown device` for one that is gone.
+   */
   const list = async (argv: readonly string[]): Promise<string> => {
     const stdout = (await attempt(argv)) ?? '';
     const isDevice = (line: string): boolean => /^$|\/|unknown/.test(line.trim());
@@ -191,7 +200,10 @@ async function removeVolumeGroups(
   }
 }
 
-/** Takes down what uses the disk, and waits for whoever has it open a moment; whether it is free then. */
+/**
+ * Takes down what uses the disk, and waits for whoever has it open a moment; whether it is free
+ * then.
+ */
 async function takeDown(
   { host, signal, until }: CleanScope,
   { attemptQuietly, problems }: Cleanup,

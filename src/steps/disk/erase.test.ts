@@ -528,7 +528,9 @@ it('passes on what is not erased by a stop', async () => {
     runStep(
       eraseDisk(() => expect.unreachable()),
       {
-        ...{ host, signal: stop.signal, clock: fakeClock() },
+        host,
+        signal: stop.signal,
+        clock: fakeClock(),
         facts: { disk: targetOf(sda) },
       },
     ),

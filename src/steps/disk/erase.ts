@@ -1,5 +1,6 @@
-// Erases a whole disk for its next owner, by the strongest means that the disk has. What may be lost by a mistake is
-// looked at right before each command: that it is the same disk still, and that nothing uses it.
+// Erases a whole disk for its next owner, by the strongest means that the disk has. What may be
+// lost by a mistake is looked at right before each command: that it is the same disk still, and
+// that nothing uses it.
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
@@ -56,8 +57,8 @@ export interface ErasedDisk {
 type EraseScope = StepScope<'host' | 'clock'>;
 
 /**
- * Makes sure that a disk may be erased: its owner named it by what no other disk of the host has, no partition of it is to
- * be kept, and nothing uses it but what the cleanup removes.
+ * Makes sure that a disk may be erased: its owner named it by what no other disk of the host has,
+ * no partition of it is to be kept, and nothing uses it but what the cleanup removes.
  * @param confirm what the owner named it by
  */
 export const checkErase = (confirm: string | undefined) =>
@@ -93,7 +94,9 @@ export const checkErase = (confirm: string | undefined) =>
     },
   });
 
-/** What no other disk of the host says of itself: the serial number, else the WWN, else the path. */
+/**
+ * What no other disk of the host says of itself: the serial number, else the WWN, else the path.
+ */
 export function distinctName({ roots, disk }: Disks): string {
   const own = disksUnder(roots, disk).map(({ kname }) => kname);
   const others = roots.filter(({ kname }) => kname !== disk.kname && !own.includes(kname));
@@ -119,8 +122,8 @@ const notWiped = ({ path }: { readonly path: string }, why: string): AgentError 
   diskFailure('disk.not-wiped', `${path} was not erased: ${why}`, { context: { disk: path } });
 
 /**
- * Removes what uses the disk, and erases it. A run that was stopped starts from the beginning, except that it waits for a
- * drive that erases itself already.
+ * Removes what uses the disk, and erases it. A run that was stopped starts from the beginning,
+ * except that it waits for a drive that erases itself already.
  * @param report given how it was erased
  */
 export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
@@ -136,7 +139,8 @@ export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
       const { host, signal } = scope;
       const method = await erase(scope, disk);
       await execOnTarget({ host, target: disk }, ['blockdev', '--rereadpt', disk.path], {
-        ...{ signal, limit: minutes(1) },
+        signal,
+        limit: minutes(1),
         // A device that can have no partitions has no table to read again.
         accept: [0, 1],
       });
@@ -181,7 +185,9 @@ async function runOnFree(
   await host.exec(argv, { signal, limit: hours(2) });
 }
 
-/** Whether a way to erase is one of this disk: a disk that has not says so by a command that fails. */
+/**
+ * Whether a way to erase is one of this disk: a disk that has not says so by a command that fails.
+ */
 async function isAccepted(
   { signal, note }: EraseScope,
   attempt: () => Promise<void>,
@@ -208,10 +214,15 @@ async function removePartitionMaps(scope: EraseScope, target: TargetDisk): Promi
 
 /** Between two of them the disk is looked at again. A hard disk takes a minute for one. */
 const chunkBytes = 8 * 1024 ** 3;
-/** The kernel ends none of its requests before its end: a run that is stopped waits for one of them. */
+/**
+ * The kernel ends none of its requests before its end: a run that is stopped waits for one of them.
+ */
 const requestBytes = 256 * 1024 ** 2;
 
-/** Discards or zeroes every block; without `--force` it refuses a disk that is in use (blkdiscard(8)). */
+/**
+ * Discards or zeroes every block; without `--force` it refuses a disk that is in use
+ * (blkdiscard(8)).
+ */
 async function discard(
   scope: EraseScope,
   disk: TargetDisk,
@@ -251,8 +262,8 @@ interface NvmeErasure {
 }
 
 /**
- * How an NVMe drive can erase itself, the strongest first. Sanitize takes every namespace of the drive, and so may Format: a
- * drive with another namespace does nothing that reaches it.
+ * How an NVMe drive can erase itself, the strongest first. Sanitize takes every namespace of the
+ * drive, and so may Format: a drive with another namespace does nothing that reaches it.
  * @param isAlone whether the namespace is the only one of its drive
  */
 export function nvmeErasuresOf(
@@ -305,8 +316,9 @@ interface SanitizeStatus {
 }
 
 /**
- * Reads the text of `nvme sanitize-log`: of its status, bits 2:0 are 2 while it runs, 1 or 4 once it ended well, 3 once it
- * failed, and 0 where there was none; its progress is a part of 65536 (NVM Express Base Specification, Sanitize Status log page).
+ * Reads the text of `nvme sanitize-log`: of its status, bits 2:0 are 2 while it runs, 1 or 4 once
+ * it ended well, 3 once it failed, and 0 where there was none; its progress is a part of 65536 (NVM
+ * Express Base Specification, Sanitize Status log page).
  * @throws AgentError `command.unreadable`
  */
 export function parseSanitizeLog(stdout: string): SanitizeStatus {

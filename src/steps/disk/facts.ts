@@ -53,6 +53,9 @@ const TargetDiskSchema = DiskIdentitySchema.extend({
   extra: z.array(DiskIdentitySchema).readonly().optional(),
 });
 
-/** The disk that is installed to. It is the disk of the whole run once a command has taken data from a disk. */
+/**
+ * The disk that is installed to. It is the disk of the whole run once a command has taken data from
+ * a disk.
+ */
 export const TargetDisk = fact('disk.target', TargetDiskSchema);
 export type TargetDisk = z.infer<typeof TargetDiskSchema>;

@@ -15,8 +15,9 @@ import { execOnTarget, isOtherDisk, readDisks } from './target.ts';
 import { forgetTablesArgvs, tablesOf, takedownArgvs, wipefsListArgv } from './wipe.ts';
 
 /**
- * Removes the partition tables of additional disks, so that the firmware boots none of them. A failure of such a disk
- * is a warning, as with the Go agent, unless what is still on it would stop the first boot.
+ * Removes the partition tables of additional disks, so that the firmware boots none of them. A
+ * failure of such a disk is a warning, as with the Go agent, unless what is still on it would stop
+ * the first boot.
  */
 export const formatExtraDisks = step({
   id: 'disk/format-extra',

@@ -1,5 +1,6 @@
-// What guards a disk: whether it may be written, cleaned or formatted. resolve.ts makes sure that it is the
-// disk that was meant, in-use.ts that no other run and no process uses it, wipe.ts has what destroys.
+// What guards a disk: whether it may be written, cleaned or formatted. resolve.ts makes sure that
+// it is the disk that was meant, in-use.ts that no other run and no process uses it, wipe.ts has
+// what destroys.
 import { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import {
@@ -59,9 +60,10 @@ interface DiskReadiness {
 }
 
 /**
- * Decides on a disk. Leftovers that the cleanup takes down are remarks. With kept partitions so is what uses the disk as a
- * whole: an appliance installs to the disk it was started from, over device-mapper windows that do not keep the table busy.
- * What uses a partition does, and coreos-installer refuses it (0.26, `get_busy_partitions`).
+ * Decides on a disk. Leftovers that the cleanup takes down are remarks. With kept partitions so is
+ * what uses the disk as a whole: an appliance installs to the disk it was started from, over
+ * device-mapper windows that do not keep the table busy. What uses a partition does, and
+ * coreos-installer refuses it (0.26, `get_busy_partitions`).
  */
 export function diskReadiness(state: DiskState): DiskReadiness {
   const { disk, willBeCleaned, keepsPartitions } = state;
@@ -84,8 +86,10 @@ export function diskReadiness(state: DiskState): DiskReadiness {
 type LookScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
 
 /**
- * Makes sure that it is the same disk still, and that nothing uses it. Resolves with what will be removed.
- * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`, `disk.busy`
+ * Makes sure that it is the same disk still, and that nothing uses it. Resolves with what will be
+ * removed.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`,
+ * `disk.busy`
  */
 export async function requireFree(
   scope: LookScope,
@@ -128,10 +132,13 @@ export const isBusy = (disk: { readonly path: string }, holders: readonly string
     context: { disk: disk.path, holders: holders.join('; ') },
   });
 
-/** What a file system on another disk says that it is: the first boot finds its own by these labels. */
+/**
+ * What a file system on another disk says that it is: the first boot finds its own by these labels.
+ */
 function systemLabel({ fsType, label }: BlockDevice): string | undefined {
   if (label === 'boot' || label === 'root') return label;
-  // Ignition makes the arrays of a mirror from Butane for any host (`boot_device.mirror`; GRUB sees through metadata 1.0).
+  // Ignition makes the arrays of a mirror from Butane for any host (`boot_device.mirror`; GRUB sees
+  // through metadata 1.0).
   const isHalf = fsType === 'linux_raid_member' && /^any:md-(boot|root)$/.test(label);
   return isHalf ? label.slice('any:md-'.length) : undefined;
 }
@@ -143,8 +150,9 @@ interface OtherSystem {
 }
 
 /**
- * File systems that the first boot could take for its own, and that stay on other disks. Volumes of LVM and of LUKS are
- * none: the initramfs of CoreOS starts only what kernel arguments name (dracut, `parse-lvm.sh`).
+ * File systems that the first boot could take for its own, and that stay on other disks. Volumes of
+ * LVM and of LUKS are none: the initramfs of CoreOS starts only what kernel arguments name (dracut,
+ * `parse-lvm.sh`).
  * @param emptied further disks that lose what is on them
  */
 export function otherSystems(
@@ -165,7 +173,8 @@ export function otherSystems(
     const label = systemLabel(device);
     if (label === undefined || isVolume(device)) return [];
     const stays = disksUnder(roots, device).filter(
-      // A loop device ends with the live system; a second path of the install disk shows the same partitions.
+      // A loop device ends with the live system; a second path of the install disk shows the same
+      // partitions.
       ({ kname, type }) =>
         type !== 'loop' && !gone.has(kname) && !(twins.includes(kname) && own.has(device.partUuid)),
     );
@@ -173,7 +182,10 @@ export function otherSystems(
   });
 }
 
-/** File systems on kept partitions of the install disk that the first boot could take for those of the image. */
+/**
+ * File systems on kept partitions of the install disk that the first boot could take for those of
+ * the image.
+ */
 export const keptSystems = (
   disk: BlockDevice,
   kept: TargetDisk['kept'] = [],
@@ -267,8 +279,8 @@ export function renderHolder(holder: Holder): string {
 }
 
 /**
- * What becomes of other disks when what uses this disk too is taken down: a volume group is removed from all of them, an
- * array from this disk alone.
+ * What becomes of other disks when what uses this disk too is taken down: a volume group is removed
+ * from all of them, an array from this disk alone.
  * @param emptied further disks that lose what is on them
  */
 export function sharedWith(
@@ -372,7 +384,9 @@ const keepsSome = condition<Config>('coreos-installer keeps partitions', ({ imag
   keepsPartitions(image.writerArgs),
 );
 
-/** While an option is unknown here, the writer is the first to decide, and nothing is lost before. */
+/**
+ * While an option is unknown here, the writer is the first to decide, and nothing is lost before.
+ */
 const isUnderstood = not(
   condition<Config>('coreos-installer is given unknown options', hasUnknownOptions),
   'each option for coreos-installer is known here',

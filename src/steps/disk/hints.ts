@@ -1,4 +1,5 @@
-// Which disk the hints of a configuration mean. Exactly one must fit: no order of the disks of a host is the same at each start.
+// Which disk the hints of a configuration mean. Exactly one must fit: no order of the disks of a
+// host is the same at each start.
 import { type DiskHints, givenHints, renderDiskHints } from '../../lib/disk-hints.ts';
 import type { AgentError } from '../../model/failure.ts';
 import {
@@ -33,10 +34,15 @@ export function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): s
   return `${path} (${words.filter((word) => word !== '').join(', ')})`;
 }
 
-/** Disks to lsblk that are none to install to: memory, floppies, the boot partitions of an eMMC (Linux, `mmc-dev-parts.rst`). */
+/**
+ * Disks to lsblk that are none to install to: memory, floppies, the boot partitions of an eMMC
+ * (Linux, `mmc-dev-parts.rst`).
+ */
 const noDisks = /^(?:fd\d|z?ram\d|mmcblk\d+(?:boot|rpmb))/;
 
-/** The disks of a host, multipath devices in place of their paths; each as often as it is listed. */
+/**
+ * The disks of a host, multipath devices in place of their paths; each as often as it is listed.
+ */
 const disksOf = (roots: readonly BlockDevice[]): readonly BlockDevice[] =>
   roots
     .filter(({ type, kname }) => type === 'disk' && !noDisks.test(kname))
@@ -138,8 +144,8 @@ const isIn = (hint = '', value: string): boolean =>
   value.toLowerCase().includes(hint.toLowerCase());
 
 /**
- * lsblk prints the WWN with the vendor extension where there is one: 16 digits more (util-linux, `lsblk-properties.c`;
- * systemd, `scsi_id.c`).
+ * lsblk prints the WWN with the vendor extension where there is one: 16 digits more (util-linux,
+ * `lsblk-properties.c`; systemd, `scsi_id.c`).
  */
 function partsOfWwn(wwn: string): { readonly own: string; readonly extension: string } {
   const bare = bareWwn(wwn);
@@ -148,8 +154,9 @@ function partsOfWwn(wwn: string): { readonly own: string; readonly extension: st
 }
 
 /**
- * The hints that tell a disk from every other of its host, or nothing where it says nothing of its own: virtual disks have
- * neither serial number nor WWN unless the hypervisor gives them one. A host may have thousands of disks: each is read once.
+ * The hints that tell a disk from every other of its host, or nothing where it says nothing of its
+ * own: virtual disks have neither serial number nor WWN unless the hypervisor gives them one. A
+ * host may have thousands of disks: each is read once.
  */
 export function hintsFor(
   roots: readonly BlockDevice[],

@@ -60,14 +60,18 @@ export async function readOpeners(
   return [...named];
 }
 
-/** Opens a device as one holder alone can (`O_EXCL`; util-linux, `wipefs.c`), and changes nothing on it. */
+/**
+ * Opens a device as one holder alone can (`O_EXCL`; util-linux, `wipefs.c`), and changes nothing on
+ * it.
+ */
 export const openAloneArgv = (path: string): readonly string[] => [
   ...['wipefs', '--all', '--no-act', path],
 ];
 
 /**
- * What of a disk the kernel gives to nobody else although lsblk shows nothing on it: what is mounted in another mount
- * namespace, and every disk but one of a mounted btrfs file system. Where it cannot be asked, lsblk is believed.
+ * What of a disk the kernel gives to nobody else although lsblk shows nothing on it: what is
+ * mounted in another mount namespace, and every disk but one of a mounted btrfs file system. Where
+ * it cannot be asked, lsblk is believed.
  */
 async function readHidden(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
@@ -132,8 +136,8 @@ export const waitUntilClosed = (scope: StepScope<'host'>, target: TargetDisk): P
   waitUntilNone(scope, target, { users: openersOrWarn, within: openersTimeout });
 
 /**
- * Waits until the kernel gives the disk to nobody else, right before a command that does not ask it: `wipefs --force`,
- * `dd`, `nvme`.
+ * Waits until the kernel gives the disk to nobody else, right before a command that does not ask
+ * it: `wipefs --force`, `dd`, `nvme`.
  * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
  */
 export const waitUntilAlone = (scope: StepScope<'host'>, target: DiskIdentity): Promise<void> =>
@@ -193,7 +197,10 @@ export const lockDisk = step({
   },
 });
 
-/** Whether a mount failed since the same file system is there already: an earlier try came further than it said. */
+/**
+ * Whether a mount failed since the same file system is there already: an earlier try came further
+ * than it said.
+ */
 export function isMountedAlready(error: AgentError, place: string): boolean {
   const lines = String(error.context['stderr'] ?? '').split('\n');
   return lines.some((line) =>
@@ -230,7 +237,8 @@ const isUnmounted = ({ context }: AgentError): boolean =>
   String(context['stderr']).includes('not mounted');
 
 /**
- * Unmounts a place of a step that has just mounted it: when the step calls what it is given, else when it ends, whatever way.
+ * Unmounts a place of a step that has just mounted it: when the step calls what it is given, else
+ * when it ends, whatever way.
  * @param limit of the command, which hears no signal when the step has been stopped
  */
 export function unmountAtEnd(

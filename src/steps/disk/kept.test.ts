@@ -178,7 +178,9 @@ describe('refuseWipes', () => {
   const byPath = '/dev/disk/by-path/pci-0000:00:1f.2-ata-1';
   const target = {
     ...targetOf(coreOsDisk('sda')),
-    ...{ asked: '/dev/disk/by-id/wwn-0x5', byId: [byId], kept: [keptPartition(5, 'data', 25_000)] },
+    asked: '/dev/disk/by-id/wwn-0x5',
+    byId: [byId],
+    kept: [keptPartition(5, 'data', 25_000)],
   };
   const host = fakeHost()
     .withFile('/dev/sda', '')

@@ -1,5 +1,6 @@
-// The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it keeps again behind the
-// partitions of its image; so what a number meant before the first write may be the image's own partition afterwards.
+// The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it
+// keeps again behind the partitions of its image; so what a number meant before the first write may
+// be the image's own partition afterwards.
 import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
@@ -16,7 +17,10 @@ import { type BlockDevice, partitionsOf } from './block-devices.ts';
 import type { DiskIdentity, KeptPartition, TargetDisk } from './facts.ts';
 import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-args.ts';
 
-/** Prints the partition table that is on a disk, which a writer that was killed may not have shown to the kernel. */
+/**
+ * Prints the partition table that is on a disk, which a writer that was killed may not have shown
+ * to the kernel.
+ */
 export const tableArgv = (path: string): readonly string[] => ['sfdisk', '--json', path];
 
 const SfdiskTable = z.object({
@@ -42,8 +46,8 @@ const SfdiskOutput = z.object({ partitiontable: SfdiskTable });
 type WithTable = Pick<TargetDisk, 'path' | 'sectorBytes'>;
 
 /**
- * The partitions in the GPT of a disk, without their contents; none where it has none, as coreos-installer keeps no others
- * (0.26, `src/blockdev.rs`).
+ * The partitions in the GPT of a disk, without their contents; none where it has none, as
+ * coreos-installer keeps no others (0.26, `src/blockdev.rs`).
  * @throws AgentError `disk.keep-refused`, `command.*`
  */
 export const readTable = async (
@@ -52,7 +56,10 @@ export const readTable = async (
   signal: AbortSignal,
 ): Promise<readonly KeptPartition[]> => partitionsIn(await runSfdisk(host, disk, signal), disk);
 
-/** To sfdisk a GPT that it cannot read is the one partition of its protective MBR (UEFI specification, 5.2.3). */
+/**
+ * To sfdisk a GPT that it cannot read is the one partition of its protective MBR (UEFI
+ * specification, 5.2.3).
+ */
 const protectiveType = 'ee';
 
 async function runSfdisk(
@@ -121,13 +128,17 @@ export const withContents = (
 const isRefused = (path: string, why: string): AgentError =>
   diskFailure('disk.keep-refused', `${path}: ${why}`, { context: { path } });
 
-/** Entries of the table that coreos-installer writes, and their bytes (gptman 1.1, `GPTHeader::new_from`). */
+/**
+ * Entries of the table that coreos-installer writes, and their bytes (gptman 1.1,
+ * `GPTHeader::new_from`).
+ */
 const entries = 128;
 const entriesBytes = entries * 128;
 
 /**
- * Refuses partitions that coreos-installer would not keep: it finds out once additional disks are formatted, of a number above 128 even
- * once the image is written (0.26, `src/blockdev.rs`; gptman 1.1, `check_partition_guids`, `check_partition_boundaries`).
+ * Refuses partitions that coreos-installer would not keep: it finds out once additional disks are
+ * formatted, of a number above 128 even once the image is written (0.26, `src/blockdev.rs`; gptman
+ * 1.1, `check_partition_guids`, `check_partition_boundaries`).
  * @throws AgentError `disk.keep-refused`
  */
 export function requireKeepable({
@@ -155,11 +166,15 @@ const gibibyte = 1024 ** 3;
 
 /** Every CoreOS image ends behind it; its first three partitions alone have half of it. */
 const shortestImageBytes = gibibyte;
-/** CoreOS warns of a smaller root file system at login (fedora-coreos-config, `coreos-check-rootfs-size`). */
+/**
+ * CoreOS warns of a smaller root file system at login (fedora-coreos-config,
+ * `coreos-check-rootfs-size`).
+ */
 const smallRootBytes = 8 * gibibyte;
 
 /**
- * Decides whether there is room for an operating system before the partitions that are kept; undefined where none is.
+ * Decides whether there is room for an operating system before the partitions that are kept;
+ * undefined where none is.
  * @throws AgentError `disk.keep-collides`
  */
 export function roomBefore({
@@ -199,8 +214,9 @@ interface Keeping {
 }
 
 /**
- * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when the disk was found: those that
- * are given, or the present numbers where these would choose others since an earlier write.
+ * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when
+ * the disk was found: those that are given, or the present numbers where these would choose others
+ * since an earlier write.
  * @param table what is on the disk now, with its contents: Ignition was checked against those
  * @throws AgentError `disk.keep-changed`
  */
@@ -258,15 +274,24 @@ interface Wipe {
   readonly what: string;
 }
 
-/** A partition that is kept, by its number before the write and by that behind the partitions of the image. */
+/**
+ * A partition that is kept, by its number before the write and by that behind the partitions of the
+ * image.
+ */
 interface Numbered extends KeptPartition {
   readonly numbers: readonly number[];
 }
 
-/** Every image of CoreOS for a disk with a GPT has as many partitions (coreos-assembler, `create_disk.sh`). */
+/**
+ * Every image of CoreOS for a disk with a GPT has as many partitions (coreos-assembler,
+ * `create_disk.sh`).
+ */
 const imagePartitions = 4;
 
-/** A number that the image has too becomes the next one behind it, and those after it move on (coreos-installer 0.26, `src/blockdev.rs`, `merge`). */
+/**
+ * A number that the image has too becomes the next one behind it, and those after it move on
+ * (coreos-installer 0.26, `src/blockdev.rs`, `merge`).
+ */
 function numbered(kept: readonly KeptPartition[]): readonly Numbered[] {
   let last = imagePartitions;
   return kept
@@ -321,8 +346,8 @@ function wipesIn(storage: Storage, kept: readonly Numbered[]): readonly Wipe[] {
 const mebibyte = 1024 ** 2;
 
 /**
- * In what a partition of Ignition is not the kept one of its number, or is over a kept one, so that the first boot stops (Ignition
- * 2.24, `partitionMatches`); start and size 0 are what is free then.
+ * In what a partition of Ignition is not the kept one of its number, or is over a kept one, so that
+ * the first boot stops (Ignition 2.24, `partitionMatches`); start and size 0 are what is free then.
  */
 function mismatchOf(partition: Partition, kept: readonly Numbered[]): string | undefined {
   const { number, label, guid, typeGuid, shouldExist, resize, startMiB, sizeMiB } = partition;
@@ -367,7 +392,10 @@ const mismatchesIn = ({ disks = [] }: Storage, kept: readonly Numbered[]): reado
 
 type Luks = NonNullable<Storage['luks']>[number];
 
-/** Why Ignition would neither make a file system on a kept partition nor leave what it holds (Ignition 2.24, `createFilesystem`). */
+/**
+ * Why Ignition would neither make a file system on a kept partition nor leave what it holds
+ * (Ignition 2.24, `createFilesystem`).
+ */
 function filesystemMismatch(
   { format, label, wipeFilesystem }: Filesystem,
   { content, contentLabel }: KeptPartition,
@@ -377,7 +405,10 @@ function filesystemMismatch(
   return labelMismatch(label, contentLabel);
 }
 
-/** The same of an encrypted volume (`createLuks`, `reuseLuksDevice`): it is opened again by a key that the config has, never by clevis. */
+/**
+ * The same of an encrypted volume (`createLuks`, `reuseLuksDevice`): it is opened again by a key
+ * that the config has, never by clevis.
+ */
 function luksMismatch(
   { clevis = {}, keyFile, label, wipeVolume }: Luks,
   { content, contentLabel }: KeptPartition,
@@ -395,7 +426,10 @@ const labelMismatch = (asked: string | undefined, is: string): string | undefine
 const isBound = ({ custom, tang = [], threshold = 0, tpm2 }: NonNullable<Luks['clevis']>) =>
   tpm2 === true || tang.length > 0 || threshold > 0 || Boolean(custom?.pin);
 
-/** File systems and encrypted volumes of a config, each with what Ignition stops at where its partition is kept. */
+/**
+ * File systems and encrypted volumes of a config, each with what Ignition stops at where its
+ * partition is kept.
+ */
 const contentsIn = ({ filesystems = [], luks = [] }: Storage) => [
   ...filesystems.map((one) => ({
     device: one.device,
@@ -415,10 +449,12 @@ const linksOf = ({ label, partUuid }: KeptPartition): readonly string[] => [
 ];
 
 /**
- * Refuses Ignition by which the first boot would take the data of a partition that is kept, or stop at one: it runs at the first
- * boot after each installation. What it fetches then is not known here.
+ * Refuses Ignition by which the first boot would take the data of a partition that is kept, or stop
+ * at one: it runs at the first boot after each installation. What it fetches then is not known
+ * here.
  * @param ignition the config that coreos-installer puts on the disk
- * @throws AgentError `disk.keep-wiped`, `disk.keep-mismatch`, `ignition.*` for a config inside it that cannot be read
+ * @throws AgentError `disk.keep-wiped`, `disk.keep-mismatch`, `ignition.*` for a config inside it
+ * that cannot be read
  */
 export async function refuseWipes(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,

@@ -94,7 +94,8 @@ const identityOf = (
  * The device that a path means, when the operating system can be written to it.
  * @param asked as it was given, usually `/dev/disk/by-id/…`
  * @param real with every link followed
- * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`, `disk.ambiguous`
+ * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`,
+ * `disk.ambiguous`
  */
 export function chooseDisk(
   roots: readonly BlockDevice[],

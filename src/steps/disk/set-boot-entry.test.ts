@@ -361,7 +361,8 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
   }
   const ignitionOf = ({ guid, wipeTable = true }: Wanted = {}) => {
     const diskOf = (device: string, number: number) => ({
-      ...{ device, wipeTable },
+      device,
+      wipeTable,
       partitions: [
         { label: `bios-${number}`, sizeMiB: 1, typeGuid: '21686148-6449-6E6F-744E-656564454649' },
         {

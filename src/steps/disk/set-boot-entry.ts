@@ -47,16 +47,22 @@ const bootlistArgv = (...paths: readonly string[]): readonly string[] => [
   ...paths,
 ];
 
-/** The firmware of Power keeps five; bootlist before powerpc-utils 1.3.9 refuses a multipath device that has more. */
+/**
+ * The firmware of Power keeps five; bootlist before powerpc-utils 1.3.9 refuses a multipath device
+ * that has more.
+ */
 const bootPathsMax = 5;
 
-/** bootlist says so and ends with 0 all the same: of NVRAM in every version, of a disk before powerpc-utils 1.3.8. */
+/**
+ * bootlist says so and ends with 0 all the same: of NVRAM in every version, of a disk before
+ * powerpc-utils 1.3.8.
+ */
 const bootlistComplaint = /.{0,200}(?:Could not update|does not appear to be valid).{0,200}/;
 
 /**
- * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS tracker
- * issue 2093). Nothing here ends an installation: the disk is written, and a person can choose it
- * in the boot menu; what went wrong is a warning.
+ * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS
+ * tracker issue 2093). Nothing here ends an installation: the disk is written, and a person can
+ * choose it in the boot menu; what went wrong is a warning.
  */
 export const setBootEntry = step({
   id: 'disk/set-boot-entry',
@@ -107,7 +113,9 @@ async function setFor(
   await setEfiEntry(scope, disk, ignition);
 }
 
-/** What boots a host without UEFI. On s390x coreos-installer ends with chreipl (its `install.rs`). */
+/**
+ * What boots a host without UEFI. On s390x coreos-installer ends with chreipl (its `install.rs`).
+ */
 const bootsWithoutUefi = (architecture: string): string =>
   architecture === 's390x'
     ? 'coreos-installer has set the disk as the next to be booted (chreipl)'
@@ -152,7 +160,10 @@ async function setEfiEntry(
   await tryOr(scope, () => run(logOrderArgv(file)));
 }
 
-/** The disks that Ignition makes a PReP partition on: the firmware of Power boots a disk, so they need none of it yet. */
+/**
+ * The disks that Ignition makes a PReP partition on: the firmware of Power boots a disk, so they
+ * need none of it yet.
+ */
 async function mirrorPaths(
   { host, signal }: StepScope<'host'>,
   roots: readonly BlockDevice[],
@@ -166,8 +177,9 @@ async function mirrorPaths(
 }
 
 /**
- * Makes an entry for each EFI system partition of Ignition that is there already and stays. An entry names a partition
- * by its GUID, which Ignition creates with the table: of those, the firmware has none after the first boot.
+ * Makes an entry for each EFI system partition of Ignition that is there already and stays. An
+ * entry names a partition by its GUID, which Ignition creates with the table: of those, the
+ * firmware has none after the first boot.
  */
 async function setMirrorEntries(
   scope: StepScope<'host'>,

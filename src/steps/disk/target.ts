@@ -1,5 +1,6 @@
-// The install disk held against the host as it is now. Between two commands a disk can be pulled, and its name and
-// number be given to another: nothing is taken from a disk that was not just seen to be the one that was found.
+// The install disk held against the host as it is now. Between two commands a disk can be pulled,
+// and its name and number be given to another: nothing is taken from a disk that was not just seen
+// to be the one that was found.
 import type { Millis } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { CommandResult, ExecOptions, Host } from '../../ports/host.ts';
@@ -18,7 +19,10 @@ import { diskFailure } from './failures.ts';
 import type { DiskIdentity } from './facts.ts';
 import { hintsAgainst } from './hints.ts';
 
-/** Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name (s390-tools, 59-dasd.rules). */
+/**
+ * Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name
+ * (s390-tools, 59-dasd.rules).
+ */
 const namesContent = /^(?:lvm-pv-uuid-|ccw-[^.]+$)/;
 
 const byIdFolder = '/dev/disk/by-id';
@@ -52,7 +56,8 @@ export type Links = ReadonlyMap<string, string>;
 
 /**
  * The install disk among the devices of the host.
- * @throws AgentError `disk.missing` when it has gone since it was found; `disk.changed` when another disk has its name
+ * @throws AgentError `disk.missing` when it has gone since it was found; `disk.changed` when
+ * another disk has its name
  */
 export function targetAmong(
   roots: readonly BlockDevice[],
@@ -99,8 +104,9 @@ const isSurely = (device: BlockDevice, target: DiskIdentity): boolean =>
   (hardwareSerial(target) !== '' || hasWwn(target));
 
 /**
- * The serial number that the hardware has. That of a DASD is in its volume label, which the writer writes again
- * (s390-tools, `fdasd.c`). Where udev found none, lsblk prints the WWN (util-linux issue 1143).
+ * The serial number that the hardware has. That of a DASD is in its volume label, which the writer
+ * writes again (s390-tools, `fdasd.c`). Where udev found none, lsblk prints the WWN (util-linux
+ * issue 1143).
  */
 const hardwareSerial = ({
   name,
@@ -109,18 +115,27 @@ const hardwareSerial = ({
 }: Pick<BlockDevice, 'name' | 'serial' | 'wwn'>): string =>
   name.startsWith('dasd') || wwn.toLowerCase() === `0x${serial}`.toLowerCase() ? '' : serial;
 
-/** What is not known on one side tells nothing: virtual disks have neither, and udev may be reading them again. */
+/**
+ * What is not known on one side tells nothing: virtual disks have neither, and udev may be reading
+ * them again.
+ */
 const isAlike = (one: string, other: string): boolean =>
   one === '' || other === '' || inUdevLetters(one) === inUdevLetters(other);
 
-/** The writer formats a DASD, which gives it its size; where no size is known there is none to compare. */
+/**
+ * The writer formats a DASD, which gives it its size; where no size is known there is none to
+ * compare.
+ */
 const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: DiskIdentity): boolean =>
   sizeBytes === target.sizeBytes ||
   sizeBytes === 0 ||
   target.sizeBytes === 0 ||
   kname.startsWith('dasd');
 
-/** What shows that a device is another disk than the one that was found; undefined when nothing does. */
+/**
+ * What shows that a device is another disk than the one that was found; undefined when nothing
+ * does.
+ */
 function differenceOf(
   roots: readonly BlockDevice[],
   device: BlockDevice,
@@ -146,9 +161,10 @@ function differenceOf(
 }
 
 /**
- * Whether a disk is known although one of its names leads to another. Disks with one WWN share the name of it, namespaces
- * of one NVMe drive that of the drive (systemd issue 31448, until systemd 257), as do the paths of a LUN without
- * multipath. The serial number tells which disk is meant, or the WWN where they share that number too.
+ * Whether a disk is known although one of its names leads to another. Disks with one WWN share the
+ * name of it, namespaces of one NVMe drive that of the drive (systemd issue 31448, until systemd
+ * 257), as do the paths of a LUN without multipath. The serial number tells which disk is meant, or
+ * the WWN where they share that number too.
  */
 function isKnownWithout(device: BlockDevice, other: BlockDevice, target: DiskIdentity): boolean {
   const serial = hardwareSerial(device);
@@ -190,8 +206,8 @@ const wwnIn = (name: string): string | undefined =>
   /^(?:wwn-0x|scsi-[23]|nvme-(?:eui|uuid|nvme)\.)([0-9a-f-]+)$/i.exec(name)?.[1];
 
 /**
- * Other disks that a name in /dev/disk/by-id fits as well as the one that it leads to: it leads to whichever udev saw
- * last. Paths of a multipath device are no other disks.
+ * Other disks that a name in /dev/disk/by-id fits as well as the one that it leads to: it leads to
+ * whichever udev saw last. Paths of a multipath device are no other disks.
  */
 export function rivalsOf(
   roots: readonly BlockDevice[],
@@ -224,7 +240,10 @@ function fitsBySerial(name: string, device: BlockDevice, other: BlockDevice): bo
   );
 }
 
-/** Of namespaces with the serial number of their drive, a name may tell the id of one (udev, `ID_NSID`). */
+/**
+ * Of namespaces with the serial number of their drive, a name may tell the id of one (udev,
+ * `ID_NSID`).
+ */
 function isOfNamespace(name: string, { kname, serial, namespaceId }: BlockDevice): boolean {
   const number = /_(\d+)$/.exec(name.slice(name.indexOf(inUdevLetters(serial))))?.[1];
   const isAny = number === undefined || namespaceId === undefined || !kname.startsWith('nvme');
@@ -306,8 +325,8 @@ export async function linksOf(
 }
 
 /**
- * Runs a command that takes data from the install disk or names it to the firmware, right after it was seen to be the
- * same disk still.
+ * Runs a command that takes data from the install disk or names it to the firmware, right after it
+ * was seen to be the same disk still.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function execOnTarget(

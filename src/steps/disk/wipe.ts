@@ -1,5 +1,6 @@
 // Every command that takes data from a disk. They are run by disk/clean (the install disk), by
-// disk/format-extra (further disks), and by image/write when it fails. guards.ts decides what may be wiped.
+// disk/format-extra (further disks), and by image/write when it fails. guards.ts decides what may
+// be wiped.
 import {
   isArray,
   isLeftover,
@@ -172,7 +173,10 @@ const zeroTableArgv = (disk: string): readonly string[] => [
 /** Partitions that a CoreOS disk boots from (coreos-assembler, `create_disk.sh`). */
 const bootLabels = ['EFI-SYSTEM', 'boot'];
 
-/** The partitions to make useless where the table itself must stay; none where it is not known which of them are kept. */
+/**
+ * The partitions to make useless where the table itself must stay; none where it is not known which
+ * of them are kept.
+ */
 const bootPartitions = (disk: BlockDevice, kept: TargetDisk['kept']): readonly string[] =>
   partitionsOf(disk)
     .filter(({ partLabel, partUuid }) => {
@@ -192,7 +196,10 @@ interface HalfWritten {
   readonly isStopped: boolean;
 }
 
-/** 2.4 s for either way: a look and the table, or a look and a signature for each of the two partitions that boot. */
+/**
+ * 2.4 s for either way: a look and the table, or a look and a signature for each of the two
+ * partitions that boot.
+ */
 const hurried = { table: seconds(1.2), partition: seconds(0.6) };
 
 /**

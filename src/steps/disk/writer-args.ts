@@ -81,7 +81,10 @@ interface WriterSetup {
   readonly uses: readonly WriterUse[];
 }
 
-/** The value of an option, or of its other name, that counts: the last one. Undefined where it is not used. */
+/**
+ * The value of an option, or of its other name, that counts: the last one. Undefined where it is
+ * not used.
+ */
 export const valueOf = (
   uses: readonly WriterUse[],
   ...options: readonly string[]
@@ -89,9 +92,10 @@ export const valueOf = (
   uses.findLast(({ option, value }) => options.includes(option) && value !== 'false')?.value;
 
 /**
- * Reads what coreos-installer is told. Its configuration files are on the host; their keys are the long options
- * (coreos-installer, `docs/customizing-install.md`).
- * @throws AgentError `image.writer-config`, where coreos-installer would not read such a file either
+ * Reads what coreos-installer is told. Its configuration files are on the host; their keys are the
+ * long options (coreos-installer, `docs/customizing-install.md`).
+ * @throws AgentError `image.writer-config`, where coreos-installer would not read such a file
+ * either
  */
 export async function readWriterSetup({
   host,
@@ -139,8 +143,8 @@ export const unreadable = (path: string, why: string): Error =>
 type Partition = Pick<KeptPartition, 'number' | 'label'>;
 
 /**
- * Labels and numbers of partitions to keep that fit none of the disk, each by itself: coreos-installer takes that for
- * nothing to keep (coreos-installer 0.26, `src/blockdev.rs`).
+ * Labels and numbers of partitions to keep that fit none of the disk, each by itself:
+ * coreos-installer takes that for nothing to keep (coreos-installer 0.26, `src/blockdev.rs`).
  */
 export const missingSaved = (
   saved: readonly WriterUse[],

@@ -58,8 +58,8 @@ export const findIronic = step({
 });
 
 /**
- * Minutes that the bootstrap host waits when nobody saw etcd leave it: what the Go agent always waits
- * (assisted-installer #618, OCPBUGS-5988).
+ * Minutes that the bootstrap host waits when nobody saw etcd leave it: what the Go agent always
+ * waits (assisted-installer #618, OCPBUGS-5988).
  */
 const unseenHandover = 1;
 
@@ -89,8 +89,8 @@ export const decideRebootDelay = step({
 });
 
 /**
- * Decides when the bootstrap host reboots: at once when etcd was seen to need it no more, else after
- * the minute in which that usually happens.
+ * Decides when the bootstrap host reboots: at once when etcd was seen to need it no more, else
+ * after the minute in which that usually happens.
  */
 export const decideRebootDelayAfterHandover = step({
   id: 'finish/decide-delay-after-handover',
@@ -115,7 +115,10 @@ export const decideRebootDelayAfterHandover = step({
  */
 const scheduledShutdown = '/run/systemd/shutdown/scheduled';
 
-/** The quotes are part of the message: the agent that this one replaces has them, and logs are searched for it. */
+/**
+ * The quotes are part of the message: the agent that this one replaces has them, and logs are
+ * searched for it.
+ */
 const message = "'Installation completed, server is going to reboot.'";
 
 /** Reboots the host, at once or after some minutes. */

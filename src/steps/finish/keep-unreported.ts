@@ -14,16 +14,22 @@ const rootMount = '/mnt/bootwright-root';
 
 /**
  * At the top of the root file system, which is `/sysroot` on the node, as CoreOS itself keeps
- * `/sysroot/.coreos-aleph-version.json`. A directory below /var could be hidden by a partition of its own.
+ * `/sysroot/.coreos-aleph-version.json`. A directory below /var could be hidden by a partition of
+ * its own.
  */
 const keptFolder = `${rootMount}/bootwright`;
 
-/** Characters of the log that are kept, from its end: the root file system is small before its first boot. */
+/**
+ * Characters of the log that are kept, from its end: the root file system is small before its first
+ * boot.
+ */
 const longestLog = 8 * 1024 * 1024;
 
 const makeFolderArgv = ['install', '--directory', '--mode=0700', keptFolder] as const;
 
-/** The commands up to the files; the first mount may find the file system as the writer froze it. */
+/**
+ * The commands up to the files; the first mount may find the file system as the writer froze it.
+ */
 const mountArgvs = (partition: string): readonly (readonly string[])[] => [
   ['mkdir', '-p', rootMount],
   ['mount', partition, rootMount],
@@ -32,8 +38,9 @@ const mountArgvs = (partition: string): readonly (readonly string[])[] => [
 ];
 
 /**
- * Reports that this host reboots, and keeps on the written disk what the service did not take by then:
- * the live system and its logs are gone in a moment. Nothing of it holds the host up or fails it.
+ * Reports that this host reboots, and keeps on the written disk what the service did not take by
+ * then: the live system and its logs are gone in a moment. Nothing of it holds the host up or fails
+ * it.
  */
 export const keepUnreported = step({
   id: 'logs/keep-unreported',

@@ -23,12 +23,15 @@ export const installFailures = {
 
 const installFailure = failuresOf(installFailures);
 
-/** Statuses of a host that the service has installed: it takes no stage of it any more, and wants nothing back. */
+/**
+ * Statuses of a host that the service has installed: it takes no stage of it any more, and wants
+ * nothing back.
+ */
 const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
 
 /**
- * What a run ends with, at its next step or in a wait, when the service is found to have this host in a status;
- * undefined where it continues.
+ * What a run ends with, at its next step or in a wait, when the service is found to have this host
+ * in a status; undefined where it continues.
  */
 export function withdrawal({ service }: Config, hostStatus: string): AgentError | undefined {
   if (!service.stopIfCancelled || installed.has(hostStatus)) return undefined;
@@ -36,7 +39,9 @@ export function withdrawal({ service }: Config, hostStatus: string): AgentError 
   return installFailure('install.withdrawn', said, { context: { hostStatus } });
 }
 
-/** How long the service has to answer; then the installation continues, as reports never block it. */
+/**
+ * How long the service has to answer; then the installation continues, as reports never block it.
+ */
 const answerLimit = seconds(10);
 
 /** The only node has the role that it was given; a bootstrap host becomes a master. */
@@ -44,8 +49,9 @@ const shownRole = (config: Config): string =>
   config.cluster.controlPlaneCount === 1 ? config.role : hostRole(config);
 
 /**
- * Asks the service, by a report of a new stage, whether it still installs this host. It accepts a stage
- * that it has already whatever the status of the host is, so the first report of a run says nothing.
+ * Asks the service, by a report of a new stage, whether it still installs this host. It accepts a
+ * stage that it has already whatever the status of the host is, so the first report of a run says
+ * nothing.
  */
 export const confirmInstallation = step({
   id: 'host/confirm-installation',

@@ -5,7 +5,10 @@ import type { ExecOptions, Host } from '../../ports/host.ts';
 
 const unknownBy = (code: string): string => `unknown (systemctl: ${code})`;
 
-/** Prints the state of a unit and nothing else. systemd before 246, that of RHEL 8, has no `-P` for it. */
+/**
+ * Prints the state of a unit and nothing else. systemd before 246, that of RHEL 8, has no `-P` for
+ * it.
+ */
 export const unitStateArgv = (unit: string): readonly string[] => [
   ...['systemctl', 'show', '--property=ActiveState', '--value', unit],
 ];
@@ -14,8 +17,8 @@ export const unitStateArgv = (unit: string): readonly string[] => [
 export const unitStatusArgv = (unit: string): readonly string[] => ['systemctl', 'status', unit];
 
 /**
- * A unit's name as a part of an object path: systemd writes each byte that is not an ASCII letter or
- * digit, and a digit at the beginning, as `_` and two hexadecimal digits (`bus_label_escape`).
+ * A unit's name as a part of an object path: systemd writes each byte that is not an ASCII letter
+ * or digit, and a digit at the beginning, as `_` and two hexadecimal digits (`bus_label_escape`).
  */
 export function busLabel(name: string): string {
   const label = [...new TextEncoder().encode(name)].map((byte, index) => {
@@ -28,8 +31,8 @@ export function busLabel(name: string): string {
 
 /**
  * Prints each change of some units until it is stopped. systemd sends these signals as long as
- * anybody has subscribed to them, which logind does when it starts. The output is text because systemd
- * before 240 has no other. It is not parsed: each line is a reason to poll.
+ * anybody has subscribed to them, which logind does when it starts. The output is text because
+ * systemd before 240 has no other. It is not parsed: each line is a reason to poll.
  */
 export const unitMonitorArgv = (units: readonly string[]): readonly string[] => [
   'busctl',
@@ -47,8 +50,8 @@ export const unitMonitorArgv = (units: readonly string[]): readonly string[] => 
 const longestWatch = hours(24);
 
 /**
- * Notifies when one of these units may have changed. It stops when busctl is missing or ends, so the
- * wait needs an `every` too.
+ * Notifies when one of these units may have changed. It stops when busctl is missing or ends, so
+ * the wait needs an `every` too.
  */
 export function unitWatch(host: Host, units: readonly string[]): Watch {
   return async (changed, signal) => {
@@ -65,8 +68,8 @@ export function unitWatch(host: Host, units: readonly string[]): Watch {
 }
 
 /**
- * The `ActiveState` of a unit now (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`, `activating` and others;
- * `unknown`, and by what, when systemd could not be asked.
+ * The `ActiveState` of a unit now (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`,
+ * `activating` and others; `unknown`, and by what, when systemd could not be asked.
  * @throws AgentError `command.not-found`, `command.stopped`
  */
 export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<string> {
@@ -83,8 +86,8 @@ export async function unitState(host: Host, unit: string, signal: AbortSignal): 
 const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed-out']);
 
 /**
- * What `systemctl status` prints about a unit, for a log; empty when that fails. It exits with a code
- * other than 0 for a unit that is not active, which is no failure here.
+ * What `systemctl status` prints about a unit, for a log; empty when that fails. It exits with a
+ * code other than 0 for a unit that is not active, which is no failure here.
  */
 export const unitStatus = (host: Host, unit: string, signal: AbortSignal): Promise<string> =>
   printed(host, unitStatusArgv(unit), { signal, accept: [0, 1, 2, 3, 4] });
@@ -141,9 +144,9 @@ export function parseUnitProperties(stdout: string): UnitProperties {
 }
 
 /**
- * systemd has given a unit up: it failed, and is not started again (systemd.service(5), `Restart=` and
- * `StartLimitBurst=`). Since systemd 254 a unit that is about to be started again may be `failed` too, with
- * another `SubState`.
+ * systemd has given a unit up: it failed, and is not started again (systemd.service(5), `Restart=`
+ * and `StartLimitBurst=`). Since systemd 254 a unit that is about to be started again may be
+ * `failed` too, with another `SubState`.
  */
 export const isGivenUp = ({ state, sub }: UnitProperties): boolean =>
   state === 'failed' && sub === 'failed';
@@ -153,8 +156,8 @@ export const hasFailed = ({ result, restarts }: UnitProperties): boolean =>
   restarts > 0 || (result !== '' && result !== 'success');
 
 /**
- * Describes a unit in words that stay the same while it crashes and is started again, for ever perhaps: that is
- * no progress, and must not renew the time that the service gives a stage.
+ * Describes a unit in words that stay the same while it crashes and is started again, for ever
+ * perhaps: that is no progress, and must not renew the time that the service gives a stage.
  */
 export function unitTexts(unit: string): (properties: UnitProperties) => string {
   let failedWith = '';
@@ -189,7 +192,10 @@ export async function describeGivenUp(
   };
 }
 
-/** The last lines of a unit in the journal. None when it cannot be read: the unit has failed all the same. */
+/**
+ * The last lines of a unit in the journal. None when it cannot be read: the unit has failed all the
+ * same.
+ */
 export async function lastLines(
   host: Host,
   unit: string,

@@ -46,7 +46,8 @@ describe('ignition/fetch-host', () => {
     const host = text === undefined ? fakeHost() : fakeHost().withFile(path, text);
     const hidden: string[] = [];
     const scope = {
-      ...{ host, signal: new AbortController().signal },
+      host,
+      signal: new AbortController().signal,
       hide: (secret: Secret) => hidden.push(secret.reveal()),
     };
     const digest = createHash('sha256').update(saved).digest('hex');

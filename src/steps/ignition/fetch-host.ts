@@ -79,8 +79,9 @@ export async function readHostIgnition({
 }
 
 /**
- * Fetches the Ignition of this host and saves it, byte for byte unless registries are set. It is validated before it is
- * written, because a host that boots with an invalid config needs manual repair.
+ * Fetches the Ignition of this host and saves it, byte for byte unless registries are set. It is
+ * validated before it is written, because a host that boots with an invalid config needs manual
+ * repair.
  * @throws AgentError `ignition.*`, `registries.bad-ca`, and what its source fails with
  */
 export async function saveHostIgnition(

@@ -8,20 +8,22 @@ import { ignitionSourceFailure } from './failures.ts';
 import { withRegistries } from './registries.ts';
 import { isTrue } from '../host-commands.ts';
 
-/** Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place). */
+/**
+ * Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place).
+ */
 const renderedIgnitionPath = '/opt/openshift/master.ign';
 
 /**
- * The rendered config before the first merge. The merged config replaces it, and merging twice would
- * append twice.
+ * The rendered config before the first merge. The merged config replaces it, and merging twice
+ * would append twice.
  */
 const renderedCopyPath = '/opt/install-dir/master.ign.rendered';
 
 const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
 
 /**
- * Merges the overrides of this host into the Ignition that the bootstrap on this node rendered. The node
- * boots with the result, because no machine-config-server runs then.
+ * Merges the overrides of this host into the Ignition that the bootstrap on this node rendered. The
+ * node boots with the result, because no machine-config-server runs then.
  */
 export const mergeSingleNodeIgnition = step({
   id: 'ignition/merge-single-node',

@@ -83,7 +83,9 @@ describe('host/configure-registries', () => {
 
   it('is safe to repeat', async () => {
     await isSafeToRepeat(configureRegistries, () => ({
-      ...{ config, host: trusting(), clock: clockAt(now) },
+      config,
+      host: trusting(),
+      clock: clockAt(now),
     }));
   });
 });

@@ -29,7 +29,10 @@ const registriesFailure = failuresOf(registriesFailures);
 export const badAuthorities = (path: string, problem: string): AgentError =>
   registriesFailure('registries.bad-ca', `${path} ${problem}`, { context: { path } });
 
-/** Where a live and an installed host trust them; CoreOS reads anchors into its store when it first boots (`coreos-update-ca-trust.service`). */
+/**
+ * Where a live and an installed host trust them; CoreOS reads anchors into its store when it first
+ * boots (`coreos-update-ca-trust.service`).
+ */
 const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
 
 const trusts = condition<Config>('registries.ca is set', ({ registries }) => registries.ca !== '');
@@ -77,7 +80,10 @@ async function filesOf(scope: RegistriesScope): Promise<readonly (readonly [stri
 const makeFoldersArgv = ['mkdir', '-p', dirname(mirrorsPath), dirname(anchorPath)] as const;
 const updateTrustArgv = ['update-ca-trust'] as const;
 
-/** Writes mirrors and authorities for all that is pulled on the live host: podman, skopeo, rpm-ostree, bootc and CRI-O read them. */
+/**
+ * Writes mirrors and authorities for all that is pulled on the live host: podman, skopeo,
+ * rpm-ostree, bootc and CRI-O read them.
+ */
 export const configureRegistries = step({
   id: 'host/configure-registries',
   title: 'Configure mirrors and certificate authorities of registries',
@@ -98,8 +104,8 @@ export const configureRegistries = step({
 });
 
 /**
- * The Ignition of an installed host with mirrors and authorities, as JSON; undefined where none are set, and its bytes stay what
- * they are. What it has at the same path wins.
+ * The Ignition of an installed host with mirrors and authorities, as JSON; undefined where none are
+ * set, and its bytes stay what they are. What it has at the same path wins.
  * @throws AgentError `registries.bad-ca`, `ignition.merge-invalid`, `ignition.version-unsupported`
  */
 export async function withRegistries(

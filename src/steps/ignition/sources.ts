@@ -10,8 +10,8 @@ import { choiceOr } from '../conditions.ts';
 export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
 
 /**
- * One place where the Ignition of a host can come from. It opens the download and does not check the
- * content.
+ * One place where the Ignition of a host can come from. It opens the download and does not check
+ * the content.
  */
 type IgnitionSource = (
   ports: IgnitionPorts,
@@ -48,8 +48,8 @@ const fromUrl: IgnitionSource = async ({ host, web }, { ignition }, { signal }) 
 };
 
 /**
- * An object store, with one config for each role at `BUCKET/CLUSTER_ID/<role>.ign`, as in the install
- * command of 2020.
+ * An object store, with one config for each role at `BUCKET/CLUSTER_ID/<role>.ign`, as in the
+ * install command of 2020.
  */
 const fromS3: IgnitionSource = ({ objects }, { s3, cluster }, { role, signal }) =>
   objects.get(s3.bucket, `${cluster.id}/${role}.ign`, signal);

@@ -2,12 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../config/schema.ts';
 import { coreOsDisk, keptPartition, targetOf } from '../../../test/support/disk-samples.ts';
-import {
-  type Answering,
-  fakeHost,
-  type FakeHost,
-  rest,
-} from '../../../test/support/fake-host.ts';
+import { type Answering, fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -136,7 +131,8 @@ describe('image/choose', () => {
       .on(nmcliArgv)
       .prints(eth0);
     const { failure } = await tryStep(checkInputs, {
-      ...{ config: { network: { keyfiles: '/etc/network' } }, host },
+      config: { network: { keyfiles: '/etc/network' } },
+      host,
       facts: {
         disk: undefined,
         ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
@@ -206,7 +202,8 @@ describe('image/choose', () => {
     const host = hostWithFile().withFile('/opt/host.yaml', state).on(gc);
     const said = 'invalid type: integer `20261128`, expected a string';
     const { failure, hidden } = await tryStep(chooseImage, {
-      ...{ config: nmstate, facts },
+      config: nmstate,
+      facts,
       host: host.fails(1, said),
     });
     expect(failure).toMatchObject({ code: 'network.bad-nmstate' });
@@ -224,7 +221,8 @@ describe('image/choose', () => {
       .on(['install', '--directory', '--mode=0700', folder])
       .succeeds();
     await runStep(checkInputs, {
-      ...{ config: nmstate, host },
+      config: nmstate,
+      host,
       facts: {
         disk: undefined,
         ignition: { path: '/h.ign', bytes: 2, sha256, origin: 'the service', version: '3.2.0' },
@@ -275,7 +273,9 @@ describe('image/choose', () => {
     const host = fakeHost().withFile('/h.ign', '{"ignition":{"version":"3.2.0"}}');
     const check = () =>
       tryStep(checkInputs, {
-        ...{ config: { image: { writerArgs } }, host, facts: { disk: kept, ignition } },
+        config: { image: { writerArgs } },
+        host,
+        facts: { disk: kept, ignition },
       });
     host.withFile('/own.ign', '{"ignition":{"version":"3.2.0"}}');
     expect((await check()).failure).toBeUndefined();

@@ -88,7 +88,10 @@ export const chooseImage = step({
   },
 });
 
-/** Checks what needs the Ignition of this host, or the pull secret that it brings, right before the first loss. */
+/**
+ * Checks what needs the Ignition of this host, or the pull secret that it brings, right before the
+ * first loss.
+ */
 export const checkInputs = step({
   id: 'image/check-inputs',
   title: 'Check what else the write needs',
@@ -123,10 +126,16 @@ export const checkInputs = step({
   },
 });
 
-/** What the kernel says of the first clock of the hardware: seconds since 1970 (Linux, `sysfs-class-rtc`). */
+/**
+ * What the kernel says of the first clock of the hardware: seconds since 1970 (Linux,
+ * `sysfs-class-rtc`).
+ */
 const hardwareClock = '/sys/class/rtc/rtc0/since_epoch';
 
-/** The first boot begins by the clock of the hardware, and refuses certificates that are not valid by it. */
+/**
+ * The first boot begins by the clock of the hardware, and refuses certificates that are not valid
+ * by it.
+ */
 async function warnOfClock({
   host,
   clock,
@@ -147,13 +156,16 @@ async function warnOfClock({
 export const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
   valueOf(usesIn(writerArgs), 'ignition-file', 'ignition');
 
-/** Where coreos-installer finds streams, and network settings, unless it is told (coreos-installer 0.26, `src/source.rs`, `src/cmdline`). */
+/**
+ * Where coreos-installer finds streams, and network settings, unless it is told (coreos-installer
+ * 0.26, `src/source.rs`, `src/cmdline`).
+ */
 const streams = 'https://builds.coreos.fedoraproject.org/streams/';
 export const networkFolder = '/etc/NetworkManager/system-connections';
 
 /**
- * Opens what coreos-installer opens by itself, by its arguments and configuration files: an image, Ignition in place of that of
- * this host, network settings. It would fail when the disk is lost.
+ * Opens what coreos-installer opens by itself, by its arguments and configuration files: an image,
+ * Ignition in place of that of this host, network settings. It would fail when the disk is lost.
  * @throws AgentError `image.*`, `ignition.*`, `web.*`
  */
 async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Promise<void> {
@@ -183,7 +195,10 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
   }
 }
 
-/** coreos-installer takes the last Ignition file of its arguments, and compares its digest when the image is written. */
+/**
+ * coreos-installer takes the last Ignition file of its arguments, and compares its digest when the
+ * image is written.
+ */
 async function checkIgnition(
   { host, signal, hide }: StepScope<'host'>,
   { path, uses }: { readonly path: string; readonly uses: readonly WriterUse[] },

@@ -58,8 +58,8 @@ export const deployPrograms = [
 ] as const;
 
 /**
- * Whether another operating system can be put on a written disk before its first boot. On s390x zipl would
- * have to run again for another kernel.
+ * Whether another operating system can be put on a written disk before its first boot. On s390x
+ * zipl would have to run again for another kernel.
  */
 export async function canDeploy(scope: HostScope): Promise<boolean> {
   if ((await readArchitecture(scope)) !== 's390x') return true;
@@ -71,10 +71,11 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
 }
 
 /**
- * Puts the final operating system on the written disk, so that its first boot is into that one. When it
- * fails, the disk boots what it did before, and nothing stays mounted.
+ * Puts the final operating system on the written disk, so that its first boot is into that one.
+ * When it fails, the disk boots what it did before, and nothing stays mounted.
  * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
- * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`; `wait.timed-out` for another command
+ * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`; `wait.timed-out` for another
+ * command
  */
 export async function deployFinal(
   scope: HostScope,
@@ -114,8 +115,8 @@ interface WrittenDisk {
 }
 
 /**
- * Waits until the partitions of a written disk are known: the table was written a moment ago, and udev may
- * still be reading what they are.
+ * Waits until the partitions of a written disk are known: the table was written a moment ago, and
+ * udev may still be reading what they are.
  * @throws AgentError `wait.timed-out` after a minute
  */
 export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<WrittenDisk> {
@@ -197,9 +198,10 @@ export function deployFailure(cause: unknown, image: string): AgentError {
 }
 
 /**
- * What a failed deployment means for the first boot. ostree makes a deployment bootable last and at once, so
- * the disk boots the system of its image either way. Whether the node can then go over to the image by
- * itself depends on what was missing: a registry comes back, room and another processor do not.
+ * What a failed deployment means for the first boot. ostree makes a deployment bootable last and at
+ * once, so the disk boots the system of its image either way. Whether the node can then go over to
+ * the image by itself depends on what was missing: a registry comes back, room and another
+ * processor do not.
  */
 export function canPivotAtFirstBoot({ code }: Pick<AgentError, 'code'>): boolean {
   return !lasting.includes(code);
@@ -222,8 +224,8 @@ const largestBytes = 64 * 1024 ** 2;
 const passing: readonly FailureKind[] = ['remote', 'media', 'limit'];
 
 /**
- * Finds out, from the Ignition that was put on the disk, which operating system the first boot would
- * turn this one into. The machine-config-server may not be up yet; it is waited for.
+ * Finds out, from the Ignition that was put on the disk, which operating system the first boot
+ * would turn this one into. The machine-config-server may not be up yet; it is waited for.
  * @throws AgentError `ignition.*`, `wait.timed-out`
  */
 export const findFinalOs = (

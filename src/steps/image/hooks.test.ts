@@ -14,8 +14,16 @@ const config: ConfigInput = {
   proxy: { http: 'http://user:secret@proxy.example:3128', no: 'site.example' },
 };
 const disk: TargetDisk = {
-  ...{ path: '/dev/sda', asked: '/dev/sda', name: 'sda', majorMinor: '8:0', type: 'disk' },
-  ...{ sizeBytes: 1, sectorBytes: 512, serial: '', wwn: '', byId: [] },
+  path: '/dev/sda',
+  asked: '/dev/sda',
+  name: 'sda',
+  majorMinor: '8:0',
+  type: 'disk',
+  sizeBytes: 1,
+  sectorBytes: 512,
+  serial: '',
+  wwn: '',
+  byId: [],
 };
 const image = {
   kind: 'url',
@@ -101,7 +109,8 @@ describe('host/check-hooks', () => {
     if (problem === undefined) expect(failure).toBeUndefined();
     else
       expect(failure).toMatchObject({
-        ...{ code: 'hook.not-executable', message: `${hook} ${problem}` },
+        code: 'hook.not-executable',
+        message: `${hook} ${problem}`,
       });
   });
 });

@@ -91,7 +91,10 @@ const onPathArgv = (name: string) => ['sh', '-c', 'command -v "$1" || exit 1', '
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
-/** The program that a script names for itself, and the one that it has env find; the kernel hands on all behind the first as one argument. */
+/**
+ * The program that a script names for itself, and the one that it has env find; the kernel hands on
+ * all behind the first as one argument.
+ */
 function interpretersOf(text: string): readonly string[] {
   const [, program = '', rest = ''] = /^#!\s*(\S*)(.*)$/s.exec(firstLine(text)) ?? [];
   if (basename(program) !== 'env') return [program];
@@ -136,7 +139,10 @@ export const runBeforeHook = step({
   ...hookStep('before'),
 });
 
-/** Runs the hook of the operator on the live system once the installation is complete, before the reboot. */
+/**
+ * Runs the hook of the operator on the live system once the installation is complete, before the
+ * reboot.
+ */
 export const runAfterHook = step({
   id: 'host/run-after-hook',
   title: 'Run hooks.after',
@@ -147,7 +153,8 @@ const limitOf = ({ minutes: given }: Config['hooks']): number =>
   Math.min(Math.max(given, 1), 24 * 60);
 
 /**
- * Runs a hook to its end; the first and the last 64 KiB of what it prints are in the log, each address without its password.
+ * Runs a hook to its end; the first and the last 64 KiB of what it prints are in the log, each
+ * address without its password.
  * @throws AgentError `hook.failed`, `hook.timed-out`
  */
 async function runHook(
@@ -181,10 +188,15 @@ async function runHook(
   }
 }
 
-/** Characters that are noted of what a hook prints: so many as they come, and as many from its end. */
+/**
+ * Characters that are noted of what a hook prints: so many as they come, and as many from its end.
+ */
 const noted = 64 * 1024;
 
-/** Notes the beginning of an output as it comes, then its end: a hook that floods must not fill the log and the disk below it. */
+/**
+ * Notes the beginning of an output as it comes, then its end: a hook that floods must not fill the
+ * log and the disk below it.
+ */
 function endsOf(note: (level: 'info' | 'warn', line: string) => void) {
   const last: string[] = [];
   let [first, kept, left] = [0, 0, 0];

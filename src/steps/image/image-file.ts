@@ -78,8 +78,9 @@ const hasTextAt = (bytes: Uint8Array, at: number, text: string): boolean =>
   Buffer.from(bytes.subarray(at, at + text.length)).toString('latin1') === text;
 
 /**
- * Judges an image by its first bytes, packed or not, with the same magic numbers as coreos-installer 0.26
- * (`src/io/compress.rs`). Only what is certain is reported; xz is not unpacked.
+ * Judges an image by its first bytes, packed or not, with the same magic numbers as
+ * coreos-installer 0.26 (`src/io/compress.rs`). Only what is certain is reported; xz is not
+ * unpacked.
  */
 export function sniffImage(stored: Uint8Array): SniffedImage {
   const packer = packers.find(({ magic }) => startsWith(stored, magic));
@@ -133,12 +134,15 @@ function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): U
   try {
     return unpack(head);
   } catch {
-    // A beginning that cannot be unpacked shows nothing; coreos-installer will report what is wrong.
+    // A beginning that cannot be unpacked shows nothing; coreos-installer will report what is
+    // wrong.
     return new Uint8Array();
   }
 }
 
-/** Reads what shows of an image at a URL whether it fits, and no more where the server knows ranges. */
+/**
+ * Reads what shows of an image at a URL whether it fits, and no more where the server knows ranges.
+ */
 export async function sampleUrl(
   web: Web,
   url: string,

@@ -18,8 +18,8 @@ export const keyfilesArgv = (folder: string): readonly string[] => [
 ];
 
 /**
- * Writes a connection as NetworkManager reads it of its standard input; its daemon and the network are left alone
- * (nmcli(1), `--offline`).
+ * Writes a connection as NetworkManager reads it of its standard input; its daemon and the network
+ * are left alone (nmcli(1), `--offline`).
  */
 export const nmcliArgv = [
   ...['nmcli', '--offline', 'connection', 'modify', 'connection.autoconnect', 'yes'],
@@ -50,7 +50,10 @@ export async function checkKeyfiles(scope: NetworkScope): Promise<void> {
   throw imageFailure('network.bad-keyfile', `${folder}: ${problems.join('; ')}`, { context });
 }
 
-/** What is wrong with the form of keyfiles; where nothing is, what the host's own NetworkManager does not take of them. */
+/**
+ * What is wrong with the form of keyfiles; where nothing is, what the host's own NetworkManager
+ * does not take of them.
+ */
 async function problemsOf(
   scope: NetworkScope,
   files: readonly NamedText[],
@@ -92,11 +95,15 @@ export const makeFolderArgv = ['install', '--directory', '--mode=0700', nmstateF
 
 type NetworkScope = Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide' | 'note'>;
 
-/** What nmstate warns of, a hostname that no keyfile can keep for example: `[TIME WARN  MODULE] TEXT` (env_logger). */
+/**
+ * What nmstate warns of, a hostname that no keyfile can keep for example: `[TIME WARN  MODULE]
+ * TEXT` (env_logger).
+ */
 const warning = /^\[\S+ WARN +\S+\] (.+)$/gm;
 
 /**
- * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`; what nmstatectl warns of is noted.
+ * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`; what nmstatectl warns
+ * of is noted.
  * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
  */
 export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<string, string>> {
@@ -122,13 +129,19 @@ export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<stri
   return new Map(files);
 }
 
-/** Values that nmstate hides where it shows a state; its errors show one that is of another type (`hide_secrets`, 2.2.57). */
+/**
+ * Values that nmstate hides where it shows a state; its errors show one that is of another type
+ * (`hide_secrets`, 2.2.57).
+ */
 const secretsIn = (state = ''): readonly Secret[] =>
   [...state.matchAll(/(?:password|psk|mka-cak)["']?\s*:\s*["']?([^\s"',}]{6,})/g)].map(
     ([, value = '']) => new Secret(value),
   );
 
-/** Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an earlier run beside them. */
+/**
+ * Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an
+ * earlier run beside them.
+ */
 export async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
   const { host, signal } = scope;
   const files = await readNmstate({ ...scope, note: () => undefined });

@@ -47,8 +47,8 @@ export const bootMount = '/mnt/boot';
 
 /**
  * The commands that put the final operating system on the disk. The file systems are frozen before
- * they are unmounted, so that GRUB reads what XFS would else keep in its log. A root that others write
- * to is only flushed: it would stay frozen for them.
+ * they are unmounted, so that GRUB reads what XFS would else keep in its log. A root that others
+ * write to is only flushed: it would stay frozen for them.
  */
 export function overwriteCommands(overwrite: Overwrite): readonly UndoableCommand[] {
   const { root, boot, os, source, isEnforcing, isRootShared } = overwrite;
@@ -103,7 +103,9 @@ function deployFinalArgv({ os, source, platform, writerArgs }: Overwrite): reado
   ];
 }
 
-/** The platform among the kernel arguments of the running system; bare metal unless it says else. */
+/**
+ * The platform among the kernel arguments of the running system; bare metal unless it says else.
+ */
 export function platformArgument(kernelArguments: readonly string[]): string {
   const argument = kernelArguments.find((word) => word.startsWith('ignition.platform.id='));
   return argument ?? 'ignition.platform.id=metal';
@@ -129,13 +131,16 @@ export const imagesIn = (stdout: string): readonly string[] =>
 interface WantedOrigin {
   /** Pull spec that one of them must follow. */
   readonly image: string;
-  /** Pull spec by which it was pulled. None may follow an image of that registry, unless `image` is there too. */
+  /**
+   * Pull spec by which it was pulled. None may follow an image of that registry, unless `image` is
+   * there too.
+   */
   readonly source: string;
 }
 
 /**
- * Refuses a disk that does not follow an image, or that follows something in the registry that it was only
- * pulled from. Another image of an earlier run may stand beside it.
+ * Refuses a disk that does not follow an image, or that follows something in the registry that it
+ * was only pulled from. Another image of an earlier run may stand beside it.
  * @throws AgentError `image.wrong-origin`
  */
 export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): void {

@@ -18,8 +18,8 @@ export function lineOfVersion(version: string): ReleaseLine | undefined {
 }
 
 /**
- * The line that a build of RHCOS belongs to, where its number shows it: `416.94.202410211619-0` is of
- * 4.16. Builds since OpenShift 4.19 are numbered by RHEL, `9.6.20250523-0`, and show nothing.
+ * The line that a build of RHCOS belongs to, where its number shows it: `416.94.202410211619-0` is
+ * of 4.16. Builds since OpenShift 4.19 are numbered by RHEL, `9.6.20250523-0`, and show nothing.
  */
 export function lineOfBuild(build: string): ReleaseLine | undefined {
   const match = /^(4)(\d{1,2})\.\d+\.\d+/.exec(build);
@@ -68,7 +68,10 @@ interface NodeImageHost {
 /** Labels in which builds of RHCOS and releases of OpenShift report their version. */
 const versionLabels = ['io.openshift.release', 'version', 'org.opencontainers.image.version'];
 
-/** Reads the output of `registryConfigArgv`; without it, or when it is unreadable, only the tag is known. */
+/**
+ * Reads the output of `registryConfigArgv`; without it, or when it is unreadable, only the tag is
+ * known.
+ */
 export function readNodeImage(pullSpec: string, inspected: string | undefined): NodeImage {
   const parsed = ImageConfig.safeParse(jsonIn(inspected ?? ''));
   const labels = parsed.data?.config.Labels ?? {};

@@ -49,8 +49,9 @@ export function chooseImageSource(
 }
 
 /**
- * Why nothing shows that an image is the one that was meant; undefined where something does. A signature does not:
- * `--insecure` does without, so that whoever changes the image on its way leaves it out.
+ * Why nothing shows that an image is the one that was meant; undefined where something does. A
+ * signature does not: `--insecure` does without, so that whoever changes the image on its way
+ * leaves it out.
  */
 export function whyUnverified(
   { image }: Config,

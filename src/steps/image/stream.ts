@@ -43,7 +43,9 @@ export interface StreamImage {
   readonly format: string;
 }
 
-/** Compressions from the one that unpacks fastest (coreos-installer 0.26: zstd 350 MiB/s, xz 150). */
+/**
+ * Compressions from the one that unpacks fastest (coreos-installer 0.26: zstd 350 MiB/s, xz 150).
+ */
 const compressions = ['.zst', '.gz', '.xz', ''];
 
 /**

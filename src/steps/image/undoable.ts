@@ -23,8 +23,8 @@ export interface UndoableCommand {
 }
 
 /**
- * Mounts a file system of the install disk. One that an earlier run has left frozen is frozen still, and whoever
- * wrote to it would wait for ever.
+ * Mounts a file system of the install disk. One that an earlier run has left frozen is frozen
+ * still, and whoever wrote to it would wait for ever.
  */
 export const mountCommands = (device: string, place: string): readonly UndoableCommand[] => [
   {
@@ -64,8 +64,8 @@ export const freeze = (place: string): UndoableCommand => ({
 const tries = { every: seconds(5), within: seconds(10) };
 
 /**
- * Runs commands in their order, each with a few tries. What is left mounted or frozen when one fails
- * is undone when the step ends, in reverse order, even when the run was stopped.
+ * Runs commands in their order, each with a few tries. What is left mounted or frozen when one
+ * fails is undone when the step ends, in reverse order, even when the run was stopped.
  * @throws AgentError what a command failed with in the end
  */
 export async function runUndoable(

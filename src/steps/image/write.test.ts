@@ -18,7 +18,11 @@ const keepingFacts = () => {
 };
 
 const part = (number: number, partlabel: string, partuuid: string) => ({
-  ...{ name: `sda${number}`, 'maj:min': `8:${number}`, type: 'part', partlabel, partuuid },
+  name: `sda${number}`,
+  'maj:min': `8:${number}`,
+  type: 'part',
+  partlabel,
+  partuuid,
 });
 
 describe('image/write', () => {

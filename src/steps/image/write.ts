@@ -84,7 +84,8 @@ export const writeImage = step({
         execOnTarget({ host, target: disk }, argv, {
           signal: stoppable,
           limit: longestWrite,
-          // It has no handler for SIGTERM: what must be undone is ours, and has little time (coreos-installer 0.26).
+          // It has no handler for SIGTERM: what must be undone is ours, and has little time
+          // (coreos-installer 0.26).
           isKillable: true,
           secrets: hiddenInWords(args),
           env: { RUST_BACKTRACE: '0' },
@@ -133,7 +134,9 @@ function checkRelayed(open: OpenSource): void {
   throw imageRelayFailure('image.cut', what, { context: { bytes: relayed.bytes } });
 }
 
-/** Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`). */
+/**
+ * Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`).
+ */
 function warnOfOtherSystems({ note }: StepScope<never>, lines: readonly string[]): void {
   const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
   if (from < 0) return;

@@ -86,7 +86,9 @@ const renderRead = (read: ReadSoFar): string =>
 
 const renderFormatted = ({ percent }: FormattedSoFar): string => `formatting the disk: ${percent}%`;
 
-/** An amount is passed on as often as its text changes; a percentage is held back by the reporter. */
+/**
+ * An amount is passed on as often as its text changes; a percentage is held back by the reporter.
+ */
 const progressOf = (read: ReadSoFar, reported: Reported): Progress =>
   read.percent === undefined
     ? { info: reported.bytes === 0 ? '' : renderRead({ bytes: reported.bytes }) }
@@ -184,7 +186,10 @@ interface FormattedSoFar {
   readonly percent: number;
 }
 
-/** Reads `cyl     600 of   30051 |##---|  1% [37m 12s]` of dasdfmt `-p`; between two percent it ends at the bar. */
+/**
+ * Reads `cyl     600 of   30051 |##---|  1% [37m 12s]` of dasdfmt `-p`; between two percent it ends
+ * at the bar.
+ */
 function parseFormatLine(text: string): FormattedSoFar | undefined {
   const [, done, all] = /^cyl +(\d+) of +(\d+) \|/.exec(text) ?? [];
   if (done === undefined || Number(all) === 0) return undefined;
@@ -199,7 +204,9 @@ function bytesOf(amount = '0', unit = 'B'): number {
 /** So many lines are kept; the writer says far fewer. */
 const linesKept = 200;
 
-/** Lines that come only after the writer has laid hand on the disk; before 0.10 it says `Clearing`. */
+/**
+ * Lines that come only after the writer has laid hand on the disk; before 0.10 it says `Clearing`.
+ */
 const afterTouch =
   /^(Resetting|Clearing|Preserving) partition table|^Writing Ignition config|^Install complete/;
 

@@ -26,7 +26,8 @@ describe('layering/add-default-os-configs', () => {
     const { notes } = await runStep(addDefaultOsConfigs, { host: machine, config });
     expect(notes).toEqual([expect.stringContaining('may push to registry.example.com/ocl')]);
     const { value } = await runStep(readOsConfigs, {
-      ...{ host: machine, config },
+      host: machine,
+      config,
       facts: { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.21.0' } },
     });
     expect(value).toMatchObject({

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { blockedControllerConfig, blockUnit, controllerConfig, formerlyBlocked } from '../../layering/manifests/bootstrap-files.ts';
+import {
+  blockedControllerConfig,
+  blockUnit,
+  controllerConfig,
+  formerlyBlocked,
+} from '../../layering/manifests/bootstrap-files.ts';
 import { unitStateArgv } from '../host/systemd-unit.ts';
 import { blockConfigServer, unblockConfigServer } from './config-server.ts';
 

@@ -63,7 +63,8 @@ describe('layering/build-images', () => {
     const fallback = { ...laneConfig, layering: { failurePolicy: 'fallback-stock' } } as const;
     const { failure } = await tryStep(buildImages, {
       ...run(host),
-      ...{ facts: { ...facts, rendered }, config: fallback },
+      facts: { ...facts, rendered },
+      config: fallback,
     });
     expect((failure as AgentError | undefined)?.code).toBe(code);
     expect(builds(host).length > 0).toBe(code === undefined);

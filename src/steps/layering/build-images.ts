@@ -72,8 +72,8 @@ type BuildScope = StepScope<'host' | 'clock'>;
 const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
 
 /**
- * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this host. What an
- * earlier run pushed was verified then, and is not built again.
+ * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this
+ * host. What an earlier run pushed was verified then, and is not built again.
  */
 export const buildImages = step({
   id: 'layering/build-images',
@@ -109,8 +109,8 @@ export const buildImages = step({
 });
 
 /**
- * Why a pool that asks for an OS stream is refused; undefined where each base is of the stream of its pool. The image of the
- * release is no way out: it is of another stream too.
+ * Why a pool that asks for an OS stream is refused; undefined where each base is of the stream of
+ * its pool. The image of the release is no way out: it is of another stream too.
  */
 async function streamOfBases(
   scope: BuildScope,
@@ -179,7 +179,9 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
     const tag = await buildImage(work, {
       ...inputs,
       ...(staged === undefined ? {} : { stagedBase: staged }),
-      ...{ builder, scratch, access },
+      builder,
+      scratch,
+      access,
       limit: minutes(Math.max(config.layering.buildMinutes, 1)),
     });
     const to = pushedName(job);
@@ -188,7 +190,10 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
   });
 }
 
-/** Where the base is a list of manifests, the registry has the image for this host, and not the list. */
+/**
+ * Where the base is a list of manifests, the registry has the image for this host, and not the
+ * list.
+ */
 async function baseInStaging(
   { host, signal }: BuildScope,
   { registry, rendered }: BuildJob,
@@ -275,7 +280,10 @@ async function writeFiles(
   }
 }
 
-/** Writes what the program that builds goes by beside the settings of the host, which stay unchanged. */
+/**
+ * Writes what the program that builds goes by beside the settings of the host, which stay
+ * unchanged.
+ */
 async function settingsEnv(
   work: ImageWork,
   { scratch, stagedBase }: ImageBuild,
@@ -407,7 +415,8 @@ async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<void> {
 }
 
 /**
- * What bootc says of the base already is not the fault of the Containerfile, and no reason to install nothing.
+ * What bootc says of the base already is not the fault of the Containerfile, and no reason to
+ * install nothing.
  * @throws AgentError `layering.image-lint`
  */
 async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): Promise<void> {

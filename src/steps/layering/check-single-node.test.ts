@@ -42,7 +42,8 @@ describe('layering/check-single-node', () => {
     const facts = { bootstrap: { path: '/b.ign', sha256: '' } };
     const { failure } = await tryStep(checkSingleNode, { host: ordering(), facts });
     expect(failure).toMatchObject({
-      ...{ code: 'config.incomplete', context: { settings: 'cluster.openshiftVersion' } },
+      code: 'config.incomplete',
+      context: { settings: 'cluster.openshiftVersion' },
     });
     await runStep(checkSingleNode, { host: fakeHost(), facts });
   });

@@ -14,7 +14,9 @@ interface Published extends Requested {
 export const unlessRequested = ({ request }: Requested): string | undefined =>
   request.kind === 'on' ? undefined : request.why;
 
-/** Why nothing is copied, where nothing is to be built or there is no registry for it on this host. */
+/**
+ * Why nothing is copied, where nothing is to be built or there is no registry for it on this host.
+ */
 export const unlessStaged = (
   needs: Requested & { readonly registry: { readonly kind: 'running' } | ReleaseFallback },
 ): string | undefined =>
@@ -58,8 +60,9 @@ export interface ReleaseFallback {
 }
 
 /**
- * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the operating system
- * of the release is used instead, with a warning. A step that was stopped did not fail.
+ * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the
+ * operating system of the release is used instead, with a warning. A step that was stopped did not
+ * fail.
  */
 export async function withReleaseFallback<T>(
   { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,

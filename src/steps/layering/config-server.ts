@@ -1,6 +1,13 @@
 import { dirname } from 'node:path/posix';
 import { layeringFailure } from '../../layering/failures.ts';
-import { blockedControllerConfig, blockUnit, controllerConfig, renderedFolder, servedCopy, serveUnit } from '../../layering/manifests/bootstrap-files.ts';
+import {
+  blockedControllerConfig,
+  blockUnit,
+  controllerConfig,
+  renderedFolder,
+  servedCopy,
+  serveUnit,
+} from '../../layering/manifests/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
@@ -32,16 +39,18 @@ async function startWatch(
 }
 
 /**
- * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists). No watch of our
- * own would do: /etc of the host is not shared with a container, and between two looks a master could be served.
+ * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists).
+ * No watch of our own would do: /etc of the host is not shared with a container, and between two
+ * looks a master could be served.
  */
 const blockArgv = watchArgv(blockUnit, `PathExists=${controllerConfig}`, [
   ...['mv', '--force', controllerConfig, blockedControllerConfig],
 ]);
 
 /**
- * Has the machine-config-server of this host answer 500, which Ignition asks again after, from its first request
- * until the images are there: a master that is served before would boot the operating system of the release.
+ * Has the machine-config-server of this host answer 500, which Ignition asks again after, from its
+ * first request until the images are there: a master that is served before would boot the operating
+ * system of the release.
  */
 export const blockConfigServer = step({
   id: 'layering/hold-config-server',
@@ -55,14 +64,18 @@ export const blockConfigServer = step({
   run: (scope) => startWatch(scope, blockUnit, blockArgv),
 });
 
-/** The machine-config-server of a bootstrap host serves no other pools (machine-config-operator, `pkg/server`). */
+/**
+ * The machine-config-server of a bootstrap host serves no other pools (machine-config-operator,
+ * `pkg/server`).
+ */
 const servedPools = ['master', 'arbiter'];
 
 /**
- * Lets systemd put the image back whenever the pod of the bootstrap host is created again: its init container renders
- * the system of the release again, the file that is watched last of all, and the server starts after it has ended
- * (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`). What is the same is not touched, so that the release
- * of the hold changes nothing under a server that runs.
+ * Lets systemd put the image back whenever the pod of the bootstrap host is created again: its init
+ * container renders the system of the release again, the file that is watched last of all, and the
+ * server starts after it has ended (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`).
+ * What is the same is not touched, so that the release of the hold changes nothing under a server
+ * that runs.
  */
 const keepServedArgv = (names: readonly string[]): readonly string[] =>
   watchArgv(serveUnit, `PathChanged=${controllerConfig}`, [
@@ -72,8 +85,9 @@ const keepServedArgv = (names: readonly string[]): readonly string[] =>
 const folderArgv = ['install', '--directory', dirname(servedCopy(''))] as const;
 
 /**
- * Lets the masters be served the built image under the name of their rendered MachineConfig. A host where this
- * fails serves what was rendered, or all of the change: each file is replaced as a whole.
+ * Lets the masters be served the built image under the name of their rendered MachineConfig. A host
+ * where this fails serves what was rendered, or all of the change: each file is replaced as a
+ * whole.
  */
 export const serveImages = step({
   id: 'layering/serve-images',

@@ -48,8 +48,9 @@ import { readTextOr } from '../host-commands.ts';
 type DeployScope = StepScope<'host' | 'clock'>;
 
 /**
- * Puts the image on the disk before its first boot. Where the registry fails, the node goes over to the image
- * at its first boot by itself; where that could not end well either, nothing is promised to the cluster.
+ * Puts the image on the disk before its first boot. Where the registry fails, the node goes over to
+ * the image at its first boot by itself; where that could not end well either, nothing is promised
+ * to the cluster.
  */
 export const deployWorkerImage = step({
   id: 'layering/deploy-worker-image',
@@ -117,8 +118,9 @@ const onDisk = `${place}/ignition/config.ign`;
 const overlaidFile = (path: string): string => path.replace(/(\.ign)?$/, '-overlaid.ign');
 
 /**
- * Lets the first boot run with the image laid over what the machine-config-server serves: the node joins as one
- * that runs the image. It comes after the image was written, when it is certain that the first boot ends in it.
+ * Lets the first boot run with the image laid over what the machine-config-server serves: the node
+ * joins as one that runs the image. It comes after the image was written, when it is certain that
+ * the first boot ends in it.
  */
 export const overlayWorkerConfig = step({
   id: 'layering/overlay-worker-config',
@@ -170,8 +172,9 @@ function overlayCommands(boot: string, ignition: string): readonly UndoableComma
 }
 
 /**
- * Puts the image of the masters on this host's own disk, from the registry beside it: when the host leaves,
- * nothing has to be pulled. The disk follows the image under its lasting name and no other, which is read back.
+ * Puts the image of the masters on this host's own disk, from the registry beside it: when the host
+ * leaves, nothing has to be pulled. The disk follows the image under its lasting name and no other,
+ * which is read back.
  */
 export const deployOwn = step({
   id: 'layering/deploy-own',
@@ -213,7 +216,10 @@ export const deployOwn = step({
   },
 });
 
-/** The image under its lasting name, with the kernel arguments of the MachineConfig that it was built for. */
+/**
+ * The image under its lasting name, with the kernel arguments of the MachineConfig that it was
+ * built for.
+ */
 async function builtOs(
   scope: StepScope<'host'>,
   { final }: PublishedImage,
@@ -270,7 +276,10 @@ export const overwriteOs = step({
   },
 });
 
-/** What is known of built images on a host: a bootstrap host has an order, a worker looks for the image of its pool. */
+/**
+ * What is known of built images on a host: a bootstrap host has an order, a worker looks for the
+ * image of its pool.
+ */
 export interface BuiltImageFacts {
   readonly request: BuildRequest | undefined;
   readonly published: PublishedImages | undefined;

@@ -53,7 +53,9 @@ const RenderedConfigSchema = z.object({
 export const RenderedConfigs = fact('layering.rendered', z.array(RenderedConfigSchema));
 export type RenderedConfig = z.infer<typeof RenderedConfigSchema>;
 
-/** The operating system of the release is used, because nothing is asked for or something failed. */
+/**
+ * The operating system of the release is used, because nothing is asked for or something failed.
+ */
 const releaseImage = z.object({
   // `stock` is how a journal of version 0.1 names it.
   kind: z.enum(['release', 'stock']).transform((): 'release' => 'release'),

@@ -39,9 +39,9 @@ const longestWait = minutes(30);
 const longestWaitAsServed = minutes(5);
 
 /**
- * Finds the image that was built for the pool of this worker: under the name of the rendered MachineConfig, in the
- * repository that the configuration names, or else the config that the pool is served. Where the cluster serves an
- * image already, it is that one.
+ * Finds the image that was built for the pool of this worker: under the name of the rendered
+ * MachineConfig, in the repository that the configuration names, or else the config that the pool
+ * is served. Where the cluster serves an image already, it is that one.
  */
 export const findWorkerImage = step({
   id: 'layering/find-worker-image',
@@ -76,8 +76,9 @@ export const findWorkerImage = step({
 });
 
 /**
- * Most clusters name no repository; then the rest of the served config is not read. One that names a repository without an
- * image for this MachineConfig builds the image itself, and rolls it out once the node has joined.
+ * Most clusters name no repository; then the rest of the served config is not read. One that names
+ * a repository without an image for this MachineConfig builds the image itself, and rolls it out
+ * once the node has joined.
  */
 async function findAsServed(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
   const { note } = scope;
@@ -150,7 +151,8 @@ interface Lead {
 }
 
 /**
- * Finds the image that was built for what a pool is served. Where the cluster serves an image already, it is that one.
+ * Finds the image that was built for what a pool is served. Where the cluster serves an image
+ * already, it is that one.
  * @throws AgentError `layering.served-torn`, `image.wrong-architecture`, `wait.timed-out`
  */
 async function lookForImage(
@@ -179,8 +181,8 @@ async function lookForImage(
 }
 
 /**
- * The image that a served config names; undefined where it is that of the release. Where the MachineConfig of the
- * pool names it, no other place does.
+ * The image that a served config names; undefined where it is that of the release. Where the
+ * MachineConfig of the pool names it, no other place does.
  * @throws AgentError `layering.served-torn` when its places differ
  */
 function imageServed(served: ServedConfig, repository: string): string | undefined {
@@ -238,7 +240,10 @@ async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<v
 const ask = async ({ host, signal }: FindScope, argv: readonly string[]): Promise<string> =>
   (await host.exec(argv, { signal, limit: minutes(2) })).stdout;
 
-/** @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull from */
+/**
+ * @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull
+ * from
+ */
 function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;
   const what = `${repository} is not HOST/[NAMESPACE/]NAME`;

@@ -32,8 +32,9 @@ import {
 import { BuildRequest, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
 
 /**
- * The gate before this host leaves: the masters run the built image, the cluster knows it, and nothing refers to the
- * registry that goes away with this host. Nothing can be fixed from here after the reboot.
+ * The gate before this host leaves: the masters run the built image, the cluster knows it, and
+ * nothing refers to the registry that goes away with this host. Nothing can be fixed from here
+ * after the reboot.
  */
 export const waitForLayeredMasters = step({
   id: 'layering/wait-for-masters',
@@ -103,7 +104,8 @@ async function waitForPool(
 }
 
 /**
- * An API server that is away, or refuses who asks, is asked again: for nothing else would an installation end here.
+ * An API server that is away, or refuses who asks, is asked again: for nothing else would an
+ * installation end here.
  * @throws AgentError `layering.staging-referenced`
  */
 async function requireNoStaging(scope: StepScope<'kube'>, address: string): Promise<void> {
@@ -141,9 +143,10 @@ async function findNoStaging({ kube, signal }: StepScope<'kube'>, address: strin
 }
 
 /**
- * Looks at what this host itself will be served at its first boot. By now the cluster serves it, whose rendered
- * MachineConfig names the system of the release: the built image is put in only once the cluster counts a master as
- * updated. A host that is served the other one boots into it, and has to be led back with one reboot more.
+ * Looks at what this host itself will be served at its first boot. By now the cluster serves it,
+ * whose rendered MachineConfig names the system of the release: the built image is put in only once
+ * the cluster counts a master as updated. A host that is served the other one boots into it, and
+ * has to be led back with one reboot more.
  */
 export const checkServedConfig = step({
   id: 'layering/check-served-config',

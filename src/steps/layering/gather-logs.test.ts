@@ -94,7 +94,10 @@ const clusterWithSecrets = () =>
     .put(events, {
       metadata: { name: 'e', namespace: operatorNamespace },
       involvedObject: { kind: 'Pod', name: 'machine-os-builder-y' },
-      ...{ type: 'Warning', reason: 'BackOff', lastTimestamp: '2026-01-01T00:00:00Z', count: 3 },
+      type: 'Warning',
+      reason: 'BackOff',
+      lastTimestamp: '2026-01-01T00:00:00Z',
+      count: 3,
       message: `token=${planted('unknown')}`,
     })
     .withPodLog('machine-config-daemon-x/machine-config-daemon', `I: ${planted('push')}\n`)
@@ -257,7 +260,11 @@ describe('layering/gather-logs-at-the-end', () => {
 
 const lines = (text: string): string => Array.from({ length: 50 }, () => `${text}\n`).join('');
 const rowOf = (name: string): Collector => ({
-  ...{ name, what: '', from: { own: true }, mostBytes: 60, limit: unlimited },
+  name,
+  what: '',
+  from: { own: true },
+  mostBytes: 60,
+  limit: unlimited,
 });
 
 function open(texts: Readonly<Record<string, string>>, signal = new AbortController().signal) {

@@ -57,7 +57,10 @@ const gathering = {
   ],
 } as const;
 
-/** Keeps what is known of the images before what was built is cleared off the disk; the logs are sent after it. */
+/**
+ * Keeps what is known of the images before what was built is cleared off the disk; the logs are
+ * sent after it.
+ */
 export const gatherLogs = step({
   ...gathering,
   id: 'layering/gather-logs',
@@ -69,9 +72,9 @@ export const gatherLogs = step({
 });
 
 /**
- * The same after a failure, while the service hears of it: within two minutes it asks for the logs of the host,
- * and stops what still runs. It asks for no fact, since nobody knows how far the run came; a host without orders
- * has nothing of this.
+ * The same after a failure, while the service hears of it: within two minutes it asks for the logs
+ * of the host, and stops what still runs. It asks for no fact, since nobody knows how far the run
+ * came; a host without orders has nothing of this.
  */
 export const gatherLogsAtTheEnd = step({
   ...gathering,
@@ -119,7 +122,10 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
 
 /** A bundle that is being filled. */
 interface Bundle {
-  /** Writes what a row gives. What cannot be read is in the index instead; what is not there is in neither. */
+  /**
+   * Writes what a row gives. What cannot be read is in the index instead; what is not there is in
+   * neither.
+   */
   readonly add: (row: Collector) => Promise<void>;
   /** Writes the index, last, under a title. */
   readonly close: (title: string) => Promise<void>;
@@ -168,7 +174,10 @@ interface KnownSecrets {
   readonly sources: readonly { readonly from: string; readonly registries: readonly string[] }[];
 }
 
-/** Reads every credential that layering works with, so that each can be taken out of what is gathered. */
+/**
+ * Reads every credential that layering works with, so that each can be taken out of what is
+ * gathered.
+ */
 async function readKnownSecrets(scope: GatherScope): Promise<KnownSecrets> {
   const sources: { readonly from: string; readonly registries: readonly string[] }[] = [];
   for (const { from, ...known } of await readCredentials(scope)) {
@@ -194,7 +203,10 @@ async function readCredentials({ host, signal }: GatherScope): Promise<readonly 
   return found;
 }
 
-/** The members of a Secret too, whatever form they have: another than the one that is wanted is a secret as well. */
+/**
+ * The members of a Secret too, whatever form they have: another than the one that is wanted is a
+ * secret as well.
+ */
 function credentialsOf(file: { readonly path: string; readonly text: string }): PullSecretContent {
   try {
     const objects = readObjects(file);

@@ -25,14 +25,17 @@ import { isConflict } from '../../ports/kube-failures.ts';
 
 type BuildScope = StepScope<'kube' | 'clock'>;
 
-/** How long the builder may take to start a job for what it saw: its queue holds an object for five seconds. */
+/**
+ * How long the builder may take to start a job for what it saw: its queue holds an object for five
+ * seconds.
+ */
 const jobComesWithin = seconds(12);
 
 /**
- * Puts the MachineOSBuild there, finished. It has its labels from the create request on: the builder acts on an
- * object as it was when it came, and a label that follows is too late. One that the builder made meanwhile is
- * taken over, and the job that it started is removed; the label comes last then, so that an attempt that is cut
- * off is taken up again.
+ * Puts the MachineOSBuild there, finished. It has its labels from the create request on: the
+ * builder acts on an object as it was when it came, and a label that follows is too late. One that
+ * the builder made meanwhile is taken over, and the job that it started is removed; the label comes
+ * last then, so that an attempt that is cut off is taken up again.
  * @throws AgentError `layering.build-in-the-way`, `layering.not-kept`, `kube.*`
  */
 export async function putBuild(
@@ -87,8 +90,9 @@ const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
 });
 
 /**
- * Removes the job of a build, or waits until the builder has had its time to start one. That of 4.20 and older knows no
- * image that was built before: it queues the build as it came, without a status.
+ * Removes the job of a build, or waits until the builder has had its time to start one. That of
+ * 4.20 and older knows no image that was built before: it queues the build as it came, without a
+ * status.
  * @throws AgentError `kube.*`
  */
 async function removeLateJob(scope: BuildScope, build: string): Promise<void> {
@@ -110,8 +114,8 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
 }
 
 /**
- * Puts the user's MachineOSConfig there with its image. Nobody else writes the status when the builder starts after
- * the build was finished, and without it the pool waits for ever.
+ * Puts the user's MachineOSConfig there with its image. Nobody else writes the status when the
+ * builder starts after the build was finished, and without it the pool waits for ever.
  * @returns the `uid` by which its build belongs to it
  * @throws AgentError `layering.os-config-differs`, `layering.not-kept`, `kube.*`
  */
@@ -138,8 +142,8 @@ export async function putOsConfig(
 }
 
 /**
- * Puts the user's MachineOSConfig there, without a build unless one is given: the cluster makes one as soon as it can. One
- * that is there stays unchanged.
+ * Puts the user's MachineOSConfig there, without a build unless one is given: the cluster makes one
+ * as soon as it can. One that is there stays unchanged.
  * @throws AgentError `layering.os-config-differs`, `kube.*`
  */
 export async function submitOsConfig(
@@ -182,7 +186,8 @@ export async function createUnlessThere(
 }
 
 /**
- * Writes a status unless it is there, and reads it back: the API server takes a status that it drops without a word.
+ * Writes a status unless it is there, and reads it back: the API server takes a status that it
+ * drops without a word.
  * @throws AgentError `layering.not-kept`, `kube.*`
  */
 async function keepStatus(

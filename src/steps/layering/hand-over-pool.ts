@@ -58,11 +58,12 @@ interface HandedImage {
 type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
 
 /**
- * Hands the image of a pool over: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its status, owner.
- * Each is there before the controllers of the cluster look for it, in an order in which none of them ever sees a
- * reason to build or to take an image away. What exists already is kept, so that an attempt that was
- * cut off at any point is taken up by the next. A pool that was rendered again meanwhile is looked at again. Where the
- * image does not fit what is rendered, the cluster builds.
+ * Hands the image of a pool over: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its
+ * status, owner. Each is there before the controllers of the cluster look for it, in an order in
+ * which none of them ever sees a reason to build or to take an image away. What exists already is
+ * kept, so that an attempt that was cut off at any point is taken up by the next. A pool that was
+ * rendered again meanwhile is looked at again. Where the image does not fit what is rendered, the
+ * cluster builds.
  * @param early the tag that the image has been given already, as `tagEarly` gives it
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
@@ -87,7 +88,10 @@ export async function handOverPool(
   }
 }
 
-/** The image for what the pool was rendered as since it was looked at; undefined where it is as before, or needs another image. */
+/**
+ * The image for what the pool was rendered as since it was looked at; undefined where it is as
+ * before, or needs another image.
+ */
 async function renderedSince(
   scope: HandOverScope,
   pool: PoolHandOver,
@@ -101,8 +105,8 @@ async function renderedSince(
 }
 
 /**
- * Tags an image by the name that its build will most likely have, while its pool is not even rendered: then nothing but
- * the cluster is waited for.
+ * Tags an image by the name that its build will most likely have, while its pool is not even
+ * rendered: then nothing but the cluster is waited for.
  * @returns the tag; undefined if absent
  */
 export async function tagEarly(
@@ -168,12 +172,15 @@ async function leaveBuildToCluster(
   await submitOsConfig(scope, object);
 }
 
-/** A tag moves no data; the pool is paused, or has no node with the image, as long as a registry takes. */
+/**
+ * A tag moves no data; the pool is paused, or has no node with the image, as long as a registry
+ * takes.
+ */
 const tagWithin = minutes(5);
 
 /**
- * Tags the image by the name of its build. By the tag the builder finds the image again should a MachineOSConfig lose
- * the name of its build.
+ * Tags the image by the name of its build. By the tag the builder finds the image again should a
+ * MachineOSConfig lose the name of its build.
  * @returns why there is no tag; undefined when there is one
  */
 async function tryTag(scope: HandOverScope, tag: ImageTag): Promise<AgentError | undefined> {
@@ -203,8 +210,9 @@ const warnOfTag = (scope: HandOverScope, image: HandedImage, { code, message }: 
   );
 
 /**
- * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that exists is kept:
- * the manifests of the installation put it there, and somebody may have given it newer credentials since.
+ * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that exists is
+ * kept: the manifests of the installation put it there, and somebody may have given it newer
+ * credentials since.
  * @throws AgentError `layering.manifest-unusable`, `kube.*`
  */
 export async function putSecrets(

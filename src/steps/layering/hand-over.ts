@@ -14,12 +14,7 @@ import {
   RenderedConfigs,
 } from './facts.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
-import {
-  handOverPool,
-  tagEarly,
-  type PoolHandOver,
-  putSecrets,
-} from './hand-over-pool.ts';
+import { handOverPool, tagEarly, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
 import { type HeldPools, pausePools, reportLostImages, unpausePool } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 
@@ -83,9 +78,10 @@ const poolsOf = (
   });
 
 /**
- * Hands over the images that were built for the pools, in the objects that the cluster's own controllers keep. These
- * take an image on a node for a mistake as soon as a pool is rendered that nobody layered: each pool is paused until
- * its image is handed over. Masters, who are there first, come first.
+ * Hands over the images that were built for the pools, in the objects that the cluster's own
+ * controllers keep. These take an image on a node for a mistake as soon as a pool is rendered that
+ * nobody layered: each pool is paused until its image is handed over. Masters, who are there first,
+ * come first.
  */
 export const handOverServed = step({
   ...handingOver,
@@ -108,8 +104,8 @@ function unlessSubmitted({ request, published }: NeedValues<typeof submitNeeds>)
 const submitNeeds = { request: BuildRequest, published: PublishedImages } as const;
 
 /**
- * Submits what the cluster is to build, as late as this host can: the operator rolls an image out by draining masters, and
- * there are two as long as this host is none.
+ * Submits what the cluster is to build, as late as this host can: the operator rolls an image out
+ * by draining masters, and there are two as long as this host is none.
  */
 export const submitOsConfigs = step({
   ...handingOver,
@@ -125,8 +121,8 @@ export const submitOsConfigs = step({
 });
 
 /**
- * Gives the cluster what the user asked for where no image could be built: it builds by itself and rolls out once it
- * can run the job, which takes a worker, or masters that take work.
+ * Gives the cluster what the user asked for where no image could be built: it builds by itself and
+ * rolls out once it can run the job, which takes a worker, or masters that take work.
  * @throws AgentError `layering.*`, `kube.*`, `wait.timed-out`
  */
 async function submitAll(

@@ -43,8 +43,8 @@ const pause = seconds(10);
 
 /**
  * Tries three times while it is the network that fails.
- * @throws AgentError `layering.registry-unreachable`, `layering.registry-denied`, what is said for all else, and
- * what is no failure of a command as it is
+ * @throws AgentError `layering.registry-unreachable`, `layering.registry-denied`, what is said for
+ * all else, and what is no failure of a command as it is
  */
 export async function withTries<T>(
   { clock, signal, note }: ImageWork,

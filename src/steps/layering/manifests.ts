@@ -25,7 +25,10 @@ import { unlessRequested } from './conditions.ts';
 import { BuildRequest } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
 
-/** Folders of the manifests that bootkube renders from and applies (openshift/installer, bootkube.sh). */
+/**
+ * Folders of the manifests that bootkube renders from and applies (openshift/installer,
+ * bootkube.sh).
+ */
 export const manifestFolders = ['/opt/openshift/openshift', '/opt/openshift/manifests'] as const;
 
 /** Every manifest of the cluster that lies on the bootstrap host. */
@@ -47,7 +50,8 @@ export async function readManifestFiles({
 
 /**
  * Reads the one object of a kind from a manifest on the host.
- * @throws AgentError `layering.manifest-unusable`, `layering.malformed-file`, `layering.wrong-object`
+ * @throws AgentError `layering.manifest-unusable`, `layering.malformed-file`,
+ * `layering.wrong-object`
  */
 export async function readManifest(
   { host, signal }: StepScope<'host'>,
@@ -66,7 +70,8 @@ const unusable = (path: string, problem: string): Error =>
   layeringFailure('layering.manifest-unusable', `${path} ${problem}`, { context: { path } });
 
 /**
- * Calls `use` with a file that holds the credentials of a Secret of the manifests, and takes the file away again.
+ * Calls `use` with a file that holds the credentials of a Secret of the manifests, and takes the
+ * file away again.
  * @throws AgentError `layering.bad-credentials`, `layering.manifest-unusable`
  */
 export async function withSecretFile<T>(
@@ -134,8 +139,9 @@ const pushSecretPath = `${folder}/99-bootwright-push-secret.yaml`;
 const defaultConfigPath = (pool: string): string => `${folder}/99-bootwright-os-${pool}.yaml`;
 
 /**
- * Gives each pool that no MachineOSConfig is for one that adds nothing to its MachineConfig, when the configuration
- * says where images go. The pull secret of the cluster is what pushes: it has to hold credentials for that place.
+ * Gives each pool that no MachineOSConfig is for one that adds nothing to its MachineConfig, when
+ * the configuration says where images go. The pull secret of the cluster is what pushes: it has to
+ * hold credentials for that place.
  */
 export const addDefaultOsConfigs = step({
   id: 'layering/add-default-os-configs',
@@ -201,8 +207,9 @@ async function write({ host, signal }: HostScope, path: string, object: object):
 const repositoryManifest = (pool: string): string => `${folder}/${repositoryConfigName(pool)}.yaml`;
 
 /**
- * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the first workers the OS image
- * of the release, and they reach nothing else before their first boot. Masters are served their image by this host.
+ * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the first
+ * workers the OS image of the release, and they reach nothing else before their first boot. Masters
+ * are served their image by this host.
  */
 export const nameRepositories = step({
   id: 'layering/name-repositories',

@@ -35,8 +35,8 @@ import { BuildRequest, type PoolRequest } from './facts.ts';
 import { readManifestFiles } from './manifests.ts';
 
 /**
- * Finds out whether operating systems are to be built, and for which pools. Whatever would fail after the masters
- * have been held back is refused here.
+ * Finds out whether operating systems are to be built, and for which pools. Whatever would fail
+ * after the masters have been held back is refused here.
  */
 export const readOsConfigs = step({
   id: 'layering/read-os-configs',
@@ -64,7 +64,8 @@ export const readOsConfigs = step({
 
 /**
  * The order that the manifests and the settings make together.
- * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`, `config.incomplete`
+ * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`,
+ * `layering.needs-disk`, `config.incomplete`
  */
 function requestOf(
   { toBuild, builtBefore }: BuildRequests,
@@ -96,7 +97,8 @@ function requestOf(
 
 const poolRequest = ({ config, object, pushSecret, baseSecret }: BuildableConfig): PoolRequest => ({
   pool: config.name,
-  ...{ object, config },
+  object,
+  config,
   pushSecret: asideSecret(pushSecret),
   ...(baseSecret === undefined ? {} : { baseSecret: asideSecret(baseSecret) }),
   repository: repositoryOf(config.spec.renderedImagePushSpec),
@@ -116,9 +118,9 @@ const asideFoldersArgv = [
 ] as const;
 
 /**
- * Takes the MachineOSConfigs out of the manifests: the bootstrap controller of 4.21 and newer refuses one that
- * names no image yet, and with it all MachineConfigs; a cluster of an older release would begin to build by itself.
- * The Secrets that they name stay, and are copied.
+ * Takes the MachineOSConfigs out of the manifests: the bootstrap controller of 4.21 and newer
+ * refuses one that names no image yet, and with it all MachineConfigs; a cluster of an older
+ * release would begin to build by itself. The Secrets that they name stay, and are copied.
  */
 export const setAsideOsConfigs = step({
   id: 'layering/stash-os-configs',
@@ -187,9 +189,10 @@ async function requireSetAside({ host, signal }: StepScope<'host'>, path: string
 }
 
 /**
- * Refuses what would end in a control plane that renders nothing: a MachineOSConfig without an image is an error of
- * the bootstrap controller of 4.21 and newer, and no other host could be held back until there is one. An older
- * release leaves it to the cluster, which builds the image once the node runs.
+ * Refuses what would end in a control plane that renders nothing: a MachineOSConfig without an
+ * image is an error of the bootstrap controller of 4.21 and newer, and no other host could be held
+ * back until there is one. An older release leaves it to the cluster, which builds the image once
+ * the node runs.
  */
 export const checkSingleNode = step({
   id: 'layering/check-single-node',
@@ -208,7 +211,8 @@ export const checkSingleNode = step({
       if (layeringSupport(openshiftVersion).kind !== 'build') return;
     }
     const asked = first === undefined ? 'layering.mode is on' : `there is MachineOSConfig ${first}`;
-    const why = 'the bootstrap controller of a single node takes only an image that was built before';
+    const why =
+      'the bootstrap controller of a single node takes only an image that was built before';
     throw layeringFailure('layering.single-node', `${asked}, and ${why}`);
   },
 });

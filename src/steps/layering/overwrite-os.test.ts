@@ -60,7 +60,9 @@ const facts = {
   disk: targetOf(sda),
   ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
   written: { disk: '/dev/sda' },
-  ...{ request: undefined, published: undefined, boot: undefined },
+  request: undefined,
+  published: undefined,
+  boot: undefined,
 };
 
 const overwrite = ({ host, disk = sda, web = fakeWeb(), writerArgs = [], ...more }: Setting) =>

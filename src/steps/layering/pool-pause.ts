@@ -24,10 +24,11 @@ export type HeldPools = Map<string, string>;
 const endsBy = 'run the same command again, or: bootwright layer unpause --kubeconfig FILE';
 
 /**
- * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered the node controller may take
- * an image off a node that nobody has handed over; it leaves a paused pool alone. A pool that a person has paused stays
- * as it is, also afterwards. A run that is stopped keeps the pauses, since its nodes keep their images by them, and
- * names the pools that it may have paused: no request is made for it, however slow the line is.
+ * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered the
+ * node controller may take an image off a node that nobody has handed over; it leaves a paused pool
+ * alone. A pool that a person has paused stays as it is, also afterwards. A run that is stopped
+ * keeps the pauses, since its nodes keep their images by them, and names the pools that it may have
+ * paused: no request is made for it, however slow the line is.
  * @param held what is paused is noted here, before it is; `unpausePool` takes it off
  * @throws AgentError `wait.timed-out`, `kube.*`, `layering.not-kept`
  */
@@ -94,7 +95,8 @@ export async function unpausePool(
 }
 
 /**
- * Names the nodes that have joined and have lost their OS image, or never had it: the operator rolls it out to them.
+ * Names the nodes that have joined and have lost their OS image, or never had it: the operator
+ * rolls it out to them.
  * @throws AgentError `kube.*`
  */
 export async function reportLostImages(
@@ -115,7 +117,8 @@ export async function reportLostImages(
 
 /**
  * Ends the pauses of a hand-over that failed for good. It runs before the reboot too: nobody else
- * would end one. A pool whose nodes would lose their images by it stays paused, for another run or a person.
+ * would end one. A pool whose nodes would lose their images by it stays paused, for another run or
+ * a person.
  */
 export const unpausePools = step({
   id: 'layering/unpause-pools',

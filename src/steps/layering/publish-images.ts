@@ -37,8 +37,8 @@ import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
 import { accessTo, keepRegistry, stagingRepository } from './staging-registry.ts';
 
 /**
- * Copies the operating system of the release into the registry of this host, digests kept, and nothing else of the
- * release. Pools mostly share it.
+ * Copies the operating system of the release into the registry of this host, digests kept, and
+ * nothing else of the release. Pools mostly share it.
  */
 export const copyBase = step({
   id: 'layering/copy-base',
@@ -51,7 +51,8 @@ export const copyBase = step({
   programs: ['skopeo', 'uname'],
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind !== 'on' || registry.kind === 'release') return;
-    // Without it the build takes the base from where it comes from; if that fails too, the build fails.
+    // Without it the build takes the base from where it comes from; if that fails too, the build
+    // fails.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const copied = new Set<string>();
@@ -73,8 +74,9 @@ export const copyBase = step({
 });
 
 /**
- * Sends the operating system of the release ahead to the repositories of the images. They need its layers in any case;
- * copied before the build, they show half an hour earlier that a push or pull is denied.
+ * Sends the operating system of the release ahead to the repositories of the images. They need its
+ * layers in any case; copied before the build, they show half an hour earlier that a push or pull
+ * is denied.
  */
 export const sendBase = step({
   id: 'layering/send-base',
@@ -87,7 +89,8 @@ export const sendBase = step({
   programs: ['skopeo'],
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind !== 'on' || registry.kind === 'release') return;
-    // Where the policy is to continue, a failure is reported when the images themselves are published.
+    // Where the policy is to continue, a failure is reported when the images themselves are
+    // published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const work = imageWork(scope);
@@ -108,8 +111,9 @@ export const sendBase = step({
 });
 
 /**
- * Copies the images to where nodes and cluster find them for good, byte by byte. A registry that makes something
- * else of them is refused: all know an image by its digest. So is one that does not give it to nodes.
+ * Copies the images to where nodes and cluster find them for good, byte by byte. A registry that
+ * makes something else of them is refused: all know an image by its digest. So is one that does not
+ * give it to nodes.
  */
 export const publishImages = step({
   id: 'layering/publish-images',
@@ -158,7 +162,9 @@ interface ImageCopy {
   readonly digest: string;
 }
 
-/** Copies an image to the repository of a pool, with the Secret that may push there; gives its name. */
+/**
+ * Copies an image to the repository of a pool, with the Secret that may push there; gives its name.
+ */
 async function copyToRepository(
   scope: StepScope<'host' | 'clock'>,
   { pool, repository, pushSecret }: PoolRequest,
@@ -173,8 +179,8 @@ async function copyToRepository(
 
 /**
  * Copies an image and asks the registry what it has made of it.
- * @throws AgentError `layering.registry-unreachable` after three attempts, `layering.registry-denied`,
- * `layering.copy-failed`, `layering.digest-changed`
+ * @throws AgentError `layering.registry-unreachable` after three attempts,
+ * `layering.registry-denied`, `layering.copy-failed`, `layering.digest-changed`
  */
 async function copyImage(work: ImageWork, { what, from, to, digest }: ImageCopy): Promise<void> {
   const { host, signal } = work;
@@ -230,8 +236,8 @@ const longestPush = minutes(15);
 
 /**
  * Pushes an image; gives the digest that the registry has for it.
- * @throws AgentError `layering.push-failed`, `layering.registry-unreachable`, `layering.registry-denied`,
- * `layering.digest-changed`
+ * @throws AgentError `layering.push-failed`, `layering.registry-unreachable`,
+ * `layering.registry-denied`, `layering.digest-changed`
  */
 export async function pushImage(
   work: ImageWork,
@@ -293,9 +299,9 @@ interface BaseCopy {
 }
 
 /**
- * Copies the base image into the repository that the built image is to go to, digests kept. What is pushed there
- * afterwards then keeps the blobs of the base, and a node that has the base pulls nothing of it again. Of a list of
- * manifests only the image for this host is copied.
+ * Copies the base image into the repository that the built image is to go to, digests kept. What is
+ * pushed there afterwards then keeps the blobs of the base, and a node that has the base pulls
+ * nothing of it again. Of a list of manifests only the image for this host is copied.
  * @throws AgentError `layering.base-architecture`, and what `copyImage` throws
  */
 export async function copyBaseImage(
@@ -353,8 +359,8 @@ async function imageFor(
 }
 
 /**
- * Asks for a published image as a node will: with the pull secret of the cluster. Masters that are served an image
- * which they may not pull would try for ever.
+ * Asks for a published image as a node will: with the pull secret of the cluster. Masters that are
+ * served an image which they may not pull would try for ever.
  * @throws AgentError `layering.not-pullable`, `layering.registry-unreachable` after three attempts,
  * `layering.digest-changed`
  */
@@ -390,8 +396,9 @@ export interface ImageTag {
 
 /**
  * Gives a published image a further tag; it moves no data, and a tag that is there already stays.
- * @throws AgentError `layering.registry-unreachable` after three attempts, `layering.registry-denied`,
- * `layering.copy-failed`, `layering.digest-changed`, `layering.bad-credentials`
+ * @throws AgentError `layering.registry-unreachable` after three attempts,
+ * `layering.registry-denied`, `layering.copy-failed`, `layering.digest-changed`,
+ * `layering.bad-credentials`
  */
 export async function tagImage(
   scope: StepScope<'host' | 'clock'>,

@@ -54,7 +54,10 @@ describe('layering/read-os-configs', () => {
       host: ordering(),
       ...given('4.20.1'),
     });
-    expect(value).toMatchObject({ kind: 'submit', pools: [{ pool: 'master' }, { pool: 'worker' }] });
+    expect(value).toMatchObject({
+      kind: 'submit',
+      pools: [{ pool: 'master' }, { pool: 'worker' }],
+    });
   });
 
   it('notes what will be missing on the machines', async () => {
@@ -156,7 +159,10 @@ describe('layering/read-os-configs', () => {
   it('goes by the release of bootstrap.ign where no other is given', async () => {
     const facts = { bootstrap: { path: '/b.ign', sha256: '', openshiftVersion: '4.20.1' } };
     const { value } = await runStep(readOsConfigs, { host: ordering(), facts });
-    expect(value).toMatchObject({ kind: 'submit', pools: [{ pool: 'master' }, { pool: 'worker' }] });
+    expect(value).toMatchObject({
+      kind: 'submit',
+      pools: [{ pool: 'master' }, { pool: 'worker' }],
+    });
   });
 
   it('does not guess the release where a MachineOSConfig asks for it', async () => {

@@ -17,7 +17,16 @@ import { lineless } from '../../layering/api/source-object.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { poolFile, controllerConfig, blockedControllerConfig, blockUnit, formerlyBlocked, isRendererLog, renderedFile, rendererFailure } from '../../layering/manifests/bootstrap-files.ts';
+import {
+  poolFile,
+  controllerConfig,
+  blockedControllerConfig,
+  blockUnit,
+  formerlyBlocked,
+  isRendererLog,
+  renderedFile,
+  rendererFailure,
+} from '../../layering/manifests/bootstrap-files.ts';
 import { operatorPools } from '../../layering/manifests/check-manifests.ts';
 import {
   osImageIn,
@@ -36,8 +45,8 @@ import { readManifest } from './manifests.ts';
 import { readTextOr } from '../host-commands.ts';
 
 /**
- * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A MachineOSConfig
- * whose pool is not there yet is refused by the operator.
+ * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A
+ * MachineOSConfig whose pool is not there yet is refused by the operator.
  * @throws AgentError `wait.timed-out`
  */
 export function waitForPool(
@@ -56,8 +65,8 @@ export function waitForPool(
 type RenderedScope = StepScope<'host' | 'kube' | 'clock'>;
 
 /**
- * The time that a pool is given which is rendered otherwise: the first rendering of a cluster lacks what is made from
- * objects that come a little later.
+ * The time that a pool is given which is rendered otherwise: the first rendering of a cluster lacks
+ * what is made from objects that come a little later.
  */
 export const settlesWithin = minutes(5);
 
@@ -74,14 +83,16 @@ export interface RenderedPool {
 export interface OtherRendering {
   /** How long it must have been so. */
   readonly settles: Millis;
-  /** Nodes run the image already: while it is not right for what is rendered, the wait continues. */
+  /**
+   * Nodes run the image already: while it is not right for what is rendered, the wait continues.
+   */
   readonly mustFit: boolean;
 }
 
 /**
- * Waits until the cluster renders the pool as the bootstrap host did, or has rendered it otherwise for a while.
- * An image that is handed over for another MachineConfig than that of its pool is cleared by one controller and set by
- * the other for ever.
+ * Waits until the cluster renders the pool as the bootstrap host did, or has rendered it otherwise
+ * for a while. An image that is handed over for another MachineConfig than that of its pool is
+ * cleared by one controller and set by the other for ever.
  * @throws AgentError `wait.timed-out`
  */
 export async function waitForRendering(
@@ -147,7 +158,10 @@ async function comparisonOf(
   }
 }
 
-/** Since this release the images are taken from the rendered MachineConfig (machine-config-operator, release-4.22). */
+/**
+ * Since this release the images are taken from the rendered MachineConfig (machine-config-operator,
+ * release-4.22).
+ */
 const namesImagesItself = [4, 22, 0] as const;
 
 const imagesMap: KubeRef = {
@@ -157,10 +171,11 @@ const imagesMap: KubeRef = {
 };
 
 /**
- * The name that the cluster's builder would choose for the build of a pool. With any other, a pool that loses its
- * annotation is built again.
+ * The name that the cluster's builder would choose for the build of a pool. With any other, a pool
+ * that loses its annotation is built again.
  * @param found the MachineConfigPool of the cluster
- * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read, `kube.*`
+ * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read,
+ * `kube.*`
  */
 export async function nameOfBuild(
   scope: StepScope<'kube'>,
@@ -197,9 +212,9 @@ const asSource = (object: KubeObject): ReturnType<typeof lineless> =>
   lineless(object as unknown as Fields, `${object.kind ?? ''} ${object.metadata.name}`);
 
 /**
- * The name that the build of a pool will have, from what the bootstrap host rendered; undefined where it cannot be
- * told. The pool file lists the MachineConfigs of all pools, which are told apart by their names: one that does not
- * have that of its pool makes the name a wrong one.
+ * The name that the build of a pool will have, from what the bootstrap host rendered; undefined
+ * where it cannot be told. The pool file lists the MachineConfigs of all pools, which are told
+ * apart by their names: one that does not have that of its pool makes the name a wrong one.
  */
 export async function predictName(
   scope: StepScope<'host' | 'kube'>,
@@ -256,12 +271,16 @@ export const waitForRendered = step({
 
 type RenderingScope = StepScope<'host' | 'clock'>;
 
-/** The kubelet starts a container that failed again; what it fails with twice it fails with for ever. */
+/**
+ * The kubelet starts a container that failed again; what it fails with twice it fails with for
+ * ever.
+ */
 const enoughFailures = 2;
 
 /**
  * Waits for the file that the bootstrap controller writes last, at the place where it is then.
- * @throws AgentError `layering.not-rendered` when the controller fails, `cluster.bootkube-failed`, `wait.timed-out`
+ * @throws AgentError `layering.not-rendered` when the controller fails, `cluster.bootkube-failed`,
+ * `wait.timed-out`
  */
 async function untilRendered(scope: RenderingScope): Promise<void> {
   const { host, until } = scope;
@@ -285,7 +304,10 @@ async function untilRendered(scope: RenderingScope): Promise<void> {
   });
 }
 
-/** What the logs say of a container that failed and is started again, each remembered in `failed` by the name of its log. */
+/**
+ * What the logs say of a container that failed and is started again, each remembered in `failed` by
+ * the name of its log.
+ */
 async function rendererStatus(
   { host, signal }: RenderingScope,
   failed: Map<string, string>,
@@ -305,8 +327,8 @@ async function rendererStatus(
 }
 
 /**
- * What was rendered for some pools. The pools are written before the file that was waited for, so what is missing
- * now never comes.
+ * What was rendered for some pools. The pools are written before the file that was waited for, so
+ * what is missing now never comes.
  * @throws AgentError `layering.not-rendered`, and as `renderedNameIn` and `osImageIn`
  */
 async function readRenderedConfigs(
@@ -317,7 +339,8 @@ async function readRenderedConfigs(
     readTextOr({ host, signal }, path, () =>
       layeringFailure('layering.not-rendered', `${path} is missing`),
     );
-  // A custom pool is one of workers, and has their stream (machine-config-operator, `pkg/controller/render`).
+  // A custom pool is one of workers, and has their stream (machine-config-operator,
+  // `pkg/controller/render`).
   const inheritedStream = async (pool: string): Promise<string | undefined> => {
     if (operatorPools.includes(pool)) return undefined;
     const path = poolFile('worker');

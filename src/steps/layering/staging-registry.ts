@@ -42,15 +42,16 @@ import { unlessRequested, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, StagingRegistry, RenderedConfigs } from './facts.ts';
 
 /**
- * The one repository of the staging registry. Base and results share it, so that blobs of the base are known there
- * when a result is pushed.
+ * The one repository of the staging registry. Base and results share it, so that blobs of the base
+ * are known there when a result is pushed.
  */
 export const stagingRepository = ({ address }: Pick<RunningRegistry, 'address'>): string =>
   `${address}/layering/os`;
 
 /** What it takes to read from the registry, and to push to it. */
 export const accessTo = ({ authFile, certificates }: RunningRegistry): RegistryAccess => ({
-  ...{ authFile, certificates },
+  authFile,
+  certificates,
 });
 
 /** The base in the staging registry under its own digest; undefined for a name that has none. */
@@ -111,15 +112,18 @@ export async function keepRegistry(
 const { mount, work } = stagingPlaces();
 const deployments = `${mount}/ostree/deploy/rhcos/deploy`;
 
-/** Folders of overlays that a killed build left mounted are below the work; the deepest go first. */
+/**
+ * Folders of overlays that a killed build left mounted are below the work; the deepest go first.
+ */
 const unmountWorkArgv = ['umount', '--recursive', '--quiet', `${work}/storage/overlay`] as const;
 const clearArgv = ['rm', '--recursive', '--force', '--one-file-system', work] as const;
 const flushArgv = ['sync', '--file-system', mount] as const;
 const unmountArgv = ['umount', mount] as const;
 
 /**
- * Ends the registry and takes what was built off the written disk, which boots with nothing of it. It comes right
- * before the host leaves, and refuses to continue where the disk would ask for the registry later.
+ * Ends the registry and takes what was built off the written disk, which boots with nothing of it.
+ * It comes right before the host leaves, and refuses to continue where the disk would ask for the
+ * registry later.
  */
 export const stopRegistry = step({
   id: 'layering/stop-registry',
@@ -187,8 +191,9 @@ type RegistryScope = StepScope<'host' | 'clock' | 'random'>;
 const longestPull = minutes(30);
 
 /**
- * Starts a registry on this host. The base lies in it byte by byte before anything is built on it, so that what is
- * pushed keeps the blobs that nodes have already. A second run finds the same registry and user.
+ * Starts a registry on this host. The base lies in it byte by byte before anything is built on it,
+ * so that what is pushed keeps the blobs that nodes have already. A second run finds the same
+ * registry and user.
  */
 export const startRegistry = step({
   id: 'layering/start-registry',
@@ -246,7 +251,9 @@ async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningR
   return { kind: 'running', address, data, certificates, authFile };
 }
 
-/** Where the installation continues without images, nothing must be in the way of the written disk. */
+/**
+ * Where the installation continues without images, nothing must be in the way of the written disk.
+ */
 async function cleanUp({ host }: RegistryScope): Promise<void> {
   const { signal } = new AbortController();
   for (const argv of [removeRegistryArgv, ['umount', stagingPlaces().mount]]) {
@@ -283,8 +290,8 @@ const secretFoldersArgv = [
 ] as const;
 
 /**
- * Makes the certificates and the one user of the staging registry, unless an earlier run did for this address. The
- * file with the address is written last: where it is, all else is.
+ * Makes the certificates and the one user of the staging registry, unless an earlier run did for
+ * this address. The file with the address is written last: where it is, all else is.
  */
 async function makeRegistrySecrets(scope: RegistryScope, address: string): Promise<void> {
   const { host, signal } = scope;
@@ -324,8 +331,8 @@ async function makeCertificates({ host, signal, clock }: RegistryScope): Promise
 const gibibyte = 1024 ** 3;
 
 /**
- * The base twice, compressed in the registry and unpacked in the store, two results, and what the build itself
- * needs; the image of a disk leaves next to nothing free. An estimate for RHCOS.
+ * The base twice, compressed in the registry and unpacked in the store, two results, and what the
+ * build itself needs; the image of a disk leaves next to nothing free. An estimate for RHCOS.
  */
 const wantedBytes = 24 * gibibyte;
 
@@ -333,9 +340,9 @@ const wantedBytes = 24 * gibibyte;
 const leastBytes = 8 * gibibyte;
 
 /**
- * Mounts the root file system of the written disk, where it stays until all images are built, and lets it grow as
- * far as they need: the image of a disk is nearly full, and a live system runs from memory. The first boot grows it
- * to the end.
+ * Mounts the root file system of the written disk, where it stays until all images are built, and
+ * lets it grow as far as they need: the image of a disk is nearly full, and a live system runs from
+ * memory. The first boot grows it to the end.
  * @throws AgentError `layering.disk-too-small`, `disk.*`, `command.*`
  */
 async function openStagingDisk(
@@ -354,7 +361,8 @@ async function openStagingDisk(
     // 1: the partition fills its place already.
     await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit: minutes(2) });
     await run(['mkdir', '-p', mount]);
-    // After the partition has grown: where it is mounted, a run that was killed is continued from here.
+    // After the partition has grown: where it is mounted, a run that was killed is continued from
+    // here.
     await run(['mount', root.path, mount]);
   }
   // An image that was written offline, or that was deployed to, stays frozen; 1 when it is not.

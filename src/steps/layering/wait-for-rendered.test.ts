@@ -5,7 +5,11 @@ import { bootkubeHost } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { blockedControllerConfig, formerlyBlocked, poolFile } from '../../layering/manifests/bootstrap-files.ts';
+import {
+  blockedControllerConfig,
+  formerlyBlocked,
+  poolFile,
+} from '../../layering/manifests/bootstrap-files.ts';
 import { waitForRendered } from './rendered-pool.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
@@ -49,10 +53,7 @@ describe('layering/wait-for-rendered', () => {
       .withFile(blockedControllerConfig, '');
     const ordered = { request: requestFor(['master', 'infra']) };
     const { value } = await runStep(waitForRendered, { host: machine, config, facts: ordered });
-    expect(value).toEqual([
-      renderedFor('master'),
-      { ...renderedFor('infra'), stream: 'rhel-10' },
-    ]);
+    expect(value).toEqual([renderedFor('master'), { ...renderedFor('infra'), stream: 'rhel-10' }]);
   });
 
   it('knows the name by which version 0.1 blocks the server', async () => {

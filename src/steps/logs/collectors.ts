@@ -19,7 +19,14 @@ import type { Fields } from '../../layering/api/schema.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import { containerfileFile } from '../../layering/build/build-plan.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { asideFolders, blockUnit, isRendererLog, poolsFolder, renderedFolder, serveUnit } from '../../layering/manifests/bootstrap-files.ts';
+import {
+  asideFolders,
+  blockUnit,
+  isRendererLog,
+  poolsFolder,
+  renderedFolder,
+  serveUnit,
+} from '../../layering/manifests/bootstrap-files.ts';
 import { endOf, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
 import {
   registryContainer,
@@ -36,13 +43,17 @@ import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube
 import { lsblkArgv } from '../disk/block-devices.ts';
 
 /**
- * Who collects. `run`: a run that failed or that somebody asks about, in one file. `builds`: a bootstrap host that has built images,
- * among the logs that its service is sent. `controller`: the log of the controller as the service takes it, the first row with a
- * text. `cluster`: the controller of a cluster that failed, in its own log.
+ * Who collects. `run`: a run that failed or that somebody asks about, in one file. `builds`: a
+ * bootstrap host that has built images, among the logs that its service is sent. `controller`: the
+ * log of the controller as the service takes it, the first row with a text. `cluster`: the
+ * controller of a cluster that failed, in its own log.
  */
 type LogUser = 'run' | 'builds' | 'controller' | 'cluster';
 
-/** What runs for a text. A `*` in a path is each name of its folder that is wanted; it is in the name of the row too. */
+/**
+ * What runs for a text. A `*` in a path is each name of its folder that is wanted; it is in the
+ * name of the row too.
+ */
 type LogSource =
   /** What only its user can read, by the name of the row. */
   | { readonly own: true }
@@ -67,7 +78,10 @@ interface Limits {
   readonly limit: Millis;
 }
 
-/** A row of the table: what is collected, who uses it, and what runs; for whoever reads a bundle, what it is; limits that are not the usual ones. */
+/**
+ * A row of the table: what is collected, who uses it, and what runs; for whoever reads a bundle,
+ * what it is; limits that are not the usual ones.
+ */
 type Row = readonly [
   name: string,
   usedBy: readonly LogUser[],
@@ -175,7 +189,8 @@ const namespace = operatorNamespace;
 
 const objects = (kind: KubeKind, show: Show = asYaml): LogSource => ({ objects: { kind }, show });
 const operated = (kind: KubeKind, show: Show = asYaml): LogSource => ({
-  ...{ objects: { kind, namespace }, show },
+  objects: { kind, namespace },
+  show,
 });
 
 const own = { own: true } as const;
@@ -274,7 +289,10 @@ export interface LogReach {
   readonly role?: RoleName;
   /** By the name of the row. */
   readonly own?: Readonly<Record<string, (most: number, signal: AbortSignal) => Promise<Found>>>;
-  /** What a command printed when it failed is collected too: `podman ps` of a broken store is worth as much. */
+  /**
+   * What a command printed when it failed is collected too: `podman ps` of a broken store is worth
+   * as much.
+   */
   readonly showsFailures?: boolean;
 }
 
@@ -299,7 +317,10 @@ const absent = { missing: 'it is not there', isAbsent: true } as const;
 /** Takes secrets out of a text. */
 export type Hide = (text: string) => string;
 
-/** Reads one row, takes the secrets out, and keeps its end. Never rejects: whatever goes wrong is why it is missing. */
+/**
+ * Reads one row, takes the secrets out, and keeps its end. Never rejects: whatever goes wrong is
+ * why it is missing.
+ */
 export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<Collected> {
   const { mostBytes, limit } = row;
   if (row.role !== undefined && row.role !== reach.role) return absent;
@@ -324,7 +345,8 @@ export async function collect(row: Collector, reach: LogReach, hide: Hide): Prom
 
 /** A limit of collecting; then it fails with `step.timed-out`. */
 export const workLimit = (limit: Millis, signal: AbortSignal): Parameters<typeof limited>[1] => ({
-  ...{ limit, signal },
+  limit,
+  signal,
   late: () => engineFailure('step.timed-out', `not done within ${renderDuration(limit)}`),
 });
 
@@ -371,7 +393,9 @@ async function outputOf(
 export async function rowsOf(row: Collector, reach: LogReach): Promise<readonly Collector[]> {
   const { from, name } = row;
   const named = (found: string, source: LogSource): Collector => ({
-    ...{ ...row, name: name.replace('*', () => found), from: source },
+    ...row,
+    name: name.replace('*', () => found),
+    from: source,
   });
   if ('logsOf' in from) {
     const { namespace = '' } = from.logsOf;
@@ -421,8 +445,8 @@ interface WantedLog {
 }
 
 /**
- * The log of the controller as the service takes it, a tar archive with the log as its one file: that of its
- * pod, else the local one, else why there is none.
+ * The log of the controller as the service takes it, a tar archive with the log as its one file:
+ * that of its pod, else the local one, else why there is none.
  */
 export async function controllerLogArchive(
   { kube, host, clock, signal }: LogScope,

@@ -6,7 +6,10 @@ import { minutes } from '../../model/duration.ts';
 import { knowsHost } from '../conditions.ts';
 import { step } from '../step.ts';
 
-/** Announces to the service that logs of this host will come. A service that does not listen holds nobody up. */
+/**
+ * Announces to the service that logs of this host will come. A service that does not listen holds
+ * nobody up.
+ */
 export const announceLogs = step({
   id: 'logs/announce',
   title: 'Announce the logs of this host',
@@ -30,7 +33,10 @@ const longestUpload = minutes(15);
 /** Whether the service has the logs of this host. */
 export const LogUpload = fact('logs.upload', z.object({ isTaken: z.boolean() }));
 
-/** Uploads the logs of the host before they are gone, by an image that has logs_sender, where one is given. Without them the install is as good. */
+/**
+ * Uploads the logs of the host before they are gone, by an image that has logs_sender, where one is
+ * given. Without them the install is as good.
+ */
 export const uploadLogs = step({
   id: 'logs/upload',
   title: 'Upload the logs of this host',

@@ -62,7 +62,10 @@ export const checkImage = nodeStep({
   run: planApply,
 });
 
-/** What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set again. */
+/**
+ * What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set
+ * again.
+ */
 async function planFor(
   decision: ReturnType<typeof decideApply>,
   snapshot: OsSnapshot,

@@ -241,7 +241,9 @@ export const inspectHost = nodeStep({
   },
 });
 
-/** A record is for nodes of the operator alone; without one the operator and the image may differ. */
+/**
+ * A record is for nodes of the operator alone; without one the operator and the image may differ.
+ */
 async function checkOperator({
   host,
   signal,
@@ -259,7 +261,9 @@ async function checkOperator({
   );
 }
 
-/** Where ostree-rs-ext looks for pull secrets, in its order; bootc and rpm-ostree are built on it. */
+/**
+ * Where ostree-rs-ext looks for pull secrets, in its order; bootc and rpm-ostree are built on it.
+ */
 const ostreeAuthFiles = [
   '/run/ostree/auth.json',
   '/etc/ostree/auth.json',
@@ -269,7 +273,10 @@ const ostreeAuthFiles = [
 /** Pull secrets of an OpenShift node. */
 const kubeletAuthFile = '/var/lib/kubelet/config.json';
 
-/** Finds the pull secrets that a pull will use. ostree does not look for those of the kubelet by itself. */
+/**
+ * Finds the pull secrets that a pull will use. ostree does not look for those of the kubelet by
+ * itself.
+ */
 export async function findAuthFile(
   asked: HostScope,
 ): Promise<{ readonly path: string; readonly isKubelets: boolean } | undefined> {
@@ -293,7 +300,9 @@ export const linkAuthArgvs = [
 /** Below the limit of the steps that pull nothing, which would not name the command. */
 export const localLimit = minutes(15);
 
-/** Runs commands that change the host, one after the other; what they say is the step's progress. */
+/**
+ * Runs commands that change the host, one after the other; what they say is the step's progress.
+ */
 export async function runCommands(
   { host, signal, progress }: Pick<CommandScope, 'host' | 'signal' | 'progress'>,
   argvs: readonly (readonly string[])[],

@@ -139,7 +139,9 @@ const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
   'pull-cut': 'os.pull-cut',
 };
 
-/** Why an image could not be staged. Whatever is no failed pull, such as a stop, stays unchanged. */
+/**
+ * Why an image could not be staged. Whatever is no failed pull, such as a stop, stays unchanged.
+ */
 export function stageFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
@@ -156,7 +158,8 @@ export function stageFailure(cause: unknown, image: string): AgentError {
 
 /**
  * Removes what earlier images left and nothing leads back to, before another one comes. What runs,
- * what a rollback leads to and what somebody pinned stay. A failure is a warning: the image may still fit.
+ * what a rollback leads to and what somebody pinned stay. A failure is a warning: the image may
+ * still fit.
  */
 export const removeOldImages = nodeStep({
   id: 'os/clean-up',

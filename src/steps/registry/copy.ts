@@ -1,11 +1,12 @@
-// Recreates the root file system of the written disk with allocation groups that suit its new size: XFS made small and
-// grown far is slow. The script of RHCOS does it on first boot, above a threshold; here it is asked for in any case,
-// and early, since the data of the registry would otherwise be moved twice.
+// Recreates the root file system of the written disk with allocation groups that suit its new size:
+// XFS made small and grown far is slow. The script of RHCOS does it on first boot, above a
+// threshold; here it is asked for in any case, and early, since the data of the registry would
+// otherwise be moved twice.
 //
-// The script is not made to run twice (fedora-coreos-config, ignition-ostree-transposefs.sh): `autosave-xfs` takes a
-// copy in memory that is there for a whole one, and makes the file system empty; `restore` moves the copy away file by
-// file; both take the file system that udev has labelled root, on whatever disk. So each try finds out first how far an
-// earlier one came.
+// The script is not made to run twice (fedora-coreos-config, ignition-ostree-transposefs.sh):
+// `autosave-xfs` takes a copy in memory that is there for a whole one, and makes the file system
+// empty; `restore` moves the copy away file by file; both take the file system that udev has
+// labelled root, on whatever disk. So each try finds out first how far an earlier one came.
 import * as z from 'zod';
 import type { Progress } from '../../engine/events.ts';
 import { fact } from '../../engine/fact.ts';
@@ -41,8 +42,9 @@ const RegistryGrowth = fact('registry.growth', RegistryGrowthSchema);
 type RegistryGrowth = z.infer<typeof RegistryGrowthSchema>;
 
 /**
- * Decides how far the root partition grows for the registry of the live medium. Once, before it grows: counted again
- * afterwards, the room that was made for the registry would be room that the disk lacks.
+ * Decides how far the root partition grows for the registry of the live medium. Once, before it
+ * grows: counted again afterwards, the room that was made for the registry would be room that the
+ * disk lacks.
  */
 export const planRegistryGrowth = step({
   id: 'registry/plan-growth',
@@ -288,7 +290,8 @@ async function planRecreation(scope: StepScope<'host'>): Promise<Recreation> {
 }
 
 /**
- * Does what is still to do. A root file system that could not be copied to memory stays unchanged: it works, slower.
+ * Does what is still to do. A root file system that could not be copied to memory stays unchanged:
+ * it works, slower.
  * @throws AgentError `registry.root-lost`, `disk.changed`, `command.*`
  */
 async function recreateRoot(

@@ -132,7 +132,10 @@ async function openLab(
 
 /** A server that no host knows. */
 const unasked: MockServer = {
-  ...{ url: '', requests: [], faults: faultPlan([]), close: () => Promise.resolve() },
+  url: '',
+  requests: [],
+  faults: faultPlan([]),
+  close: () => Promise.resolve(),
 };
 
 interface Watched {
@@ -159,7 +162,13 @@ async function install(lab: CapiLab, watched: Watched): Promise<LabReport> {
   const members: NodeFacts[] = [];
   let started: StartedCluster | undefined;
   const shared: Lab = {
-    ...{ scenario, site: openSite, bundle, signal, token: '', kube: undefined, layered: undefined },
+    scenario,
+    site: openSite,
+    bundle,
+    signal,
+    token: '',
+    kube: undefined,
+    layered: undefined,
     inventory: { ...unasked, store: view.store },
     objects: { ...unasked, put: () => undefined },
     get cluster() {
@@ -175,7 +184,10 @@ async function install(lab: CapiLab, watched: Watched): Promise<LabReport> {
         started = await startCluster(
           {
             plan: planOf(scenario, members),
-            ...{ invoker: 'openshift-installer', members, kube: guest, store: view.store },
+            invoker: 'openshift-installer',
+            members,
+            kube: guest,
+            store: view.store,
             bootstrap: host.machine,
           },
           { bundle, folder, apiServer: guest.forwarder.url },
@@ -193,7 +205,10 @@ async function install(lab: CapiLab, watched: Watched): Promise<LabReport> {
     const reports = hosts.map((host) => reportHost(shared, host, startedAt));
     const outcome = outcomeOf(reports);
     return reportOf({
-      ...{ name: 'capi', startedAt, hosts: reports, inventory: { store: view.store } },
+      name: 'capi',
+      startedAt,
+      hosts: reports,
+      inventory: { store: view.store },
       differences: [
         ...differencesOf(scenario, { outcome, hosts: reports }, complaints),
         ...refused,
@@ -238,7 +253,8 @@ async function boot(
   const addresses = record.addresses.map(withoutPrefix);
   await management.client.mergeStatus(
     {
-      ...{ kind: devMachines, namespace: cluster },
+      kind: devMachines,
+      namespace: cluster,
       name: textAt(machine, 'spec', 'infrastructureRef', 'name'),
     },
     { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
@@ -253,7 +269,11 @@ async function boot(
     members.push(...(await mastersToCome(management)));
   const at = members.findIndex((one) => one.name === name);
   members.splice(at === -1 ? members.length : at, at === -1 ? 0 : 1, {
-    ...{ name, role: listed, isBootstrap, hostId, addresses },
+    name,
+    role: listed,
+    isBootstrap,
+    hostId,
+    addresses,
     providerID: () => registeredProvider(host),
   });
   return host;
@@ -265,8 +285,11 @@ async function mastersToCome({ client }: Management): Promise<readonly NodeFacts
   const controlPlane = (await client.get(ref)) as OpenShiftControlPlane | undefined;
   if (controlPlane === undefined) throw new Error('there is no control plane');
   return Array.from({ length: masters }, (_, index) => ({
-    ...{ name: machineName(controlPlane, index), role: 'master', isBootstrap: false },
-    ...{ hostId: '', addresses: [] },
+    name: machineName(controlPlane, index),
+    role: 'master',
+    isBootstrap: false,
+    hostId: '',
+    addresses: [],
   }));
 }
 

@@ -37,12 +37,15 @@ export interface CommandRow {
 
 /** The installation ends with this. */
 export const ends = (code: string, attempts = 1, says?: string): CommandEnding => ({
-  ...{ outcome: 'ends', code, attempts },
+  outcome: 'ends',
+  code,
+  attempts,
   ...(says === undefined ? {} : { says }),
 });
 /** The installation continues, and says what it did without. */
 export const warns = (code?: string, says?: string): CommandEnding => ({
-  ...{ outcome: 'warns', attempts: 1 },
+  outcome: 'warns',
+  attempts: 1,
   ...(code === undefined ? {} : { code }),
   ...(says === undefined ? {} : { says }),
 });
@@ -69,6 +72,9 @@ export const wanted = (other: Partial<Endings> = {}): Endings => ({
 
 /** Ends alike whatever the fault, or nearly so. */
 export const alike = (ending: CommandEnding, other: Partial<Endings> = {}): Endings => ({
-  ...{ missing: ending, fails: ending, hangs: ending, garbage: ending },
+  missing: ending,
+  fails: ending,
+  hangs: ending,
+  garbage: ending,
   ...other,
 });

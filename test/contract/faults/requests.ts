@@ -231,7 +231,9 @@ export const requestKinds: readonly RequestKind[] = [
       stall: fails('kube.unreachable', 'on', 'in time'),
       '404': works('the view is empty and not synced until the next list', 'on'),
       '409': fails('kube.conflict', 'on', 'answered 409'),
-      ...{ garbage: relisted, HTML: relisted, endless: relisted },
+      garbage: relisted,
+      HTML: relisted,
+      endless: relisted,
     },
   },
 ];

@@ -23,7 +23,9 @@ interface Subject {
 
 /** A host whose commands are programs of this machine, and whose files are. */
 const realOne = (host: Host, folder: string): Subject => ({
-  ...{ host, folder, isReal: true },
+  host,
+  folder,
+  isReal: true,
   scripts: {
     both: "printf ' out \\n'; printf ' err\\n' >&2",
     lines: "printf 'one\\rtwo\\r\\n\\nthree' >&2",

@@ -100,12 +100,15 @@ async function createMachine(
   const { name: owner, uid = '' } = metadata;
   const owned = { ownerReferences: [{ apiVersion, kind, name: owner, uid, controller: true }] };
   const assets: KubeObject = {
-    ...{ apiVersion: 'v1', kind: 'Secret' },
+    apiVersion: 'v1',
+    kind: 'Secret',
     metadata: { name: assetsSecretName(cluster), ...place, ...owned },
     data: secretData({ [assetKeys.masterIgnition]: JSON.stringify(pointer) }),
   };
   const pullSecret: KubeObject = {
-    ...{ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/dockerconfigjson' },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/dockerconfigjson',
     metadata: { name: 'pull-secret', ...place },
     data: secretData({ '.dockerconfigjson': '{"auths":{}}' }),
   };
@@ -142,7 +145,9 @@ const specOf = (image: string): BootstrapConfigSpec => ({
     image: 'registry.example.com/bootwright:1',
     args: ['--finish.rebootDelayMinutes=0', '--log.events=/dev/ttyS1'],
   },
-  ...{ writeMode: 'ExistingRoot', osImage: image, pullSecretRef: { name: 'pull-secret' } },
+  writeMode: 'ExistingRoot',
+  osImage: image,
+  pullSecretRef: { name: 'pull-secret' },
   registries: `[[registry]]\nlocation = "${image.split('/')[0] ?? ''}"\ninsecure = true\n`,
   nodeRegistration: { labels: { 'metal3.io/uuid': '$METADATA_UUID' } },
   ignitionConfigOverride: JSON.stringify(labConfig),

@@ -88,7 +88,9 @@ const live = (path: string): string => readFileSync(osFile(`live/tree/usr/${path
 
 /** A file of Ignition that can be run. */
 export const programFile = (path: string, text: string): object => ({
-  ...{ path, mode: 0o755, overwrite: true },
+  path,
+  mode: 0o755,
+  overwrite: true,
   contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
 });
 

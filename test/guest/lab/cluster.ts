@@ -159,7 +159,10 @@ function finalReport(
   );
   const differences = differencesOf(scenario, { outcome: outcomeOf(hosts), hosts }, complaints);
   return reportOf({
-    ...{ name, startedAt, hosts, differences },
+    name,
+    startedAt,
+    hosts,
+    differences,
     inventory: { store, requests: inventory.requests },
   });
 }

@@ -5,8 +5,11 @@ import { doubtsAbout, guestHost, hostReportOf, originIn, startsIn } from './gues
 
 const record = (isBootstrap: boolean) =>
   hostSeed({
-    ...{ clusterId: 'cluster', infraEnvId: 'env', hostname: 'h1' },
-    ...{ role: 'master', isBootstrap },
+    clusterId: 'cluster',
+    infraEnvId: 'env',
+    hostname: 'h1',
+    role: 'master',
+    isBootstrap,
   });
 
 describe('the host of a virtual machine', () => {
@@ -31,7 +34,11 @@ describe('the report of a virtual machine', () => {
       host.events.push({ type: 'step.finished', at: 0, run: 'r', step, duration });
     Object.assign(host, { outcome: 'done', boots: 1, agentStarts: 1, endedAt: 62_500 });
     expect(hostReportOf(host, { startedAt: 1000, stage: 'Done' })).toMatchObject({
-      ...{ outcome: 'done', stage: 'Done', boots: 1, seconds: 61.5, writes: 1 },
+      outcome: 'done',
+      stage: 'Done',
+      boots: 1,
+      seconds: 61.5,
+      writes: 1,
       steps: [
         { step: 'image/write', seconds: 40.13 },
         { step: 'disk/resolve', seconds: 1 },

@@ -13,8 +13,11 @@ const run = (isBootstrap: boolean, change: Partial<AgentRun> = {}): AgentRun => 
   outside: {
     cluster,
     host: hostSeed({
-      ...{ clusterId: cluster.id, infraEnvId: '22222222-2222-4222-8222-222222222222' },
-      ...{ hostname: 'm1', role: 'master', isBootstrap },
+      clusterId: cluster.id,
+      infraEnvId: '22222222-2222-4222-8222-222222222222',
+      hostname: 'm1',
+      role: 'master',
+      isBootstrap,
     }),
     token: 'token',
     inventory: { url: 'http://127.0.0.1:1' } as AgentRun['outside']['inventory'],

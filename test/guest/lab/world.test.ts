@@ -33,8 +33,10 @@ describe('the machine-config-server of guests', () => {
 describe('the inventory service of guests', () => {
   const cluster = clusterSeed();
   const host = hostSeed({
-    ...{ clusterId: cluster.id, infraEnvId: '22222222-2222-4222-8222-222222222222' },
-    ...{ hostname: 'm1', role: 'master' },
+    clusterId: cluster.id,
+    infraEnvId: '22222222-2222-4222-8222-222222222222',
+    hostname: 'm1',
+    role: 'master',
   });
   const store = inventoryStore({ cluster, hosts: [host] });
   const app = inventoryApp(store, { kind: 'none' });
@@ -89,8 +91,11 @@ function recordingCluster() {
   };
   const cluster = clusterSeed();
   const host = hostSeed({
-    ...{ id: 'id-of-m1', clusterId: cluster.id, infraEnvId: 'env' },
-    ...{ hostname: 'm1', role: 'master' },
+    id: 'id-of-m1',
+    clusterId: cluster.id,
+    infraEnvId: 'env',
+    hostname: 'm1',
+    role: 'master',
   });
   let serving: ConfigServing | undefined;
   serveConfigOf(

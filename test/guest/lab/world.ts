@@ -80,7 +80,11 @@ export async function startWorld(plan: WorldPlan): Promise<GuestWorld> {
   const inventory = { ...server, store };
   return {
     outsides: store.hosts().map((host) => ({
-      ...{ cluster, host, token, inventory, machineConfigServer },
+      cluster,
+      host,
+      token,
+      inventory,
+      machineConfigServer,
       [Symbol.asyncDispose]: () => Promise.resolve(),
     })),
     store,

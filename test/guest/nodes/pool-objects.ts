@@ -42,11 +42,15 @@ export async function putPool(client: KubeClient, osImageURL: string): Promise<v
     if (kind !== undefined) await client.apply(kind, object);
   }
   await client.apply(machineConfigs, {
-    ...{ apiVersion, kind: 'MachineConfig', metadata: { name: rendered } },
+    apiVersion,
+    kind: 'MachineConfig',
+    metadata: { name: rendered },
     spec: { osImageURL, config: { ignition: { version: '3.2.0' } } },
   });
   await client.apply(machineConfigPools, {
-    ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: pool } },
+    apiVersion,
+    kind: 'MachineConfigPool',
+    metadata: { name: pool },
     spec: {
       nodeSelector: { matchLabels: selected },
       configuration: { name: rendered },
@@ -58,7 +62,9 @@ export async function putPool(client: KubeClient, osImageURL: string): Promise<v
 /** The MachineOSConfig of the pool, before an image was handed over. */
 export async function putOSConfig(client: KubeClient, repository: string): Promise<void> {
   await client.apply(machineOSConfigs, {
-    ...{ apiVersion, kind: 'MachineOSConfig', metadata: { name: pool } },
+    apiVersion,
+    kind: 'MachineOSConfig',
+    metadata: { name: pool },
     spec: {
       machineConfigPool: { name: pool },
       imageBuilder: { imageBuilderType: 'Job' },
@@ -75,7 +81,9 @@ export async function handOver(client: KubeClient, name: string, image: string):
   const osConfig = { kind: machineOSConfigs, name: pool };
   if ((await client.get(ref)) === undefined) {
     await client.apply(machineOSBuilds, {
-      ...{ apiVersion, kind: 'MachineOSBuild', metadata: { name } },
+      apiVersion,
+      kind: 'MachineOSBuild',
+      metadata: { name },
       spec: {
         machineConfig: { name: rendered },
         machineOSConfig: { name: pool },
@@ -97,14 +105,17 @@ export async function putNode(
   { name, zone, image }: Readonly<Record<'name' | 'zone' | 'image', string>>,
 ): Promise<void> {
   await client.create(nodes, {
-    ...{ apiVersion: 'v1', kind: 'Node' },
+    apiVersion: 'v1',
+    kind: 'Node',
     metadata: {
       name,
       // By zone the controller goes first.
       labels: { ...selected, 'topology.kubernetes.io/zone': zone },
       annotations: {
-        ...{ [nodeKeys.currentConfig]: rendered, [nodeKeys.desiredConfig]: rendered },
-        ...{ [nodeKeys.currentImage]: image, [nodeKeys.desiredImage]: image },
+        [nodeKeys.currentConfig]: rendered,
+        [nodeKeys.desiredConfig]: rendered,
+        [nodeKeys.currentImage]: image,
+        [nodeKeys.desiredImage]: image,
         [nodeKeys.state]: 'Done',
       },
     },
@@ -114,8 +125,12 @@ export async function putNode(
 /** Says whether a node is Ready, as its kubelet does, or whoever misses that one. */
 export async function setReady(client: KubeClient, name: string, isReady: boolean): Promise<void> {
   const condition = {
-    ...{ type: 'Ready', status: isReady ? 'True' : 'Unknown', reason: 'x', message: 'x' },
-    ...{ lastHeartbeatTime: moment(), lastTransitionTime: moment() },
+    type: 'Ready',
+    status: isReady ? 'True' : 'Unknown',
+    reason: 'x',
+    message: 'x',
+    lastHeartbeatTime: moment(),
+    lastTransitionTime: moment(),
   };
   await client.mergeStatus({ kind: nodes, name }, { conditions: [condition] });
 }
@@ -124,9 +139,12 @@ export async function setReady(client: KubeClient, name: string, isReady: boolea
 export async function putKeptPod(client: KubeClient, name: string, nodeName: string) {
   const metadata = { name, namespace: 'default', labels: { app: name } };
   await client.create(pods, {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata,
     spec: {
-      ...{ nodeName, automountServiceAccountToken: false },
+      nodeName,
+      automountServiceAccountToken: false,
       // Nothing here ends it.
       terminationGracePeriodSeconds: 0,
       containers: [{ name: 'c', image: 'registry.example/kept' }],
@@ -136,7 +154,9 @@ export async function putKeptPod(client: KubeClient, name: string, nodeName: str
   const ref = { namespace: 'default', name };
   await client.mergeStatus({ kind: pods, ...ref }, { phase: 'Running', conditions });
   await client.create(podDisruptionBudgets, {
-    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata },
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata,
     spec: { minAvailable: 1, selector: { matchLabels: { app: name } } },
   });
   await allowDisruptions(client, name, 0);
@@ -151,7 +171,10 @@ export const allowDisruptions = (
   client.mergeStatus(
     { kind: podDisruptionBudgets, namespace: 'default', name },
     {
-      ...{ disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+      disruptionsAllowed,
+      currentHealthy: 1,
+      desiredHealthy: 1,
+      expectedPods: 1,
       observedGeneration: 1,
     },
   );

@@ -21,8 +21,14 @@ const store = inventoryStore({
   })),
 });
 const hosts = names.map((name): Changing<ShownHost> => ({
-  ...{ hostId: name, phase: '', outcome: undefined, failure: undefined, boots: 0 },
-  ...{ endedAt: undefined, events: [], plan: { name, role: name === 'w1' ? 'worker' : 'master' } },
+  hostId: name,
+  phase: '',
+  outcome: undefined,
+  failure: undefined,
+  boots: 0,
+  endedAt: undefined,
+  events: [],
+  plan: { name, role: name === 'w1' ? 'worker' : 'master' },
   progress: noProgress,
 }));
 
@@ -30,7 +36,11 @@ const heading = { title: 'Made up', about: 'No host is installed.' };
 process.exitCode = await showRun({ keeps: false } as LabOptions, heading, async ({ watch }) => {
   const startedAt = Date.now();
   const end = watch({
-    ...{ name: 'made-up', lab: { inventory: { store } }, hosts, startedAt, folder: '/nonexistent' },
+    name: 'made-up',
+    lab: { inventory: { store } },
+    hosts,
+    startedAt,
+    folder: '/nonexistent',
     beside: () => 'building the image of pool master',
   });
   for (let passed = 0; passed < millis; passed += turnMillis) {
@@ -46,19 +56,23 @@ process.exitCode = await showRun({ keeps: false } as LabOptions, heading, async 
   store.setCluster({ ...store.cluster(), status: 'installed' });
   end();
   return reportOf({
-    ...{ name: 'made-up', startedAt, differences: [], inventory: { store, requests: [] } },
+    name: 'made-up',
+    startedAt,
+    differences: [],
+    inventory: { store, requests: [] },
     hosts: names.map((name) => ({
-      ...{
-        name,
-        role: 'master',
-        outcome: 'done' as const,
-        stage: 'Done',
-        boots: 1,
-        agentStarts: 1,
-      },
-      ...{ seconds: millis / 1000, steps: [{ step: 'image/write', seconds: millis / 1000 }] },
+      name,
+      role: 'master',
+      outcome: 'done' as const,
+      stage: 'Done',
+      boots: 1,
+      agentStarts: 1,
+      seconds: millis / 1000,
+      steps: [{ step: 'image/write', seconds: millis / 1000 }],
       waited: [{ step: 's', for: 'two masters are ready', seconds: 0.7 }],
-      ...{ writes: 1, commands: 1, unknownCommands: [] },
+      writes: 1,
+      commands: 1,
+      unknownCommands: [],
     })),
   });
 });
