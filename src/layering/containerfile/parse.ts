@@ -29,8 +29,8 @@ export interface Instruction {
 export const MAX_CONTAINERFILE = 65_536;
 
 /**
- * A comment, without its text: the parser reads a line of `# # #` once for each sign, and `# escape=`
- * as a directive, which it is not below the operator's template.
+ * A comment, without its text: the parser reads a line of `# # #` once for each sign, and `#
+ * escape=` as a directive, which it is not below the operator's template.
  */
 const COMMENT = /^([ \t]{0,200}#)[^\r\n]*/gm;
 
