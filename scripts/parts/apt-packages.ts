@@ -1,9 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { type BuildLog, type MachinePart, PartError } from './part.ts';
 
-/**
- * Debian packages by what asks for them. The newest version of the machine's own suite is taken.
- */
+/** Debian packages by what asks for them. The newest version of the machine's own suite is taken. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   guests: ['ovmf', 'e2fsprogs'],
   'system trees': ['mmdebstrap', 'debian-archive-keyring', 'gpgv', 'zstd'],
@@ -38,11 +36,7 @@ function aptPart(
   wanted: readonly string[],
 ): MachinePart {
   return {
-    kind: 'machine',
-    name,
-    purpose,
-    cost,
-    tools: [],
+    ...{ kind: 'machine', name, purpose, cost, tools: [] },
     pin: "the machine's own Debian suite",
     isReady: () => missingPackages(wanted).length === 0,
     make: (log) => install(name, wanted, log),
@@ -70,9 +64,7 @@ export const browser: MachinePart = aptPart(
   ['chromium', 'fonts-dejavu-core'],
 );
 
-/**
- * Those of the given Debian packages that are not installed on this machine, in the given order.
- */
+/** Those of the given Debian packages that are not installed on this machine, in the given order. */
 function missingPackages(names: readonly string[]): string[] {
   const format = '${Package} ${db:Status-Status}\n';
   const query = spawnSync('dpkg-query', ['-W', '-f', format, ...names], { encoding: 'utf8' });

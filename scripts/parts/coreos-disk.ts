@@ -25,10 +25,7 @@ export interface Partition {
 /** The partitions of a CoreOS disk, by what they hold. */
 export type CoreosPartitions = Readonly<Record<'biosBoot' | 'esp' | 'boot' | 'root', Partition>>;
 
-/**
- * Lays out BIOS-BOOT, EFI-SYSTEM, boot and root as coreos-assembler's metal images do; root takes
- * the rest.
- */
+/** Lays out BIOS-BOOT, EFI-SYSTEM, boot and root as coreos-assembler's metal images do; root takes the rest. */
 export function coreosPartitions({ diskMiB, espMiB, bootMiB }: CoreosSizes): CoreosPartitions {
   const bootStart = 2 + espMiB;
   const rootStart = bootStart + bootMiB;
@@ -37,37 +34,31 @@ export function coreosPartitions({ diskMiB, espMiB, bootMiB }: CoreosSizes): Cor
       label: 'BIOS-BOOT',
       type: '21686148-6449-6E6F-744E-656564454649',
       guid: '581439A7-E465-4C0F-A4EB-7FF6839BBC3A',
-      startMiB: 1,
-      sizeMiB: 1,
+      ...{ startMiB: 1, sizeMiB: 1 },
     },
     esp: {
       label: 'EFI-SYSTEM',
       type: 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B',
       guid: 'EFEB2F2C-B364-4D88-AB7D-AB6369B6E907',
-      startMiB: 2,
-      sizeMiB: espMiB,
+      ...{ startMiB: 2, sizeMiB: espMiB },
     },
     boot: {
       label: 'boot',
       type: '0FC63DAF-8483-4772-8E79-3D69D8477DE4',
       guid: '4509BEB0-AB40-4D71-AA4A-5CD94A55C9A7',
-      startMiB: bootStart,
-      sizeMiB: bootMiB,
+      ...{ startMiB: bootStart, sizeMiB: bootMiB },
     },
     root: {
       label: 'root',
       type: '4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709',
       guid: '4813494D-137E-4631-ABA3-01D5ACAB6E7B',
       // The last MiB holds the backup table.
-      startMiB: rootStart,
-      sizeMiB: diskMiB - 1 - rootStart,
+      ...{ startMiB: rootStart, sizeMiB: diskMiB - 1 - rootStart },
     },
   };
 }
 
-/**
- * Makes a sparse disk image with the partition table of an unbooted CoreOS image and nothing else.
- */
+/** Makes a sparse disk image with the partition table of an unbooted CoreOS image and nothing else. */
 export async function createImage(image: string, sizes: CoreosSizes, log: BuildLog): Promise<void> {
   const table = `${image}.sfdisk`;
   const rows = Object.values(coreosPartitions(sizes)).map(
@@ -92,9 +83,8 @@ export interface Ext4 {
 }
 
 /**
- * Puts an ext4 file system, labelled as its partition is, into an image; needs no root, loop device
- * or mount. Blocks of 4096 bytes, so that it can be mounted from a disk with sectors of that size
- * too.
+ * Puts an ext4 file system, labelled as its partition is, into an image; needs no root, loop device or mount.
+ * Blocks of 4096 bytes, so that it can be mounted from a disk with sectors of that size too.
  */
 export async function addExt4(image: string, fileSystem: Ext4, log: BuildLog): Promise<void> {
   const { partition, content } = fileSystem;

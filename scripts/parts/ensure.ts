@@ -31,8 +31,8 @@ export type Print = (line: string) => void;
 const printOnStandardError: Print = (line) => void process.stderr.write(`${line}\n`);
 
 /**
- * Returns where a part is, after getting or building it if it is not there. Safe to run twice at
- * once, and to be stopped at any time: a part is either whole or absent.
+ * Returns where a part is, after getting or building it if it is not there. Safe to run twice at once, and
+ * to be stopped at any time: a part is either whole or absent.
  *
  * @throws PartError when the part cannot be had on this machine.
  */
@@ -57,10 +57,7 @@ export async function ensurePart(part: Part, print: Print = printOnStandardError
 export const ensureParts = (parts: readonly Part[]): Promise<readonly string[]> =>
   ensureAll(parts, printOnStandardError);
 
-/**
- * Parts of the machine one after the other, as apt runs once only; then all others at the same
- * time, as few keep two cores busy.
- */
+/** Parts of the machine one after the other, as apt runs once only; then all others at the same time, as few keep two cores busy. */
 async function ensureAll(parts: readonly Part[], print: Print): Promise<readonly string[]> {
   for (const part of parts) if (part.kind === 'machine') await ensurePart(part, print);
   return Promise.all(parts.map((part) => ensurePart(part, print)));
@@ -78,8 +75,7 @@ const unfinished = '.unfinished-';
 
 /** Only called under the part's lock: whoever began these folders has ended. */
 async function removeUnfinished({ name }: CachedPart, log: BuildLog): Promise<void> {
-  // mkdtemp adds six letters, so the name of one part is never taken for the beginning of
-  // another's.
+  // mkdtemp adds six letters, so the name of one part is never taken for the beginning of another's.
   const left = globSync(`${unfinished}${name}-??????{,.scratch}`, { cwd: cacheFolder() });
   // ostree marks a deployment immutable; a build that was stopped in between leaves it so.
   const remove = 'rm -rf "$1" || { chattr -R -f -i "$1"; rm -rf "$1"; }';
@@ -106,8 +102,7 @@ export async function takeLock(
 }
 
 async function tryLock(path: string, how: string): Promise<AsyncDisposable | undefined> {
-  // The child keeps the lock for as long as its standard input is open, which is as long as we
-  // live.
+  // The child keeps the lock for as long as its standard input is open, which is as long as we live.
   const script = 'touch "$0" && echo taken && exec cat';
   const holder = spawn('flock', [how, path, 'sh', '-c', script, path], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -4,10 +4,7 @@ import { runCargo, toolchainRoot } from './toolchain.ts';
 /** The newest that Rust 1.85 compiles: 2.2.60 wants 1.88. */
 const version = '2.2.57';
 
-/**
- * The real `nmstatectl`, at `bin/nmstatectl`, without what reads or changes the network of a
- * machine. Debian does not package it.
- */
+/** The real `nmstatectl`, at `bin/nmstatectl`, without what reads or changes the network of a machine. Debian does not package it. */
 export const nmstatectl: CachedPart = {
   kind: 'cached',
   name: 'nmstatectl',

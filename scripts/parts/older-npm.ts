@@ -1,9 +1,6 @@
 import type { BuildSite, CachedPart } from './part.ts';
 
-/**
- * What people begin with: npm as Debian 12, Node 20, Node 22 and Node 24 have it, each with that
- * Node.
- */
+/** What people begin with: npm as Debian 12, Node 20, Node 22 and Node 24 have it, each with that Node. */
 export const olderNpms = [
   { npm: '9.2.0', node: '18.20.4' },
   { npm: '10.8.2', node: '20.20.2' },
@@ -13,10 +10,7 @@ export const olderNpms = [
 
 const nodeName = `node-linux-${process.arch}`;
 
-/**
- * The folders of a Node and an npm of `olderNpms`, in the order of PATH; each program is named in
- * one.
- */
+/** The folders of a Node and an npm of `olderNpms`, in the order of PATH; each program is named in one. */
 export const olderNpmPath = (folder: string, npm: string): readonly string[] =>
   [`node_modules/${nodeName}/bin`, 'node_modules/.bin'].map((name) => `${folder}/${npm}/${name}`);
 

@@ -2,9 +2,7 @@ import { join, resolve } from 'node:path';
 import type { CachedPart } from './part.ts';
 import { buildGo, toolchainRoot } from './toolchain.ts';
 
-/**
- * A Go program under `scripts/oracles` that answers as the real implementation does, at `bin/NAME`.
- */
+/** A Go program under `scripts/oracles` that answers as the real implementation does, at `bin/NAME`. */
 function oracle(card: Pick<CachedPart, 'name' | 'purpose' | 'pin' | 'cost'>): CachedPart {
   const source = resolve(import.meta.dirname, '../oracles', card.name);
   return {

@@ -16,10 +16,7 @@ import { ostreeContainer } from './ostree-container.ts';
 import type { BuildSite, CachedPart } from './part.ts';
 import { osImage } from './scripted.ts';
 
-/**
- * Small, because coreos-installer writes all of it; the root file system has room for a second
- * deployment.
- */
+/** Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
 const sizes = { diskMiB: 768, espMiB: 32, bootMiB: 192, sectorBytes: 512 } as const;
 
 /** The places of the partitions. */
@@ -87,9 +84,8 @@ async function addEsp(site: BuildSite): Promise<void> {
 }
 
 /**
- * Makes an image start by BIOS without grub-install, which cannot map an image file to a drive:
- * GRUB's first sector gets the place of its second stage, and that one the place of its own rest
- * (`boot.S`, `diskboot.S`).
+ * Makes an image start by BIOS without grub-install, which cannot map an image file to a drive: GRUB's first
+ * sector gets the place of its second stage, and that one the place of its own rest (`boot.S`, `diskboot.S`).
  */
 function addBiosGrub(image: string, secondStage: string): void {
   const place = (osDiskShape.biosBoot.startMiB * mebibyte) / 512;
@@ -109,10 +105,7 @@ function addBiosGrub(image: string, secondStage: string): void {
   }
 }
 
-/**
- * A bootable CoreOS-shaped ostree disk, `labcoreos.raw.zst`, for BIOS and UEFI, waiting for its
- * first boot.
- */
+/** A bootable CoreOS-shaped ostree disk, `labcoreos.raw.zst`, for BIOS and UEFI, waiting for its first boot. */
 export const osDisk: CachedPart = {
   kind: 'cached',
   name: 'os-disk',

@@ -12,10 +12,7 @@ const sources = [
   'packages/left-out.txt',
 ];
 
-/**
- * Debian's packages as two trees: `os.tar.zst`, and `live.tar.zst` with the live system's tools
- * besides.
- */
+/** Debian's packages as two trees: `os.tar.zst`, and `live.tar.zst` with the live system's tools besides. */
 export const osRootfs: CachedPart = {
   kind: 'cached',
   name: 'os-rootfs',

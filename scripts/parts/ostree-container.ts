@@ -4,10 +4,7 @@ import { buildRust, toolchainRoot } from './toolchain.ts';
 
 const source = osFile('ostree-container');
 
-/**
- * The command `ostree container`, at `bin/ostree-container`. Debian's ostree has none; RHCOS has it
- * from rpm-ostree.
- */
+/** The command `ostree container`, at `bin/ostree-container`. Debian's ostree has none; RHCOS has it from rpm-ostree. */
 export const ostreeContainer: CachedPart = {
   kind: 'cached',
   name: 'ostree-container',

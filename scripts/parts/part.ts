@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /**
- * What a test needs and none of our packages brings: a program, a disk image, a server, a
- * toolchain. A part is downloaded or built on first use and kept outside the tree.
+ * What a test needs and none of our packages brings: a program, a disk image, a server, a toolchain.
+ * A part is downloaded or built on first use and kept outside the tree.
  */
 export type Part = CachedPart | MachinePart;
 
@@ -67,9 +67,7 @@ export interface BuildSite {
   readonly input: (part: CachedPart) => string;
 }
 
-/**
- * A part could not be built. The message says all a reader needs: what, why, and where the log is.
- */
+/** A part could not be built. The message says all a reader needs: what, why, and where the log is. */
 export class PartError extends Error {
   override readonly name = 'PartError';
 }
@@ -107,9 +105,7 @@ export const isHere = (part: Part): boolean =>
 export const placeOf = (part: Part): string =>
   part.kind === 'cached' ? partFolder(part) : part.where();
 
-/**
- * Twelve hex digits over all that makes a part: pin, files, inputs and this machine's architecture.
- */
+/** Twelve hex digits over all that makes a part: pin, files, inputs and this machine's architecture. */
 export function partHash(part: CachedPart): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([part.name, part.pin, process.arch, part.inputs.map(partHash)]));

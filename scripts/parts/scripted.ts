@@ -6,10 +6,7 @@ import { osRootfs } from './os-rootfs.ts';
 import { ostreeContainer } from './ostree-container.ts';
 import { type CachedPart, type PartCard, partFolder } from './part.ts';
 
-/**
- * A part that the script of its name in `scripts/os` makes; that is given the folder to fill, and
- * what goes in.
- */
+/** A part that the script of its name in `scripts/os` makes; that is given the folder to fill, and what goes in. */
 interface Scripted extends Omit<PartCard, 'tools'> {
   /** What goes in: paths in the folders of other parts. */
   readonly from?: readonly (readonly [part: CachedPart, path: string])[];
@@ -17,10 +14,7 @@ interface Scripted extends Omit<PartCard, 'tools'> {
   readonly reads: readonly string[];
 }
 
-/**
- * The script and what it reads make the hash: of this file the part has no more than is in its
- * card.
- */
+/** The script and what it reads make the hash: of this file the part has no more than is in its card. */
 function scripted({ from = [], reads, ...card }: Scripted): CachedPart {
   const script = osFile(`${card.name}.sh`);
   return {
@@ -45,10 +39,7 @@ export const debianRoot = scripted({
   reads: ['mirror.sh'],
 });
 
-/**
- * NetworkManager, in `tree` to change root into: `nmcli --offline` reads and checks keyfiles
- * without a daemon.
- */
+/** NetworkManager, in `tree` to change root into: `nmcli --offline` reads and checks keyfiles without a daemon. */
 export const networkManager = scripted({
   name: 'network-manager',
   purpose: 'nmcli, to read keyfiles as NetworkManager does',
@@ -57,9 +48,7 @@ export const networkManager = scripted({
   reads: ['mirror.sh'],
 });
 
-/**
- * The programs of a live system that is older than util-linux 2.37, in `tree` to change root into.
- */
+/** The programs of a live system that is older than util-linux 2.37, in `tree` to change root into. */
 export const oldUserland = scripted({
   name: 'old-userland',
   purpose: 'disk programs as old as those of RHEL 8, to run the disk steps with',
@@ -68,10 +57,7 @@ export const oldUserland = scripted({
   reads: ['mirror.sh'],
 });
 
-/**
- * The emulator of the guests: QEMU 10 does their work in 10 to 20 % less processor time than the
- * 7.2 of Debian 12.
- */
+/** The emulator of the guests: QEMU 10 does their work in 10 to 20 % less processor time than the 7.2 of Debian 12. */
 export const qemu = scripted({
   name: 'qemu',
   purpose: 'QEMU 10, which emulates the guests',
@@ -108,10 +94,7 @@ export const osCommit = scripted({
   ],
 });
 
-/**
- * The operating system as a container image, which the disk is made from: an OCI layout `oci` with
- * the tag `base`.
- */
+/** The operating system as a container image, which the disk is made from: an OCI layout `oci` with the tag `base`. */
 export const osImage = scripted({
   name: 'os-image',
   purpose: 'Lab CoreOS 1.0.0 as a container image, which others are built upon',
@@ -126,10 +109,7 @@ const live = {
   reads: ['live-tree.sh', 'emulated.sh', 'emulated', 'unpack.sh', 'live'],
 } as const;
 
-/**
- * The system that an installation runs from: `live.raw` with `vmlinuz` and `initrd.img` to start
- * it.
- */
+/** The system that an installation runs from: `live.raw` with `vmlinuz` and `initrd.img` to start it. */
 export const liveRoot = scripted({
   name: 'live-root',
   purpose: 'a live system with coreos-installer, to install from in a guest',
@@ -138,10 +118,7 @@ export const liveRoot = scripted({
   ...live,
 });
 
-/**
- * What a host starts from the network: `vmlinuz`, `initramfs.img` with Ignition, and `rootfs.img`
- * with podman.
- */
+/** What a host starts from the network: `vmlinuz`, `initramfs.img` with Ignition, and `rootfs.img` with podman. */
 export const networkLive = scripted({
   name: 'network-live',
   purpose: 'a live system to start from the network, with Ignition and podman',

@@ -39,10 +39,7 @@ function fillBoot(boot: string): void {
   copyFileSync(osFile('boot/platforms.json'), join(boot, 'coreos/platforms.json'));
 }
 
-/**
- * A 64 MiB disk that coreos-installer accepts and nothing boots: `tiny-512.raw`, `tiny-4096.raw`,
- * and as `.zst`.
- */
+/** A 64 MiB disk that coreos-installer accepts and nothing boots: `tiny-512.raw`, `tiny-4096.raw`, and as `.zst`. */
 export const tinyDisk: CachedPart = {
   kind: 'cached',
   name: 'tiny-disk',

@@ -10,10 +10,7 @@ export async function runCargo(site: BuildSite, args: readonly string[]): Promis
   await runToolchain(site, { program: 'cargo' }, args);
 }
 
-/**
- * Builds the Rust program in a folder of the tree, with the newest crates that its Cargo.toml
- * allows.
- */
+/** Builds the Rust program in a folder of the tree, with the newest crates that its Cargo.toml allows. */
 export async function buildRust(site: BuildSite, source: string): Promise<void> {
   await runToolchain(site, { program: 'cargo', source }, ['install', '--no-track']);
 }
@@ -100,8 +97,7 @@ function inRoot(site: BuildSite, { argv, environment }: Command): Command {
   mkdirSync(home, { recursive: true });
   for (const name of ['.cargo/config.toml', '.config/go/env']) copyIfThere(name, home);
   const binds = [`${home}=/root`, `${site.folder}=${site.folder}`, `${scratch}=${scratch}`];
-  // The machine's trust store and name servers: a proxy between us and the registries is known
-  // there.
+  // The machine's trust store and name servers: a proxy between us and the registries is known there.
   binds.push('/etc/ssl/certs=/etc/ssl/certs', '/etc/resolv.conf=/etc/resolv.conf');
   const trust = '/etc/ssl/certs/ca-certificates.crt';
   const root = join(partFolder(toolchainRoot), 'root');
@@ -119,8 +115,8 @@ function copyIfThere(name: string, home: string): void {
 }
 
 /**
- * Rust and Go in a Debian 12 tree. All parts are built in it, whatever the machine has, so that one
- * build serves each machine: what links to the C library of Debian 13 does not start on Debian 12.
+ * Rust and Go in a Debian 12 tree. All parts are built in it, whatever the machine has, so that one build serves
+ * each machine: what links to the C library of Debian 13 does not start on Debian 12.
  */
 export const toolchainRoot: CachedPart = {
   kind: 'cached',

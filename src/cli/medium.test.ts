@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { authority, expiredAuthority } from '../../test/support/authority.ts';
 import { checkConfig } from '../config/load.ts';
@@ -60,7 +61,7 @@ describe('the Ignition of a medium', () => {
       `ExecStartPre=/bin/bash -c "until podman image exists \\"$$0\\" || podman pull --quiet \\"$$0\\"; do sleep 15; done" ${image}\n`,
     );
     expect(unit).toMatch(
-      new RegExp(`^ExecStart=/usr/bin/podman run .* -v /etc/bootwright:.* ${image} install$`, 'm'),
+      new RegExp(`^ExecStart=/usr/bin/podman run .* -v /dev:/dev:rw ${image} install$`, 'm'),
     );
     expect(unit).not.toContain('update-ca-trust');
     expect(config.systemd?.units?.[0]?.enabled).toBe(true);
@@ -74,7 +75,7 @@ describe('the Ignition of a medium', () => {
       { path: '/etc/bootwright/config.yaml', what: 'settings of the agent', isSecret: false },
       {
         path: '/etc/bootwright/host.ign',
-        what: 'ignition.file: cluster/master.ign',
+        what: `ignition.file: ${resolve('cluster/master.ign')}`,
         isSecret: true,
       },
       {

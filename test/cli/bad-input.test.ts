@@ -70,7 +70,7 @@ describe('bad input on the command line', () => {
     ['a value that is missing', `${line} --role`, 'cli.bad-flag', '--role VALUE'],
     ['a secret', `${line} --service.token hidden`, 'config.inline-secret', 'tokenFile'],
     ['a command', 'instal', 'cli.unknown-command', 'bootwright install'],
-    ['a form of a plan', 'plan --format jsno', 'cli.bad-flag', 'markdown'],
+    ['a form of a plan', 'plan --format jsno', 'cli.bad-flag', 'did you mean json'],
     ['a proxy that is no URL', `${line} --http-proxy p:3128`, 'config.invalid-value', 'http://'],
     ['certificates', `${line} --cacert /does/not/exist`, 'config.file-not-read', '/does/not/exist'],
     [

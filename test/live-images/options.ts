@@ -116,6 +116,8 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   uname: coreutils('-m'),
 
   'update-ca-trust': { options: {} },
+  // `--offline` is of NetworkManager 1.40 (RHEL 8.7); an older one is not asked.
+  'nmcli modify': { options: { '--offline': '1.40' } },
   // Generations without it end with network.no-nmstatectl.
   'nmstatectl gc': { options: {} },
 

@@ -7,10 +7,7 @@ const version = '1.13.4';
 const source = join(import.meta.dirname, 'capi-1.13');
 const module = 'sigs.k8s.io/cluster-api';
 
-/**
- * The core of Cluster API of the minor version before: `bin/capi-core`, and its `crds`, `webhooks`
- * and `rbac` as those of `capi`.
- */
+/** The core of Cluster API of the minor version before: `bin/capi-core`, and its `crds`, `webhooks` and `rbac` as those of `capi`. */
 export const capi113: CachedPart = {
   kind: 'cached',
   name: 'capi-1.13',

@@ -9,9 +9,8 @@ const coreModule = 'sigs.k8s.io/cluster-api';
 const testModule = `${coreModule}/test`;
 
 /**
- * Cluster API with its infrastructure provider in memory: `bin/{capi-core,capd,clusterctl}`,
- * definitions in `crds/{core,dev}/<plural>.<group>.yaml`, webhooks in `webhooks/{core,dev}.yaml`,
- * and the rights of core in `rbac`.
+ * Cluster API with its infrastructure provider in memory: `bin/{capi-core,capd,clusterctl}`, definitions in `crds/{core,dev}/<plural>.<group>.yaml`,
+ * webhooks in `webhooks/{core,dev}.yaml`, and the rights of core in `rbac`.
  */
 export const capi: CachedPart = {
   kind: 'cached',
@@ -40,9 +39,7 @@ export const capi: CachedPart = {
   },
 };
 
-/**
- * clusterctl refuses files of a provider that it is too old for, and a plain build has no version.
- */
+/** clusterctl refuses files of a provider that it is too old for, and a plain build has no version. */
 function linkerFlags(): string {
   const [major = '', minor = ''] = version.split('.');
   const values = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor };

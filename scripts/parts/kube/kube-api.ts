@@ -10,8 +10,8 @@ const etcd = '3.6.4';
 const source = join(import.meta.dirname, 'programs');
 
 /**
- * A real control plane without its scheduler, at `bin/kube-apiserver`,
- * `bin/kube-controller-manager` and `bin/etcd`.
+ * A real control plane without its scheduler, at `bin/kube-apiserver`, `bin/kube-controller-manager` and
+ * `bin/etcd`.
  */
 export const kubeApi: CachedPart = {
   kind: 'cached',
@@ -37,9 +37,7 @@ export const kubeApi: CachedPart = {
   },
 };
 
-/**
- * Without symbols, and with the version that clients are told; a plain build calls itself v0.0.0.
- */
+/** Without symbols, and with the version that clients are told; a plain build calls itself v0.0.0. */
 function linkerFlags(version: string): string {
   const [major, minor] = version.split('.');
   const values = {

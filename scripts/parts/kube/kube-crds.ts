@@ -32,19 +32,13 @@ export const kubeCrds: CachedPart = {
   },
 };
 
-/**
- * A manifest of a CustomResourceDefinition; `operator/v1/…` comes from the API group's folder and
- * version.
- */
+/** A manifest of a CustomResourceDefinition; `operator/v1/…` comes from the API group's folder and version. */
 export interface CrdManifest {
   readonly path: string;
   readonly yaml: string;
 }
 
-/**
- * `payload-manifests/crds` of the module lacks ClusterVersion and ClusterOperator, so all groups
- * are gone through.
- */
+/** `payload-manifests/crds` of the module lacks ClusterVersion and ClusterOperator, so all groups are gone through. */
 const readManifests = (folder: string): readonly CrdManifest[] =>
   globSync('api@*/*/v*/zz_generated.crd-manifests/*.yaml', { cwd: folder })
     .map((path) => ({
@@ -70,8 +64,7 @@ export function chooseCrds(manifests: readonly CrdManifest[]): ReadonlyMap<strin
   // "v1alpha1/" sorts behind "v1/": from the last to the first, v1 is what remains.
   const lastFirst = manifests.toSorted((one, other) => (one.path < other.path ? 1 : -1));
   for (const { path, yaml } of lastFirst) {
-    // Only the part before the schema is read: reading 11 MB of schemas would take long, and
-    // nothing needs it.
+    // Only the part before the schema is read: reading 11 MB of schemas would take long, and nothing needs it.
     const { name, annotations = {} } = (parse(yaml.split(/^spec:/m, 1)[0] ?? '') as Head).metadata;
     if (name === undefined) throw new Error(`${path}: there is no metadata.name`);
     const sets = annotations['release.openshift.io/feature-set']?.split(',') ?? [featureSet];
@@ -84,10 +77,7 @@ export function chooseCrds(manifests: readonly CrdManifest[]): ReadonlyMap<strin
 
 const rig = resolve(import.meta.dirname, '../../../mocks/kube');
 
-/**
- * The data of an etcd whose API server has all of OpenShift's kinds, at `etcd`: copied, it saves
- * their applying.
- */
+/** The data of an etcd whose API server has all of OpenShift's kinds, at `etcd`: copied, it saves their applying. */
 export const kubeData: CachedPart = {
   kind: 'cached',
   name: 'kube-data',

@@ -260,14 +260,6 @@ describe('cluster/follow-controller-logs', () => {
     );
   });
 
-  it('follows no link to a log that somebody else put there', async () => {
-    const inventory = fakeInventory();
-    const host = fakeHost().withFile('/etc/shadow', 'root:secret');
-    host.withLink('/tmp/controller_logs.log', '/etc/shadow');
-    await followFor({ kube: cluster(''), inventory, host }, minutes(6));
-    expect(lastArchive(inventory)[1]).not.toContain('secret');
-  });
-
   it('continues after a failure', async () => {
     const down = inventoryFailure('inventory.unreachable', 'service is down');
     const inventory = fakeInventory().failing('uploadControllerLogs', down);

@@ -220,6 +220,11 @@ export const hostCommands: readonly CommandRow[] = [
     endings: needed(3),
   },
   {
+    where: { 'image/check-inputs': ['nmcli'] },
+    alike: { 'image/choose': ['nmcli'] },
+    endings: needed(3, { missing: warns() }),
+  },
+  {
     where: { 'image/check-inputs': ['nmstatectl'] },
     endings: needed(1, {
       missing: ends('network.no-nmstatectl'),

@@ -44,6 +44,10 @@ export const agentCommands: readonly CommandRow[] = [
     endings: alike(goesOn, { hangs: ends('os.busy', 1, 'holds the sysroot') }),
   },
   {
+    where: { 'node-agent/keep-node': ['journalctl'] },
+    endings: alike(goesOn, { hangs: ends('command.timed-out') }),
+  },
+  {
     where: { 'node-agent/keep-node': ['rpm-ostree --version'] },
     endings: alike(ends('os.no-driver', 1, 'there is no rpm-ostree'), {
       hangs: ends('command.timed-out'),

@@ -132,7 +132,7 @@ export const requestKinds: readonly RequestKind[] = [
     names: [
       ...['state of logs of a host', 'state of logs of the cluster'],
       ...['stage of finalizing', 'report of an operator', 'certificates of the ingress'],
-      ...['end of the installation', 'event for users'],
+      'end of the installation',
     ],
     limit: minutes(2),
     endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
