@@ -75,11 +75,12 @@ async function run(
   };
   return promisify(execFile)('unshare', line, options).then(
     (end) => ({ ...end, exitCode: 0 }),
-    ({ code, stdout, stderr }: { code: unknown; stdout: string; stderr: string }) => ({
-      exitCode: code,
-      stdout,
-      stderr,
-    }),
+    (thrown: unknown) => {
+      const { code, stdout, stderr } = thrown as Readonly<Record<'stdout' | 'stderr', string>> & {
+        readonly code: unknown;
+      };
+      return { exitCode: code, stdout, stderr };
+    },
   );
 }
 
