@@ -27,7 +27,6 @@ import {
   nodes,
 } from '../../src/cluster/kinds.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
-import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
   defineKind,
   defineOlm,
@@ -220,15 +219,6 @@ export async function completesInstallation({
   });
   await until(async () => (await stateOf('serving-of-w1')) === 'approved');
   expect(await stateOf('serving-of-m1')).toBe('pending');
-  // What the bootstrap host has left waits for pools: they come while it does.
-  const isLeft = (await client.get(recordRef)) !== undefined;
-  await until(
-    async () =>
-      !isLeft ||
-      (await asked()).some(
-        ({ resource, verb }) => resource === 'machineconfigpools' && verb === 'watch',
-      ),
-  );
   await putPools(client);
   await until(is('finalizing'));
   await putOperators(client);

@@ -20,6 +20,7 @@ import {
   subscriptions,
 } from '../../src/cluster/kinds.ts';
 import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
+import { beginPause } from '../../src/layering/api/machine-config-pool.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';
 import { bothSite as site } from '../layering/both-pools.ts';
 import { operator } from '../layering/hand-over-site.ts';
@@ -293,6 +294,15 @@ export async function putLeftWork(client: KubeClient): Promise<void> {
   }
   const others = site.filter(([kind]) => kind !== machineConfigPools);
   for (const [kind, object] of others) await client.apply(kind, object);
+  // It may have been stopped while it had its own pool paused.
+  const [, pool] =
+    site.find(
+      ([kind, { metadata }]) => kind === machineConfigPools && metadata.name === 'master',
+    ) ?? [];
+  if (pool === undefined) throw new RangeError('the site has no pool of masters');
+  await client.apply(machineConfigPools, pool);
+  const pause = beginPause(pool, 'handOver', date);
+  if (pause !== undefined) await client.merge({ kind: machineConfigPools, name: 'master' }, pause);
   const etcd = { apiVersion: 'operator.openshift.io/v1', kind: 'Etcd' };
   const spec = { managementState: 'Managed' };
   await client.apply(etcdCluster.kind, { ...etcd, metadata: { name: 'cluster' }, spec });

@@ -27,7 +27,7 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
   // What a controller that was killed while it gathered has left.
   rule('rbac.authorization.k8s.io', ['clusterrolebindings'], [['delete'], gatheringPodName]),
-  rule(machineConfiguration, ['machineconfigpools'], [['get', ...follow, 'patch']]),
+  rule(machineConfiguration, ['machineconfigpools'], [['get', 'patch']]),
   // What the bootstrap host has left: the settings of etcd, and pools that it has paused.
   rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
   rule('operator.openshift.io', ['etcds'], [['patch'], 'cluster']),
@@ -38,7 +38,7 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('machine.openshift.io', ['machines'], [follow]),
   rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
   rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
-  rule('batch', ['jobs'], [['get', ...follow, 'delete']]),
+  rule('batch', ['jobs'], [[...follow, 'delete']]),
   // Its own pod is on the network of its node, and mounts files of it.
   rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
 ];
