@@ -79,7 +79,7 @@ export const workerChange = {
 } as const;
 
 /** Name of the MachineConfig that a pool gets. */
-const renderedTwo = (pool: BuiltPool): string => `rendered-${pool}-day-2`;
+const renderedTwo = (pool: BuiltPool): string => `rendered-${pool}-${'2'.repeat(32)}`;
 
 /**
  * Builds another image for a pool on a host with a MachineConfig of its own, hands it over, and has
