@@ -94,8 +94,3 @@ export function ladderOf({ role, isBootstrap, isSingleNode, api }: LadderOwner):
   if (isBootstrap) return ladders.bootstrap;
   return role === 'worker' ? ladders.worker : ladders.master;
 }
-
-/** How far a host is, in percent, as the service shows it. */
-export function percentOf(ladder: readonly string[], stage: string): number {
-  return Math.floor(((ladder.indexOf(stage) + 1) * 100) / ladder.length);
-}

@@ -38,16 +38,6 @@ export async function everyFailure(): Promise<readonly CodedRow[]> {
   return rows;
 }
 
-/**
- * Holds codes that a page names to be those of failures.
- * @throws RangeError that names the file with another one
- */
-export async function requireCodes(named: readonly string[], file: string): Promise<void> {
-  const codes = new Set((await everyFailure()).map(({ code }) => code));
-  const unknown = named.find((code) => !codes.has(code));
-  if (unknown !== undefined) throw new RangeError(`${file}: no failure ${unknown}`);
-}
-
 const whoActs: Readonly<Record<FailureKind, string>> = {
   bug: 'something that the program does not know, or a stop from outside: report it, or run again',
   input: 'flags, files or what the service sent are wrong: fix them',

@@ -1,14 +1,6 @@
 // What becomes of a run whose journal cannot be written, or that ends while it writes. test/roles/journal-faults.test.ts
 // runs the faults of the disk at each write of each role.
 
-/** Every fault of a write, until the process ends. */
-export const journalFaults = {
-  'full disk': 'half of the line is written, then `ENOSPC`',
-  'read-only': 'nothing is written: `EROFS`',
-  'crash before': 'the process ends right before the write',
-  'crash half-way': 'the process ends when half of the line is written',
-} as const;
-
 /** A fault of a write that the disk has. */
 export type DiskFault = 'full disk' | 'read-only';
 

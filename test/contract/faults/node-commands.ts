@@ -131,6 +131,3 @@ export const nodeCommands: readonly CommandRow[] = [
     endings: wanted(),
   },
 ];
-
-/** Both, for whoever shows them. */
-export const allNodeCommands: readonly CommandRow[] = [...nodeCommands, ...agentCommands];
