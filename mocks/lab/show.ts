@@ -77,7 +77,7 @@ export function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-const LOOK_EVERY_MILLIS = 100;
+const POLL_INTERVAL_MILLIS = 100;
 
 /** How wide a terminal is that does not say so. */
 const PLAIN_COLUMNS = 100;
@@ -104,7 +104,7 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
     }
     if (beside !== undefined) showRun('', beside);
   };
-  const timer = setInterval(print, LOOK_EVERY_MILLIS);
+  const timer = setInterval(print, POLL_INTERVAL_MILLIS);
   return () => {
     clearInterval(timer);
     print();

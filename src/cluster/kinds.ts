@@ -37,7 +37,6 @@ const machineConfiguration = (plural: string): KubeKind => ({
   version: 'v1',
   plural,
 });
-export const controllerConfigs = machineConfiguration('controllerconfigs');
 export const machineConfigs = machineConfiguration('machineconfigs');
 export const machineConfigNodes = machineConfiguration('machineconfignodes');
 export const machineConfigPools = machineConfiguration('machineconfigpools');

@@ -36,6 +36,7 @@ const further: Readonly<Record<string, unknown>> = {
   number: 10,
   'string | undefined': 'x',
   'readonly string[]': ['192.0.2.0/24', 'x'],
+  'readonly (string | undefined)[]': ['x'],
   "'server' | 'file'": 'server',
   SpecMinor: 5,
   Variables: () => undefined,

@@ -3,7 +3,6 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { killedBy, runPools } from '../../../test/support/run-pools.ts';
 import {
-  controllerConfigs,
   etcds,
   events,
   machineConfigPools,
@@ -308,7 +307,7 @@ describe('roll out', () => {
       [node('w0', 'worker')],
     );
     // What an operator that was here has left: the image of the default stream, and MachineConfigs that have changed since.
-    kube.put(controllerConfigs, {
+    kube.put({ ...machineConfigs, plural: 'controllerconfigs' }, {
       metadata: { name: 'machine-config-controller' },
       spec: { baseOSContainerImage: 'r.test/rhel-9' },
     });

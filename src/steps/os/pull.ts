@@ -10,7 +10,7 @@ const pullLimit = minutes(60);
 
 /** How long a pull may stand still. */
 const stallLimit = minutes(5);
-const lookEvery: Millis = minutes(1);
+const pollInterval: Millis = minutes(1);
 
 /** What programs read and write that wait for a registry: nothing but a wake-up now and then. */
 const idleBytes = 64 * 1024;
@@ -62,12 +62,12 @@ async function watch(scope: CommandScope, stalled: AbortController): Promise<voi
   let last = { bytes: Number.NEGATIVE_INFINITY, at: clock.elapsed() };
   try {
     while (!stalled.signal.aborted) {
-      await clock.sleep(lookEvery, signal);
+      await clock.sleep(pollInterval, signal);
       const bytes = await movedBytes(scope);
       if (bytes === undefined || Math.abs(bytes - last.bytes) > idleBytes)
         last = { bytes: bytes ?? Number.NEGATIVE_INFINITY, at: clock.elapsed() };
       else if (clock.elapsed() - last.at >= stallLimit)
-        stalled.abort(new Error('the pull stands still'));
+        stalled.abort(new Error('the pull is stalled'));
     }
   } catch (error) {
     // A host that cannot be asked says nothing of the pull.
