@@ -307,10 +307,13 @@ describe('roll out', () => {
       [node('w0', 'worker')],
     );
     // What an operator that was here has left: the image of the default stream, and MachineConfigs that have changed since.
-    kube.put({ ...machineConfigs, plural: 'controllerconfigs' }, {
-      metadata: { name: 'machine-config-controller' },
-      spec: { baseOSContainerImage: 'r.test/rhel-9' },
-    });
+    kube.put(
+      { ...machineConfigs, plural: 'controllerconfigs' },
+      {
+        metadata: { name: 'machine-config-controller' },
+        spec: { baseOSContainerImage: 'r.test/rhel-9' },
+      },
+    );
     kube.put(machineConfigs, {
       metadata: { name: '50-new', labels: { role: 'worker' } },
       spec: {},
