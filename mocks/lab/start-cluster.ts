@@ -201,7 +201,8 @@ function jobStarter(
         ].join(delimiter),
         HOME: home,
         TMPDIR: home,
-        [settingVariable('host.root')]: join(home, 'root'),
+        [settingVariable('host.root')]:
+          hostPid === undefined ? join(home, 'root') : join(folder, hostPid, 'root'),
         ...environment,
         ...env,
         ...(inventory === undefined || reached === undefined
