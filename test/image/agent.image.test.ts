@@ -130,8 +130,13 @@ describe('the image', () => {
   });
 
   it('is the same by podman build alone, but for its labels', async () => {
+    // The names of chunks have a hash of the version, which has the commit.
     const [one, other] = await Promise.all(
-      [name, plainName].map((image) => withImageRoot(store, image, filesIn)),
+      [name, plainName].map(async (image) =>
+        (await withImageRoot(store, image, filesIn))
+          .map((path) => path.replace(/-[A-Z\d]{8}\.mjs/, '-….mjs'))
+          .sort(),
+      ),
     );
     expect(other).toEqual(one);
     expect(await inspected(plainName)).toMatchObject({
