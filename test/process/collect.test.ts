@@ -72,9 +72,10 @@ describe('bootwright logs collect', () => {
 
     const { exitCode, stdout, stderr } = await collect(host);
     expect([exitCode, stderr]).toEqual([0, '']);
-    const [, path = ''] =
+    const [, told = ''] =
       /^wrote (.*)\nnext: bootwright logs read \1\n$/.exec(String(stdout)) ?? [];
-    expect(path).toMatch(/\/opt\/install-dir\/logs-\d{8}T\d{6}Z\.tar\.gz$/);
+    expect(told).toMatch(/^\/opt\/install-dir\/logs-\d{8}T\d{6}Z\.tar\.gz$/);
+    const path = join(host.folder, 'root', told);
     const { files, manifest } = await read(readFileSync(path));
     expect(manifest).toMatchObject({
       role: 'master',

@@ -218,7 +218,7 @@ describe('the service hears no Failed', () => {
 
   it('of a second agent on a host that is being installed', async () => {
     const end = await runUnder({ before: isTaken });
-    expect(end).toMatchObject({ exitCode: 4, status: 'installing-in-progress' });
+    expect(end).toMatchObject({ exitCode: 4, status: 'installing' });
     expect(end.log).toContain('failed: cli.already-running');
   });
 

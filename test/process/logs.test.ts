@@ -51,7 +51,8 @@ describe('the logs of a failed install', () => {
     expect(exitCode).toBe(4);
     const record = host.inventory.store.hosts().find(({ id }) => id === singleIds.host);
     expect(record?.statusInfo).toMatch(/^Failed - image\./);
-    const path = log.trimEnd().split('\n').at(-1)?.replace('logs: ', '') ?? '';
+    const told = log.trimEnd().split('\n').at(-1)?.replace('logs: ', '') ?? '';
+    const path = join(host.folder, 'root', told);
     const kept = bundlesOf(host);
     expect(kept).toEqual([...older.slice(2), path.split('/').at(-1)]);
     expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -15,7 +15,7 @@ interface State {
     readonly name: string;
     readonly type: string;
     readonly 'profile-name'?: string;
-    readonly vlan?: { readonly 'base-iface': string };
+    readonly vlan?: { readonly id: number; readonly 'base-iface': string };
     readonly 'link-aggregation'?: { readonly port: readonly string[] };
   }[];
 }
@@ -69,7 +69,9 @@ const nmstatectl: Program = async ({ files }, call) => {
       ...['[connection]', `id=${id}`, `interface-name=${name}`],
       ...(bond === undefined ? [] : [`master=${bond}`, 'slave-type=bond']),
       `type=${type === 'ethernet' ? '802-3-ethernet' : type}`,
-      ...('vlan' in more ? ['', '[vlan]', `parent=${more.vlan['base-iface']}`] : []),
+      ...('vlan' in more
+        ? ['', '[vlan]', `id=${more.vlan.id}`, `parent=${more.vlan['base-iface']}`]
+        : []),
     ];
     return [`${id}.nmconnection`, `${lines.join('\n')}\n`];
   });
