@@ -83,7 +83,6 @@ export function buildMachine(
     deployments: new Map(),
     selinux: { isEnforcing: true },
     frozen: new Set(),
-    openers: new Map(),
     units: liveUnits(live),
     stores: new Map(),
   };

@@ -45,7 +45,6 @@ function machine(fields: Partial<Machine>): Machine {
     deployments: new Map(),
     selinux: { isEnforcing: true },
     frozen: new Set(),
-    openers: new Map(),
     installed: { disk: 'sda', ignition: '', writerArgs: [] },
     ...fields,
   };

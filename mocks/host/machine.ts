@@ -101,11 +101,6 @@ export interface Machine {
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };
   /**
-   * Processes that have a device open: its node, by process id. What they are called is in /proc of
-   * the host.
-   */
-  readonly openers: Map<number, string>;
-  /**
    * UUIDs of the file systems that are frozen; one that is unmounted stays frozen, as Linux has it.
    */
   readonly frozen: Set<string>;

@@ -15,6 +15,11 @@ export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Words of argv that must not be shown in a log, an event or an error. */
   readonly secrets?: readonly string[];
+  /**
+   * A lock, by the name that `lock` takes, that the command and all it starts hold until they have
+   * ended, even where we are killed before. It fails at once where another holds the lock.
+   */
+  readonly underLock?: string;
   /** Nothing is lost by ending it at once: it gets SIGKILL without SIGTERM before it. */
   readonly isKillable?: boolean;
 }

@@ -133,22 +133,6 @@ describe('a live system with an older userland', () => {
     expect(notes.filter((note) => note.includes('/mnt'))).toEqual([]);
   });
 
-  it('sees a process that has the disk open', async () => {
-    const target = await resolve();
-    const stop = new AbortController();
-    const holder = live.host
-      .exec(['sh', '-c', `exec 9<${disk.device}; exec sleep 60`], {
-        signal: stop.signal,
-        limit: seconds(60),
-      })
-      .catch(() => undefined);
-    await expect
-      .poll(async () => (await tryStep(checkDisk, { ...run(), facts: { disk: target } })).failure)
-      .toMatchObject({ code: 'disk.busy' });
-    stop.abort();
-    await holder;
-  });
-
   it('removes what earlier systems left: partitions, file systems, LVM', async () => {
     partition(disk, '1GiB', '1GiB');
     const [data, volume] = [`${disk.device}p1`, `${disk.device}p2`];

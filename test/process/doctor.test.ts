@@ -65,7 +65,6 @@ describe('bootwright doctor', () => {
     ]);
     expect([...programs].sort()).toEqual([
       'coreos-installer',
-      'find',
       'lsblk',
       'sh',
       'test',

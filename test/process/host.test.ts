@@ -38,4 +38,14 @@ describe('a lock on the host', () => {
     const seen = await runProbe('lock');
     expect(seen).toMatchObject({ holder: 'held', whileHeld: 'refused', afterKill: 'held' });
   });
+
+  it('stays with a writer whose agent got SIGKILL, until the writer has ended', async () => {
+    const seen = await runProbe('killed-writer');
+    expect(seen).toEqual({
+      outlivesAgent: true,
+      whileWriting: 'refused',
+      second: 'command.failed',
+      after: 'held',
+    });
+  });
 });

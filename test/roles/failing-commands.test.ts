@@ -1,6 +1,4 @@
 // Every command of every step fails twice, before and after its effect, on a host that keeps what was done to it.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../src/model/failure.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
@@ -133,25 +131,6 @@ describe.each(hosts)('%s', (_, host) => {
     },
     120_000,
   );
-});
-
-it('waits for processes that have the disk open when it is checked and when it is written', async () => {
-  const config = cornerOf('master', {});
-  const world = newWorld({ config, plan: {} });
-  const { openers, files } = world.machine;
-  mkdirSync(join(files.root, 'proc/7'), { recursive: true });
-  writeFileSync(join(files.root, 'proc/7/comm'), 'smartctl\n');
-  openers.set(7, '/dev/sda');
-  let polls = 0;
-  const faultOf = ([program, , option]: readonly string[]): undefined => {
-    if (program === 'find') polls += 1;
-    if (program === 'find' && (polls === 3 || polls === 5)) openers.delete(7);
-    // It comes back between the check and the write.
-    if (program === 'wipefs' && option === '--force') openers.set(7, '/dev/sda');
-  };
-  const { error } = await live(world, { config, journal: memoryJournal(), commands: 1e6, faultOf });
-  expect(error).toBeUndefined();
-  expect(polls).toBe(5);
 });
 
 it('copies a registry that fills most of the disk, at the third try', async () => {

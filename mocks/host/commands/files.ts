@@ -204,7 +204,6 @@ const statProgram: Program = async (machine, call) => {
  */
 const find: Program = async (machine, call) => {
   const [path = '.'] = call.argv.slice(1).filter((word) => word !== '-L');
-  if (path === '/proc') return printOpeners(machine, call);
   if (!(await exists(machine, path)))
     return fail(call, `find: '${path}': No such file or directory`);
   const root = await machine.files.real(path);
@@ -221,13 +220,6 @@ const find: Program = async (machine, call) => {
   }
   return 0;
 };
-
-function printOpeners(machine: Machine, call: Call): number {
-  for (const [pid, node] of machine.openers) {
-    if (call.argv.includes(node)) call.out(`/proc/${pid}/fd/3 ${node}\n`);
-  }
-  return 0;
-}
 
 async function printModes(call: Call, folder: string): Promise<void> {
   for (const name of await readdir(folder)) {

@@ -6,14 +6,11 @@ import {
   commandStopped,
   commandTimedOut,
 } from './command-failures.ts';
-import { cleanEnvironment, type HostAccess } from './run-command.ts';
+import { cleanEnvironment, type HostAccess, lockConflict, lockWords } from './run-command.ts';
 import type { ProcessEnd } from './spawn.ts';
 
 /** `flock --nonblock` answers at once; a host where it does not is broken. */
 const limit: Millis = seconds(20);
-
-/** What `flock` answers when another holds the lock; its own default 1 could mean anything. */
-const conflict = 75;
 
 /**
  * Takes a lock on the host. The holder is `flock` with a `cat` that reads from us: it ends, and
@@ -25,11 +22,7 @@ export async function takeLock(
   name: string,
   signal: AbortSignal,
 ): Promise<HostLock | undefined> {
-  if (!/^[\w.-]+$/.test(name)) throw new RangeError(`not the name of a lock file: ${name}`);
-  const argv = [
-    ...['flock', '--nonblock', '--no-fork', '--conflict-exit-code', String(conflict)],
-    ...[`/run/lock/${name}`, 'cat'],
-  ];
+  const argv = [...lockWords(name), 'cat'];
   const { spawnInGroup } = await import('./spawn.ts');
   if (signal.aborted) throw commandStopped({ argv, duration: 0 }, signal.reason);
   const { promise: held, resolve: isHeld } = Promise.withResolvers<'held'>();
@@ -53,7 +46,7 @@ export async function takeLock(
     if (outcome !== 'held') {
       const { exitCode, duration } = outcome;
       access.onCommand?.({ type: 'command.finished', argv, exitCode, duration });
-      if (exitCode === conflict) return undefined;
+      if (exitCode === lockConflict) return undefined;
       throw notTaken({ ...outcome, argv }, signal);
     }
     running.unref();

@@ -39,14 +39,15 @@ export async function runHostCommand(
   access: HostAccess,
   { argv, input, ...options }: ExecOptions & { readonly argv: readonly string[] },
 ): Promise<RawResult> {
-  const { signal, secrets } = options;
+  const { signal, secrets, underLock } = options;
+  const lock = underLock === undefined ? [] : lockWords(underLock);
   // A controller runs no command, and its library takes four megabytes.
   const { spawnInGroup } = await import('./spawn.ts');
   if (signal.aborted) throw commandStopped({ argv, secrets, duration: 0 }, signal.reason);
   const shown = maskArgv(argv, secrets);
   access.onCommand?.({ type: 'command.started', argv: shown });
   const running = spawnInGroup({
-    argv: [...access.prefix, ...argv],
+    argv: [...access.prefix, ...lock, ...argv],
     env: cleanEnvironment(access.environment, options.env),
     hasInput: input !== undefined,
     onLine: options.onLine,
@@ -61,6 +62,21 @@ export async function runHostCommand(
   if (end.stoppedBy === 'limit') throw commandTimedOut(story, options.limit);
   if (sourceFailure !== undefined) throw sourceFailure.thrown;
   return answerOf(story, end, options.accept ?? [0]);
+}
+
+/** What `flock` answers when another holds the lock; its own default 1 could mean anything. */
+export const lockConflict = 75;
+
+/**
+ * Words before a command on the host that is to hold a lock until it has ended. `flock` becomes the
+ * command, whose children inherit the open file too.
+ */
+export function lockWords(name: string): readonly string[] {
+  if (!/^[\w.-]+$/.test(name)) throw new RangeError(`not the name of a lock file: ${name}`);
+  return [
+    ...['flock', '--nonblock', '--no-fork', '--conflict-exit-code', String(lockConflict)],
+    `/run/lock/${name}`,
+  ];
 }
 
 /** A result as it came. */
@@ -146,9 +162,13 @@ function answerOf(story: CommandStory, end: ProcessEnd, accepted: readonly numbe
   return { exitCode, stdout, isCut, stderr, duration };
 }
 
-/** nsenter (util-linux) answers 127 for a program that is not there, as a shell does. */
+/**
+ * For a program that is not there nsenter answers 127, as a shell does, and flock 69
+ * (`EX_UNAVAILABLE`; util-linux).
+ */
 const isUnknownProgram = ({ exitCode, stderr }: ProcessEnd): boolean =>
-  exitCode === 127 && /^nsenter: failed to execute /m.test(stderr);
+  (exitCode === 127 && /^nsenter: failed to execute /m.test(stderr)) ||
+  (exitCode === 69 && /^flock: failed to execute /m.test(stderr));
 
 const isDeniedEntry = ({ exitCode, stderr }: ProcessEnd): boolean =>
   exitCode === 1 && /^nsenter: (?:reassociate to namespace|cannot open)/m.test(stderr);

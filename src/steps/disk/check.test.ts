@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { type BlockDevice } from './block-devices.ts';
 import { checkDisk } from './check.ts';
 import { openAloneArgv } from './in-use.ts';
@@ -24,8 +24,6 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
   fakeHost()
     .on(['lsblk', rest])
     .prints(lsblkOutput(...disks))
-    .on(['find', rest])
-    .succeeds()
     .on(['wipefs', '--all', '--no-act', any])
     .succeeds();
 
@@ -73,20 +71,6 @@ describe('disk/check', () => {
       });
   });
 
-  it('is busy when a process has the disk open for two minutes', async () => {
-    const clock = fakeClock();
-    const host = hostWith(blockDevice('sda'))
-      .withFile('/proc/7/comm', 'dd\n')
-      .on(['find', rest])
-      .prints('/proc/7/fd/3 /dev/sda');
-    const { failure } = await tryStep(checkDisk, { host, facts, clock });
-    expect(failure).toMatchObject({
-      code: 'disk.busy',
-      context: { holders: '/dev/sda is open in dd (process 7)' },
-    });
-    expect(clock.now()).toBe(120_000);
-  });
-
   it('is busy when the kernel gives it to nobody else, though lsblk shows it free', async () => {
     const clock = fakeClock();
     const disk = blockDevice('sda', {}, [partition('sda1'), partition('sda2')]);
@@ -125,22 +109,6 @@ describe('disk/check', () => {
       .on(['wipefs', rest])
       .answers(() => (clock.now() < until ? { exitCode: 1, stderr: reason } : {}));
     expect((await tryStep(checkDisk, { host, facts, clock })).failure).toBeUndefined();
-  });
-
-  it('waits for a process that looks at the disk', async () => {
-    const clock = fakeClock();
-    const host = hostWith(blockDevice('sda'))
-      .withFile('/proc/7/comm', 'smartctl\n')
-      .on(['find', rest])
-      .answers(() => (clock.now() < 90_000 ? '/proc/7/fd/3 /dev/sda' : ''));
-    const { events } = await runStep(checkDisk, { host, facts, clock });
-    expect(statusesOf(events)).toEqual(['/dev/sda is open in smartctl (process 7)']);
-  });
-
-  it('continues when processes cannot be looked for', async () => {
-    const host = hostWith(blockDevice('sda')).on(['find', rest]).isMissing();
-    const { notes } = await runStep(checkDisk, { host, facts });
-    expect(notes).toHaveLength(1);
   });
 
   const kept = (...children: readonly BlockDevice[]) => ({

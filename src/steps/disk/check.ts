@@ -16,15 +16,14 @@ import {
 import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { openAloneArgv, openersArgv, waitUntilAlone, waitUntilClosed } from './in-use.ts';
+import { openAloneArgv, waitUntilAlone } from './in-use.ts';
 import { readTable, requireKeepable, roomBefore, tableArgv } from './kept.ts';
 import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. Once the write has
- * begun a later run does not look again, since what it would find may be of its own making;
- * `image/write` waits for a writer that an earlier run has left behind.
+ * begun a later run does not look again, since what it would find may be of its own making.
  */
 export const checkDisk = step({
   id: 'disk/check',
@@ -38,7 +37,6 @@ export const checkDisk = step({
   preview: ({ image }, { disk }) => [
     lsblkArgv,
     ...(mayKeepPartitions(image.writerArgs) ? [tableArgv(disk.path)] : []),
-    openersArgv([disk.path]),
     openAloneArgv(disk.path),
   ],
   run: async (scope, { disk: target }) => {
@@ -58,7 +56,6 @@ export const checkDisk = step({
     requireKeepable(target);
     const room = roomBefore(target);
     if (room !== undefined) note(room.level, room.says);
-    await waitUntilClosed(scope, target);
     await waitUntilAlone(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));

@@ -11,7 +11,7 @@ import { isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder, requireFree } from './guards.ts';
 import { diskFailure } from './failures.ts';
 import { TargetDisk } from './facts.ts';
-import { openersTimeout, waitUntilAlone } from './in-use.ts';
+import { waitUntilAlone } from './in-use.ts';
 import { isOtherDisk, readTarget } from './target.ts';
 import {
   deactivateGroupArgv,
@@ -91,11 +91,11 @@ export async function removeLeftovers(
   await orProblem(scope, cleanup, async () => {
     await waitUntilAlone(scope, disk);
     await removeVolumeGroups(scope, cleanup, disk);
-    const isEmpty = await takeDown(scope, cleanup, { target: disk, within: openersTimeout });
+    const isEmpty = await takeDown(scope, cleanup, { target: disk, within: longestUse });
     await waitUntilAlone(scope, disk);
     await wipe(scope, cleanup, disk);
     await cleanup.attemptQuietly(settleArgv);
-    await takeDown(scope, cleanup, { target: disk, within: isEmpty ? openersTimeout : 0 });
+    await takeDown(scope, cleanup, { target: disk, within: isEmpty ? longestUse : 0 });
   });
   return cleanup.problems;
 }
@@ -115,6 +115,9 @@ interface Cleanup {
   /** What failed so far. */
   readonly problems: string[];
 }
+
+/** What opens a disk to look at it (smartctl, udev, blkid) has closed it by then. */
+const longestUse = minutes(2);
 
 type CleanScope = StepScope<'host' | 'clock'>;
 

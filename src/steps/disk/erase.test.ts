@@ -29,8 +29,6 @@ const hostWith = (...disks: readonly (() => BlockDevice)[]): FakeHost =>
   fakeHost()
     .on(['lsblk', rest])
     .answers(() => lsblkOutput(...disks.map((disk) => disk())))
-    .on(['find', rest])
-    .prints('')
     .on(['vgs', rest])
     .isMissing()
     .on(['pvs', rest])
@@ -212,18 +210,6 @@ describe('disk/check-erase', () => {
     expect(failure).toBeUndefined();
     expect(notes).toContain('info: /dev/mapper/vg-root (lvm) uses it; it will be removed');
     expect(notes.join('\n')).toContain('/dev/sdb: /dev/mapper/vg-root is removed with the volume');
-  });
-
-  it('refuses a disk that a process has open', async () => {
-    const host = hostWith(() => sda)
-      .on(['find', rest])
-      .prints('/proc/7/fd/3 /dev/sda')
-      .withFile('/proc/7/comm', 'qemu\n');
-    const { failure } = await check(host, 'S1');
-    expect(failure).toMatchObject({
-      code: 'disk.busy',
-      message: expect.stringContaining('qemu') as string,
-    });
   });
 });
 

@@ -21,7 +21,7 @@ import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { requireFree } from './guards.ts';
 import { describeDisk } from './hints.ts';
-import { waitUntilAlone, waitUntilClosed } from './in-use.ts';
+import { waitUntilAlone, writerLock } from './in-use.ts';
 import { type Disks, execOnTarget, readDisks, readTarget } from './target.ts';
 import { removeMappedArgv, settleArgv, wipefsListArgv } from './wipe.ts';
 import { readWriterSetup } from './writer-args.ts';
@@ -89,7 +89,6 @@ export const checkErase = (confirm: string | undefined) =>
       );
       const name = distinctName(disks);
       if (confirm !== name) throw notConfirmed(disk, name, confirm);
-      await waitUntilClosed(scope, target);
       await waitUntilAlone(scope, target);
     },
   });
@@ -182,7 +181,7 @@ async function runOnFree(
   const { host, signal } = scope;
   await waitUntilAlone(scope, target);
   await requireFree(scope, target, false);
-  await host.exec(argv, { signal, limit: hours(2) });
+  await host.exec(argv, { signal, limit: hours(2), underLock: writerLock(target) });
 }
 
 /**

@@ -50,7 +50,7 @@ export const diskFailures = {
   'disk.locked': {
     kind: 'host',
     title: 'Another installation is running on this disk',
-    hint: 'wait until the other run has ended, or stop it, then run again',
+    hint: 'wait until the other run has ended, and the coreos-installer or blkdiscard that it has started, or stop them, then run again',
   },
   'disk.read-only': {
     kind: 'host',

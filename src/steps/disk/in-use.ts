@@ -1,64 +1,12 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import type { Host } from '../../ports/host.ts';
 import { isPartition, withDescendants, type BlockDevice } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
-import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { type DiskIdentity, TargetDisk } from './facts.ts';
 import { isBusy } from './guards.ts';
 import { writesDisk } from '../conditions.ts';
 import { diskFailure } from './failures.ts';
 import { readTarget } from './target.ts';
-
-/** Services that look at every disk and do not write to it. */
-const watchers: ReadonlySet<string> = new Set([
-  'systemd-udevd',
-  '(udev-worker)',
-  'multipathd',
-  'smartd',
-  'udisksd',
-]);
-
-/** Looks for processes that have one of some device nodes open. */
-export function openersArgv(nodes: readonly string[]): readonly string[] {
-  const names = nodes.flatMap((node, index) =>
-    index === 0 ? ['-lname', node] : ['-o', '-lname', node],
-  );
-  return [
-    ...['find', '/proc', '-mindepth', '3', '-maxdepth', '3'],
-    ...['-path', '/proc/[0-9]*/fd/*', '(', ...names, ')', '-printf', '%p %l\\n'],
-  ];
-}
-
-/** The device nodes of a disk and of all that is built on it. */
-const nodesOf = (disk: BlockDevice): readonly string[] => [
-  ...new Set(withDescendants(disk).flatMap(({ path, kname }) => [path, `/dev/${kname}`])),
-];
-
-/**
- * The processes that have the disk open, as people read them; services that only watch disks are
- * left out.
- * @throws AgentError `command.*`
- */
-export async function readOpeners(
-  host: Host,
-  disk: BlockDevice,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const argv = openersArgv(nodesOf(disk));
-  // find ends with 1 when a process went away while it looked.
-  const { stdout } = await host.exec(argv, { signal, limit: seconds(30), accept: [0, 1] });
-  const named = new Set<string>();
-  for (const line of stdout.split('\n').filter((text) => text.trim() !== '')) {
-    const [, pid, device] = /^\/proc\/(\d+)\/fd\/\d+ (\S+)$/.exec(line.trim()) ?? [];
-    if (pid === undefined || device === undefined)
-      throw unreadableOutput('find', 'list of open files', line);
-    const name = (await host.readText(`/proc/${pid}/comm`, signal))?.trim();
-    if (name === undefined || watchers.has(name)) continue;
-    named.add(`${device} is open in ${name} (process ${pid})`);
-  }
-  return [...named];
-}
 
 /**
  * Opens a device as one holder alone can (`O_EXCL`; util-linux, `wipefs.c`), and changes nothing on
@@ -104,66 +52,24 @@ async function readHidden(
 }
 
 /**
- * The processes that have the disk open. When they cannot be read, that must not end an
- * installation; it is a warning.
- */
-async function openersOrWarn(
-  { host, signal, note }: StepScope<'host'>,
-  disk: BlockDevice,
-): Promise<readonly string[]> {
-  try {
-    return await readOpeners(host, disk, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof AgentError)) throw error;
-    note('warn', 'could not check which processes have the disk open', {
-      code: error.code,
-      reason: error.message,
-    });
-    return [];
-  }
-}
-
-/** What opens a disk to look at it (smartctl, udev, blkid) has closed it by then. */
-export const openersTimeout = minutes(2);
-
-/**
- * Waits until no process has the disk open. When the agent was killed, the writer that it had
- * started may still be at work, and two writers would leave neither's system.
- * @throws AgentError `disk.busy` with the processes, when they do not end
- */
-export const waitUntilClosed = (scope: StepScope<'host'>, target: TargetDisk): Promise<void> =>
-  waitUntilNone(scope, target, { users: openersOrWarn, within: openersTimeout });
-
-/**
  * Waits until the kernel gives the disk to nobody else, right before a command that does not ask
  * it: `wipefs --force`, `dd`, `nvme`.
  * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
  */
-export const waitUntilAlone = (scope: StepScope<'host'>, target: DiskIdentity): Promise<void> =>
-  waitUntilNone(scope, target, { users: readHidden, within: seconds(10) });
-
-/** Who uses a disk, as people read it, and how long that may last. */
-interface Users {
-  readonly users: (scope: StepScope<'host'>, disk: BlockDevice) => Promise<readonly string[]>;
-  readonly within: Millis;
-}
-
-async function waitUntilNone(
+export async function waitUntilAlone(
   scope: StepScope<'host'>,
   target: DiskIdentity,
-  { users, within }: Users,
 ): Promise<void> {
   const { host, signal, until } = scope;
   let last: readonly string[] = [];
   try {
     await until(
-      'no process has the install disk open',
+      'nothing else has the install disk',
       async () => {
-        last = await users(scope, await readTarget(host, target, signal));
+        last = await readHidden(scope, await readTarget(host, target, signal));
         return last.length === 0 ? { done: true } : { status: last.join('; ') };
       },
-      { every: seconds(2), within },
+      { every: seconds(2), within: seconds(10) },
     );
   } catch (error) {
     signal.throwIfAborted();
@@ -177,6 +83,12 @@ const lockName = ({ majorMinor }: TargetDisk): string =>
   `bootwright-disk-${majorMinor.replace(':', '-')}`;
 
 /**
+ * Name of the lock that a command holds which writes to a disk for long. It outlives an agent that
+ * is killed; so its lock is not the one of the run.
+ */
+export const writerLock = (disk: TargetDisk): string => `${lockName(disk)}-writer`;
+
+/**
  * Takes the disk for this run. coreos-installer holds no lock of its own, two of them would write
  * side by side. The lock lives as long as the process, so it is taken again in each run.
  */
@@ -187,15 +99,47 @@ export const lockDisk = step({
   needs: { disk: TargetDisk },
   when: writesDisk,
   rerun: 'always',
-  limit: seconds(30),
-  run: async ({ host, signal }, { disk }) => {
-    const held = await host.lock(lockName(disk), signal);
-    if (held !== undefined) return;
-    throw diskFailure('disk.locked', `another installation has locked ${disk.path}`, {
-      context: { disk: disk.path, lock: lockName(disk) },
-    });
+  limit: minutes(3),
+  run: async (scope, { disk }) => {
+    const name = lockName(disk);
+    if ((await scope.host.lock(name, scope.signal)) === undefined)
+      throw isLocked(disk, name, `another installation has locked ${disk.path}`);
+    await waitForWriter(scope, disk);
   },
 });
+
+const isLocked = ({ path }: TargetDisk, lock: string, what: string): AgentError =>
+  diskFailure('disk.locked', what, { context: { disk: path, lock } });
+
+/** How long a command whose agent was killed is waited for. */
+const writerTimeout = minutes(2);
+
+/**
+ * Waits for a writer whose agent was killed: two would leave neither's system.
+ * @throws AgentError `disk.locked`
+ */
+export async function waitForWriter(
+  { host, signal, until }: StepScope<'host'>,
+  disk: TargetDisk,
+): Promise<void> {
+  const name = writerLock(disk);
+  try {
+    await until(
+      'nothing that an earlier run has started writes to the install disk',
+      async () => {
+        const lock = await host.lock(name, signal);
+        await lock?.release();
+        const status = `a command of an earlier run writes to ${disk.path}`;
+        return lock === undefined ? { status } : { done: true };
+      },
+      { every: seconds(2), within: writerTimeout },
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
+    throw isLocked(disk, name, `a command of an earlier run still writes to ${disk.path}`);
+  }
+}
 
 /**
  * Whether a mount failed since the same file system is there already: an earlier try came further

@@ -3,7 +3,7 @@ import { hours, type Millis, minutes, renderDuration, seconds } from '../../mode
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { waitUntilClosed } from '../disk/in-use.ts';
+import { waitForWriter, writerLock } from '../disk/in-use.ts';
 import { confirmTarget, execOnTarget } from '../disk/target.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
@@ -61,7 +61,7 @@ export const writeImage = step({
         await makeUnbootable(host, { disk, keepsPartitions, isStopped });
       }
     }, 'failure');
-    await waitUntilClosed(scope, disk);
+    await waitForWriter(scope, disk);
     const open = await openSource(scope, { image, sectorBytes: disk.sectorBytes });
     const { savedByFiles } = setup;
     const argv = writerArgv({
@@ -87,6 +87,7 @@ export const writeImage = step({
           // It has no handler for SIGTERM: what must be undone is ours, and has little time
           // (coreos-installer 0.26).
           isKillable: true,
+          underLock: writerLock(disk),
           secrets: hiddenInWords(args),
           env: { RUST_BACKTRACE: '0' },
           onLine: (line) => {

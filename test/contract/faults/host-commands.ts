@@ -120,13 +120,11 @@ export const hostCommands: readonly CommandRow[] = [
   },
   {
     where: {
-      'disk/check': ['find'],
       'disk/check-boot': ['efibootmgr -v'],
       'disk/set-boot-entry': ['efibootmgr -v', 'uname'],
       'finish/find-ironic': ['systemctl list-units'],
       'image/choose': ['skopeo inspect --config'],
       'image/overwrite-os': ['cat', 'uname'],
-      'image/write': ['find'],
       'cluster/leave-record': ['ip'],
     },
     endings: wanted({ garbage: warns('command.unreadable') }),
