@@ -112,7 +112,11 @@ function explained(
   error: unknown,
   write: { readonly disk: string; readonly lines: readonly string[]; readonly open: OpenSource },
 ): unknown {
-  if (!(error instanceof AgentError) || error.code !== 'command.failed') return error;
+  const isOfWriter =
+    error instanceof AgentError &&
+    error.code === 'command.failed' &&
+    String(error.context['argv']).startsWith('coreos-installer ');
+  if (!isOfWriter) return error;
   const relayed = write.open.relayed();
   if (relayed?.failure !== undefined) return relayed.failure;
   const { exitCode } = error.context;
