@@ -29,7 +29,7 @@ const starts = {
   'with --pid=host': `set -e
 ${mounts}
 shift
-unshare --mount sh -ec '${mounts}
+unshare --mount --net sh -ec '${mounts}
 shift; exec "$@"' sh "$@" &
 wait $!`,
   'without --pid=host': `set -e

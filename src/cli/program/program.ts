@@ -1,4 +1,5 @@
 import { requireHost } from '../../adapters/host-root.ts';
+import { joinHostNetwork } from '../../adapters/host/host-network.ts';
 import type { Environment } from '../../config/environment.ts';
 import { loadConfig, requireInstallable } from '../../config/load.ts';
 import { mergeLayers, textIn } from '../../config/settings.ts';
@@ -34,6 +35,7 @@ export async function runInstall({ settings, ...start }: InstallCall): Promise<n
     throw thrown;
   });
   await requireHost(loaded.config.host.root);
+  await joinHostNetwork(loaded.config.host.root, settings.environment);
   await requireInstallable(loaded);
   const { install } = await import('./install.ts');
   return install(loaded, start);

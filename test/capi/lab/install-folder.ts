@@ -54,7 +54,9 @@ export async function applyCluster(wanted: Wanted): Promise<void> {
   for (const name of (await readdir(manifests)).toSorted()) {
     const documents = parseAllDocuments(await readFile(join(manifests, name), 'utf8'));
     for (const document of [documents].flat()) {
-      const object = document.toJS() as KubeObject;
+      const object = document.toJS() as KubeObject | null;
+      // Comments behind the last object, which kubectl passes over.
+      if (object === null) continue;
       await apply(object);
       print(`${object.kind ?? ''} ${object.metadata.name} serverside-applied\n`);
     }
