@@ -127,20 +127,23 @@ describe('controllers', () => {
     await ended;
   });
 
-  it('run beside one that fails, whose cause is noted once', async () => {
+  it.each([
+    ['one that fails, whose cause is noted once', 'kube.unreachable', 'warn'],
+    ['one whose object another changes meanwhile', 'kube.conflict', 'info'],
+  ] as const)('run beside %s', async (_, code, level) => {
     const { kube, clock, stop, ran, run, controller, events } = setUp();
     const broken: Controller = {
       ...controller,
       id: 'test/broken',
-      reconcile: () => Promise.reject(kubeFailure('kube.conflict', 'no')),
+      reconcile: () => Promise.reject(kubeFailure(code, 'no')),
     };
     kube.put(nodes, node('a'));
     const ended = run([broken, controller]);
     await clock.advance(minutes(1));
     expect(ran).toEqual(['a']);
-    const warnings = events.filter((event) => event.type === 'note' && event.level === 'warn');
-    expect(warnings).toMatchObject([
-      { step: 'test/broken', message: 'node a: trying again', fields: { code: 'kube.conflict' } },
+    const notes = events.filter((event) => event.type === 'note' && event.step === 'test/broken');
+    expect(notes).toMatchObject([
+      { level, step: 'test/broken', message: 'node a: trying again', fields: { code } },
     ]);
     stop.abort(new Error('stop'));
     await ended;

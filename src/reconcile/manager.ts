@@ -2,6 +2,7 @@ import { type Emit, notesOf } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { unlimited } from '../model/duration.ts';
 import { version } from '../model/version.ts';
+import { isConflict } from '../ports/kube-failures.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Informer } from './informer.ts';
 import { type Contender, type HeldLease, holdLease, isLeaseLost } from './lease.ts';
@@ -164,8 +165,10 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   };
   const failed: QueueOptions['failed'] = (key, error) => {
     const { code, message } = asAgentError(error);
+    // Another has written meanwhile: the next run decides by what that has made.
+    const level = isConflict(error) ? 'info' : 'warn';
     if (noted.get(key) !== code)
-      note('warn', `${controller.about(key)}: trying again`, { code, reason: message });
+      note(level, `${controller.about(key)}: trying again`, { code, reason: message });
     noted.set(key, code);
   };
   return () => {

@@ -4,9 +4,9 @@ import type { Clock } from '../ports/clock.ts';
 /** What a run of a key leaves behind. */
 export interface Result {
   /** When to run again although nothing has changed; never, unless given. */
-  readonly after?: Millis;
+  readonly after?: Millis | undefined;
   /** What the key waits for, for people; nothing unless given. */
-  readonly status?: string;
+  readonly status?: string | undefined;
 }
 
 /**

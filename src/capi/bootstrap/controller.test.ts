@@ -464,6 +464,25 @@ describe('the bootstrap provider', () => {
     expect(secretOf(kube, 'w0')).toBeDefined();
   });
 
+  it('decides again where its config has changed since it was seen (409)', async () => {
+    const kube = fakeKube();
+    putCluster(kube);
+    putHost(kube, 'w0');
+    kube.before('patch', () => {
+      const config = configOf(kube, 'w0');
+      const metadata = { ...config.metadata, generation: 2 };
+      const spec = { ...config.spec, installDevice: '/dev/vdb' };
+      kube.put(bootstrapConfigs, { ...config, metadata, spec });
+    });
+    const { clock, events } = await provider(kube);
+    expect(configOf(kube, 'w0').status).toBeUndefined();
+    await clock.advance(seconds(1));
+    await settle(60);
+    expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
+    expect(textIn(secretOf(kube, 'w0'), 'value')).toContain('/dev/vdb');
+    expect(events.filter((event) => event.type === 'note' && event.level === 'warn')).toEqual([]);
+  });
+
   it('is quiet once all is said', async () => {
     const kube = fakeKube();
     putCluster(kube);

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { secrets as secretKind } from '../../cluster/kinds.ts';
 import { partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
@@ -7,21 +6,15 @@ import { readFileContent } from '../../ignition/resource.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { isRefused } from '../../ports/kube-failures.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Emit, type Note, notesOf } from '../../engine/events.ts';
 import type { Controller } from '../../reconcile/manager.ts';
-import { patchOf, readAgain } from '../../reconcile/write.ts';
+import { patchOf } from '../../reconcile/write.ts';
 import {
-  assetKeys,
-  assetsSecretName,
-  type BootstrapConfig,
-  bootstrapConfigs,
-  capiMachines,
+  type BootstrapConfigStatus,
   capiNames,
-  clusters,
-  controlPlanes,
   type OwnedMetadata,
   ownNames,
   tokenSecretName,
@@ -30,11 +23,11 @@ import {
   asConfig,
   type DataSecretVerdict,
   lostAt,
+  patchStatus,
   statusAfter,
   type StatusChange,
-  writeStatus,
 } from './status.ts';
-import { machineIgnition, type MachineInput, tokenPath } from './ignition.ts';
+import { machineIgnition, tokenPath } from './ignition.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { findCondition, isConditionTrue } from '../conditions.ts';
 import {
@@ -43,10 +36,7 @@ import {
   configOwner,
   type ConfigView,
   configView,
-  controlPlaneNameOf,
-  machineNameOf,
   roleOf,
-  storedParts,
   tokenKeys,
 } from './stores.ts';
 import {
@@ -54,11 +44,11 @@ import {
   isControlledBy,
   placed,
   refOf,
+  refTo,
   secretData,
   secretValue,
 } from '../objects.ts';
-import { specVerdict } from './spec-verdict.ts';
-import { keyfileProblems } from '../../lib/keyfiles.ts';
+import { checkSpec, type InventoryAddress, Missing, readMachineInput } from './machine-input.ts';
 
 interface BootstrapScope extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   readonly stores: BootstrapStores;
@@ -121,41 +111,55 @@ export function bootstrapControllers({
           for (const one of stores.clusters.by('controlPlane', placed(after))) addCluster(one);
         });
       },
-      reconcile: (key, signal) =>
-        reconcile(scope, { kind: bootstrapConfigs, ...refOf(key) }, signal),
+      reconcile: (key, signal) => reconcile(scope, refOf(key), signal),
     },
   ];
 }
 
+/**
+ * One pass over a config, by what the stores show. Each write names what it was decided on: the API
+ * server refuses it where that has changed, and the config is decided again.
+ */
 async function reconcile(
   scope: BootstrapScope,
-  ref: KubeRef,
+  { name, namespace }: ReturnType<typeof refOf>,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { kube, stores, clock } = scope;
-  const object = stores.configs.get(ref.name, ref.namespace);
-  const seen = object && configView(asConfig(object), storedParts(stores));
-  if (seen === undefined || seen.config.metadata.deletionTimestamp !== undefined) return {};
-  const decide = (view: ConfigView): Work =>
-    workOf(view, { now: clock.now(), hasToken: tokenOf(stores, view) !== undefined });
-  const work = decide(seen);
-  if (work !== 'none') {
-    const view = await readView(kube, seen, signal);
-    const change = (to: StatusChange) => (config: BootstrapConfig) =>
-      statusAfter(config, to, clock.now());
-    if (view !== undefined) {
-      const write = (to: StatusChange): Promise<void> =>
-        writeStatus(kube, { ref, seen: view.config, change: change(to) }, signal);
-      await performers[decide(view)](scope, { view, write, signal });
-    }
+  const { kube, stores, clock, note } = scope;
+  const object = stores.configs.get(name, namespace);
+  const view = object && configView(asConfig(object), stores);
+  if (view === undefined || view.config.metadata.deletionTimestamp !== undefined) return {};
+  const { config } = view;
+  const change = await changeOf(scope, view, signal);
+  const status = statusAfter(config, change, clock.now());
+  await patchStatus(kube, config, status, signal);
+  if (change.dataSecretName !== undefined && config.status?.initialization === undefined)
+    note('info', `config ${name}: its host may boot`, { namespace, role: roleOf(view.machine) });
+  const after = change.dataSecret === undefined ? timeUntil(lostAt(status), clock) : readAgainAfter;
+  return { after, status: waitingFor(name, status) };
+}
+
+/** Does what is due for a config, and says what its status is to be given. */
+async function changeOf(
+  scope: BootstrapScope,
+  view: ConfigView,
+  signal: AbortSignal,
+): Promise<StatusChange> {
+  const { config, cluster, machine } = view;
+  const { name, namespace, uid } = config.metadata;
+  if (isClusterPaused(cluster, config)) return { isPaused: true };
+  const token = scope.stores.tokens.get(tokenSecretName(name), namespace);
+  if (config.status?.progress?.stage === 'Done') {
+    if (token !== undefined && isControlledBy(token, uid))
+      await scope.kube.remove({ ...refTo(secretKind, token), uid: token.metadata.uid }, signal);
+    return {};
   }
-  const after =
-    work === 'prepare' ? readAgainAfter : timeUntil(lostAt(seen.config.status ?? {}), clock);
-  const status = waitingFor(seen);
-  return {
-    ...(after === undefined ? {} : { after }),
-    ...(status === undefined ? {} : { status }),
-  };
+  if (token !== undefined && isPrepared(view)) return {};
+  const outcome = await prepare(scope, view, signal);
+  const known = { role: roleOf(machine), hostID: uid ?? '' };
+  return 'reason' in outcome
+    ? { ...known, dataSecret: outcome }
+    : { ...known, dataSecretName: outcome.name };
 }
 
 /** Secrets of users are not followed: what is missing of them is looked for this often. */
@@ -165,98 +169,19 @@ const readAgainAfter = seconds(10);
 const timeUntil = (at: number | undefined, clock: Clock): Millis | undefined =>
   at === undefined || at <= clock.now() ? undefined : at - clock.now();
 
-function waitingFor({ config }: ConfigView): string | undefined {
-  const condition = findCondition(config.status?.conditions, 'DataSecretAvailable');
+function waitingFor(name: string, { conditions }: BootstrapConfigStatus): string | undefined {
+  const condition = findCondition(conditions, 'DataSecretAvailable');
   if (condition === undefined || condition.status === 'True') return undefined;
-  return `${config.metadata.name}: ${condition.reason}`;
+  return `${name}: ${condition.reason}`;
 }
 
-/** What is to be done for a config. */
-type Work = 'none' | 'pause' | 'prepare' | 'derive' | 'revoke';
-
-/**
- * Decides what is to be done for a config; nothing as long as its status says what follows from all
- * else.
- */
-export function workOf(
-  view: ConfigView,
-  { now, hasToken }: { readonly now: number; readonly hasToken: boolean },
-): Work {
-  const { config } = view;
-  const says = (change: StatusChange): boolean =>
-    isDeepStrictEqual(statusAfter(config, change, now), config.status);
-  if (isClusterPaused(view.cluster, config)) return says({ isPaused: true }) ? 'none' : 'pause';
-  const isDone = config.status?.progress?.stage === 'Done';
-  if (isDone && hasToken) return 'revoke';
-  if (!isPrepared(view) || (!isDone && !hasToken)) return 'prepare';
-  return says({}) ? 'none' : 'derive';
-}
-
-/**
- * Whether what the host boots with says what the config does now. What is installed is not prepared
- * again.
- */
+/** Whether what the host boots with says what the config does now. */
 function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView): boolean {
-  if (status.progress?.stage === 'Done') return true;
   const isMade = status.initialization?.dataSecretCreated === true;
   const isCurrent =
     status.observedGeneration === metadata.generation && status.role === roleOf(machine);
   return isMade && isCurrent && isConditionTrue(status.conditions, 'DataSecretAvailable');
 }
-
-const tokenOf = (stores: BootstrapStores, { config }: ConfigView): KubeObject | undefined =>
-  stores.tokens.get(tokenSecretName(config.metadata.name), config.metadata.namespace);
-
-/** The same view by requests of its own, right before something is written. */
-async function readView(
-  kube: Pick<Kube, 'get'>,
-  seen: ConfigView,
-  signal: AbortSignal,
-): Promise<ConfigView | undefined> {
-  const { name, namespace = '' } = seen.config.metadata;
-  const ref = { kind: bootstrapConfigs, namespace, name };
-  const config = await readAgain(kube, { ref, seen: seen.config }, signal);
-  if (config === undefined || config.metadata.deletionTimestamp !== undefined) return undefined;
-  const get = (kind: KubeRef['kind'], of: string): Promise<KubeObject | undefined> =>
-    of === '' ? Promise.resolve(undefined) : kube.get({ kind, namespace, name: of }, signal);
-  const [machine, cluster, controlPlane] = await Promise.all([
-    get(capiMachines, machineNameOf(asConfig(config)) ?? ''),
-    get(clusters, seen.cluster.metadata.name),
-    get(controlPlanes, controlPlaneNameOf(seen.cluster)),
-  ]);
-  const found = { machines: machine, clusters: cluster, controlPlanes: controlPlane };
-  return configView(asConfig(config), (part) => found[part]);
-}
-
-interface Doing {
-  readonly view: ConfigView;
-  readonly write: (change: StatusChange) => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-const performers: Readonly<Record<Work, (scope: BootstrapScope, doing: Doing) => Promise<void>>> = {
-  none: () => Promise.resolve(),
-  pause: (_, { write }) => write({ isPaused: true }),
-  derive: (_, { write }) => write({}),
-  revoke: async ({ kube, stores }, { view, write, signal }) => {
-    const token = tokenOf(stores, view);
-    const { name, namespace = '' } = view.config.metadata;
-    const ref = { kind: secretKind, namespace, name: tokenSecretName(name) };
-    if (token !== undefined && isControlledBy(token, view.config.metadata.uid))
-      await kube.remove({ ...ref, uid: token.metadata.uid }, signal);
-    await write({});
-  },
-  prepare: async (scope, { view, write, signal }) => {
-    const { config, machine } = view;
-    const outcome = await prepare(scope, view, signal);
-    const known = { role: roleOf(machine), hostID: config.metadata.uid ?? '' };
-    if ('reason' in outcome) return write({ ...known, dataSecret: outcome });
-    await write({ ...known, dataSecretName: outcome.name });
-    if (config.status?.initialization?.dataSecretCreated === true) return;
-    const { name, namespace = '' } = config.metadata;
-    scope.note('info', `config ${name}: its host may boot`, { namespace, role: known.role });
-  },
-};
 
 type Outcome = DataSecretVerdict | { readonly name: string };
 
@@ -279,8 +204,7 @@ async function prepare(
       return { name };
     }
     if (!hasInfrastructure(cluster)) throw new Missing('WaitingForClusterInfrastructure', '');
-    const verdict = specVerdict(config.spec);
-    if (verdict !== undefined) return verdict;
+    checkSpec(config.spec);
     const value = await valueOf(scope, data, signal);
     await ensureData(scope.kube, { ...data, value }, signal);
     return { name };
@@ -313,7 +237,7 @@ async function valueOf(scope: BootstrapScope, data: Data, signal: AbortSignal): 
   const machines = new Set(
     stores.machines.by('cluster', placed(view.cluster)).map(({ metadata }) => metadata.name),
   );
-  const input = await inputOf({ kube, view, machines, signal }, address, token);
+  const input = await readMachineInput({ kube, view, machines, signal }, address, token);
   try {
     const value = machineIgnition(input);
     const size = Buffer.byteLength(value);
@@ -422,195 +346,3 @@ async function ensureData(
     await kube.patch(ref, patchOf(existing, { data: secretData(data) }), signal);
   }
 }
-
-/** Where agents find the inventory, and by which certificate. */
-export interface InventoryAddress {
-  readonly inventoryUrl: string;
-  /**
-   * PEM, read for each host; undefined where the authorities of the host's own system are enough.
-   */
-  readonly ca: (() => Promise<string | undefined>) | undefined;
-}
-
-interface Reading {
-  readonly kube: Pick<Kube, 'get'>;
-  readonly view: ConfigView;
-  /** Names of the Machines of the Cluster. */
-  readonly machines: ReadonlySet<string>;
-  readonly signal: AbortSignal;
-}
-
-/** Thrown inside, so that what is missing is named where it is looked for. */
-class Missing extends Error {
-  readonly verdict: DataSecretVerdict;
-
-  constructor(reason: string, message: string) {
-    super(message);
-    this.verdict = { reason, message };
-  }
-}
-
-/** Reads all that the Ignition of a host is made of. */
-async function inputOf(
-  reading: Reading,
-  address: InventoryAddress,
-  ownToken: string,
-): Promise<MachineInput> {
-  const { config, machine, cluster } = reading.view;
-  const { spec } = config;
-  const role = roleOf(machine);
-  const release = await releaseOf(reading);
-  const served = {
-    inventoryUrl: address.inventoryUrl,
-    inventoryCa: await address.ca?.(),
-    token: ownToken,
-    clusterId: cluster.metadata.uid ?? '',
-    infraEnvId: cluster.metadata.uid ?? '',
-  };
-  return {
-    ...(spec.inventory?.mode === 'External' ? await externalInventory(reading) : served),
-    role,
-    hostId: config.metadata.uid ?? '',
-    ...release,
-    agentImage: spec.agent.image,
-    agentArgs: spec.agent.args,
-    installDevice: spec.installDevice,
-    rootDeviceHints: spec.rootDeviceHints,
-    kernelArguments: spec.kernelArguments,
-    proxy: spec.proxy,
-    sshAuthorizedKeys: spec.sshAuthorizedKeys,
-    trustBundle: spec.additionalTrustBundle,
-    registries: spec.registries,
-    override: spec.ignitionConfigOverride,
-    pullSecret: await pullSecretOf(reading),
-    keyfiles: await keyfilesOf(reading),
-  };
-}
-
-type ReleaseInput = Pick<
-  MachineInput,
-  'openshiftVersion' | 'controlPlaneCount' | 'mcoImage' | 'existingRoot'
->;
-
-/**
- * What only the control plane knows. A worker waits for nothing of it, unless its own system is to
- * come from it.
- */
-async function releaseOf(reading: Reading): Promise<ReleaseInput> {
-  const { config, machine, controlPlane } = reading.view;
-  const { osImage, writeMode } = config.spec;
-  const isWorker = roleOf(machine) === 'worker';
-  const given = writeMode === 'ExistingRoot' ? osImage : '';
-  const root = (image: string | undefined) => (image === '' ? {} : { existingRoot: image });
-  if (isWorker && given !== undefined) return root(given);
-  if (controlPlane === undefined)
-    throw new Missing('WaitingForControlPlane', 'the Cluster has no control plane yet');
-  const name = assetsSecretName(controlPlane.metadata.name);
-  const assets = await secretNamed(reading, name);
-  if (assets === undefined || !isControlledBy(assets, controlPlane.metadata.uid))
-    throw new Missing('WaitingForAssets', `Secret ${name} of its control plane is not there yet`);
-  const image = given ?? secretValue(assets, assetKeys.coreOsImage);
-  if (image === undefined)
-    throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
-  if (isWorker) return root(image);
-  const { distributionVersion, replicas = 3 } = controlPlane.spec;
-  const mcoImage = secretValue(assets, assetKeys.mcoImage);
-  const release = { openshiftVersion: distributionVersion, controlPlaneCount: replicas, mcoImage };
-  return { ...root(image), ...release };
-}
-
-async function externalInventory(reading: Reading) {
-  const { view } = reading;
-  const { inventory = {} } = view.config.spec;
-  const { url = '', tokenSecretRef, clusterId, infraEnvId } = inventory;
-  const uid = view.cluster.metadata.uid ?? '';
-  if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
-  const token = await required(reading, tokenSecretRef?.name ?? '', {
-    key: 'token',
-    reason: 'InventoryTokenNotFound',
-  });
-  const id = clusterId ?? uid;
-  return {
-    inventoryUrl: url,
-    token,
-    clusterId: id,
-    infraEnvId: infraEnvId ?? id,
-    inventoryCa: undefined,
-  };
-}
-
-const pullSecretOf = (reading: Reading): Promise<string> | undefined => {
-  const name = reading.view.config.spec.pullSecretRef?.name;
-  return name === undefined
-    ? undefined
-    : required(reading, name, { key: '.dockerconfigjson', reason: 'PullSecretNotFound' });
-};
-
-async function required(
-  reading: Reading,
-  name: string,
-  { key, reason }: { readonly key: string; readonly reason: string },
-): Promise<string> {
-  const secret = name === '' ? undefined : await secretNamed(reading, name);
-  const text = secret && secretValue(secret, key);
-  if (text === undefined) throw new Missing(reason, `Secret ${name} has no ${key}`);
-  return text;
-}
-
-/**
- * Of a file in `system-connections`: NetworkManager reads what ends so, and no name leads out of
- * the folder.
- */
-const keyfileName = /^[\w.-]+\.nmconnection$/;
-
-/**
- * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the
- * address of an interface, `MACHINE_NAME.nmconnection` for that Machine, in place of one for all
- * with this name; the name of a Machine has no underscore. A key that no host takes is refused: the
- * host would boot without the network that it describes.
- */
-async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
-  const name = reading.view.config.spec.networkSecretRef?.name;
-  if (name === undefined) return undefined;
-  const secret = await secretNamed(reading, name);
-  if (secret === undefined)
-    throw new Missing('NetworkSecretNotFound', `there is no Secret ${name}`);
-  const own = `${reading.view.machine.metadata.name}_`;
-  const keys = Object.keys(dataOf(secret));
-  const others = keys.filter((key) => !isTaken(key, reading.machines));
-  if (others.length > 0) {
-    const message = `Secret ${name}: no host takes ${others.join(', ')}; write NAME.nmconnection without an underscore for all hosts, or MACHINE_NAME.nmconnection for a Machine of the Cluster`;
-    throw new Missing('NetworkSecretInvalid', message);
-  }
-  // Those of the Machine come last: one takes the place of that for all hosts with its name.
-  const chosen = [
-    ...keys.filter((key) => !key.includes('_')),
-    ...keys.filter((key) => key.startsWith(own)),
-  ];
-  const files = new Map(
-    chosen.map((key) => [
-      key.startsWith(own) ? key.slice(own.length) : key,
-      secretValue(secret, key) ?? '',
-    ]),
-  );
-  const problems = files.size === 0 ? [] : keyfileProblems(files);
-  if (problems.length > 0)
-    throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);
-  return Object.fromEntries(files);
-}
-
-const isTaken = (key: string, machines: ReadonlySet<string>): boolean => {
-  const [machine = '', ...rest] = key.split('_');
-  return keyfileName.test(key) && (rest.length === 0 || machines.has(machine));
-};
-
-const secretNamed = (
-  { kube, view, signal }: Reading,
-  name: string,
-): Promise<KubeObject | undefined> => {
-  const { namespace = '' } = view.config.metadata;
-  return kube.get({ kind: secretKind, namespace, name }, signal);
-};
-
-const dataOf = (secret: KubeObject): Readonly<Record<string, unknown>> =>
-  Object(partOf(secret, 'data')) as Readonly<Record<string, unknown>>;

@@ -1,15 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { plainLine } from '../../lib/plain-text.ts';
 import { type LadderName, ladders, type Stage, stageLimits, stages } from '../../model/stage.ts';
-import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { patchOf } from '../../reconcile/write.ts';
-import type { BootstrapConfig, BootstrapConfigStatus, HostProgress } from '../api.ts';
+import {
+  type BootstrapConfig,
+  bootstrapConfigs,
+  type BootstrapConfigStatus,
+  type HostProgress,
+} from '../api.ts';
 import {
   findCondition,
   type NewCondition,
   pausedCondition,
   withConditions,
 } from '../conditions.ts';
+import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 
@@ -178,34 +184,40 @@ const mostTries = 6;
 export const asConfig = (object: KubeObject): BootstrapConfig => object as BootstrapConfig;
 
 /**
- * Writes what changes in the status of a config: one patch that is refused where it changed since,
- * and then derived again.
- * @param change what changes; undefined where nothing does
+ * Writes the status of a config that has changed since it was read.
+ * @throws AgentError `kube.conflict` where another has changed the config since; as `Kube.patch`
+ */
+export async function patchStatus(
+  kube: Pick<Kube, 'patch'>,
+  config: BootstrapConfig,
+  status: BootstrapConfigStatus,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isDeepStrictEqual(status, config.status)) return;
+  const patch = patchOf(config, { status: withRemoved(config.status, status) }, 'status');
+  await kube.patch(refTo(bootstrapConfigs, config), patch, signal);
+}
+
+/**
+ * The same for a report, which comes once: what changes is derived again from the config as it is
+ * read then, where another has changed that.
+ * @param change undefined where nothing changes
  * @throws AgentError as `Kube.patch`
  */
 export async function writeStatus(
   kube: Pick<Kube, 'get' | 'patch'>,
-  {
-    ref,
-    seen,
-    change,
-  }: {
-    readonly ref: KubeRef;
-    /** As a store shows it; read again where that is out of date. */
-    readonly seen: BootstrapConfig;
-    readonly change: (config: BootstrapConfig) => BootstrapConfigStatus | undefined;
-  },
+  seen: BootstrapConfig,
+  change: (config: BootstrapConfig) => BootstrapConfigStatus | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   let config: BootstrapConfig | undefined = seen;
   for (let tries = 1; ; tries += 1) {
-    config ??= (await kube.get(ref, signal)) as BootstrapConfig | undefined;
+    config ??= (await kube.get(refTo(bootstrapConfigs, seen), signal)) as typeof config;
     if (config === undefined || config.metadata.uid !== seen.metadata.uid) return;
     const status = change(config);
-    if (status === undefined || isDeepStrictEqual(status, config.status)) return;
+    if (status === undefined) return;
     try {
-      const patch = patchOf(config, { status: withRemoved(config.status, status) }, 'status');
-      await kube.patch(ref, patch, signal);
+      await patchStatus(kube, config, status, signal);
       return;
     } catch (error) {
       if (!isConflict(error) || tries >= mostTries) throw error;

@@ -72,39 +72,20 @@ export interface ConfigView {
   readonly controlPlane: OpenShiftControlPlane | undefined;
 }
 
-/** Finds a part of a view: in stores, or by requests. */
-type Find = (
-  part: 'machines' | 'clusters' | 'controlPlanes',
-  namespace: string,
-  name: string,
-) => KubeObject | undefined;
-
-/** The parts of a view from the stores. */
-export const storedParts =
-  (stores: BootstrapStores): Find =>
-  (part, namespace, name) =>
-    stores[part].get(name, namespace);
-
 /**
- * The name of the Machine that owns a config; undefined while none does, as for the config of a
- * template.
+ * All that decides about a config, as the stores show it. Undefined where no Machine owns it, as
+ * for the config of a template, or where its Machine or its Cluster has vanished.
  */
-export const machineNameOf = ({ metadata }: BootstrapConfig): string | undefined =>
-  coreOwner(metadata, 'Machine')?.name;
-
-/**
- * All that decides about a config. Undefined where its Machine or its Cluster has vanished, or
- * never was.
- */
-export function configView(config: BootstrapConfig, find: Find): ConfigView | undefined {
-  const { namespace = '' } = config.metadata;
-  const name = machineNameOf(config);
-  const machine = name === undefined ? undefined : find('machines', namespace, name);
+export function configView(
+  config: BootstrapConfig,
+  { machines, clusters: all, controlPlanes: planes }: BootstrapStores,
+): ConfigView | undefined {
+  const { namespace } = config.metadata;
+  const machine = machines.get(coreOwner(config.metadata, 'Machine')?.name ?? '', namespace);
   if (machine === undefined) return undefined;
-  const cluster = find('clusters', namespace, textAt(machine, 'spec', 'clusterName'));
+  const cluster = all.get(textAt(machine, 'spec', 'clusterName'), namespace);
   if (cluster === undefined) return undefined;
-  const planeName = controlPlaneNameOf(cluster);
-  const controlPlane = planeName === '' ? undefined : find('controlPlanes', namespace, planeName);
+  const controlPlane = planes.get(controlPlaneNameOf(cluster), namespace);
   return {
     config,
     machine,
@@ -114,7 +95,7 @@ export function configView(config: BootstrapConfig, find: Find): ConfigView | un
 }
 
 /** The name of the control plane of a Cluster, where it is one of our kind. */
-export function controlPlaneNameOf(cluster: KubeObject): string {
+function controlPlaneNameOf(cluster: KubeObject): string {
   const ref = (name: string): string => textAt(cluster, 'spec', 'controlPlaneRef', name);
   return ref('kind') === controlPlaneType.kind ? ref('name') : '';
 }

@@ -22,7 +22,7 @@ import {
 import { right, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
-import { decideControlPlane, type Seen, upgradeOf } from './decide.ts';
+import { type ControlPlaneAction, decideControlPlane, type Seen, upgradeOf } from './decide.ts';
 import {
   clusterOwner,
   type ControlPlaneFacts,
@@ -49,7 +49,7 @@ import { isMarked } from './remediate.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo, secretText } from '../objects.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
-import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */
 interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
@@ -141,11 +141,12 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
   const { seen, findings, guest } = await observe(work, { key, view }, signal);
   let failure: AgentError | undefined;
   try {
-    await performActions(
+    const done = await performActions(
       {
         seen: { ...scope, ...seen, followed: guest },
         decide: decideControlPlane,
-        readAgain: async (before, inner) => {
+        readAgain: async (before, inner, { type }) => {
+          if (!readBefore.has(type)) return before;
           const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
           return { ...before, view: now, guest: await seenOf(scope, { guest, view: now }, inner) };
@@ -154,16 +155,41 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
       },
       signal,
     );
+    // The event of that change begins the next pass, which writes the status.
+    if (done.some(({ type }) => writesControlPlane.has(type))) return {};
   } catch (error) {
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  const written = { seen, findings: withFailure({ seen, findings }, failure) };
-  const isWritten = await writeStatus(scope, written, signal);
+  const status = controlPlaneStatus(seen, withFailure({ seen, findings }, failure));
+  const { controlPlane } = view;
+  if (!isDeepStrictEqual(status, controlPlane.status)) {
+    const patch = patchOf(controlPlane, { status }, 'status');
+    await scope.kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
+  }
   if (failure !== undefined) throw failure;
-  if (!isWritten) return { after: gathered };
   return isTimed(seen, findings) ? { after: decideAgain } : {};
 }
+
+type ActionType = ControlPlaneAction['type'];
+
+/**
+ * Before what is destroyed, and before a host is claimed whose disk is written, all is read again.
+ * Requests are read by their own action; all others are refused where their object has changed.
+ */
+const readBefore: ReadonlySet<ActionType> = new Set<ActionType>([
+  'create-machine',
+  'delete-machine',
+  'remove-assets',
+  'remove-finalizer',
+]);
+
+const writesControlPlane: ReadonlySet<ActionType> = new Set<ActionType>([
+  'add-finalizer',
+  'record-bootstrap',
+  'record-remediation',
+  'remove-finalizer',
+]);
 
 /** Whether something may change without an event. */
 function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
@@ -338,31 +364,6 @@ const failureReasons: Readonly<Record<string, string>> = {
   'kube.denied': 'CreationFailed',
   'kube.invalid': 'CreationFailed',
 };
-
-/**
- * Writes what has changed of the status, on what is read after its own actions; false where another
- * writer was quicker.
- */
-async function writeStatus(
-  { kube }: ControlPlaneScope,
-  { seen, findings }: Pick<Observed, 'seen' | 'findings'>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { controlPlane: before } = seen.view;
-  if (isDeepStrictEqual(controlPlaneStatus(seen, findings), before.status)) return true;
-  const ref = refTo(controlPlanes, before);
-  const controlPlane = (await kube.get(ref, signal)) as OpenShiftControlPlane | undefined;
-  if (controlPlane === undefined || controlPlane.metadata.uid !== before.metadata.uid) return true;
-  const status = controlPlaneStatus({ ...seen, view: { ...seen.view, controlPlane } }, findings);
-  if (isDeepStrictEqual(status, controlPlane.status)) return true;
-  try {
-    await kube.patch(ref, patchOf(controlPlane, { status }, 'status'), signal);
-    return true;
-  } catch (error) {
-    if (!isConflict(error)) throw error;
-    return false;
-  }
-}
 
 /** What adds control planes to a queue. */
 function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void {

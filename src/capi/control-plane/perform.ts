@@ -202,8 +202,7 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
       if (decision.kind !== 'changed') return undefined;
       return statusAfter(before, { progress: decision.progress }, now);
     };
-    const ref = refTo(bootstrapConfigs, config);
-    await writeStatus(kube, { ref, seen: config, change }, signal);
+    await writeStatus(kube, config, change, signal);
     note('info', `the node of ${config.metadata.name} is there`, { stage });
   },
   // The provider that makes the Ignition of hosts finds it among the files of the installer.

@@ -20,7 +20,6 @@ import {
   type ConfigView,
   configView,
   roleOf,
-  storedParts,
   tokenKeys,
 } from '../bootstrap/stores.ts';
 import { isControlledBy, placed } from '../objects.ts';
@@ -113,7 +112,7 @@ function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undef
   // A host that is being deleted, or is installed, has nothing to say any more.
   if (config.metadata.deletionTimestamp !== undefined) return undefined;
   if (config.status?.progress?.stage === 'Done') return undefined;
-  return configView(config, storedParts(stores));
+  return configView(config, stores);
 }
 
 function isSame(hash: string, secret: KubeObject): boolean {
@@ -162,11 +161,10 @@ export function reportedHost(
 
 /** The hosts of the caller's cluster, by their Machines. */
 export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): readonly ConfigView[] {
-  const parts = storedParts(stores);
   const machines = stores.machines.by('cluster', placed(cluster));
   return machines.flatMap((machine) => {
     const config = stores.configs.get(configNameOf(machine), machine.metadata.namespace);
-    const view = config && configView(asConfig(config), parts);
+    const view = config && configView(asConfig(config), stores);
     return view === undefined || view.machine !== machine ? [] : [view];
   });
 }

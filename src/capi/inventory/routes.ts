@@ -24,7 +24,6 @@ import {
   assetKeys,
   assetsSecretName,
   type BootstrapConfig,
-  bootstrapConfigs,
   logKey,
   logSecretName,
   type OpenShiftControlPlane,
@@ -59,7 +58,6 @@ import {
 import {
   isClusterPaused,
   isControlledBy,
-  refTo,
   secretBytes,
   secretData,
   secretValue,
@@ -227,8 +225,7 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
     if (decision.kind === 'unchanged') return undefined;
     return statusAfter(config, { progress: decision.progress }, now);
   };
-  const written = { ref: refTo(bootstrapConfigs, view.config), seen: view.config, change };
-  await call.inTurn(() => writeStatus(kube, written, request.signal));
+  await call.inTurn(() => writeStatus(kube, view.config, change, request.signal));
   metrics?.reportTaken(clock.elapsed() - since);
   return { status: 200 };
 }
@@ -280,9 +277,8 @@ async function keepLog({ kube, clock, caller, request }: Call, text: string): Pr
   const data = secretData({ [logKey]: gzipSync(shown) });
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
   await kube.apply(secret, request.signal, { manager: 'bootwright-inventory' });
-  const ref = { kind: bootstrapConfigs, namespace, name };
   const change = (seen: BootstrapConfig) => statusAfter(seen, { logSecretName: own }, clock.now());
-  await writeStatus(kube, { ref, seen: config, change }, request.signal);
+  await writeStatus(kube, config, change, request.signal);
 }
 
 /** The text of the one file of an upload (RFC 7578), or its end; undefined of what is no text. */

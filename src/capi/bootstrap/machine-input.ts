@@ -1,0 +1,231 @@
+import { secrets as secretKind } from '../../cluster/kinds.ts';
+import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
+import { partOf } from '../../layering/api/cluster-object.ts';
+import { givenHints } from '../../lib/disk-hints.ts';
+import { keyfileProblems } from '../../lib/keyfiles.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
+import { isControlledBy, secretValue } from '../objects.ts';
+import type { MachineInput } from './ignition.ts';
+import type { DataSecretVerdict } from './status.ts';
+import { type ConfigView, roleOf } from './stores.ts';
+
+/** Where agents find the inventory, and by which certificate. */
+export interface InventoryAddress {
+  readonly inventoryUrl: string;
+  /**
+   * PEM, read for each host; undefined where the authorities of the host's own system are enough.
+   */
+  readonly ca: (() => Promise<string | undefined>) | undefined;
+}
+
+/** What the input of a host is read with. */
+export interface Reading {
+  readonly kube: Pick<Kube, 'get'>;
+  readonly view: ConfigView;
+  /** Names of the Machines of the Cluster. */
+  readonly machines: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+}
+
+/** What a host waits for, named where it is looked for. */
+export class Missing extends Error {
+  readonly verdict: DataSecretVerdict;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.verdict = { reason, message };
+  }
+}
+
+/**
+ * Checks that a spec names all that its host needs.
+ * @throws Missing
+ */
+export function checkSpec({
+  writeMode,
+  installDevice,
+  rootDeviceHints,
+  nodeRegistration: { labels = {} } = {},
+}: BootstrapConfigSpec): void {
+  // The kubelet would not start with them, once the disk is written. What is resolved on the host
+  // is taken for a letter.
+  const wrong = Object.entries(labels).filter(
+    ([key, value]) =>
+      !isLabelKey(key) || !isLabelValue(value.replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a')),
+  );
+  if (wrong.length > 0) {
+    const names = wrong.map(([key]) => key).join(', ');
+    throw new Missing('NodeLabelsInvalid', `nodeRegistration.labels: not as labels are: ${names}`);
+  }
+  const hasHints = givenHints(rootDeviceHints ?? {}).length > 0;
+  if (writeMode === 'ExistingRoot' || hasHints !== ((installDevice ?? '') !== '')) return;
+  throw new Missing(
+    hasHints ? 'InstallDeviceAmbiguous' : 'InstallDeviceMissing',
+    'set one of installDevice and rootDeviceHints, or writeMode: ExistingRoot',
+  );
+}
+
+/**
+ * Reads all that the Ignition of a host is made of.
+ * @throws Missing
+ */
+export async function readMachineInput(
+  reading: Reading,
+  address: InventoryAddress,
+  ownToken: string,
+): Promise<MachineInput> {
+  const { config, machine, cluster } = reading.view;
+  const { spec } = config;
+  const { pullSecretRef } = spec;
+  const role = roleOf(machine);
+  const release = await releaseOf(reading);
+  const served = {
+    inventoryUrl: address.inventoryUrl,
+    inventoryCa: await address.ca?.(),
+    token: ownToken,
+    clusterId: cluster.metadata.uid ?? '',
+    infraEnvId: cluster.metadata.uid ?? '',
+  };
+  return {
+    ...(spec.inventory?.mode === 'External' ? await externalInventory(reading) : served),
+    role,
+    hostId: config.metadata.uid ?? '',
+    ...release,
+    agentImage: spec.agent.image,
+    agentArgs: spec.agent.args,
+    installDevice: spec.installDevice,
+    rootDeviceHints: spec.rootDeviceHints,
+    kernelArguments: spec.kernelArguments,
+    proxy: spec.proxy,
+    sshAuthorizedKeys: spec.sshAuthorizedKeys,
+    trustBundle: spec.additionalTrustBundle,
+    registries: spec.registries,
+    override: spec.ignitionConfigOverride,
+    pullSecret:
+      pullSecretRef &&
+      (await required(reading, pullSecretRef.name, {
+        key: '.dockerconfigjson',
+        reason: 'PullSecretNotFound',
+      })),
+    keyfiles: await keyfilesOf(reading),
+  };
+}
+
+type ReleaseInput = Pick<
+  MachineInput,
+  'openshiftVersion' | 'controlPlaneCount' | 'mcoImage' | 'existingRoot'
+>;
+
+/**
+ * What only the control plane knows. A worker waits for nothing of it, unless its own system is to
+ * come from it.
+ */
+async function releaseOf(reading: Reading): Promise<ReleaseInput> {
+  const { config, machine, controlPlane } = reading.view;
+  const { osImage, writeMode } = config.spec;
+  const isWorker = roleOf(machine) === 'worker';
+  const given = writeMode === 'ExistingRoot' ? osImage : '';
+  const root = (image: string | undefined) => (image === '' ? {} : { existingRoot: image });
+  if (isWorker && given !== undefined) return root(given);
+  if (controlPlane === undefined)
+    throw new Missing('WaitingForControlPlane', 'the Cluster has no control plane yet');
+  const name = assetsSecretName(controlPlane.metadata.name);
+  const assets = await secretNamed(reading, name);
+  if (assets === undefined || !isControlledBy(assets, controlPlane.metadata.uid))
+    throw new Missing('WaitingForAssets', `Secret ${name} of its control plane is not there yet`);
+  const image = given ?? secretValue(assets, assetKeys.coreOsImage);
+  if (image === undefined)
+    throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
+  if (isWorker) return root(image);
+  const { distributionVersion, replicas = 3 } = controlPlane.spec;
+  const mcoImage = secretValue(assets, assetKeys.mcoImage);
+  const release = { openshiftVersion: distributionVersion, controlPlaneCount: replicas, mcoImage };
+  return { ...root(image), ...release };
+}
+
+async function externalInventory(reading: Reading) {
+  const { view } = reading;
+  const { inventory = {} } = view.config.spec;
+  const { url = '', tokenSecretRef, clusterId, infraEnvId } = inventory;
+  const uid = view.cluster.metadata.uid ?? '';
+  if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
+  const token = await required(reading, tokenSecretRef?.name ?? '', {
+    key: 'token',
+    reason: 'InventoryTokenNotFound',
+  });
+  const id = clusterId ?? uid;
+  return {
+    inventoryUrl: url,
+    token,
+    clusterId: id,
+    infraEnvId: infraEnvId ?? id,
+    inventoryCa: undefined,
+  };
+}
+
+async function required(
+  reading: Reading,
+  name: string,
+  { key, reason }: { readonly key: string; readonly reason: string },
+): Promise<string> {
+  const secret = name === '' ? undefined : await secretNamed(reading, name);
+  const text = secret && secretValue(secret, key);
+  if (text === undefined) throw new Missing(reason, `Secret ${name} has no ${key}`);
+  return text;
+}
+
+/**
+ * Of a file in `system-connections`: NetworkManager reads what ends so, and no name leads out of
+ * the folder.
+ */
+const keyfileName = /^[\w.-]+\.nmconnection$/;
+
+/**
+ * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the
+ * address of an interface, `MACHINE_NAME.nmconnection` for that Machine, in place of one for all
+ * with this name; the name of a Machine has no underscore. A key that no host takes is refused: the
+ * host would boot without the network that it describes.
+ */
+async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
+  const name = reading.view.config.spec.networkSecretRef?.name;
+  if (name === undefined) return undefined;
+  const secret = await secretNamed(reading, name);
+  if (secret === undefined)
+    throw new Missing('NetworkSecretNotFound', `there is no Secret ${name}`);
+  const own = `${reading.view.machine.metadata.name}_`;
+  const keys = Object.keys(Object(partOf(secret, 'data')) as object);
+  const others = keys.filter((key) => !isTaken(key, reading.machines));
+  if (others.length > 0) {
+    const message = `Secret ${name}: no host takes ${others.join(', ')}; write NAME.nmconnection without an underscore for all hosts, or MACHINE_NAME.nmconnection for a Machine of the Cluster`;
+    throw new Missing('NetworkSecretInvalid', message);
+  }
+  // Those of the Machine come last: one takes the place of that for all hosts with its name.
+  const chosen = [
+    ...keys.filter((key) => !key.includes('_')),
+    ...keys.filter((key) => key.startsWith(own)),
+  ];
+  const files = new Map(
+    chosen.map((key) => [
+      key.startsWith(own) ? key.slice(own.length) : key,
+      secretValue(secret, key) ?? '',
+    ]),
+  );
+  const problems = files.size === 0 ? [] : keyfileProblems(files);
+  if (problems.length > 0)
+    throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);
+  return Object.fromEntries(files);
+}
+
+const isTaken = (key: string, machines: ReadonlySet<string>): boolean => {
+  const [machine = '', ...rest] = key.split('_');
+  return keyfileName.test(key) && (rest.length === 0 || machines.has(machine));
+};
+
+const secretNamed = (
+  { kube, view, signal }: Reading,
+  name: string,
+): Promise<KubeObject | undefined> => {
+  const { namespace = '' } = view.config.metadata;
+  return kube.get({ kind: secretKind, namespace, name }, signal);
+};
