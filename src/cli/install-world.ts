@@ -136,7 +136,7 @@ interface ClusterReach {
 
 /** Masters and workers never talk to the cluster, and so never load what that takes. */
 function kubeFor(
-  { cluster, service }: Config,
+  { cluster, service, host: { root } }: Config,
   { host, inventory, emit }: ClusterReach,
 ): KubeCluster {
   return onFirstUse(async () => {
@@ -147,7 +147,7 @@ function kubeFor(
     return kubeCluster({
       ...systemPorts,
       emit,
-      lookup: hostLookup({ host, clock: systemClock }),
+      lookup: hostLookup(root),
       credentials: clusterCredentials({
         host,
         clock: systemClock,

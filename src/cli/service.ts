@@ -50,11 +50,7 @@ export async function openService(
   { environment, emit, callLimit }: ServiceContext,
 ): Promise<ServiceReach> {
   const host = hostFor(config, environment, emit);
-  // A bootstrap host gets its own name service in the middle of the run, and a pointer config may
-  // name what only that knows; elsewhere the container's resolver is the host's.
-  const isOwnResolver = config.role === 'bootstrap';
-  const lookup = isOwnResolver ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
-  const network = { ...(await networkOf(config)), ...lookup };
+  const network = { ...(await networkOf(config)), lookup: hostLookup(config.host.root) };
   const onRetry = emitRetries(emit);
   const limits = { reportLimit, callLimit };
   const inventory = openInventory(config, { network, onRetry, ...limits });

@@ -1,179 +1,75 @@
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
-import { Resolver } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
-import { hostInUrl } from '../../lib/address.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Host } from '../../ports/host.ts';
+import { lookup as systemLookup } from 'node:dns';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { LookupFunction } from 'node:net';
+import { join } from 'node:path/posix';
+import { HOST_ROOT } from '../../model/host-root.ts';
+import { isInContainer, pathOnHost } from '../host-root.ts';
 
-/** How the host's own name service is asked. */
-export interface HostLookupOptions {
-  readonly host: Pick<Host, 'readText'>;
-  readonly clock: Clock;
-  /** Of the nameservers; 53 unless given. */
-  readonly port?: number;
-  /** How long one nameserver may take. */
-  readonly timeouts?: Millis;
-  /** Asked when the host's nameservers know nothing. */
-  readonly fallback?: typeof systemLookup;
-}
-
-/** A resolv.conf that was read is believed for so long. */
-const freshness = seconds(5);
-
-/** With addresses of one family in hand, those of the other are waited for so long. */
-const otherFamily: Millis = 300;
-
-/**
- * A lookup that asks as the host asks now: its hosts file, then the nameservers of its resolv.conf,
- * and at last the container's own resolver. The container holds the resolv.conf of the moment at
- * which it was started, while a bootstrap host gets its own name service in the middle of the run.
- * IPv4 addresses come first.
- */
-export function hostLookup(options: HostLookupOptions): LookupFunction {
-  const files = hostFiles(options);
-  const find = async (asked: string, family: 0 | 4 | 6): Promise<readonly LookupAddress[]> => {
-    const [hosts, resolvConf] = await files();
-    const written = pick(addressesInHosts(hosts, asked), family);
-    if (written.length > 0) return written;
-    const { nameservers, search } = readResolvConf(resolvConf);
-    const resolver = resolverFor(nameservers, options);
-    if (resolver === undefined) return [];
-    for (const name of namesToAsk(asked, search)) {
-      const found = pick(await ask(resolver, options.clock, { name, family }), family);
-      if (found.length > 0) return found;
-    }
-    return [];
-  };
-  const fallback = options.fallback ?? systemLookup;
-  return (name, given, answer) => {
-    const wanted: LookupOptions = given;
-    const giveUp = (): void => {
-      fallback(name, wanted, answer as never);
-    };
-    if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')) {
-      giveUp();
-      return;
-    }
-    find(name, familyOf(wanted)).then((found) => {
-      const [first] = found;
-      if (first === undefined) giveUp();
-      else if (wanted.all === true) answer(null, [...found]);
-      else answer(null, first.address, first.family);
-    }, giveUp);
-  };
-}
-
-function familyOf({ family = 0 }: LookupOptions): 0 | 4 | 6 {
-  if (family === 4 || family === 'IPv4') return 4;
-  return family === 6 || family === 'IPv6' ? 6 : 0;
-}
-
-type HostFiles = readonly [hosts: string, resolvConf: string];
-
-/** The host's two files, read again when they are no longer fresh. */
-function hostFiles({ host, clock }: HostLookupOptions): () => Promise<HostFiles> {
-  // A lookup has no signal; each of these reads is short.
-  const { signal } = new AbortController();
-  const read = async (path: string): Promise<string> =>
-    (await host.readText(path, signal).catch(() => undefined)) ?? '';
-  let known: { readonly at: number; readonly files: Promise<HostFiles> } | undefined;
-  return () => {
-    if (known === undefined || clock.elapsed() - known.at >= freshness) {
-      const files = Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')]);
-      known = { at: clock.elapsed(), files };
-    }
-    return known.files;
-  };
-}
-
-function resolverFor(
-  nameservers: readonly string[],
-  { port = 53, timeouts = seconds(2) }: HostLookupOptions,
-): Resolver | undefined {
-  const resolver = new Resolver({ timeout: timeouts, tries: 2 });
-  const servers = nameservers.map((address) => `${hostInUrl(address)}:${port}`);
-  try {
-    resolver.setServers(servers);
-  } catch {
-    // An address that name service of the host takes, a scoped one perhaps, and this one does not.
-    return undefined;
-  }
-  return servers.length === 0 ? undefined : resolver;
+/** What a lookup works with; the system's own unless given. */
+interface HostLookupParts {
+  readonly copy?: () => Promise<boolean>;
+  readonly ask?: LookupFunction;
 }
 
 /**
- * The addresses of a name, IPv4 first. Some name servers never answer for a family that they do not
- * have; to wait for that would take longer than a connection may (RFC 8305, section 3).
+ * A lookup by the name service of the host as it is now: a container has the files of the moment at
+ * which it was started, and a bootstrap host gets its own name service in the middle of the run. So
+ * the files of the host are copied before the first lookup, and after each one that fails; where
+ * they have changed, the name is asked for once more.
  */
-async function ask(
-  resolver: Resolver,
-  clock: Clock,
-  { name, family }: { readonly name: string; readonly family: 0 | 4 | 6 },
-): Promise<readonly string[]> {
-  const questions = [
-    ...(family === 6 ? [] : [() => resolver.resolve4(name)]),
-    ...(family === 4 ? [] : [() => resolver.resolve6(name)]),
+export function hostLookup(
+  root: string,
+  { copy = () => copyToContainer(root), ask = systemLookup }: HostLookupParts = {},
+): LookupFunction {
+  let first: Promise<boolean> | undefined;
+  const find: LookupFunction = (name, options, answer) =>
+    ask(name, options, (error, ...found) => {
+      if (error === null) answer(null, ...found);
+      else
+        void copy().then((isNew) => {
+          if (isNew) ask(name, options, answer);
+          else answer(error, ...found);
+        });
+    });
+  return (name, options, answer) => {
+    first ??= copy();
+    void first.then(() => find(name, options, answer));
+  };
+}
+
+/** Copies in a container alone: elsewhere, these are the files of somebody else. */
+const copyToContainer = async (root: string): Promise<boolean> =>
+  root === HOST_ROOT && (await isInContainer()) && (await copyNames(root, '/etc'));
+
+/**
+ * Copies resolv.conf and hosts of a host to a folder, in place, as podman mounts these two files.
+ * What the container adds to its hosts (`--add-host`) stays behind them. What cannot be read or
+ * written stays.
+ * @returns whether one of them has changed
+ */
+export async function copyNames(root: string, to: string): Promise<boolean> {
+  const copy = async (
+    name: string,
+    merge: (theirs: string, own: string) => string,
+  ): Promise<boolean> => {
+    try {
+      const theirs = await readFile(await pathOnHost(root, `/etc/${name}`), 'utf8');
+      const at = join(to, name);
+      const own = await readFile(at, 'utf8');
+      const next = merge(theirs, own);
+      if (next !== own) await writeFile(at, next);
+      return next !== own;
+    } catch {
+      return false;
+    }
+  };
+  const isNew = [
+    await copy('resolv.conf', (theirs) => theirs),
+    await copy('hosts', (theirs, own) => {
+      const lines = new Set(theirs.split('\n'));
+      const added = own.split('\n').filter((line) => !lines.has(line));
+      return [theirs.replace(/\n?$/, '\n'), ...added.map((line) => `${line}\n`)].join('');
+    }),
   ];
-  const found = questions.map((): readonly string[] => []);
-  const answers = questions.map(async (question, index) => {
-    found[index] = await question().catch(() => []);
-  });
-  const whole = Promise.all(answers);
-  const over = new AbortController();
-  const enough = answers.map(async (answer, index) => {
-    await answer;
-    if (found[index]?.length === 0) await whole;
-    else await clock.sleep(otherFamily, over.signal);
-  });
-  await Promise.race([whole, ...enough]);
-  const addresses = found.flat();
-  // A question that is still open would keep the process from its end, as a sleep would.
-  resolver.cancel();
-  over.abort();
-  return addresses;
-}
-
-const pick = (addresses: readonly string[], family: 0 | 4 | 6): readonly LookupAddress[] =>
-  addresses
-    .map((address) => ({ address, family: isIP(address) }))
-    .filter((one) => family === 0 || one.family === family);
-
-/** What resolv.conf(5) says that matters here. */
-interface ResolverSettings {
-  readonly nameservers: readonly string[];
-  readonly search: readonly string[];
-}
-
-/** glibc asks no more than three. */
-const mostNameservers = 3;
-
-/** Reads a resolv.conf; the last `search` or `domain` counts, as in glibc. */
-export function readResolvConf(text: string): ResolverSettings {
-  const nameservers: string[] = [];
-  let search: readonly string[] = [];
-  for (const line of text.split('\n')) {
-    const [word = '', ...values] = line.trim().split(/\s+/);
-    const [first = ''] = values;
-    if (word === 'nameserver' && isIP(first) !== 0) nameservers.push(first);
-    if (word === 'search') search = values;
-    if (word === 'domain' && first !== '') search = [first];
-  }
-  return { nameservers: nameservers.slice(0, mostNameservers), search };
-}
-
-/** The names to ask for, in their order: a name with a dot is whole, any other gets a domain. */
-export function namesToAsk(name: string, search: readonly string[]): readonly string[] {
-  if (name.includes('.')) return [name.replace(/\.$/, '')];
-  return [...search.map((domain) => `${name}.${domain.replace(/\.$/, '')}`), name];
-}
-
-/** The addresses that a hosts(5) file gives a name, in the order of its lines. */
-export function addressesInHosts(text: string, name: string): readonly string[] {
-  const wanted = name.replace(/\.$/, '').toLowerCase();
-  return text.split('\n').flatMap((line) => {
-    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
-    const isNamed = names.some((one) => one.toLowerCase() === wanted);
-    return isNamed && isIP(address) !== 0 ? [address] : [];
-  });
+  return isNew.includes(true);
 }
