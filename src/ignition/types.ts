@@ -31,8 +31,5 @@ export type File = ValueOf<typeof schema.fileShape>;
 /** A link, symbolic unless `hard`. */
 export type Link = ValueOf<typeof schema.linkShape>;
 
-/** A filesystem on a device. */
-export type Filesystem = ValueOf<typeof schema.filesystemShape>;
-
 /** A unit: its text, its drop-ins, whether it is enabled or masked. */
 export type Unit = ValueOf<typeof schema.unitShape>;

@@ -48,12 +48,6 @@ const shorts: ReadonlyMap<string, WriterOption & { readonly name: string }> = ne
 );
 
 /**
- * Whether coreos-installer 0.26 has an option of this long name; keys of its configuration files
- * are the same.
- */
-export const isWriterOption = (name: string): boolean => Object.hasOwn(options, name);
-
-/**
  * The option by which coreos-installer keeps partitions: a number, a range (`5-7`, `5-`, `-7`), or
  * a label with `*`, `?` and `[a-z]` (crate `glob`). Undefined for what it would refuse, or take for
  * more than one.
@@ -127,26 +121,22 @@ interface WriterArgsRead {
   readonly mistake?: Mistake;
   /** The options that are known, in their order. */
   readonly uses: readonly WriterUse[];
-  /** Options that a newer one may have; a value that may follow one is taken for its value. */
-  readonly unknown: readonly string[];
 }
 
 /** Reads arguments for `coreos-installer install`. */
 export function readWriterArgs(args: readonly string[]): WriterArgsRead {
-  const unknown: string[] = [];
   const uses: WriterUse[] = [];
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? '';
     const read = word.startsWith('--') ? readLong(word) : readShort(word);
-    if ('what' in read) return { mistake: read, uses, unknown };
+    if ('what' in read) return { mistake: read, uses };
     const next = isMissingAfter(word, args[at + 1]) ? undefined : args[at + 1];
     const whole = wholeUses(read, { word, next, uses });
-    if ('what' in whole) return { mistake: whole, uses, unknown };
-    if (read.unknown !== undefined) unknown.push(read.unknown);
+    if ('what' in whole) return { mistake: whole, uses };
     uses.push(...whole);
     if (read.wantsValue && next !== undefined) at += 1;
   }
-  return { uses, unknown };
+  return { uses };
 }
 
 interface Before {
@@ -157,7 +147,7 @@ interface Before {
 
 /** The options of a word with their values, or why they cannot stand there. */
 function wholeUses(read: OptionRead, { word, next, uses }: Before): readonly WriterUse[] | Mistake {
-  if (read.unknown === undefined && read.wantsValue && next === undefined) {
+  if (read.isKnown && read.wantsValue && next === undefined) {
     return { what: `option ${word}: the value is missing`, write: `"${word}","VALUE"` };
   }
   const value = read.wantsValue ? (next ?? '') : '';
@@ -181,7 +171,8 @@ const clashOf = ({ option }: WriterUse): Mistake =>
 
 interface OptionRead {
   readonly wantsValue: boolean;
-  readonly unknown?: string;
+  /** A newer coreos-installer may know it; a value that may follow it is taken for its value. */
+  readonly isKnown: boolean;
   /** Without the value that follows as a word of its own. */
   readonly uses: readonly Partial<WriterUse>[];
 }
@@ -203,9 +194,10 @@ function readLong(word: string): WordRead {
   if (option === undefined) return unknownOption(`--${name}`, behind === undefined);
   if (option.takesValue) {
     const value = behind === undefined ? {} : { value: behind.slice(1) };
-    return { wantsValue: behind === undefined, uses: [{ option: name, ...value }] };
+    return { wantsValue: behind === undefined, isKnown: true, uses: [{ option: name, ...value }] };
   }
-  if (behind === undefined) return { wantsValue: false, uses: [{ option: name, value: '' }] };
+  if (behind === undefined)
+    return { wantsValue: false, isKnown: true, uses: [{ option: name, value: '' }] };
   return { what: `option --${name} takes no value`, write: `"--${name}"` };
 }
 
@@ -229,11 +221,11 @@ function readShort(word: string): WordRead {
       if (/^\s/.test(value)) return joined(word) ?? unknownOption(word, false);
       const isLast = at === word.length - 1;
       uses.push({ option: option.name, ...(isLast ? {} : { value }) });
-      return { wantsValue: isLast, uses };
+      return { wantsValue: isLast, isKnown: true, uses };
     }
     uses.push({ option: option.name, value: '' });
   }
-  return { wantsValue: false, uses };
+  return { wantsValue: false, isKnown: true, uses };
 }
 
 /** A value must not look like an option; ranges of partitions may, "-7". */
@@ -254,7 +246,9 @@ const slip = 2;
 function unknownOption(word: string, wantsValue: boolean, uses: OptionRead['uses'] = []): WordRead {
   const names = Object.keys(options);
   const near = word.startsWith('--') ? nearestName(word.slice(2), names, slip) : undefined;
-  if (near === undefined && !unfit.has(word)) return { wantsValue, unknown: shownText(word), uses };
+  // What keeps partitions must be understood: else the disk would be cleaned.
+  const isUnfit = unfit.has(word) || word.startsWith('--save');
+  if (near === undefined && !isUnfit) return { wantsValue, isKnown: false, uses };
   return {
     what: `${shownText(word)} is not an option of coreos-installer install`,
     write: near === undefined ? 'options that coreos-installer install --help lists' : `--${near}`,

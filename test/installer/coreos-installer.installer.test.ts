@@ -8,7 +8,7 @@ import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
 import { valueMistake } from '../../src/lib/writer-args.ts';
 import type { Host } from '../../src/ports/host.ts';
-import { argsToKeep, findKept, readTable, requireKeepable } from '../../src/steps/disk/kept.ts';
+import { argsToKeep, readTable } from '../../src/steps/disk/kept.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { compareWithRecording, progressLines, runInstaller, serveImage } from './real-installer.ts';
 import { createLoopDisk, type LoopDisk, readDisk } from './loop-disk.ts';
@@ -146,59 +146,6 @@ describe('a partition that coreos-installer keeps', () => {
       [4, 'root'],
       [5, 'data'],
     ]);
-  });
-});
-
-describe('partitions that coreos-installer cannot keep', () => {
-  const gpt = (...rows: readonly string[]): string => ['label: gpt', ...rows].join('\n');
-  const mbr = 'label: dos\n1 : start=96MiB, size=4MiB';
-  const data = 'start=96MiB, size=8MiB, name=data';
-  const logs = 'start=112MiB, size=8MiB, name=logs';
-  const guid = 'uuid=11111111-2222-4333-8444-555555555555';
-  const short = 'table-length: 4';
-  const byLabel = ['--save-partlabel=*'];
-  const byNumber = ['--save-partindex=1'];
-  const many = (count: number): readonly string[] =>
-    Array.from({ length: count }, (_, at) => `start=${196_608 + at * 8}, size=8, name=data`);
-
-  it.each([
-    ['a number above 128', gpt('table-length: 256', `130 : ${data}`), byLabel, true],
-    ['two with one GUID', gpt(`5 : ${data}, ${guid}`, `6 : ${logs}, ${guid}`), byLabel, true],
-    ['two', gpt(`5 : ${data}`, `6 : ${logs}`), byLabel, false],
-    ['more than its table has room for', gpt(...many(125)), byLabel, true],
-    ['as many as its table has room for', gpt(...many(124)), byLabel, false],
-    ['an end in the second table', gpt(short, 'start=196608, size=65504'), byNumber, true],
-    ['an end before the second table', gpt(short, 'start=196608, size=65503'), byNumber, false],
-    ['a number of an MBR', mbr, byNumber, true],
-    ['labels of an MBR', mbr, byLabel, false],
-    ['a table that is damaged at both ends', gpt(data), byLabel, true, [1, 262_143]],
-  ])('%s', async (...[, table, writerArgs, isRefused, damaged = []]) => {
-    const { device, path } = disk;
-    execFileSync('sfdisk', ['--quiet', '--no-reread', '--no-tell-kernel', device], {
-      input: table,
-    });
-    for (const sector of damaged)
-      execFileSync('dd', [`of=${path}`, `seek=${sector * 512 + 60}`, 'bs=1', 'conv=notrunc'], {
-        input: 'X',
-        stdio: ['pipe', 'ignore', 'ignore'],
-      });
-    const { signal } = new AbortController();
-    const host = { exec: (argv: readonly string[]) => Promise.resolve(ranHere(argv)) };
-    const scope = { host, signal, config: { image: { writerArgs } } } as never;
-    const target = { path: device, name: 'sda', sizeBytes: 128 * 1024 ** 2, sectorBytes: 512 };
-    const check = async (): Promise<void> => {
-      const found = await findKept(scope, target as never, { children: [] } as never);
-      requireKeepable({ ...target, ...found });
-    };
-    const refusal = check().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    expect(await refusal).toEqual(
-      isRefused ? expect.objectContaining({ code: 'disk.keep-refused' }) : undefined,
-    );
-    const { code } = await runInstaller({ options: [...fromFile(), ...writerArgs], device });
-    expect(code !== 0).toBe(isRefused);
   });
 });
 

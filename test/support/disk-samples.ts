@@ -126,9 +126,6 @@ export const keptPartition = (number: number, label: string, startMiB: number): 
   number,
   label,
   partUuid: `${startMiB}-uuid`,
-  typeGuid: '',
-  content: '',
-  contentLabel: '',
   startBytes: startMiB * 1024 ** 2,
   sizeBytes: gibibyte,
 });

@@ -185,18 +185,6 @@ describe('disk/check', () => {
     expect(notes).toEqual(note === undefined ? [] : [expect.stringMatching(note)]);
   });
 
-  it('refuses partitions that coreos-installer would not keep', async () => {
-    const kept = [keptPartition(5, 'data', 9000), keptPartition(6, 'data', 9000)];
-    const { failure } = await tryStep(checkDisk, {
-      host: hostWith(blockDevice('sda'))
-        .on(tableArgv('/dev/sda'))
-        .prints(sfdiskOutput([5, 'data', 9000], [6, 'data', 9000])),
-      facts: { disk: { ...facts.disk, kept } },
-      config: { image: { writerArgs: ['--save-partlabel', 'data'] } },
-    });
-    expect(failure).toMatchObject({ code: 'disk.keep-refused' });
-  });
-
   it('refuses a kept partition with a file system that is labelled as that of the image', async () => {
     const old = partition('sda5', { label: 'root', partUuid: '9000-uuid' });
     const { failure } = await tryStep(checkDisk, {
@@ -207,15 +195,6 @@ describe('disk/check', () => {
       config: { image: { writerArgs: ['--save-partindex', '5'] } },
     });
     expect(failure).toMatchObject({ code: 'disk.other-system' });
-  });
-
-  it('formats no further disk while an option is not known', async () => {
-    const { notes } = await runStep(checkDisk, {
-      host: hostWith(blockDevice('sda'), blockDevice('sdb')),
-      facts,
-      config: { disk: { format: ['/dev/sdb'] }, image: { writerArgs: ['--new'] } },
-    });
-    expect(notes.join()).toContain('/dev/sdb will not be formatted: what --new means');
   });
 
   it('warns of shared volumes and of further disks it will not format', async () => {

@@ -17,7 +17,7 @@ import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { openAloneArgv, waitUntilAlone } from './in-use.ts';
-import { readTable, requireKeepable, roomBefore, tableArgv } from './kept.ts';
+import { readTable, roomBefore, tableArgv } from './kept.ts';
 import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
 
@@ -53,7 +53,6 @@ export const checkDisk = step({
     if (keepsPartitions && !config.image.allowMissingPartitions) {
       requireSaved(disk, saved, await readTable(host, target, signal));
     }
-    requireKeepable(target);
     const room = roomBefore(target);
     if (room !== undefined) note(room.level, room.says);
     await waitUntilAlone(scope, target);

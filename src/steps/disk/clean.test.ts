@@ -85,15 +85,6 @@ describe('disk/clean', () => {
     ]);
   });
 
-  it('leaves a disk alone while a file for coreos-installer has a key that is not known', async () => {
-    const { host, facts } = oldDisk();
-    const config = { image: { writerArgs: ['-c', '/opt/writer.yaml'] } };
-    host.withFile('/opt/writer.yaml', 'keep-some: [data]\n');
-    const { notes } = await runStep(cleanDisk, { host, facts, config });
-    expect(host.ran).toEqual([]);
-    expect(notes.join()).toContain('what keep-some means is not known here');
-  });
-
   it('leaves a DASD that is not formatted to the writer', async () => {
     const target = targetOf(blockDevice('dasda', { sizeBytes: 0 }));
     const { host } = oldDisk();
@@ -296,7 +287,6 @@ describe('disk/clean', () => {
   it.each([
     ['the cleanup is off', { disk: { cleanup: false } }],
     ['partitions are kept', { image: { writerArgs: ['--save-partindex', '5'] } }],
-    ['an option is not known', { image: { writerArgs: ['--keep-some=5'] } }],
     ['nothing is written to a disk', { image: { existingRoot: 'registry.example/os:1' } }],
   ])('does not run when %s', async (_what, config) => {
     const { host, facts } = oldDisk();

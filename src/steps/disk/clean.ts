@@ -62,14 +62,9 @@ export const cleanDisk = step({
       scope.note('info', `${disk.path} is not formatted; coreos-installer formats it`);
       return;
     }
-    const { keepsPartitions, unknown } = await readWriterSetup(scope);
+    const { keepsPartitions } = await readWriterSetup(scope);
     if (keepsPartitions) {
       scope.note('info', `coreos-installer keeps partitions of ${disk.path}; it is not cleaned`);
-      return;
-    }
-    if (unknown.length > 0) {
-      const options = unknown.join(', ');
-      scope.note('warn', `${disk.path} is not cleaned: what ${options} means is not known here`);
       return;
     }
     const problems = await removeLeftovers(scope, disk);

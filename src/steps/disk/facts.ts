@@ -34,11 +34,6 @@ const KeptPartitionSchema = z.object({
   label: z.string(),
   /** GPT partition GUID, lower case. */
   partUuid: z.string(),
-  /** GPT type GUID, lower case. */
-  typeGuid: z.string().default(''),
-  // What blkid finds in it, empty where that is nothing or not known.
-  content: z.string().default(''),
-  contentLabel: z.string().default(''),
   startBytes: z.number(),
   sizeBytes: z.number(),
 });

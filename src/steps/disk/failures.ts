@@ -120,8 +120,8 @@ export const diskFailures = {
   },
   'disk.keep-refused': {
     kind: 'input',
-    title: 'The install disk has partitions that coreos-installer cannot keep',
-    hint: 'correct the partition table of the disk (sgdisk --verify; new GUIDs by sgdisk --partition-guid, lower numbers by sgdisk --transpose), or copy the data elsewhere and keep none of its partitions',
+    title: 'The partition table of the install disk cannot be read',
+    hint: 'correct the partition table of the disk (sgdisk --verify), or copy the data elsewhere and keep none of its partitions',
   },
   'disk.keep-changed': {
     kind: 'host',
@@ -132,12 +132,7 @@ export const diskFailures = {
   'disk.keep-wiped': {
     kind: 'input',
     title: 'The Ignition of this host wipes a partition that is to be kept',
-    hint: 'set wipeTable, wipePartitionEntry, wipeFilesystem and wipeVolume to false in it for what is kept (in Butane wipe_table, …), and leave a kept partition out of its RAIDs; or take the partition out of disk.keep',
-  },
-  'disk.keep-mismatch': {
-    kind: 'input',
-    title: 'The Ignition of this host does not fit a partition that is kept',
-    hint: 'give the partition in it the number, label, type, start and size that the kept one has after the write (in Butane number, label, type_guid, start_mib, size_mib; number 0 is always a new partition), and its file system the format and label that lsblk --fs shows, or leave them out; a kept LUKS volume is opened by key_file alone, or in crypttab; or take the partition out of disk.keep',
+    hint: 'set wipeTable, wipePartitionEntry, wipeFilesystem and wipeVolume to false in it for what is kept (in Butane wipe_table, …), name other partitions of the disk by label and not by number, which the write changes, and leave a kept partition out of its RAIDs; or take the partition out of disk.keep',
   },
   'disk.not-confirmed': {
     kind: 'input',

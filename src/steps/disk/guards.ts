@@ -22,7 +22,7 @@ import type { StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { all, condition, not } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
-import { hasUnknownOptions, keepsPartitions, readWriterSetup } from './writer-args.ts';
+import { keepsPartitions } from './writer-args.ts';
 import type { DiskIdentity, TargetDisk } from './facts.ts';
 import {
   type Disks,
@@ -365,13 +365,7 @@ export async function extraDisks(
   { roots, disk: target, extra = [] }: Disks & Pick<TargetDisk, 'extra'>,
 ): Promise<readonly ExtraDisk[]> {
   const decisions: ExtraDisk[] = [];
-  const { unknown } = await readWriterSetup({ host, config, signal });
-  const because = `what ${unknown.join(', ')} means to coreos-installer is not known here`;
   for (const asked of config.disk.format) {
-    if (unknown.length > 0) {
-      decisions.push({ kind: 'refused', asked, because });
-      continue;
-    }
     const identity = extra.find((one) => one.asked === asked);
     const links = identity === undefined ? new Map() : await linksOf(host, identity, signal);
     decisions.push(decideExtraDisk(roots, { asked, identity, links, target }));
@@ -385,14 +379,6 @@ const keepsSome = condition<Config>('coreos-installer keeps partitions', ({ imag
 );
 
 /**
- * While an option is unknown here, the writer is the first to decide, and nothing is lost before.
- */
-const isUnderstood = not(
-  condition<Config>('coreos-installer is given unknown options', hasUnknownOptions),
-  'each option for coreos-installer is known here',
-);
-
-/**
  * LVM, RAID and old signatures are removed before the write. Not when partitions are kept: wiping
  * the table would lose them. The inventory service asks for the same.
  */
@@ -400,12 +386,10 @@ export const cleansDisk = all(
   writesDisk,
   condition<Config>('the disk is to be cleaned', ({ disk }) => disk.cleanup),
   not(keepsSome, 'no partition is kept'),
-  isUnderstood,
 );
 
 /** There are further disks to format. */
 export const formatsExtraDisks = all(
   writesDisk,
   condition<Config>('additional disks are to be formatted', ({ disk }) => disk.format.length > 0),
-  isUnderstood,
 );

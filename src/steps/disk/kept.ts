@@ -4,7 +4,7 @@
 import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
-import type { Filesystem, Storage } from '../../ignition/types.ts';
+import type { Storage } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { WriterUse } from '../../lib/writer-args.ts';
 import { seconds } from '../../model/duration.ts';
@@ -13,7 +13,6 @@ import type { Host } from '../../ports/host.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
-import { type BlockDevice, partitionsOf } from './block-devices.ts';
 import type { DiskIdentity, KeptPartition, TargetDisk } from './facts.ts';
 import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-args.ts';
 
@@ -46,7 +45,7 @@ const SfdiskOutput = z.object({ partitiontable: SfdiskTable });
 type WithTable = Pick<TargetDisk, 'path' | 'sectorBytes'>;
 
 /**
- * The partitions in the GPT of a disk, without their contents; none where it has none, as
+ * The partitions in the GPT of a disk; none where it has none, as
  * coreos-installer keeps no others (0.26, `src/blockdev.rs`).
  * @throws AgentError `disk.keep-refused`, `command.*`
  */
@@ -77,7 +76,11 @@ async function runSfdisk(
   const table = SfdiskOutput.safeParse(jsonIn(stdout)).data?.partitiontable;
   if (table === undefined) throw unreadableOutput('sfdisk', 'partition table', stdout || stderr);
   if (table.partitions.some(({ type }) => type === protectiveType))
-    throw isRefused(path, 'its GPT cannot be read, or is one for sectors of another size');
+    throw diskFailure(
+      'disk.keep-refused',
+      `${path}: its GPT cannot be read, or is one for sectors of another size`,
+      { context: { path } },
+    );
   return table;
 }
 
@@ -85,13 +88,10 @@ const partitionsIn = (
   { label, partitions }: SfdiskTable,
   { sectorBytes }: WithTable,
 ): readonly KeptPartition[] =>
-  (label === 'gpt' ? partitions : []).map(({ node, start, size, type, uuid, name }) => ({
+  (label === 'gpt' ? partitions : []).map(({ node, start, size, uuid, name }) => ({
     number: Number(/(?<!\d)\d+$/.exec(node)?.[0]),
     label: name,
     partUuid: uuid.toLowerCase(),
-    typeGuid: type.toLowerCase(),
-    content: '',
-    contentLabel: '',
     startBytes: start * sectorBytes,
     sizeBytes: size * sectorBytes,
   }));
@@ -103,63 +103,10 @@ const partitionsIn = (
 export async function findKept(
   scope: StepScope<'host'>,
   target: DiskIdentity,
-  disk: BlockDevice,
 ): Promise<Pick<TargetDisk, 'kept'>> {
   const { saved } = await readWriterSetup(scope);
   if (saved.length === 0) return {};
-  if (target.name.startsWith('dasd'))
-    throw isRefused(target.path, 'no partition of a DASD is kept');
-  const table = await runSfdisk(scope.host, target, scope.signal);
-  if (table.label === 'dos' && saved.some(({ option }) => option === 'save-partindex'))
-    throw isRefused(target.path, 'it has an MBR, of which no number is kept');
-  return { kept: withContents(savedAmong(saved, partitionsIn(table, target)), disk) };
-}
-
-/** Partitions of a disk, with what the host finds in them. */
-export const withContents = (
-  partitions: readonly KeptPartition[],
-  disk: BlockDevice,
-): readonly KeptPartition[] =>
-  partitions.map((one) => {
-    const found = partitionsOf(disk).find(({ partUuid }) => partUuid === one.partUuid);
-    return { ...one, content: found?.fsType ?? '', contentLabel: found?.label ?? '' };
-  });
-
-const isRefused = (path: string, why: string): AgentError =>
-  diskFailure('disk.keep-refused', `${path}: ${why}`, { context: { path } });
-
-/**
- * Entries of the table that coreos-installer writes, and their bytes (gptman 1.1,
- * `GPTHeader::new_from`).
- */
-const entries = 128;
-const entriesBytes = entries * 128;
-
-/**
- * Refuses partitions that coreos-installer would not keep: it finds out once additional disks are
- * formatted, of a number above 128 even once the image is written (0.26, `src/blockdev.rs`; gptman
- * 1.1, `check_partition_guids`, `check_partition_boundaries`).
- * @throws AgentError `disk.keep-refused`
- */
-export function requireKeepable({
-  path,
-  sizeBytes,
-  sectorBytes,
-  kept = [],
-}: Pick<TargetDisk, 'path' | 'sizeBytes' | 'sectorBytes' | 'kept'>): void {
-  const last = numbered(kept).at(-1)?.numbers.at(-1) ?? 0;
-  if (last > entries)
-    throw isRefused(path, `its last kept partition would have number ${last}, above ${entries}`);
-  const endBytes = sizeBytes - (sizeBytes % sectorBytes) - entriesBytes - sectorBytes;
-  const inOrder = kept.toSorted((one, other) => one.startBytes - other.startBytes);
-  for (const [index, { number, partUuid, startBytes, sizeBytes: bytes }] of inOrder.entries()) {
-    const nextBytes = inOrder[index + 1]?.startBytes ?? endBytes;
-    if (bytes <= 0 || startBytes + bytes > nextBytes)
-      throw isRefused(path, `kept partition ${number} reaches over another or over its disk`);
-    const twin = kept.find((one) => one.number !== number && one.partUuid === partUuid);
-    if (twin !== undefined)
-      throw isRefused(path, `kept partitions ${number} and ${twin.number} have one GUID`);
-  }
+  return { kept: savedAmong(saved, await readTable(scope.host, target, scope.signal)) };
 }
 
 const gibibyte = 1024 ** 3;
@@ -217,7 +164,7 @@ interface Keeping {
  * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when
  * the disk was found: those that are given, or the present numbers where these would choose others
  * since an earlier write.
- * @param table what is on the disk now, with its contents: Ignition was checked against those
+ * @param table what is on the disk now
  * @throws AgentError `disk.keep-changed`
  */
 export function argsToKeep(
@@ -226,8 +173,7 @@ export function argsToKeep(
 ): readonly string[] {
   const { path, kept = [] } = disk;
   const changed = kept.find((one) => !table.some((now) => isSame(now, one)));
-  if (changed !== undefined)
-    throw hasChanged(path, changed, 'is gone, has moved or holds something else');
+  if (changed !== undefined) throw hasChanged(path, changed, 'is gone or has moved');
   const others = (saved: readonly WriterUse[]): readonly KeptPartition[] =>
     savedAmong(saved, table).filter((now) => !kept.some((one) => isSame(now, one)));
   const given = [...savedByFiles, ...usesIn(args)];
@@ -253,9 +199,7 @@ export function argsToKeep(
 const isSame = (now: KeptPartition, one: KeptPartition): boolean =>
   now.partUuid === one.partUuid &&
   now.startBytes === one.startBytes &&
-  now.sizeBytes === one.sizeBytes &&
-  // Nothing is known of it while udev reads it again, after an earlier write.
-  (now.content === '' || (now.content === one.content && now.contentLabel === one.contentLabel));
+  now.sizeBytes === one.sizeBytes;
 
 const hasChanged = (path: string, { number, label }: KeptPartition, what: string): AgentError =>
   diskFailure(
@@ -267,43 +211,6 @@ const hasChanged = (path: string, { number, label }: KeptPartition, what: string
 /** The disk that the system has started from, by the name that CoreOS gives it for Ignition. */
 const bootDisk = '/dev/disk/by-id/coreos-boot-disk';
 
-/** What a config has of a device that takes data of it, or stops at it. */
-interface Wipe {
-  readonly device: string;
-  readonly isOfDisk: boolean;
-  readonly what: string;
-}
-
-/**
- * A partition that is kept, by its number before the write and by that behind the partitions of the
- * image.
- */
-interface Numbered extends KeptPartition {
-  readonly numbers: readonly number[];
-}
-
-/**
- * Every image of CoreOS for a disk with a GPT has as many partitions (coreos-assembler,
- * `create_disk.sh`).
- */
-const imagePartitions = 4;
-
-/**
- * A number that the image has too becomes the next one behind it, and those after it move on
- * (coreos-installer 0.26, `src/blockdev.rs`, `merge`).
- */
-function numbered(kept: readonly KeptPartition[]): readonly Numbered[] {
-  let last = imagePartitions;
-  return kept
-    .toSorted((one, other) => one.number - other.number)
-    .map((one) => {
-      last = Math.max(last + 1, one.number);
-      return { ...one, numbers: [one.number, last] };
-    });
-}
-
-type Partition = NonNullable<NonNullable<Storage['disks']>[number]['partitions']>[number];
-
 /** The storage of a config, and of those inside it; what it fetches is not known. */
 function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   const { storage = {}, ignition: section } = parseConfig(ignition).config;
@@ -314,9 +221,15 @@ function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   return [storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))];
 }
 
+/** What a config takes data of, or makes anew. */
+interface Wipe {
+  readonly device: string;
+  readonly isOfDisk: boolean;
+  readonly what: string;
+}
+
 /** What takes data, of whichever disk; Ignition creates a RAID over whatever its devices hold. */
-function wipesIn(storage: Storage, kept: readonly Numbered[]): readonly Wipe[] {
-  const { disks = [], filesystems = [], luks = [], raid = [] } = storage;
+function wipesIn({ disks = [], filesystems = [], luks = [], raid = [] }: Storage): readonly Wipe[] {
   const ofDisk = (device: string, what: string): Wipe => ({ device, isOfDisk: true, what });
   const ofPart = (device: string, what: string): Wipe => ({ device, isOfDisk: false, what });
   return [
@@ -326,7 +239,6 @@ function wipesIn(storage: Storage, kept: readonly Numbered[]): readonly Wipe[] {
     ...disks.flatMap(({ device, partitions = [] }) =>
       partitions
         .filter(({ wipePartitionEntry }) => wipePartitionEntry === true)
-        .filter((one) => kept.some((k) => k.numbers.includes(one.number) || k.label === one.label))
         .map(({ number, label = number }) =>
           ofDisk(device, `wipePartitionEntry of ${JSON.stringify(label)} on ${device}`),
         ),
@@ -343,175 +255,44 @@ function wipesIn(storage: Storage, kept: readonly Numbered[]): readonly Wipe[] {
   ];
 }
 
-const mebibyte = 1024 ** 2;
+/** The name of a disk in that of one of its partitions by number. */
+const diskIn = (device: string): string | undefined =>
+  /^(?:(.+)-part\d+|(.+\d)p\d+|(.+\D)\d+)$/.exec(device)?.slice(1).find(Boolean);
 
 /**
- * In what a partition of Ignition is not the kept one of its number, or is over a kept one, so that
- * the first boot stops (Ignition 2.24, `partitionMatches`); start and size 0 are what is free then.
- */
-function mismatchOf(partition: Partition, kept: readonly Numbered[]): string | undefined {
-  const { number, label, guid, typeGuid, shouldExist, resize, startMiB, sizeMiB } = partition;
-  const own = kept.find(({ numbers }) => numbers.at(-1) === number);
-  if (own === undefined) {
-    const other = kept.find(
-      (one) => (label !== '' && one.label === label) || isOver(partition, one),
-    );
-    return other && `number ${other.numbers.at(-1)}`;
-  }
-  const [start, size] = [own.startBytes / mebibyte, own.sizeBytes / mebibyte];
-  const differs = (asked: unknown, is: unknown): boolean => Boolean(asked) && asked !== is;
-  const differences: readonly (readonly [boolean, string])[] = [
-    [shouldExist === false, 'shouldExist true'],
-    [label !== undefined && label !== own.label, `label ${JSON.stringify(own.label)}`],
-    [differs(startMiB, start), `startMiB ${start}`],
-    [differs(sizeMiB, size) && !(resize === true && Number(sizeMiB) > size), `sizeMiB ${size}`],
-    [differs(guid?.toLowerCase(), own.partUuid), `guid ${own.partUuid}`],
-    [
-      own.typeGuid !== '' && differs(typeGuid?.toLowerCase(), own.typeGuid),
-      `typeGuid ${own.typeGuid}`,
-    ],
-  ];
-  return differences.find(([is]) => is)?.[1];
-}
-
-const isOver = ({ startMiB = 0, sizeMiB = 0 }: Partition, one: KeptPartition): boolean =>
-  startMiB > 0 &&
-  startMiB * mebibyte < one.startBytes + one.sizeBytes &&
-  (startMiB + Math.max(sizeMiB, 1)) * mebibyte > one.startBytes;
-
-/** Partitions of Ignition that neither are those that are kept nor can be made beside them. */
-const mismatchesIn = ({ disks = [] }: Storage, kept: readonly Numbered[]): readonly Wipe[] =>
-  disks.flatMap(({ device, partitions = [] }) =>
-    partitions.flatMap((one) => {
-      const mismatch = mismatchOf(one, kept);
-      const name = one.label === undefined ? '' : ` ${JSON.stringify(one.label)}`;
-      const what = `partition ${one.number}${name}: ${mismatch} of the kept one`;
-      return mismatch === undefined ? [] : [{ device, isOfDisk: true, what }];
-    }),
-  );
-
-type Luks = NonNullable<Storage['luks']>[number];
-
-/**
- * Why Ignition would neither make a file system on a kept partition nor leave what it holds
- * (Ignition 2.24, `createFilesystem`).
- */
-function filesystemMismatch(
-  { format, label, wipeFilesystem }: Filesystem,
-  { content, contentLabel }: KeptPartition,
-): string | undefined {
-  if (content === '' || format === undefined || wipeFilesystem === true) return undefined;
-  if (format !== content) return `format ${content}`;
-  return labelMismatch(label, contentLabel);
-}
-
-/**
- * The same of an encrypted volume (`createLuks`, `reuseLuksDevice`): it is opened again by a key
- * that the config has, never by clevis.
- */
-function luksMismatch(
-  { clevis = {}, keyFile, label, wipeVolume }: Luks,
-  { content, contentLabel }: KeptPartition,
-): string | undefined {
-  if (content === '' || wipeVolume === true) return undefined;
-  if (content !== 'crypto_LUKS') return `content ${content}`;
-  if (isBound(clevis) || !keyFile?.source)
-    return 'content LUKS, which needs its keyFile and no clevis,';
-  return labelMismatch(label, contentLabel);
-}
-
-const labelMismatch = (asked: string | undefined, is: string): string | undefined =>
-  asked === undefined || asked === is ? undefined : `label ${JSON.stringify(is)}`;
-
-const isBound = ({ custom, tang = [], threshold = 0, tpm2 }: NonNullable<Luks['clevis']>) =>
-  tpm2 === true || tang.length > 0 || threshold > 0 || Boolean(custom?.pin);
-
-/**
- * File systems and encrypted volumes of a config, each with what Ignition stops at where its
- * partition is kept.
- */
-const contentsIn = ({ filesystems = [], luks = [] }: Storage) => [
-  ...filesystems.map((one) => ({
-    device: one.device,
-    mismatch: (kept: KeptPartition) => filesystemMismatch(one, kept),
-    what: `filesystem of ${one.device}`,
-  })),
-  ...luks.map((one) => ({
-    device: one.device ?? '',
-    mismatch: (kept: KeptPartition) => luksMismatch(one, kept),
-    what: `luks ${JSON.stringify(one.name)} of ${one.device}`,
-  })),
-];
-
-const linksOf = ({ label, partUuid }: KeptPartition): readonly string[] => [
-  `/dev/disk/by-partlabel/${label}`,
-  `/dev/disk/by-partuuid/${partUuid}`,
-];
-
-/**
- * Refuses Ignition by which the first boot would take the data of a partition that is kept, or stop
- * at one: it runs at the first boot after each installation. What it fetches then is not known
- * here.
+ * Refuses Ignition by which the first boot would take the data of a partition that is kept: it runs
+ * at the first boot after each installation. Numbers of partitions change by the write, so that
+ * what it takes of the disk by number counts too. What it fetches then is not known here.
  * @param ignition the config that coreos-installer puts on the disk
- * @throws AgentError `disk.keep-wiped`, `disk.keep-mismatch`, `ignition.*` for a config inside it
- * that cannot be read
+ * @throws AgentError `disk.keep-wiped`, `ignition.*` for a config inside it that cannot be read
  */
 export async function refuseWipes(
   { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
-  { path, asked, byId, kept: found = [] }: TargetDisk,
+  { path, asked, byId, kept = [] }: TargetDisk,
   ignition: string | Uint8Array,
 ): Promise<void> {
-  const kept = numbered(found);
-  const separator = /\d$/.test(path) ? 'p' : '';
-  const ofDisk = [path, asked, ...byId, bootDisk];
-  const nodeOf = (number: number | undefined): string => `${path}${separator}${number}`;
-  const ofKept = kept.flatMap((one) => [...one.numbers.map(nodeOf), ...linksOf(one)]);
-  const isOneOf = async (names: readonly string[], device: string): Promise<boolean> =>
-    names.includes(device) || names.includes((await host.realPath(device, signal)) ?? '');
-  // A partition that has its number only after the write has no link yet.
-  const laterName = async (device: string): Promise<string> => {
-    const [, disk = device, number] = /^(.+)-part(\d+)$/.exec(device) ?? [];
-    const isOfTarget = number !== undefined && (await isOneOf(ofDisk, disk));
-    return isOfTarget ? nodeOf(Number(number)) : device;
-  };
-  // At the first boot a number is the later one; what a link leads to now has the earlier one.
-  const keptAt = async (device: string): Promise<Numbered | undefined> => {
-    const [later, now] = [await laterName(device), await host.realPath(device, signal)];
-    return kept.find(
-      (one) =>
-        [nodeOf(one.numbers.at(-1)), ...linksOf(one)].includes(later) ||
-        (now !== later && now === nodeOf(one.number)),
-    );
-  };
-  const ofTarget = async (all: readonly Wipe[]): Promise<string> => {
-    const found: string[] = [];
-    for (const { device, isOfDisk, what } of all) {
-      const names = isOfDisk ? ofDisk : ofKept;
-      if ((await isOneOf(names, device)) || names.includes(await laterName(device)))
-        found.push(what);
-    }
-    return found.join('; ');
-  };
-  const storages = storagesIn(ignition);
-  const context = { context: { disk: path } };
-  const losses = await ofTarget(storages.flatMap((one) => wipesIn(one, kept)));
-  if (losses !== '')
-    throw diskFailure(
-      'disk.keep-wiped',
-      `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses}`,
-      context,
-    );
-  const misfits = [await ofTarget(storages.flatMap((one) => mismatchesIn(one, kept)))];
-  for (const { device, mismatch, what } of storages.flatMap(contentsIn)) {
-    const one = await keptAt(device);
-    const is = one && mismatch(one);
-    if (is !== undefined) misfits.push(`${what}: ${is} of the kept one`);
+  if (kept.length === 0) return;
+  const realPath = async (device: string): Promise<string> =>
+    (await host.realPath(device, signal)) ?? device;
+  const isDisk = async (device = ''): Promise<boolean> =>
+    [path, asked, ...byId, bootDisk].includes(device) || (await realPath(device)) === path;
+  const names = kept.flatMap(({ number, label, partUuid }) => [
+    `${path}${/\d$/.test(path) ? 'p' : ''}${number}`,
+    `/dev/disk/by-partlabel/${label}`,
+    `/dev/disk/by-partuuid/${partUuid}`,
+  ]);
+  const isKept = async (device: string): Promise<boolean> =>
+    names.includes(device) ||
+    names.includes(await realPath(device)) ||
+    (await isDisk(diskIn(device)));
+  const losses: string[] = [];
+  for (const { device, isOfDisk, what } of storagesIn(ignition).flatMap(wipesIn)) {
+    if (await (isOfDisk ? isDisk(device) : isKept(device))) losses.push(what);
   }
-  const mismatches = misfits.filter(Boolean).join('; ');
-  if (mismatches !== '')
-    throw diskFailure(
-      'disk.keep-mismatch',
-      `${path} keeps partitions at which the first boot would stop by the Ignition of this host: ${mismatches}`,
-      context,
-    );
+  if (losses.length === 0) return;
+  throw diskFailure(
+    'disk.keep-wiped',
+    `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses.join('; ')}`,
+    { context: { disk: path } },
+  );
 }

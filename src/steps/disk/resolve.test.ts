@@ -55,30 +55,9 @@ describe('disk/resolve', () => {
         })
       ).value.kept;
     expect(await kept('-n')).toBeUndefined();
-    expect(await kept('-c', '/w.yaml')).toMatchObject([
-      { number: 5, partUuid: '9000-uuid', content: 'xfs', contentLabel: 'var' },
-    ]);
-    expect(await kept('--save-partindex', '3')).toMatchObject([{ number: 3, content: '' }]);
+    expect(await kept('-c', '/w.yaml')).toMatchObject([{ number: 5, partUuid: '9000-uuid' }]);
+    expect(await kept('--save-partindex', '3')).toMatchObject([{ number: 3 }]);
     expect(await kept('--save-partindex', '7')).toEqual([]);
-  });
-
-  it('refuses numbers of an MBR and partitions of a DASD, which coreos-installer does not keep', async () => {
-    const resolved = (disk: BlockDevice, ...writerArgs: string[]) =>
-      tryStep(resolveDisk, {
-        host: fakeHost()
-          .on(['lsblk', rest])
-          .prints(lsblkOutput(disk))
-          .on(['sfdisk', rest])
-          .prints('{"partitiontable": {"label": "dos"}}'),
-        config: { disk: { device: disk.path }, image: { writerArgs } },
-      });
-    const refused = { code: 'disk.keep-refused', kind: 'input' };
-    const byNumber = await resolved(blockDevice('sda'), '--save-partindex', '5');
-    expect(byNumber.failure).toMatchObject(refused);
-    const byLabel = await resolved(blockDevice('sda'), '--save-partlabel', 'data');
-    expect(byLabel.value?.kept).toEqual([]);
-    const ofDasd = await resolved(blockDevice('dasda'), '--save-partlabel', 'data');
-    expect(ofDasd.failure).toMatchObject(refused);
   });
 
   it.each([

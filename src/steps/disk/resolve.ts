@@ -67,7 +67,7 @@ export const resolveDisk = step({
     const target = { ...identityOf(device, { asked, byId }), path: real };
     return {
       ...target,
-      ...(await findKept(scope, target, device)),
+      ...(await findKept(scope, target)),
       ...(byHints ? { hints } : {}),
       ...(extra.length === 0 ? {} : { extra }),
     };

@@ -63,34 +63,18 @@ describe('configuration files of the writer', () => {
     [['--config-file=/etc/writer.yaml'], 'save-partlabel: [data]\n', true],
     [named, '', false],
   ])('%j with %j keep partitions: %s', async (args, text, expected) => {
-    expect(await ask(args, text)).toMatchObject({ keepsPartitions: expected, unknown: [] });
+    expect(await ask(args, text)).toMatchObject({ keepsPartitions: expected });
   });
 
   it.each([
     ['is not there', undefined],
     ['is no YAML', 'a: [\n'],
+    ['may keep partitions by a key that is not known', 'save-partuuid: a\n'],
     ['names a disk of its own', 'dest-device: /dev/sdb\n'],
     ['has Ignition from a URL', 'ignition-url: http://i\n'],
     ['has a console that is none', 'console: [tty0, ttyX]\n'],
   ])('fails, before anything is lost, when one %s', async (_what, text) => {
     await expect(ask(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
-  });
-});
-
-it('takes each key of a configuration file that no option has for unknown', async () => {
-  const host = fakeHost().withFile('/w.yaml', 'offline: true\nkeep-all: true\n');
-  const config = Config.parse({ image: { writerArgs: ['-c', '/w.yaml', '--new=x'] } });
-  const { signal } = new AbortController();
-  expect(await readWriterSetup({ host, config, signal })).toEqual({
-    keepsPartitions: false,
-    unknown: ['--new', 'keep-all'],
-    saved: [],
-    savedByFiles: [],
-    uses: [
-      { option: 'offline', value: 'true' },
-      { option: 'keep-all', value: 'true' },
-      { option: 'config-file', value: '/w.yaml' },
-    ],
   });
 });
 

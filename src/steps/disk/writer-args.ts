@@ -1,12 +1,6 @@
 // What the arguments for coreos-installer that a person gives mean for the rest of an installation.
 import { isMap } from 'yaml';
-import type { Config } from '../../config/schema.ts';
-import {
-  isWriterOption,
-  readWriterArgs,
-  valueMistake,
-  type WriterUse,
-} from '../../lib/writer-args.ts';
+import { readWriterArgs, valueMistake, type WriterUse } from '../../lib/writer-args.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import type { StepScope } from '../step.ts';
 import type { KeptPartition } from './facts.ts';
@@ -63,16 +57,10 @@ export const withoutSaving = (writerArgs: readonly string[]): readonly string[] 
     return !isOption(word) && !isOption(writerArgs[at - 1]) && !/^--save-part\w+=/.test(word);
   });
 
-/** Whether coreos-installer is given options whose effect on the disk is not known here. */
-export const hasUnknownOptions = ({ image }: Config): boolean =>
-  readWriterArgs(image.writerArgs).unknown.length > 0;
-
 /** What coreos-installer is told, by arguments and by its configuration files. */
 interface WriterSetup {
   /** It keeps partitions, so the disk is not cleaned. */
   readonly keepsPartitions: boolean;
-  /** Options that are not known here: it decides first. */
-  readonly unknown: readonly string[];
   /** Labels and numbers of the partitions that it keeps. */
   readonly saved: readonly WriterUse[];
   /** Those of them that its configuration files name. */
@@ -102,7 +90,7 @@ export async function readWriterSetup({
   config,
   signal,
 }: Pick<StepScope<'host'>, 'host' | 'config' | 'signal'>): Promise<WriterSetup> {
-  const { uses, unknown } = readWriterArgs(config.image.writerArgs);
+  const uses = usesIn(config.image.writerArgs);
   const inFiles: WriterUse[] = [];
   for (const { value: path } of uses.filter(({ option }) => option === 'config-file')) {
     const text = await host.readText(path, signal);
@@ -111,10 +99,8 @@ export async function readWriterSetup({
   }
   const all = [...inFiles, ...uses];
   const saved = all.filter(isSaving);
-  const others = inFiles.map(({ option }) => option).filter((option) => !isWriterOption(option));
   return {
     keepsPartitions: saved.length > 0,
-    unknown: [...unknown, ...others],
     saved,
     savedByFiles: inFiles.filter(isSaving),
     uses: all,
@@ -128,6 +114,9 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
   const keys = Object.entries(contents.toJSON() as Readonly<Record<string, unknown>>);
   const clash = keys.find(([key]) => key === 'dest-device' || key === 'ignition-url');
   if (clash !== undefined) throw unreadable(path, `${clash[0]} is given to it by this program`);
+  const slip = keys.find(([key]) => key.startsWith('save-') && !saving.has(key));
+  if (slip !== undefined)
+    throw unreadable(path, `${slip[0]} is not known, and may keep partitions`);
   const uses = keys.flatMap(([option, value]) =>
     [value].flat().map((one) => ({ option, value: String(one) })),
   );

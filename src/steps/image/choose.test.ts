@@ -53,8 +53,6 @@ function hostWithFile(content: Uint8Array = image): FakeHost {
     .withFile(path, content)
     .on(['od', rest])
     .prints(hex(content))
-    .on(['stat', rest])
-    .prints(String(content.length))
     .on(['sha256sum', '--', path])
     .prints(`${digest}  ${path}\n`)
     .on(['uname', '-m'])
@@ -68,13 +66,6 @@ const chosen = async (input: ConfigInput['image'], more: object = {}) =>
     .value;
 
 describe('image/choose', () => {
-  it('warns of an option of the writer that is newer than ours', async () => {
-    const config = { image: { writerArgs: ['--verify', 'strict', '-n'] } };
-    const host = fakeHost().withFile('/etc/NetworkManager/system-connections', '');
-    const { notes } = await runStep(chooseImage, { config, facts, host });
-    expect(notes[0]).toBe('warn: coreos-installer is given --verify, which is not known here');
-  });
-
   it.each([
     ['are right', '600 eth0.nmconnection\n', undefined],
     ['may be read by others', '644 eth0.nmconnection\n', 'network.bad-keyfile'],

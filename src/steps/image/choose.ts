@@ -17,7 +17,7 @@ import { ignitionFileMissing } from '../ignition/failures.ts';
 import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
-import { refuseUnfit, sampleFile, sampleUrl, verifyFile } from './image-file.ts';
+import { refuseUnfit, headOfFile, headOfUrl, verifyFile } from './image-file.ts';
 import {
   compareLines,
   lineOfBuild,
@@ -58,15 +58,10 @@ export const chooseImage = step({
   requires: [chooseImageSource],
   explain: explainImage,
   preview: ({ network: { nmstate } }) => (nmstate === '' ? [] : [nmstateArgv(nmstate)]),
-  programs: ['find', 'od', 'sha256sum', 'stat', 'uname'],
+  programs: ['find', 'od', 'sha256sum', 'uname'],
   run: async (scope, { disk }) => {
-    const { uses, unknown } = await readWriterSetup(scope);
+    const { uses } = await readWriterSetup(scope);
     const request = chooseImageSource(scope.config, uses);
-    for (const option of unknown) {
-      scope.note('warn', `coreos-installer is given ${option}, which is not known here`, {
-        hint: 'what it changes on the disk is not taken into account; check coreos-installer install --help',
-      });
-    }
     const unverified = whyUnverified(scope.config, request, uses);
     if (unverified !== undefined) {
       scope.note('warn', `nothing verifies the image: ${unverified}`, {
@@ -175,8 +170,8 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
   const stream = valueOf(uses, 'stream');
   if (path !== undefined) await checkFile(search, path);
   if (url !== undefined) {
-    const sample = await sampleUrl(web, url, { signal, tlsOnly: needsVerifying(scope.config) });
-    refuseUnfit(sample, { origin: shownUrl(url), disk });
+    const head = await headOfUrl(web, url, { signal, tlsOnly: needsVerifying(scope.config) });
+    refuseUnfit(head, { origin: shownUrl(url), disk });
   }
   if (stream !== undefined) {
     const base = valueOf(uses, 'stream-base-url') ?? streams;
@@ -272,7 +267,7 @@ async function findFile(
 async function checkFile({ scope, disk }: Search, path: string): Promise<void> {
   const { host, signal } = scope;
   if ((await host.realPath(path, signal)) === undefined) throw imageFileMissing(path);
-  refuseUnfit(await sampleFile(host, path, signal), { origin: path, disk });
+  refuseUnfit(await headOfFile(host, path, signal), { origin: path, disk });
 }
 
 async function findUrl(
@@ -284,8 +279,8 @@ async function findUrl(
   const source = stored === undefined ? 'config' : 'stream';
   const sha256 = scope.config.image.sha256 || (stored ?? '');
   const tlsOnly = stored === undefined && needsVerifying(scope.config);
-  const sample = await sampleUrl(scope.web, url.reveal(), { signal: scope.signal, tlsOnly });
-  refuseUnfit(sample, { origin: shown, disk });
+  const head = await headOfUrl(scope.web, url.reveal(), { signal: scope.signal, tlsOnly });
+  refuseUnfit(head, { origin: shown, disk });
   return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
 }
 

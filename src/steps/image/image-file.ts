@@ -1,4 +1,4 @@
-import { minutes, seconds } from '../../model/duration.ts';
+import { seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { AgentError } from '../../model/failure.ts';
@@ -10,31 +10,6 @@ import type { TargetDisk } from '../disk/facts.ts';
 import { imageFailure } from './failures.ts';
 
 const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
-
-const sizeArgv = (path: string): readonly string[] => [
-  ...['stat', '--dereference', '--format=%s', '--', path],
-];
-
-interface ImageSample {
-  readonly head: Uint8Array;
-  /** As it is stored; undefined where the server does not say it. */
-  readonly bytes?: number | undefined;
-}
-
-/**
- * Reads what shows of an image file on the host whether it fits.
- * @throws AgentError `command.*`
- */
-export async function sampleFile(
-  host: Host,
-  path: string,
-  signal: AbortSignal,
-): Promise<ImageSample> {
-  const head = await readBytes({ host, signal }, path, headBytes);
-  const { stdout } = await host.exec(sizeArgv(path), { signal, limit: minutes(1) });
-  if (!/^\d+$/.test(stdout)) throw unreadableOutput('stat', 'size', stdout);
-  return { head, bytes: Number(stdout) };
-}
 
 /** A slow medium reads 5 MB in a second; a compressed image has about 1 GB. */
 const digestLimit = seconds(900);
@@ -58,11 +33,14 @@ export async function verifyFile(
   });
 }
 
+/** The first bytes of an image file on the host. */
+export const headOfFile = (host: Host, path: string, signal: AbortSignal): Promise<Uint8Array> =>
+  readBytes({ host, signal }, path, headBytes);
+
 /** How much of an image must be read to judge it: past the volume descriptor of an ISO. */
 export const headBytes = 40 * 1024;
 
 interface SniffedImage {
-  readonly isPacked: boolean;
   /** Sector size that the image was made for, where the partition table could be seen. */
   readonly sectorBytes?: 512 | 4096;
   /** Size of the image on a disk, by the same table. */
@@ -87,7 +65,6 @@ export function sniffImage(stored: Uint8Array): SniffedImage {
   const head = packer === undefined ? stored : unpacked(stored, packer.unpack);
   const isInstead = otherKind(head);
   return {
-    isPacked: packer !== undefined,
     ...tableOf(head),
     ...(isInstead === undefined ? {} : { isInstead }),
   };
@@ -140,16 +117,13 @@ function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): U
   }
 }
 
-/**
- * Reads what shows of an image at a URL whether it fits, and no more where the server knows ranges.
- */
-export async function sampleUrl(
+/** The first bytes of an image at a URL, and no more where the server knows ranges. */
+export async function headOfUrl(
   web: Web,
   url: string,
   request: Pick<WebRequest, 'signal' | 'tlsOnly'>,
-): Promise<ImageSample> {
-  const { body, bytes, wholeBytes } = await openHead(web, url, request);
-  return { head: await firstOf(body), bytes: wholeBytes ?? bytes };
+): Promise<Uint8Array> {
+  return firstOf((await openHead(web, url, request)).body);
 }
 
 async function firstOf(body: Download['body']): Promise<Uint8Array> {
@@ -166,8 +140,7 @@ async function firstOf(body: Download['body']): Promise<Uint8Array> {
 /** A server that knows no ranges sends the whole file, of which only the beginning is read. */
 async function openHead(web: Web, url: string, request: WebRequest): Promise<Download> {
   try {
-    const { bytes: _, ...part } = await web.open(url, { ...request, range: [0, headBytes - 1] });
-    return part;
+    return await web.open(url, { ...request, range: [0, headBytes - 1] });
   } catch (error) {
     const isWholeOnly = error instanceof AgentError && error.context['status'] === 200;
     if (!isWholeOnly) throw error;
@@ -181,25 +154,21 @@ const namedInstead = (origin: string): string | undefined => {
   return kind && (kind === 'iso' ? 'an ISO image' : 'a qcow2 image');
 };
 
-/** What cannot be packed grows by less than one part in a thousand in each of the formats. */
-const mostGrowth = 1.001;
-
 /**
  * Refuses what cannot become a system on the disk, while nothing is lost yet: the writer replaces
  * the partition table before it finds out.
  * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
-  { head, bytes = 0 }: ImageSample,
+  head: Uint8Array,
   {
     origin,
     disk: { sectorBytes, sizeBytes },
   }: { readonly origin: string; readonly disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'> },
 ): void {
   const sniffed = sniffImage(head);
-  const { isPacked, sectorBytes: made, imageBytes: byTable = 0 } = sniffed;
+  const { sectorBytes: made, imageBytes = 0 } = sniffed;
   const isInstead = sniffed.isInstead ?? namedInstead(origin);
-  const imageBytes = Math.max(byTable, isPacked ? Math.floor(bytes / mostGrowth) : bytes);
   if (isInstead !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${isInstead}`, {
       context: { origin, found: isInstead },
@@ -207,7 +176,7 @@ export function refuseUnfit(
   }
   // A DASD has no size until it is formatted.
   if (sizeBytes > 0 && imageBytes > sizeBytes) {
-    const what = `${origin} has at least ${imageBytes} bytes, the disk has ${sizeBytes}`;
+    const what = `${origin} has ${imageBytes} bytes, the disk has ${sizeBytes}`;
     throw imageFailure('image.too-large', what, {
       context: { origin, imageBytes, diskBytes: sizeBytes },
     });

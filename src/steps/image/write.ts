@@ -4,7 +4,7 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { waitForWriter, writerLock } from '../disk/in-use.ts';
-import { confirmTarget, execOnTarget } from '../disk/target.ts';
+import { execOnTarget } from '../disk/target.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
@@ -17,7 +17,7 @@ import type { Host } from '../../ports/host.ts';
 import { stageLimits } from '../../model/stage.ts';
 import { imageRelayFailure } from '../../ports/image-relay.ts';
 import { imageFailure } from './failures.ts';
-import { argsToKeep, readTable, tableArgv, withContents } from '../disk/kept.ts';
+import { argsToKeep, readTable, tableArgv } from '../disk/kept.ts';
 import { mayKeepPartitions, readWriterSetup } from '../disk/writer-args.ts';
 
 /** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
@@ -51,8 +51,7 @@ export const writeImage = step({
   run: async (scope, { disk, ignition, image }) => {
     const { host, clock, config, signal, onExit, progress } = scope;
     const args = config.image.writerArgs;
-    const setup = await readWriterSetup(scope);
-    const keepsPartitions = setup.keepsPartitions || setup.unknown.length > 0;
+    const { keepsPartitions, savedByFiles } = await readWriterSetup(scope);
     const writer = writerProgress(clock.elapsed);
     const output = writerOutput();
     onExit(async () => {
@@ -63,18 +62,11 @@ export const writeImage = step({
     }, 'failure');
     await waitForWriter(scope, disk);
     const open = await openSource(scope, { image, sectorBytes: disk.sectorBytes });
-    const { savedByFiles } = setup;
     const argv = writerArgv({
       ignition: ignition.path,
       source: open.source,
-      args: setup.keepsPartitions
-        ? argsToKeep(
-            { disk, args, savedByFiles },
-            withContents(
-              await readTable(host, disk, signal),
-              await confirmTarget(host, disk, { signal }),
-            ),
-          )
+      args: keepsPartitions
+        ? argsToKeep({ disk, args, savedByFiles }, await readTable(host, disk, signal))
         : args,
       disk: disk.path,
     });

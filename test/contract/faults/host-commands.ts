@@ -199,7 +199,7 @@ export const hostCommands: readonly CommandRow[] = [
     endings: alike(warns(undefined, 'points to nothing on this host'), { garbage: goesOn }),
   },
   {
-    where: { 'host/check-hooks': ['od'], 'image/choose': ['od', 'sha256sum', 'stat', 'uname'] },
+    where: { 'host/check-hooks': ['od'], 'image/choose': ['od', 'sha256sum', 'uname'] },
     endings: needed(1, { garbage: ends('command.unreadable') }),
   },
   {
