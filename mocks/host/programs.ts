@@ -74,7 +74,9 @@ const NOT_FOUND = 127;
 /** Runs what the stand-in nsenter was called with; gives the exit code. */
 export async function runCommand(machine: Machine, call: Call): Promise<number> {
   const isEntered = nsenterOptions.every((option, at) => call.argv[at] === option);
-  const argv = isEntered ? call.argv.slice(nsenterOptions.length) : call.argv;
+  const words = isEntered ? call.argv.slice(nsenterOptions.length) : call.argv;
+  const { lock, argv } = underLock(words);
+  if (lock !== undefined && machine.locks.has(lock.name)) return lock.conflict;
   const record: RanCommand = { argv, env: Object.keys(call.env), at: Date.now() };
   machine.ran.push(record);
   const [name = ''] = argv;
@@ -87,6 +89,21 @@ export async function runCommand(machine: Machine, call: Call): Promise<number> 
     record.exitCode = NOT_FOUND;
     return NOT_FOUND;
   }
-  record.exitCode = await program(machine, { ...call, argv });
+  if (lock !== undefined) machine.locks.add(lock.name);
+  try {
+    record.exitCode = await program(machine, { ...call, argv });
+  } finally {
+    if (lock !== undefined) machine.locks.delete(lock.name);
+  }
   return record.exitCode;
+}
+
+/** `flock --no-fork` becomes the command behind the file of its lock. */
+function underLock(words: readonly string[]): {
+  readonly lock?: { readonly name: string; readonly conflict: number };
+  readonly argv: readonly string[];
+} {
+  const [conflict, name = '', ...argv] = words.slice(words.indexOf('--conflict-exit-code') + 1);
+  if (words[0] !== 'flock' || argv.length === 0 || argv[0] === 'cat') return { argv: words };
+  return { lock: { name, conflict: Number(conflict) }, argv };
 }
