@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { commonExitCodes, type HelpRow, type ProgramCommand } from '../../src/cli/command.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { wrapped } from '../../src/cli/messages.ts';
-import { bundlePathFor, journalPathFor, statusPathFor } from '../../src/config/complete.ts';
+import { bundlePathFor, journalPath, statusPath } from '../../src/config/complete.ts';
 import { checkConfig } from '../../src/config/load.ts';
 import { defaultConfigFile } from '../../src/config/sources.ts';
 import { version } from '../../src/model/version.ts';
@@ -151,11 +151,11 @@ function files(): readonly HelpRow[] {
   const atAnyTime = (path: string): string => path.replace(/[\dTZ]+(?=\.)/, 'TIME');
   return [
     [defaultConfigFile, 'settings of this host'],
-    [journalPathFor(config), 'what a run did, by which the next one continues'],
-    [statusPathFor(config), 'where the run is: what "bootwright status" prints'],
-    [atAnyTime(bundlePathFor(config, 0)), 'logs of a failed run, for "bootwright logs read"'],
+    [journalPath, 'what a run did, by which the next one continues'],
+    [statusPath, 'where the run is: what "bootwright status" prints'],
+    [atAnyTime(bundlePathFor(0)), 'logs of a failed run, for "bootwright logs read"'],
     [
-      atAnyTime(bundlePathFor(config, 0, 'logs')),
+      atAnyTime(bundlePathFor(0, 'logs')),
       'logs that "bootwright logs collect" has collected, for "bootwright logs read"',
     ],
     [config.log.file, 'log'],

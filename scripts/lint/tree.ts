@@ -1,5 +1,5 @@
 // What must not be in the repository: names of registry hosts in lock files, paths of one machine,
-// skipped tests, tests that sleep, commands run by a shell, and a dry run inside the steps.
+// skipped tests, tests that sleep, and commands run by a shell.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -41,11 +41,6 @@ const rules: readonly Rule[] = [
     about: 'a command is an argv array, never a text for a shell',
     files: /\.ts$/,
     pattern: /\bshell: (true|['"`])/,
-  },
-  {
-    about: 'a dry run is another adapter, never an if',
-    files: /^(src|mocks)\/.*\.ts$/,
-    pattern: /\b(is)?dryRun\b/i,
   },
   {
     about: 'a comment is at most 100 columns wide',

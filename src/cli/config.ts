@@ -178,7 +178,7 @@ export const findNoVersion = (config: Config): readonly string[] =>
     : [];
 
 /** Sections that no file of a host needs, and those that only a bootstrap host reads. */
-const rarelySet: ReadonlySet<string> = new Set(['role', 'host', 'dry']);
+const rarelySet: ReadonlySet<string> = new Set(['role', 'host']);
 const ofBootstrap: ReadonlySet<string> = new Set(['bootstrap', 'controller']);
 
 /**

@@ -104,7 +104,7 @@ export async function openWorld(
 
 /** Whoever watches the run of an install beside its logs. */
 const watchersFor = (
-  { role, cluster, host, log }: Config,
+  { role, cluster, log }: Config,
   {
     environment,
     network,
@@ -119,7 +119,7 @@ const watchersFor = (
     emit: hub.emit,
     metrics: log.metrics,
     network: () => network,
-    prefix: host.reach === 'nsenter' ? hostPrefix(environment) : [],
+    prefix: hostPrefix(environment),
     attributes: known({
       'bootwright.role': role,
       'bootwright.cluster.id': cluster.id,
@@ -189,14 +189,13 @@ async function openSinks(
   config: Config,
   { environment, mask }: Pick<WorldContext, 'environment' | 'mask'>,
 ): Promise<RunSinks> {
-  const { log, host, dry } = config;
+  const { log, host } = config;
   const isForPeople = log.format === 'auto' && process.stdout.isTTY;
   const hasControls = isForPeople && process.env['TERM'] !== 'dumb';
   const terminal = hasControls ? openTerminal(process.stdout) : undefined;
   const journal = journald({
     command: [...hostPrefix(environment), 'logger', '--journald'],
     socket: await pathOnHost(host.root, '/run/systemd/journal/socket').catch(() => ''),
-    ...(dry.hostId === '' ? {} : { fields: { DRY_AGENT_ID: dry.hostId } }),
   });
   const faults: AgentError[] = [];
   const ifPossible = async <T>(open: () => T | Promise<T>): Promise<T | undefined> => {

@@ -1,5 +1,4 @@
 import { systemClock } from '../adapters/clock.ts';
-import { dryHost } from '../adapters/host/dry-host.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
 import type { ConnectionOptions } from '../adapters/http/connection.ts';
@@ -58,15 +57,9 @@ export async function openService(
 }
 
 /** The host that the settings mean. */
-export function hostFor(
-  { host, dry, disk, proxy }: Config,
-  environment: Environment,
-  emit: Emit,
-): Host {
+export function hostFor({ host, proxy }: Config, environment: Environment, emit: Emit): Host {
   const variables = proxyEnv(revealedProxies(proxy));
-  const real = nsenterHost({ root: host.root, onCommand: emit, environment, variables });
-  const world = { device: disk.device, rebootMarker: dry.rebootMarker };
-  return host.reach === 'dry' ? dryHost(real, world) : real;
+  return nsenterHost({ root: host.root, onCommand: emit, environment, variables });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readJournalFile } from '../adapters/journal.ts';
-import { journalPathFor } from '../config/complete.ts';
+import { journalPath } from '../config/complete.ts';
 import type { Config } from '../config/schema.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { plainLine } from '../lib/plain-text.ts';
@@ -14,7 +14,7 @@ import { jsonText, print } from './messages.ts';
  * @throws AgentError `cli.journal-not-found` where no run left a journal that can be read
  */
 export async function printSteps(config: Config, isJson: boolean): Promise<void> {
-  const path = journalPathFor(config);
+  const path = journalPath;
   const text = await readJournalFile(config.host.root, path).catch((cause: unknown) => {
     throw cliFailure('cli.journal-not-found', `${path} cannot be read`, { cause });
   });

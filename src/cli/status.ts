@@ -4,7 +4,7 @@ import { readFileOf } from '../adapters/file-access.ts';
 import { pathOnHost, requireHost } from '../adapters/host-root.ts';
 import { readJournalFile } from '../adapters/journal.ts';
 import { processIdentity } from '../adapters/status-file.ts';
-import { journalPathFor, statusPathFor } from '../config/complete.ts';
+import { journalPath, statusPath } from '../config/complete.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/sources.ts';
@@ -92,7 +92,7 @@ function printChange(before: RunStatus | undefined, shown: Shown): void {
  * @throws AgentError `cli.status-not-found`
  */
 export async function readRunStatus(config: Config): Promise<RunStatus> {
-  const path = statusPathFor(config);
+  const path = statusPath;
   const text = await readJournalFile(config.host.root, path).catch((cause: unknown) => {
     throw cliFailure('cli.status-not-found', `${path} cannot be read`, { cause });
   });
@@ -149,7 +149,7 @@ export function agentOf({ process }: RunStatus): AgentState {
  */
 export async function restartOf(config: Config, ran: string): Promise<Restart> {
   const { root } = config.host;
-  const text = (await readJournalFile(root, journalPathFor(config)).catch(() => undefined)) ?? '';
+  const text = (await readJournalFile(root, journalPath).catch(() => undefined)) ?? '';
   const lines = text.split('\n').filter((line) => line !== '');
   const found = parseJournal(lines)?.header;
   const role = allRoles.find(({ name }) => name === ran) ?? chooseRole(config);

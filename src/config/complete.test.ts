@@ -18,7 +18,6 @@ const service: Values = {
   'cluster.id': 'c',
   'cluster.hostId': 'h',
 };
-const dry: Values = { 'host.reach': 'dry', 'dry.rebootMarker': '/m' };
 
 const store: Values = {
   'disk.device': '/dev/sda',
@@ -72,11 +71,6 @@ describe('requireComplete', () => {
       { ...service, 'disk.device': '', 'disk.hints': {} },
       ['disk.device'],
     ],
-    [
-      'a dry run by hints',
-      { ...service, ...dry, 'disk.device': '', 'disk.hints': { wwn: '5' } },
-      ['disk.device'],
-    ],
     ['no cluster', { ...service, 'cluster.id': '' }, ['cluster.id']],
     ['no host', { ...service, 'cluster.hostId': '' }, ['cluster.hostId']],
     ['no host, version 1', { ...service, 'cluster.hostId': '', 'service.api': 'v1' }, []],
@@ -103,8 +97,6 @@ describe('requireComplete', () => {
       ['ignition.file'],
     ],
     ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
-    ['a dry run without a marker', { ...service, 'host.reach': 'dry' }, ['dry.rebootMarker']],
-    ['a dry run', { ...service, ...dry }, []],
     ['a live image', { ...service, 'image.source': 'live' }, []],
   ])('%s', (_, values, keys) => {
     expect(missingIn(given(values))).toEqual(keys);
@@ -210,19 +202,6 @@ describe('derive', () => {
       'cluster.controlPlaneCount',
       1,
     ],
-    [
-      'a dry run has a log of its own',
-      { 'host.reach': 'dry', 'dry.hostId': 'h' },
-      'log.file',
-      '/var/log/assisted-installer-h.log',
-    ],
-    [
-      'a log that is given stays',
-      { 'host.reach': 'dry', 'dry.hostId': 'h', 'log.file': '/x' },
-      'log.file',
-      '/x',
-    ],
-    ['a real run keeps the log', { 'dry.hostId': 'h' }, 'log.file', undefined],
   ])('%s', (...[, values, key, value]) => {
     expect(derive(given(values)).get(key)?.value).toBe(value);
   });

@@ -4,12 +4,11 @@ import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
-import type { Config } from './schema.ts';
 import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
 
 /**
- * Settings that follow from others: an infra-env without a name is the cluster's, a worker has no
- * control plane to count, and a dry run has a log file of its own (rules of the agent replaced).
+ * Settings that follow from others: an infra-env without a name is the cluster's, and a worker has
+ * no control plane to count (rules of the agent replaced).
  */
 export function derive(given: Layer): Layer {
   const derived = new Map<SettingKey, Given>();
@@ -19,13 +18,6 @@ export function derive(given: Layer): Layer {
   }
   if (textIn(given, 'role') === 'worker' && given.has('cluster.controlPlaneCount')) {
     derived.set('cluster.controlPlaneCount', { value: 0, origin: 'derived from role worker' });
-  }
-  const dryId = textIn(given, 'dry.hostId');
-  if (textIn(given, 'host.reach') === 'dry' && dryId !== '' && !given.has('log.file')) {
-    derived.set('log.file', {
-      value: `/var/log/assisted-installer-${dryId}.log`,
-      origin: 'derived from dry.hostId',
-    });
   }
   const takesNetwork = writerArgsFor(given);
   if (takesNetwork !== undefined) derived.set('image.writerArgs', takesNetwork);
@@ -118,7 +110,6 @@ export function missingSettings(given: Layer): readonly MissingSetting[] {
     ...missingForDisk(given),
     ...missingForIgnition(given),
     ...missingForImage(given),
-    ...missingForDryRun(given),
   ];
 }
 
@@ -199,8 +190,7 @@ const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) =
 
 function missingForDisk(given: Layer): readonly MissingSetting[] {
   if (!isUnset(given, 'image.existingRoot') || !isUnset(given, 'disk.device')) return [];
-  const isDry = textIn(given, 'host.reach') === 'dry';
-  if (!isDry && Object.keys(given.get('disk.hints')?.value ?? {}).length > 0) return [];
+  if (Object.keys(given.get('disk.hints')?.value ?? {}).length > 0) return [];
   return [
     {
       key: 'disk.device',
@@ -281,49 +271,19 @@ function missingForImage(given: Layer): readonly MissingSetting[] {
   return [{ key, what: `image.source is ${source}, but ${key} is not set`, write: `set ${key}` }];
 }
 
-/** A dry run ends by touching a file that somebody watches for, instead of a reboot. */
-function missingForDryRun(given: Layer): readonly MissingSetting[] {
-  if (textIn(given, 'host.reach') !== 'dry' || !isUnset(given, 'dry.rebootMarker')) return [];
-  return [
-    {
-      key: 'dry.rebootMarker',
-      what: 'a dry run needs a file to touch instead of a reboot',
-      write: 'give --fake-reboot-marker-path FILE (or DRY_FAKE_REBOOT_MARKER_PATH)',
-    },
-  ];
-}
-
-/** The part of a configuration that names the journal. */
-interface JournalOwner {
-  readonly host: Pick<Config['host'], 'reach'>;
-  readonly dry: Pick<Config['dry'], 'hostId'>;
-}
-
-/**
- * The journal of a host, by its path there. Dry agents share one machine, so the journal of each
- * carries its id.
- */
-export const journalPathFor = (owner: JournalOwner): string => ownPath(owner, 'journal', 'jsonl');
+/** The journal of a host, by its path there. */
+export const journalPath = '/opt/install-dir/journal.jsonl';
 
 /** Where a run keeps how it stands, beside its journal. */
-export const statusPathFor = (owner: JournalOwner): string => ownPath(owner, 'status', 'json');
+export const statusPath = '/opt/install-dir/status.json';
 
 /**
  * Where logs are put together, beside the journal: those of a failed run, or with `logs` those that
  * somebody asked for; for milliseconds since 1970.
  */
-export const bundlePathFor = (
-  owner: JournalOwner,
-  time: number,
-  what: 'bundle' | 'logs' = 'bundle',
-): string => ownPath(owner, `${what}-${momentOf(time)}`, 'tar.gz');
+export const bundlePathFor = (time: number, what: 'bundle' | 'logs' = 'bundle'): string =>
+  `/opt/install-dir/${what}-${momentOf(time)}.tar.gz`;
 
 /** Milliseconds since 1970 as they are in the name of a file: 20261124T124100Z. */
 export const momentOf = (time: number): string =>
   new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-
-function ownPath({ host, dry }: JournalOwner, name: string, ending: string): string {
-  const isNamed = host.reach === 'dry' && dry.hostId !== '';
-  const whose = isNamed ? `-${encodeURIComponent(dry.hostId)}` : '';
-  return `/opt/install-dir/${name}${whose}.${ending}`;
-}

@@ -48,6 +48,15 @@ describe('environmentLayer', () => {
 const values = (layer: Layer): Record<string, unknown> =>
   Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
 
+it('names what replaces a setting that was removed', () => {
+  expect(() => environmentLayer({ BOOTWRIGHT_HOST_REACH: 'dry' })).toThrow(
+    expect.objectContaining({
+      message: 'environment BOOTWRIGHT_HOST_REACH: host.reach was removed',
+      hint: expect.stringContaining('bootwright plan') as string,
+    }),
+  );
+});
+
 describe('knownVariablesLayer', () => {
   it.each<[string, Environment, Record<string, unknown>]>([
     ['nothing', {}, {}],
@@ -58,21 +67,7 @@ describe('knownVariablesLayer', () => {
       { AWS_REGION: 'b', AWS_DEFAULT_REGION: 'a' },
       { 's3.region': 'b' },
     ],
-    [
-      'a dry run',
-      { DRY_ENABLE: 'true', DRY_HOST_ID: 'h' },
-      { 'host.reach': 'dry', 'dry.hostId': 'h' },
-    ],
-    [
-      'the prefix wins',
-      { DRY_ENABLE: 'true', DRYCONFIG_DRY_ENABLE: 'false' },
-      { 'host.reach': 'nsenter' },
-    ],
-    [
-      'paths of a dry run',
-      { DRY_FAKE_REBOOT_MARKER_PATH: '/m', DRYCONFIG_DRY_CLUSTER_HOSTS_PATH: '/c' },
-      { 'dry.rebootMarker': '/m', 'dry.clusterHosts': '/c' },
-    ],
+    ['no dry run', { DRY_ENABLE: 'false', DRYCONFIG_DRY_ENABLE: '', DRY_HOST_ID: 'h' }, {}],
     [
       'proxies, upper case first as in Go, a name without a scheme too',
       {
@@ -108,11 +103,15 @@ describe('knownVariablesLayer', () => {
     );
   });
 
-  it.each([{ DRY_ENABLE: 'foo' }, { DRY_ENABLE: '' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(
-    'refuses %j, as the agent does that is replaced',
+  it.each([{ DRY_ENABLE: 'true' }, { DRY_ENABLE: 'foo' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(
+    'refuses %j: this host would be installed',
     (environment) => {
       expect(() => knownVariablesLayer(environment)).toThrow(
-        expect.objectContaining({ code: 'config.invalid-value', kind: 'input' }),
+        expect.objectContaining({
+          code: 'config.invalid-value',
+          kind: 'input',
+          message: expect.stringContaining('this host would be installed') as string,
+        }),
       );
     },
   );

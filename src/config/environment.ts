@@ -2,9 +2,16 @@ import type { Proxies } from '../lib/proxies.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { isUnescaped } from '../lib/shown-url.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, raise, readable, type Refuse } from './failures.ts';
-import { goBoolean, invalid, readValue } from './read-value.ts';
-import { type Given, type Layer, type SettingKey, settingKeys, proxiesOf } from './settings.ts';
+import { configFailure, noDryRun, raise, readable, type Refuse } from './failures.ts';
+import { goBoolean, readValue } from './read-value.ts';
+import {
+  type Given,
+  type Layer,
+  proxiesOf,
+  removedSettings,
+  type SettingKey,
+  settingKeys,
+} from './settings.ts';
 
 /** Variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -12,7 +19,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const prefix = 'BOOTWRIGHT_';
 
 /** The variable of a setting: `cluster.infraEnvId` is BOOTWRIGHT_CLUSTER_INFRA_ENV_ID. */
-export const variableOf = (key: SettingKey): string =>
+export const variableOf = (key: string): string =>
   prefix +
   key
     .replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
@@ -45,6 +52,14 @@ export function environmentLayer(environment: Environment, refuse: Refuse = rais
 }
 
 function unknownVariable(name: string, known: Iterable<string>): AgentError {
+  const [removed, hint] =
+    Object.entries(removedSettings).find(([key]) => variableOf(key) === name) ?? [];
+  if (removed !== undefined) {
+    return configFailure('config.unknown-variable', `environment ${name}: ${removed} was removed`, {
+      ...(hint === undefined ? {} : { hint }),
+      context: { variable: name },
+    });
+  }
   const near = nearestName(name, known);
   return configFailure('config.unknown-variable', `environment ${name}: unknown variable`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
@@ -61,9 +76,6 @@ const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
   ['proxy.http', ['HTTP_PROXY', 'http_proxy']],
   ['proxy.https', ['HTTPS_PROXY', 'https_proxy']],
   ['proxy.no', ['NO_PROXY', 'no_proxy']],
-  ['dry.hostId', ['DRYCONFIG_DRY_HOST_ID', 'DRY_HOST_ID']],
-  ['dry.rebootMarker', ['DRYCONFIG_DRY_FAKE_REBOOT_MARKER_PATH', 'DRY_FAKE_REBOOT_MARKER_PATH']],
-  ['dry.clusterHosts', ['DRYCONFIG_DRY_CLUSTER_HOSTS_PATH', 'DRY_CLUSTER_HOSTS_PATH']],
 ];
 
 /**
@@ -75,9 +87,9 @@ const withScheme = (key: SettingKey, text: string): string =>
 
 /**
  * The settings that variables of other programs give: the token of the service, the credentials
- * of an object store, proxies, and the dry run of assisted-installer.
+ * of an object store, and proxies.
  * @param refuse takes each mistake; throws the first unless given
- * @throws AgentError `config.invalid-value`
+ * @throws AgentError `config.invalid-value`, also where a dry run is asked for
  */
 export function knownVariablesLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const layer = new Map<SettingKey, Given>();
@@ -89,8 +101,12 @@ export function knownVariablesLayer(environment: Environment, refuse: Refuse = r
     const value = readable(refuse, () => readValue(key, text, origin));
     if (value !== undefined) layer.set(key, { value, origin });
   }
-  const reach = readable(refuse, () => dryReach(environment));
-  if (reach !== undefined) layer.set('host.reach', reach);
+  for (const name of ['DRYCONFIG_DRY_ENABLE', 'DRY_ENABLE']) {
+    const text = environment[name];
+    if (isSet(text) && goBoolean(text ?? '') !== false) {
+      refuse(noDryRun(variableOrigin(name), 'unset it'));
+    }
+  }
   return layer;
 }
 
@@ -103,23 +119,6 @@ export const proxiesIn = (environment: Environment): Proxies =>
 
 /** Whether a variable has a value; an empty one counts as not set. */
 export const isSet = (text: string | undefined): boolean => text !== undefined && text !== '';
-
-function dryReach(environment: Environment): Given | undefined {
-  const name = ['DRYCONFIG_DRY_ENABLE', 'DRY_ENABLE'].find(
-    (candidate) => environment[candidate] !== undefined,
-  );
-  if (name === undefined) return undefined;
-  const origin = variableOrigin(name);
-  const text = environment[name] ?? '';
-  const isDry = goBoolean(text);
-  if (isDry === undefined) {
-    throw invalid('host.reach', origin, {
-      what: `${JSON.stringify(text)} is neither true nor false`,
-      write: 'true or false, or unset it',
-    });
-  }
-  return { value: isDry ? 'dry' : 'nsenter', origin };
-}
 
 /**
  * Variables of the controller's job without which it cannot work (assisted-installer-controller,

@@ -42,6 +42,16 @@ export const configFailures = {
 /** Builds an error of the configuration. */
 export const configFailure = failuresOf(configFailures);
 
+/** A line for a load test of the service (assisted-installer, dry run) would install this host. */
+export const noDryRun = (origin: string, hint: string): AgentError =>
+  configFailure(
+    'config.invalid-value',
+    `${origin}: there is no dry run; this host would be installed`,
+    {
+      hint: `${hint}; "bootwright plan" prints what an install would do, and changes nothing`,
+    },
+  );
+
 /**
  * Takes a mistake in what was given; the reading continues without what it concerns, unless this
  * throws.

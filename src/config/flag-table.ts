@@ -1,3 +1,5 @@
+import type { AgentError } from '../model/failure.ts';
+import { noDryRun } from './failures.ts';
 import type { SettingKey } from './settings.ts';
 
 /** What a flag does with its value. */
@@ -8,8 +10,8 @@ export type FlagMeaning =
   | { readonly addsTo: SettingKey }
   /** A boolean that says the opposite of a setting. */
   | { readonly negates: SettingKey }
-  /** A boolean that picks one of two words. */
-  | { readonly picks: SettingKey; readonly on: string; readonly off: string }
+  /** A boolean that only false is accepted of. */
+  | { readonly refused: (origin: string, hint: string) => AgentError }
   /** Is read together with others. */
   | { readonly reads: 'availability' | 'host' | 'port' | 's3-endpoint' | 's3-bucket' }
   /** Means nothing any more; the note says why. */
@@ -39,6 +41,13 @@ const boolean = (sets: SettingKey, summary: string): FlagRow => ({
   isBoolean: true,
   summary,
   meaning: { sets },
+});
+
+const ofDryRun = (placeholder: string): FlagRow => ({
+  isBoolean: false,
+  placeholder,
+  summary: 'without effect',
+  meaning: { ignored: 'there is no dry run' },
 });
 
 const old = (
@@ -96,12 +105,12 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   'installer-args': value('image.writerArgs', 'JSON', 'arguments for coreos-installer'),
   'dry-run': {
     isBoolean: true,
-    summary: 'load-test the service; change nothing',
-    meaning: { picks: 'host.reach', on: 'dry', off: 'nsenter' },
+    summary: 'refused: there is no dry run',
+    meaning: { refused: noDryRun },
   },
-  'force-id': value('dry.hostId', 'ID', 'names the log file of a dry run'),
-  'fake-reboot-marker-path': value('dry.rebootMarker', 'FILE', 'file to touch instead of a reboot'),
-  'dry-run-cluster-hosts-path': value('dry.clusterHosts', 'FILE', 'accepted, not read'),
+  'force-id': ofDryRun('ID'),
+  'fake-reboot-marker-path': ofDryRun('FILE'),
+  'dry-run-cluster-hosts-path': ofDryRun('FILE'),
   'high-availability-mode': old(
     '2020-12 to 2025-03',
     { reads: 'availability' },

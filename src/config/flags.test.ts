@@ -50,8 +50,7 @@ describe('readFlags', () => {
     ['-r', ['-r', 'worker'], { role: 'worker' }],
     ['the last of two', ['-r', 'worker', '--role=master'], { role: 'master' }],
     ['a negation taken back', ['--skip-installation-disk-cleanup=false'], { 'disk.cleanup': true }],
-    ['a dry run', ['--dry-run', '--force-id', 'x'], { 'host.reach': 'dry', 'dry.hostId': 'x' }],
-    ['no dry run', ['--dry-run=false'], { 'host.reach': 'nsenter' }],
+    ['no dry run', ['--dry-run=false', '--force-id', 'x'], {}],
     ['any setting', ['--image.url', 'http://h/i'], { 'image.url': 'http://h/i' }],
     [
       'a setting that is a list',
@@ -72,6 +71,23 @@ describe('readFlags', () => {
     const { notes, layer } = readFlags(['--insecure', 'false', '--role', 'worker']);
     expect(layer.has('role')).toBe(false);
     expect(notes).toEqual([expect.stringContaining('false --role worker')]);
+  });
+
+  it('says of the flags of a dry run that they have no effect, and refuses that itself', () => {
+    const { notes } = readFlags(['--fake-reboot-marker-path', '/m']);
+    expect(notes).toEqual(['flag --fake-reboot-marker-path has no effect: there is no dry run']);
+    expect(() => readFlags(['--dry-run'])).toThrow(
+      'flag --dry-run: there is no dry run; this host would be installed',
+    );
+  });
+
+  it('names what replaces a setting that was removed', () => {
+    expect(() => readFlags(['--host.reach', 'dry'])).toThrow(
+      expect.objectContaining({
+        message: 'flag --host.reach was removed',
+        hint: expect.stringContaining('bootwright plan') as string,
+      }),
+    );
   });
 
   it('collects what steers the command itself', () => {

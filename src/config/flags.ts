@@ -7,6 +7,7 @@ import { oldServiceSettings } from './old-contract.ts';
 import { goBoolean, invalid, readValue, requireItems } from './read-value.ts';
 import {
   type Given,
+  insteadOf,
   isSettingKey,
   type Layer,
   secretFiles,
@@ -42,6 +43,9 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
     if (meaning === undefined) continue;
     if ('ignored' in meaning) {
       notes.push(`flag ${flagName(use.name)} has no effect: ${meaning.ignored}`);
+    } else if ('refused' in meaning) {
+      if (goBoolean(use.text ?? 'true') === false) continue;
+      refuse(meaning.refused(`flag ${flagName(use.name)}`, 'leave it out'));
     } else if (!('reads' in meaning)) {
       readable(refuse, () => {
         set(layer, use, meaning);
@@ -89,7 +93,10 @@ function meaningOf(name: string): FlagMeaning | undefined {
   return settingKinds[name].kind === 'list' ? { addsTo: name } : { sets: name };
 }
 
-type SettingMeaning = Exclude<FlagMeaning, { reads: unknown } | { ignored: unknown }>;
+type SettingMeaning = Exclude<
+  FlagMeaning,
+  { reads: unknown } | { ignored: unknown } | { refused: unknown }
+>;
 
 function set(layer: Map<SettingKey, Given>, use: FlagUse, meaning: SettingMeaning): void {
   const origin = `flag ${flagName(use.name)}`;
@@ -102,11 +109,6 @@ function set(layer: Map<SettingKey, Given>, use: FlagUse, meaning: SettingMeanin
   }
   if ('negates' in meaning) {
     layer.set(meaning.negates, { value: !flagValue(meaning.negates, text, origin), origin });
-    return;
-  }
-  if ('picks' in meaning) {
-    const { picks, on, off } = meaning;
-    layer.set(picks, { value: flagValue(picks, text, origin) ? on : off, origin });
     return;
   }
   const key = meaning.sets;
@@ -147,6 +149,12 @@ function ownFlags(
 }
 
 function unknownFlag(name: string): AgentError {
+  const instead = insteadOf(name);
+  if (instead !== undefined) {
+    const context = { flag: name };
+    const what = `flag ${flagName(name)} was removed`;
+    return flagFailure('cli.unknown-flag', what, { hint: instead, context });
+  }
   const near = nearestName(name, allFlagNames());
   return flagFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
     ...(near === undefined ? {} : { hint: `did you mean ${flagName(near)}` }),

@@ -224,20 +224,10 @@ export const settingTable = {
     metrics: listen('HOST:PORT to serve Prometheus metrics on; without HOST on every address'),
   },
   host: {
-    reach: word(
-      ['nsenter', 'dry'],
-      'nsenter',
-      'nsenter: the real host; dry: for load tests of the service, nothing is changed',
-    ),
     root: text(
       'where the files of the host are; a container has them all there with --pid=host, and only tests, or a system that is mounted, have another place',
       HOST_ROOT,
     ),
-  },
-  dry: {
-    hostId: text('names the log file of a dry run'),
-    rebootMarker: text('file to touch instead of a reboot'),
-    clusterHosts: text('file with the hosts of a dry cluster; accepted, not read'),
   },
   hooks: {
     before: text(

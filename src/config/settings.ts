@@ -25,6 +25,20 @@ export const settingKinds = Object.fromEntries(
 /** The settings in the order of the table. */
 export const settingKeys = Object.keys(settingKinds) as readonly SettingKey[];
 
+const noDryRun = 'leave it out: there is no dry run; "bootwright plan" prints what an install does';
+
+/** Settings that were removed in this release, each with what is used in its place. */
+export const removedSettings: Readonly<Record<string, string>> = {
+  'host.reach': noDryRun,
+  'dry.hostId': noDryRun,
+  'dry.rebootMarker': noDryRun,
+  'dry.clusterHosts': noDryRun,
+};
+
+/** What is used in place of a setting, or of a section, that was removed. */
+export const insteadOf = (name: string): string | undefined =>
+  Object.entries(removedSettings).find(([key]) => key === name || key.startsWith(`${name}.`))?.[1];
+
 /** Whether a word is the dotted name of a setting. */
 export const isSettingKey = (word: string): word is SettingKey => Object.hasOwn(settingKinds, word);
 

@@ -49,20 +49,7 @@ describe('layersOver', () => {
 
 const words = [
   ...['', 'a', '0', '1', '-1', '3', '010', '1e3', '9007199254740993', 'true', 'F', 'None', 'Full'],
-  ...[
-    'worker',
-    'master',
-    'v1',
-    'dry',
-    'auto',
-    'json',
-    's3',
-    '[]',
-    '["a"]',
-    '[1]',
-    '["a",',
-    ' [ ] ',
-  ],
+  ...['worker', 'master', 'v1', 'auto', 'json', 's3', '[]', '["a"]', '[1]', '["a",', ' [ ] '],
   ...[
     'http://h',
     'http://h:1/p?q#f',

@@ -6,6 +6,7 @@ import type { AgentError } from '../model/failure.ts';
 import { configFailure, raise, type Refuse } from './failures.ts';
 import {
   type Given,
+  insteadOf,
   isSettingKey,
   type Layer,
   namesFile,
@@ -111,6 +112,10 @@ function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly strin
   const moved = settingKeys.filter((key) => key.toLowerCase().endsWith(own));
   const near = moved.length > 0 ? moved.join(' or ') : nearestName(name, known);
   const what = shownName.test(name) ? name : 'this key';
+  const instead = insteadOf(name);
+  if (instead !== undefined) {
+    return configFailure('config.unknown-key', `${origin}: ${what} was removed`, { hint: instead });
+  }
   return configFailure('config.unknown-key', `${origin}: ${what} is not a setting`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
   });

@@ -13,7 +13,6 @@ import { followControllerLogs, waitForController } from '../steps/cluster/contro
 import { patchEtcd } from '../steps/cluster/etcd-override.ts';
 import { followHosts } from '../steps/cluster/follow-hosts.ts';
 import { leaveRecord } from '../steps/cluster/leave-record.ts';
-import { reportArbiters, reportMasters } from '../steps/cluster/report-joined.ts';
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
 import { waitForEtcdHandover, waitForEtcd } from '../steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
@@ -145,6 +144,6 @@ export const bootstrapHost = role('bootstrap', {
     ...sendLogs,
     ...keepAndReboot,
   ],
-  follow: [followHosts, reportMasters, reportArbiters, followControllerLogs],
+  follow: [followHosts, followControllerLogs],
   always: [unpausePools, gatherLogsAtTheEnd],
 });

@@ -114,11 +114,11 @@ export const deploysController = condition<Config>(
     ((images.self !== '' || withoutService) && cluster.controlPlaneCount !== 1),
 );
 
-/** Whether the controller of the cluster does what this host leaves. A dry host goes nowhere. */
+/** Whether the controller of the cluster does what this host leaves. */
 export const leavesRecord = condition<Config>(
   'the controller of the cluster is this program too',
-  (config) => config.host.reach !== 'dry' && isOwnController(config),
-  (config) => (config.host.reach === 'dry' ? 'a dry host leaves nothing' : whyNoFollower(config)),
+  isOwnController,
+  whyNoFollower,
 );
 
 /** A choice as a plan prints it, or why there is none. */

@@ -79,7 +79,7 @@ describe('bad input on the command line', () => {
       'config.invalid-value',
       '--append-karg',
     ],
-    ['a dry run without a marker', `${line} --dry-run`, 'config.incomplete', 'MARKER'],
+    ['a dry run', `${line} --dry-run`, 'config.invalid-value', 'this host would be installed'],
     [
       'a file that is not there',
       `${line} --config /does/not/exist`,

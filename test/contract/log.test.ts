@@ -241,15 +241,14 @@ describe('the way to the journal', () => {
       ...quick,
       command,
       socket: directory,
-      fields: { DRY_AGENT_ID: '' },
     });
     journal.line('one', 'info');
     journal.line('two', 'info');
     journal.line('bad', 'error');
     await journal.close();
     expect(await readFile(at('entries'), 'utf8')).toBe(
-      'PRIORITY=6\nTAG=installer\nDRY_AGENT_ID=\nMESSAGE=one\nMESSAGE=two\n--\n' +
-        'PRIORITY=3\nTAG=installer\nDRY_AGENT_ID=\nMESSAGE=bad\n--\n',
+      'PRIORITY=6\nTAG=installer\nMESSAGE=one\nMESSAGE=two\n--\n' +
+        'PRIORITY=3\nTAG=installer\nMESSAGE=bad\n--\n',
     );
     expect(journal.lost()).toBe(0);
   });

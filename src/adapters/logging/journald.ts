@@ -14,8 +14,6 @@ import type { LogLevel } from './log-line.ts';
 
 /** How the journal is reached. */
 export interface JournaldOptions {
-  /** Further fields of every entry. */
-  readonly fields?: Readonly<Record<string, string>>;
   /** Program that makes an entry of the lines it reads. */
   readonly command?: readonly string[];
   /** Shared with the host by a bind mount; nothing is sent when it is not there. */
@@ -52,7 +50,6 @@ interface Line {
 export function journald(options: JournaldOptions = {}): Journald {
   const { command = ['logger', '--journald'], gather = seconds(1) } = options;
   const isThere = existsSync(options.socket ?? '/run/systemd/journal/socket');
-  const fields = { TAG: 'installer', ...options.fields };
   const hurry = new AbortController();
   let waiting: Line[] = [];
   let pump: Promise<void> | undefined;
@@ -63,8 +60,7 @@ export function journald(options: JournaldOptions = {}): Journald {
     while (waiting.length > 0) {
       await pause(gather, undefined, { signal: hurry.signal, ref: false }).catch(() => undefined);
       for (const entry of entriesOf(waiting.splice(0))) {
-        const isTaken =
-          failures < mostFailures && (await send(command, renderEntry(entry, fields)));
+        const isTaken = failures < mostFailures && (await send(command, renderEntry(entry)));
         failures = isTaken ? 0 : failures + 1;
         if (!isTaken) lost += entry.length;
       }
@@ -115,15 +111,11 @@ export function entriesOf(lines: readonly Line[]): readonly (readonly Line[])[] 
 }
 
 /** An entry as `logger --journald` reads it: `FIELD=value` lines. */
-export function renderEntry(
-  lines: readonly Line[],
-  fields: Readonly<Record<string, string>>,
-): string {
+export function renderEntry(lines: readonly Line[]): string {
   const priority = Math.min(...lines.map((line) => line.priority));
-  const oneLine = (value: string): string => value.replaceAll(/[\r\n]+/g, ' ');
   return [
     `PRIORITY=${priority}`,
-    ...Object.entries(fields).map(([name, value]) => `${name}=${oneLine(value)}`),
+    'TAG=installer',
     ...lines.flatMap(({ text }) => text.split(/[\r\n]+/)).map((text) => `MESSAGE=${text}`),
     '',
   ].join('\n');

@@ -2,7 +2,7 @@ import { keepBundle, writeBundle } from '../../adapters/bundle-file.ts';
 import { pathOnHost, requireHost } from '../../adapters/host-root.ts';
 import { readJournalFile } from '../../adapters/journal.ts';
 import { processLine } from '../../adapters/status-file.ts';
-import { bundlePathFor, journalPathFor } from '../../config/complete.ts';
+import { bundlePathFor, journalPath } from '../../config/complete.ts';
 import type { Environment } from '../../config/environment.ts';
 import { loadConfig, type LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -53,7 +53,7 @@ export function runLogsCollect({ argv, environment, output }: CollectCall): Prom
 
 /** Keeps a bundle beside the journal of the host. */
 async function keep(bytes: Uint8Array, config: Config, ended: number): Promise<void> {
-  const path = bundlePathFor(config, ended, 'logs');
+  const path = bundlePathFor(ended, 'logs');
   const keeping = pathOnHost(config.host.root, path).then((at) => keepBundle(at, bytes));
   await written(path, keeping);
 }
@@ -81,8 +81,7 @@ async function findRun(
   const agent = agentOf(status);
   const loaded = agent === 'running' ? await settingsOf(status.process?.pid ?? 0, own) : own;
   const { root } = loaded.config.host;
-  const text =
-    (await readJournalFile(root, journalPathFor(loaded.config)).catch(() => undefined)) ?? '';
+  const text = (await readJournalFile(root, journalPath).catch(() => undefined)) ?? '';
   const entries = parseJournal(text.split('\n').filter((line) => line !== ''))?.entries ?? [];
   return {
     loaded,

@@ -1,7 +1,7 @@
 import { keepBundle } from '../../adapters/bundle-file.ts';
 import { type FileEnd, readEndOf } from '../../adapters/file-access.ts';
 import { pathOnHost } from '../../adapters/host-root.ts';
-import { bundlePathFor, journalPathFor, statusPathFor } from '../../config/complete.ts';
+import { bundlePathFor, journalPath, statusPath } from '../../config/complete.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { renderConfigText } from '../../config/show.ts';
 import { describeRole } from '../../engine/describe.ts';
@@ -68,8 +68,8 @@ function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogRea
     role: config.role,
     signal,
     own: {
-      'journal.jsonl': ours(journalPathFor(config)),
-      'status.json': ours(statusPathFor(config)),
+      'journal.jsonl': ours(journalPath),
+      'status.json': ours(statusPath),
       'agent.log': ours(config.log.file),
       'config.txt': () => Promise.resolve(renderConfigText(loaded)),
       'plan.txt': () => {
@@ -108,7 +108,7 @@ const wholeLimit = seconds(30);
 export const collectLogs = (run: CollectedRun): Promise<string> =>
   limited(run.ports.clock, workLimit(wholeLimit, run.signal), async () => {
     const { bytes, manifest } = await putTogether(run);
-    const path = bundlePathFor(run.loaded.config, manifest.ended);
+    const path = bundlePathFor(manifest.ended);
     await keepBundle(await pathOnHost(run.loaded.config.host.root, path), bytes);
     return path;
   });

@@ -33,7 +33,6 @@ const installEnvironment = {
   BOOTWRIGHT_SECTION_KEY: 'any setting, BOOTWRIGHT_IMAGE_URL',
   'S3_URL BUCKET CLUSTER_ID DEVICE': 'Ignition from an object store, no service',
   ...proxyEnvironment,
-  'DRY_ENABLE …': 'load-test the service',
   ...watchersEnvironment,
 } as const;
 

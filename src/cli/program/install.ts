@@ -1,7 +1,7 @@
 import { pathOnHost } from '../../adapters/host-root.ts';
 import { fileJournal } from '../../adapters/journal.ts';
 import { processIdentity, statusFile } from '../../adapters/status-file.ts';
-import { journalPathFor, statusPathFor } from '../../config/complete.ts';
+import { journalPath, statusPath } from '../../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../../config/load.ts';
 import { notesOf, type Sink } from '../../engine/events.ts';
 import { asAgentError, reportOf } from '../../engine/failures.ts';
@@ -119,8 +119,8 @@ async function runAlone(run: Run): Promise<void> {
   hub.add(reporter.sink);
   const note = notesOf(hub.emit, 'config/load');
   for (const text of installNotes(loaded)) note('warn', text);
-  const journal = fileJournal(await pathOnHost(root, journalPathFor(config)));
-  const status = statusFile(await pathOnHost(root, statusPathFor(config)));
+  const journal = fileJournal(await pathOnHost(root, journalPath));
+  const status = statusFile(await pathOnHost(root, statusPath));
   try {
     const bootId = await setUp(run, { reporter, journal });
     hub.add(statusSink([status.show, run.world.showStatus], role));

@@ -106,7 +106,6 @@ describe('bootstrap/check', () => {
     ['a release that changes nothing', { service, images: other }],
     ['never', { service, cluster: old, images: other, bootstrap: { etcdOverride: 'never' } }],
     ['a single node', { service, cluster: { ...old, controlPlaneCount: 1 }, images: other }],
-    ['a dry host', { service, cluster: old, images: other, host: { reach: 'dry' } }],
   ])('lets etcd of 4.6 be with %s', async (_, config) => {
     const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toBeUndefined();

@@ -37,10 +37,10 @@ function requireControllerImage({ images, service }: Config): void {
   throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
 }
 
-/** On a single node etcd needs no settings, and a dry host changes none. */
+/** On a single node etcd needs no settings. */
 function requireEtcdPutBack(config: Config): void {
-  const { bootstrap, cluster, host } = config;
-  if (cluster.controlPlaneCount === 1 || host.reach === 'dry' || isOwnController(config)) return;
+  const { bootstrap, cluster } = config;
+  if (cluster.controlPlaneCount === 1 || isOwnController(config)) return;
   if (!needsOverride(givenVersion(config), bootstrap.etcdOverride)) return;
   throw bootstrapFailure(
     'bootstrap.etcd-stays-changed',

@@ -140,7 +140,6 @@ describe('cluster/leave-record', () => {
       { ...config, images: {}, service: { url: '' } },
       'there is no service, and the image of this program is unknown',
     ],
-    ['a dry host', { ...config, host: { reach: 'dry' } }, 'a dry host leaves nothing'],
   ])('is left out with %s, and says why', async (_, other, why) => {
     const run = { ...world(), config: other };
     const { events } = await runStep(leaveRecord, run);

@@ -22,7 +22,6 @@ import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { hostReportsOf, knownHostsOf, type ReportEnd } from './inventory-hosts.ts';
 import { fromFirstView, longestWait, together } from './kube-watch.ts';
-import { type ReadyNodes, UnreportedArbiters, UnreportedMasters } from './report-joined.ts';
 import { tasksOf, type Tasks } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
@@ -38,7 +37,6 @@ export const waitForMasters = step({
   stageAhead: 'Waiting for bootstrap node preparation',
   uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
-  gives: UnreportedMasters,
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
   waitsFor:
@@ -52,7 +50,6 @@ export const waitForArbiter = step({
   title: 'Wait for the arbiter to join',
   uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
-  gives: UnreportedArbiters,
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
   waitsFor:
@@ -65,17 +62,14 @@ type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock' | 'host'>;
 /** Failed background work is started again by a poll; the poll itself sends no request. */
 const pollInterval = seconds(5);
 
-/**
- * Waits until `nodeTarget` nodes of a role count as joined; returns those that are still to be
- * reported.
- */
-async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<ReadyNodes> {
+/** Waits until `nodeTarget` nodes of a role count as joined. */
+async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<void> {
   const since = scope.clock.elapsed();
   const installConfig = await knownInstallConfig(scope, longestWait);
   const target = nodeTarget(role, installConfig);
   if (target === 0) {
     scope.note('info', `not waiting for a ${role}: the install-config has none besides this host`);
-    return { nodes: [] };
+    return;
   }
   const bootkube = followedBootkube(scope);
   const ofRole = fromFirstView(scope.kube, { kind: nodes, labelSelector: nodeLabel(role) });
@@ -112,8 +106,6 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
   } finally {
     await tasks.close();
   }
-  // Nothing is under way by now.
-  return { nodes: joining.unreported() };
 }
 
 async function knownInstallConfig(
@@ -194,8 +186,6 @@ interface Joining {
   readonly prepare: () => void;
   /** Whether a node counts; starts in the background what is missing for it to count. */
   readonly statusOf: (node: KubeObject) => JoiningNode;
-  /** Ready nodes whose report the service has not answered yet. */
-  readonly unreported: () => ReadyNodes['nodes'];
 }
 
 /**
@@ -211,12 +201,11 @@ const readyCounts: Joining = {
     const known = { name: node.metadata.name, host: machineIdOf(node) };
     return readiness.isReady ? known : { ...known, missing: `NotReady, ${readiness.reason}` };
   },
-  unreported: () => [],
 };
 
 /**
  * Decides for one wait which nodes count. A node counts when it is Ready and the service knows that
- * its host has joined, or did not answer in time; it is reported later then. A refused report (409)
+ * its host has joined, or did not answer in time. A refused report (409)
  * counts too: another has reported it, or the service will never accept it. A host that the service
  * does not list never counts: it is none of this cluster. A node that counted once always counts,
  * because kubelets drop out for a moment when the API server moves.
@@ -226,12 +215,15 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
   const known = knownHostsOf(scope, tasks);
   const reports = hostReportsOf(scope, tasks);
   const counted = new Set<string>();
-  const ready = new Map<string, ReadyNode>();
+  /** When each was seen Ready first. */
+  const readySince = new Map<string, Millis>();
 
   const isReported = (host: InventoryHost): boolean =>
     host.status === 'installed' || typeof reports.endOf(host) === 'string';
 
-  const listedHost = (node: ReadyNode): InventoryHost | 'unlisted' | 'unknown' => {
+  const listedHost = (
+    node: Parameters<typeof hostOfNode>[0],
+  ): InventoryHost | 'unlisted' | 'unknown' => {
     const index = known.index();
     return index === undefined ? 'unlisted' : (hostOfNode(node, index) ?? 'unknown');
   };
@@ -240,15 +232,14 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
     const readiness = readinessOf(object);
     if (!readiness.isReady) return `NotReady, ${readiness.reason}`;
     const { name } = object.metadata;
-    const addresses = internalAddresses(object);
-    const node = ready.get(name) ?? { name, addresses, since: scope.clock.elapsed() };
-    ready.set(name, node);
-    const host = listedHost(node);
+    const since = readySince.get(name) ?? scope.clock.elapsed();
+    readySince.set(name, since);
+    const host = listedHost({ name, addresses: internalAddresses(object) });
     if (typeof host === 'string') known.ask();
     else if (isReported(host)) return undefined;
     else reports.send(host, 'Joined');
     if (host === 'unknown') return 'Ready, unknown to the inventory service';
-    if (scope.clock.elapsed() - node.since >= reportTimeout) return undefined;
+    if (scope.clock.elapsed() - since >= reportTimeout) return undefined;
     return host === 'unlisted' ? hostsUnlisted(known.lastError()) : unreported(reports.endOf(host));
   };
 
@@ -264,21 +255,8 @@ function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joini
       if (missing === undefined) counted.add(name);
       return missing === undefined ? { name, host } : { name, host, missing };
     },
-    unreported: () =>
-      [...ready.values()]
-        .filter((node) => {
-          const host = listedHost(node);
-          return host === 'unlisted' || (host !== 'unknown' && !isReported(host));
-        })
-        .map(({ name, addresses }) => ({ name, addresses: [...addresses] })),
   };
 }
-
-type ReadyNode = Pick<ReadyNodes['nodes'][number], 'name'> & {
-  readonly addresses: readonly string[];
-  /** When it was seen Ready first. */
-  readonly since: number;
-};
 
 const hostsUnlisted = (lastError: string | undefined): string =>
   lastError === undefined
