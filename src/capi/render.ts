@@ -304,11 +304,6 @@ export interface InstallFolder {
   readonly state?: Uint8Array;
 }
 
-interface Owner {
-  readonly cluster: string;
-  readonly namespace: string;
-}
-
 /**
  * Content of one Secret at most, in bytes; the API server takes 1 MiB with all else (core/v1,
  * `MaxSecretSize`).
@@ -316,8 +311,10 @@ interface Owner {
 const mostBytes = 700 * 1024;
 
 /** The Secrets that the files of a directory become (R14, R15, R17), in the order of the files. */
-export function wrappedSecrets(folder: InstallFolder, owner: Owner): readonly KubeObject[] {
-  const { cluster, namespace } = owner;
+export function wrappedSecrets(
+  folder: InstallFolder,
+  { cluster, namespace }: { readonly cluster: string; readonly namespace: string },
+): readonly KubeObject[] {
   const secret = (name: string, metadata: object, files: readonly InstallFile[]): KubeObject => ({
     apiVersion: 'v1',
     kind: 'Secret',

@@ -122,7 +122,7 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
         timeouts: { ...timeouts, idle },
         dispatcherFor: async () => (await opened).dispatcher,
       };
-      const answer = await send(access, { connection, clock }, { what, signal }).catch(
+      const answer = await send(access, { connection, clock }, what, signal).catch(
         (error: unknown) => {
           signal.throwIfAborted();
           throw errorOfSilence(name, access.server, error);
@@ -193,15 +193,11 @@ function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess)
   }
 }
 
-interface Sending {
-  readonly what: ApiRequest;
-  readonly signal: AbortSignal;
-}
-
 const send = (
   { server, authorization, impersonate }: ClusterAccess,
   client: HttpClient,
-  { what, signal }: Sending,
+  what: ApiRequest,
+  signal: AbortSignal,
 ): Promise<HttpResponse> =>
   answerTo(
     client,

@@ -38,7 +38,8 @@ export function respectful(
         if (!isApiError(error) || !isForbidden(error.failure)) throw error;
         const { failure } = error;
         if (isLasting(failure) && !allowed.has(permission)) {
-          const until = isOfLease(permission) ? clock.elapsed() + leaseAskedAfter : Infinity;
+          const isOfLease = permission.includes(' /apis/coordination.k8s.io/');
+          const until = isOfLease ? clock.elapsed() + leaseAskedAfter : Infinity;
           refused.set(permission, { failure, until });
           const { code, message: reason } = failure;
           const text = 'the API server forbids a request, which is not sent again';
@@ -77,6 +78,3 @@ function permissionOf(request: ApiRequest): string {
 const isLasting = ({ message }: AgentError): boolean =>
   /: User "[^"]*" cannot |: user not permitted to approve /.test(message) &&
   !message.includes(': RBAC: ');
-
-const isOfLease = (permission: string): boolean =>
-  permission.includes(' /apis/coordination.k8s.io/');

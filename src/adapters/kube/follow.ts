@@ -217,15 +217,13 @@ function noneWhereItIsMissing(error: unknown): undefined {
 
 const isMissing = ({ failure }: ApiError): boolean => failure.code === 'kube.not-found';
 
-/** An event that changes the view, or the point of history at least. */
-type ViewEvent = Exclude<WatchEvent, { readonly type: 'error' }>;
-
 /** What is known of a selection that is followed; each change of it is shown to `seen`. */
 export interface Followed {
   /** Where a watch continues; undefined when a list is needed first. */
   readonly version: () => string | undefined;
   readonly listed: (listing: Listing) => void;
-  readonly happened: (event: ViewEvent) => void;
+  /** An event that changes the view, or the point of history at least. */
+  readonly happened: (event: Exclude<WatchEvent, { readonly type: 'error' }>) => void;
   /** The history is lost; what was seen stays until the next list. */
   readonly lose: () => void;
   /**

@@ -30,7 +30,7 @@ import { type Attempt, call, type Cluster, healthOf } from './call.ts';
 import { respectful } from './denials.ts';
 import { follow } from './follow.ts';
 import { servedKinds, type ServedKinds } from './discovery.ts';
-import { type Keep, listAll, readObject, readText, withoutManagedFields } from './list.ts';
+import { listAll, readObject, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
 import { sharedFollows } from '../shared-follow.ts';
 
@@ -84,7 +84,12 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
   const served = servedKinds();
   const following: Kube['follow'] = sharedFollows((selection, seen, signal) => {
     const { kind } = selection;
-    const following = { selection, seen, timeouts: timeoutsOf(kind), keep: keepOf(keep, kind) };
+    const following = {
+      selection,
+      seen,
+      timeouts: timeoutsOf(kind),
+      keep: (object: KubeObject) => keep(kind, withoutManagedFields(object)),
+    };
     return follow(cluster, following, signal);
   }, selectionKey);
   return {
@@ -99,7 +104,7 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
         body: { type: patchTypes[type], text: JSON.stringify(body) },
       }),
     create: ({ kind, namespace, ...options }, object, signal) =>
-      create({ ...cluster, ...options }, { into: { kind, namespace }, object }, signal),
+      create({ ...cluster, ...options }, { kind, namespace }, object, signal),
     replace: (ref, object, { subresource, signal }) =>
       write(cluster, signal, {
         method: 'PUT',
@@ -130,11 +135,6 @@ const selectionKey = ({ kind, namespace, labelSelector, fieldSelector }: KubeSel
     [kind.group, kind.version, kind.plural, kind.isMetadataOnly],
     [namespace, labelSelector, fieldSelector],
   ]);
-
-const keepOf =
-  (keep: Required<KubeOptions>['keep'], kind: KubeKind): Keep =>
-  (object) =>
-    keep(kind, withoutManagedFields(object));
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
 
@@ -226,14 +226,10 @@ const getAll = (
 const write = (cluster: Cluster, signal: AbortSignal, what: ApiRequest): Promise<KubeObject> =>
   call(cluster, signal, (server, { signal: inner }) => server.ask(what, inner, readObject));
 
-interface Creation {
-  readonly into: Pick<KubeSelection, 'kind' | 'namespace'>;
-  readonly object: KubeObject;
-}
-
 function create(
   cluster: Cluster,
-  { into, object }: Creation,
+  into: Pick<KubeSelection, 'kind' | 'namespace'>,
+  object: KubeObject,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const what: ApiRequest = {

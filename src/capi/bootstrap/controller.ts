@@ -19,14 +19,7 @@ import {
   ownNames,
   tokenSecretName,
 } from '../api.ts';
-import {
-  asConfig,
-  type DataSecretVerdict,
-  lostAt,
-  patchStatus,
-  statusAfter,
-  type StatusChange,
-} from './status.ts';
+import { asConfig, lostAt, patchStatus, statusAfter, type StatusChange } from './status.ts';
 import { machineIgnition, tokenPath } from './ignition.ts';
 import type { Result } from '../../reconcile/queue.ts';
 import { findCondition, isConditionTrue } from '../conditions.ts';
@@ -155,11 +148,8 @@ async function changeOf(
     return {};
   }
   if (token !== undefined && isPrepared(view)) return {};
-  const outcome = await prepare(scope, view, signal);
-  const known = { role: roleOf(machine), hostID: uid ?? '' };
-  return 'reason' in outcome
-    ? { ...known, dataSecret: outcome }
-    : { ...known, dataSecretName: outcome.name };
+  const made = await prepare(scope, view, signal);
+  return { role: roleOf(machine), hostID: uid ?? '', ...made };
 }
 
 /** Secrets of users are not followed: what is missing of them is looked for this often. */
@@ -183,8 +173,6 @@ function isPrepared({ config: { status = {}, metadata }, machine }: ConfigView):
   return isMade && isCurrent && isConditionTrue(status.conditions, 'DataSecretAvailable');
 }
 
-type Outcome = DataSecretVerdict | { readonly name: string };
-
 /**
  * Makes what a host boots with, or says what is missing. What a host may have read already stays.
  */
@@ -192,26 +180,26 @@ async function prepare(
   scope: BootstrapScope,
   view: ConfigView,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<Pick<StatusChange, 'dataSecret' | 'dataSecretName'>> {
   const { config, machine, cluster } = view;
   const { name, namespace = '' } = config.metadata;
   const existing = await scope.kube.get({ kind: secretKind, namespace, name }, signal);
-  const data = { view, existing };
   try {
     if (existing !== undefined && !isControlledBy(existing, config.metadata.uid)) throw taken(name);
     if (existing !== undefined && isProvisioned(machine)) {
-      await ensureToken(scope, data, signal);
-      return { name };
+      await ensureToken(scope, view, existing, signal);
+      return { dataSecretName: name };
     }
     if (!hasInfrastructure(cluster)) throw new Missing('WaitingForClusterInfrastructure', '');
     checkSpec(config.spec);
-    const value = await valueOf(scope, data, signal);
-    await ensureData(scope.kube, { ...data, value }, signal);
-    return { name };
+    const token = await ensureToken(scope, view, existing, signal);
+    const value = await valueOf(scope, view, token, signal);
+    await ensureData(scope.kube, view, existing, value, signal);
+    return { dataSecretName: name };
   } catch (error) {
-    if (error instanceof Missing) return error.verdict;
+    if (error instanceof Missing) return { dataSecret: error.verdict };
     if (!isRefused(error)) throw error;
-    return { reason: 'SecretFailed', message: error.message };
+    return { dataSecret: { reason: 'SecretFailed', message: error.message } };
   }
 }
 
@@ -230,10 +218,12 @@ const isProvisioned = (machine: KubeObject): boolean =>
  * The bootstrap data of a host.
  * @throws Missing
  */
-async function valueOf(scope: BootstrapScope, data: Data, signal: AbortSignal): Promise<string> {
-  const token = await ensureToken(scope, data, signal);
-  const { kube, address, stores } = scope;
-  const { view } = data;
+async function valueOf(
+  { kube, address, stores }: BootstrapScope,
+  view: ConfigView,
+  token: string,
+  signal: AbortSignal,
+): Promise<string> {
   const machines = new Set(
     stores.machines.by('cluster', placed(view.cluster)).map(({ metadata }) => metadata.name),
   );
@@ -285,7 +275,8 @@ export const hashOfToken = (token: string): string =>
  */
 async function ensureToken(
   { kube, random }: BootstrapScope,
-  { view, existing }: Data,
+  view: ConfigView,
+  existing: KubeObject | undefined,
   signal: AbortSignal,
 ): Promise<string> {
   const { namespace = '', uid } = view.config.metadata;
@@ -323,15 +314,11 @@ function givenToken({ config }: ConfigView, data: KubeObject | undefined): strin
   }
 }
 
-interface Data {
-  readonly view: ConfigView;
-  /** The Secret with the data of the host. */
-  readonly existing: KubeObject | undefined;
-}
-
 async function ensureData(
   kube: Ports['kube'],
-  { view, existing, value }: Data & { readonly value: string },
+  view: ConfigView,
+  existing: KubeObject | undefined,
+  value: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, namespace = '' } = view.config.metadata;

@@ -112,16 +112,11 @@ export async function readMachineInput(
   };
 }
 
-type ReleaseInput = Pick<
-  MachineInput,
-  'openshiftVersion' | 'controlPlaneCount' | 'mcoImage' | 'existingRoot'
->;
-
 /**
  * What only the control plane knows. A worker waits for nothing of it, unless its own system is to
  * come from it.
  */
-async function releaseOf(reading: Reading): Promise<ReleaseInput> {
+async function releaseOf(reading: Reading) {
   const { config, machine, controlPlane } = reading.view;
   const { osImage, writeMode } = config.spec;
   const isWorker = roleOf(machine) === 'worker';
@@ -195,7 +190,10 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
     throw new Missing('NetworkSecretNotFound', `there is no Secret ${name}`);
   const own = `${reading.view.machine.metadata.name}_`;
   const keys = Object.keys(Object(partOf(secret, 'data')) as object);
-  const others = keys.filter((key) => !isTaken(key, reading.machines));
+  const others = keys.filter((key) => {
+    const [machine = '', ...rest] = key.split('_');
+    return !keyfileName.test(key) || (rest.length > 0 && !reading.machines.has(machine));
+  });
   if (others.length > 0) {
     const message = `Secret ${name}: no host takes ${others.join(', ')}; write NAME.nmconnection without an underscore for all hosts, or MACHINE_NAME.nmconnection for a Machine of the Cluster`;
     throw new Missing('NetworkSecretInvalid', message);
@@ -216,11 +214,6 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
     throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);
   return Object.fromEntries(files);
 }
-
-const isTaken = (key: string, machines: ReadonlySet<string>): boolean => {
-  const [machine = '', ...rest] = key.split('_');
-  return keyfileName.test(key) && (rest.length === 0 || machines.has(machine));
-};
 
 const secretNamed = (
   { kube, view, signal }: Reading,

@@ -3,7 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Installer } from '../../ports/installer.ts';
-import type { Kube, KubeChange, KubeObject } from '../../ports/kube.ts';
+import type { Kube, KubeChange } from '../../ports/kube.ts';
 import { clusterNotSettled } from '../../cluster/cluster-end.ts';
 import { secrets } from '../../cluster/kinds.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -25,7 +25,6 @@ import { type AssetsBoard, assetsController, type FailedInstaller } from './make
 import { type ControlPlaneAction, decideControlPlane, type Seen, upgradeOf } from './decide.ts';
 import {
   clusterOwner,
-  type ControlPlaneFacts,
   controlPlaneFacts,
   type ControlPlaneStores,
   type ControlPlaneView,
@@ -265,9 +264,8 @@ async function observe(
   const needsTemplate = !isIdle && machines.length < facts.replicas;
   const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right('Found');
   const template = 'isRight' in found ? found : right('Found');
-  const inputs = needsInputs(facts)
-    ? await readInstallInputs(kube, controlPlane, signal)
-    : undefined;
+  const needsInputs = !isIdle && !facts.hasAssets && !facts.areAssetsLost;
+  const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
   const guest = await guestOf(work, key, view);
   const gap = guest?.gap();
   const answering = gap === undefined ? guest : undefined;
@@ -291,18 +289,10 @@ async function observe(
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
       notSettled: notSettledIn(answering),
-      healthChecks: healthChecksOf(work, controlPlane),
+      healthChecks: work.stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
     },
   };
 }
-
-const healthChecksOf = (
-  { stores }: Work,
-  { metadata: { namespace = '' } }: OpenShiftControlPlane,
-): readonly KubeObject[] => stores.healthChecks.by('namespace', namespace);
-
-const needsInputs = (facts: ControlPlaneFacts): boolean =>
-  ![facts.isPaused, facts.isDeleting, facts.hasAssets, facts.areAssetsLost].includes(true);
 
 /** What the guest shows of its end; undefined where nothing is missing to it. */
 function notSettledIn(guest: Guest | undefined): string | undefined {

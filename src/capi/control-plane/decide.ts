@@ -28,12 +28,6 @@ export interface Seen {
   readonly guest?: GuestSeen | undefined;
 }
 
-interface OnMachine {
-  /** Name of the Machine. */
-  readonly target: string;
-  readonly machine: Machine;
-}
-
 /** What is done for a control plane. */
 export type ControlPlaneAction =
   | { readonly type: 'add-finalizer'; readonly target: string }
@@ -42,7 +36,7 @@ export type ControlPlaneAction =
   | { readonly type: 'publish-kubeconfig'; readonly target: string }
   | { readonly type: 'record-bootstrap'; readonly target: string }
   | { readonly type: 'create-machine'; readonly target: string; readonly machine: NewMachine }
-  | ({ readonly type: 'mark-up-to-date' } & OnMachine)
+  | { readonly type: 'mark-up-to-date'; readonly target: string; readonly machine: Machine }
   | { readonly type: 'trust-config-server'; readonly target: string }
   | { readonly type: 'upgrade'; readonly target: string }
   | NodeReport
@@ -59,7 +53,9 @@ export function decideControlPlane(seen: Seen): readonly ControlPlaneAction[] {
   if (facts.isDeleting) return ending(view.machines, controlPlane);
   if (!hasFinalizer(controlPlane)) return [{ type: 'add-finalizer', target }];
   if (!facts.hasAssets && !facts.isBootstrapComplete) return [];
-  if (facts.unfit !== undefined && !hasFetched(facts)) return [{ type: 'remove-assets', target }];
+  // A host that has reported may work with the files already.
+  const isFetched = facts.hosts.some(({ stage }) => stage !== '');
+  if (facts.unfit !== undefined && !isFetched) return [{ type: 'remove-assets', target }];
   return [
     ...(mayCreate(seen, facts) ? creations(view, facts) : []),
     ...upkeep(facts),
@@ -74,12 +70,12 @@ function records(
   { view, isAnswering }: Seen,
   { isBootstrapComplete }: ControlPlaneFacts,
 ): readonly ControlPlaneAction[] {
-  const target = view.controlPlane.metadata.name;
+  const { name: target, annotations = {} } = view.controlPlane.metadata;
   return [
     ...(isAnswering && isKubeconfigDue(view)
       ? [{ type: 'publish-kubeconfig', target } as const]
       : []),
-    ...(isBootstrapComplete && !isRecorded(view.controlPlane)
+    ...(isBootstrapComplete && annotations[ownNames.bootstrapComplete] === undefined
       ? [{ type: 'record-bootstrap', target } as const]
       : []),
   ];
@@ -93,9 +89,6 @@ const isKubeconfigDue = ({ kubeconfig, controlPlane }: ControlPlaneView): boolea
   kubeconfig === undefined ||
   (kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined &&
     isControlledBy(kubeconfig, controlPlane.metadata.uid));
-
-const isRecorded = ({ metadata: { annotations } }: OpenShiftControlPlane): boolean =>
-  annotations?.[ownNames.bootstrapComplete] !== undefined;
 
 /** What the cluster that is installed asks for. */
 const inGuest = (
@@ -144,10 +137,6 @@ const mayCreate = (
   { hasAssets, replicas }: ControlPlaneFacts,
 ): boolean =>
   hasTemplate && hasAssets && (replicas > 1 || controlPlane.status?.assets !== undefined);
-
-/** Whether a host may work with the files already. */
-const hasFetched = ({ hosts }: ControlPlaneFacts): boolean =>
-  hosts.some(({ stage }) => stage !== '');
 
 /**
  * The Machine that is to be made next: first the bootstrap host, and all others once they can join

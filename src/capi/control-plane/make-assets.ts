@@ -71,7 +71,10 @@ export function assetsController(
       await endJobs(scope, { stores, view }, signal);
       if (!isDue(scope, view)) return {};
       const given = await givenFor(scope, view, signal);
-      if (given === undefined || hasFailed(board.failures.get(key), given)) return {};
+      if (given === undefined) return {};
+      const failed = board.failures.get(key);
+      // These inputs were tried, and nothing but others can help.
+      if (failed?.hash === given.hash && failed.error.isFinal) return {};
       try {
         const result = await make(scope, given, signal);
         if (board.failures.delete(key)) board.changed(key);
@@ -92,10 +95,6 @@ export function assetsController(
     },
   };
 }
-
-/** Whether these inputs were tried, and nothing but others can help. */
-const hasFailed = (failed: FailedInstaller | undefined, { hash }: Given): boolean =>
-  failed?.hash === hash && failed.error.isFinal;
 
 /** What files are made of. */
 interface Given {

@@ -167,16 +167,16 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
   // Core writes conditions of a Machine too, so each writer applies its own (Cluster API contract,
   // `UpToDate`).
   'mark-up-to-date': async ({ machine }, signal, { kube, clock }) => {
-    const { name, namespace = '' } = machine.metadata;
+    const { name, namespace = '', uid = '' } = machine.metadata;
     const lastTransitionTime = wholeSeconds(clock.now());
     const type = { type: 'UpToDate', status: 'True', reason: 'UpToDate', message: '' };
     const manifest = {
       ...machineType,
-      metadata: { name, namespace },
+      metadata: { name, namespace, uid },
       status: { conditions: [{ ...type, lastTransitionTime }] },
     };
     const options = { manager: fieldManager, subresource: 'status' };
-    await kube.apply(withUid(manifest, machine), signal, options);
+    await kube.apply(manifest, signal, options);
   },
   // A MachineHealthCheck and core write the same list: it is refused where it has changed since.
   'report-remediation': async ({ machine, condition }, signal, { kube, clock, note }) => {
@@ -286,11 +286,6 @@ const createOwned =
     const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
     throw controlPlaneFailure('control-plane.name-taken', what);
   };
-
-const withUid = (manifest: KubeObject, { metadata: { uid = '' } }: KubeObject): KubeObject => ({
-  ...manifest,
-  metadata: { ...manifest.metadata, uid },
-});
 
 /**
  * The kubeconfig of a Cluster (Cluster API contract): that of the installer, whose certificate

@@ -161,14 +161,15 @@ export async function readAsset(
   return secret?.metadata.uid === uid ? secretText(secret, key) : undefined;
 }
 
-interface Parts extends Pick<ControlPlaneView, 'cluster' | 'assets' | 'kubeconfig'> {
-  readonly machines: readonly KubeObject[];
-  readonly configs: readonly KubeObject[];
-}
-
 function viewOf(
   controlPlane: OpenShiftControlPlane,
-  { machines, configs, kubeconfig: found, ...parts }: Parts,
+  {
+    machines,
+    configs,
+    kubeconfig: found,
+    ...parts
+  }: Pick<ControlPlaneView, 'cluster' | 'assets' | 'kubeconfig'> &
+    Readonly<Record<'machines' | 'configs', readonly KubeObject[]>>,
 ): ControlPlaneView {
   const allMachines = machines as readonly Machine[];
   const { uid } = controlPlane.metadata;

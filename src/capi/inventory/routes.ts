@@ -337,10 +337,8 @@ async function requireValidHosts({ kube, caller, signal }: DownloadScope): Promi
   if (status === 'False') throw new RefusedCall(409, message, later);
 }
 
-type Offered = Readonly<Record<string, string>>;
-
 /** Files that hosts ask for by name, and where they are among the assets. */
-const offered: Readonly<Record<'files' | 'credentials', Offered>> = {
+const offered: Readonly<Record<'files' | 'credentials', Readonly<Record<string, string>>>> = {
   files: {
     'bootstrap.ign': assetKeys.bootstrapIgnition,
     'master.ign': assetKeys.masterIgnition,

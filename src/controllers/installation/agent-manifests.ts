@@ -139,17 +139,14 @@ const Metadata = z.object({
 
 const suffix = '.metadata.yaml';
 
-/** Manifests of an agent-based installation, and what is wrong with those that are held back. */
-interface AgentManifests extends OperatorSetup {
-  readonly problems: readonly string[];
-}
-
 /**
  * Reads the ConfigMap `olm-operator-manifests`: `OPERATOR.metadata.yaml` names the files of an
  * operator, each of which is a key of it (assisted-service, `internal/operators`). An operator of
  * which something is missing is held back.
  */
-export function readAgentManifests(configMap: KubeObject | undefined): AgentManifests {
+export function readAgentManifests(
+  configMap: KubeObject | undefined,
+): OperatorSetup & { readonly problems: readonly string[] } {
   const data = (configMap?.['data'] ?? {}) as Readonly<Record<string, string>>;
   const operators: OlmOperator[] = [];
   const manifests: OperatorManifest[] = [];

@@ -38,7 +38,11 @@ export function metalController({ kube, clock, note }: InstallationScope): Contr
     const isWritten = written.has(host.metadata.uid ?? '');
     const waiting = hosts.by('waiting', hasProvisioning ? 'unmanaged' : 'readable');
     const taken = new Set(hosts.all().map(consumerOf));
-    const free = machines.all().filter((one) => isWorkers(one) && !taken.has(one.metadata.name));
+    const free = machines
+      .all()
+      .filter(
+        ({ metadata: { name, labels } }) => labels?.[roleLabel] === 'worker' && !taken.has(name),
+      );
     const machine = free[waiting.findIndex(({ metadata }) => metadata.name === host.metadata.name)];
     return {
       host,
@@ -183,9 +187,6 @@ const mayChange = (host: KubeObject): boolean =>
   );
 
 const roleLabel = 'machine.openshift.io/cluster-api-machine-role';
-
-const isWorkers = ({ metadata: { labels } }: KubeObject): boolean =>
-  labels?.[roleLabel] === 'worker';
 
 const consumerOf = (host: KubeObject): string => textAt(host, 'spec', 'consumerRef', 'name');
 

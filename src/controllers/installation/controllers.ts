@@ -10,16 +10,12 @@ import { reportControllers, taintController } from './reports.ts';
 import { controllerStep } from './step.ts';
 import { type InstallationScope, installationStores } from './stores.ts';
 
-type Shared = Omit<InstallationScope, 'note'> & {
-  readonly emit: Emit;
-};
-
 /**
  * What is kept at its desired state until the installation has ended; without a service only what
  * the bootstrap host has left.
  */
 export function installationControllers(
-  { emit, ...ports }: Shared,
+  { emit, ...ports }: Omit<InstallationScope, 'note'> & { readonly emit: Emit },
   cluster: NewCluster,
 ): readonly Controller[] {
   const scopeOf = (name: string): InstallationScope => ({

@@ -116,7 +116,12 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
   const pool = poolOf(scope);
   const { service, nodes } = stores;
   const isNeeded = (): boolean =>
-    service.hosts().some((host) => host.pool !== '' && isLeaving(host, stores.nodeOf(host.id)));
+    service.hosts().some((host) => {
+      const node = stores.nodeOf(host.id);
+      const isWorker = host.pool !== '' && host.role === 'worker';
+      const isThere = node !== undefined || host.stage === 'Configuring';
+      return isWorker && isThere && lacksLabels(host, node);
+    });
   const change = ({ type }: PauseChange, signal: AbortSignal): Promise<void> =>
     pool.set(type === 'pause', signal);
   return {
@@ -153,11 +158,6 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
     },
   };
 }
-
-const isLeaving = (host: InstallingHost, node: KubeObject | undefined): boolean =>
-  host.role === 'worker' &&
-  lacksLabels(host, node) &&
-  (node !== undefined || host.stage === 'Configuring');
 
 interface WorkerPool {
   readonly last: () => PoolState;

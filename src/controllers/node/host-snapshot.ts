@@ -35,20 +35,15 @@ export interface FoundFile {
   readonly owners: readonly (readonly string[])[];
 }
 
-/** What a host is read for. */
-interface Subject {
-  /** All that it was, is, or may have been given. */
-  readonly configs: readonly WantedHost[];
-  readonly marker: Marker | undefined;
-}
-
 /**
- * Reads a host, as far as some MachineConfigs are about it.
+ * Reads a host, as far as some MachineConfigs are about it: all that it was, is, or may have been
+ * given.
  * @throws AgentError `os.*`, `command.*`
  */
 export async function readHostSnapshot(
   at: ReachedHost,
-  { configs, marker }: Subject,
+  configs: readonly WantedHost[],
+  marker: Marker | undefined,
 ): Promise<HostSnapshot> {
   const os = await readHost(at);
   const bootId = await readBootId(at.host, at.signal);
@@ -57,7 +52,10 @@ export async function readHostSnapshot(
   return {
     bootId,
     os,
-    kernelArguments: hasArguments ? await presentArguments(at, os) : [],
+    // As they were given, or as the kernel has them where nobody knows that.
+    kernelArguments: hasArguments
+      ? ((await readArguments(at, os)) ?? argumentsIn(os.commandLine))
+      : [],
     ...(await readConfigured(at, configs)),
     notFinalized: isBack ? await readFinalizeError(at) : undefined,
   };
@@ -79,10 +77,6 @@ export async function readConfigured(
     password: passwords.size > 1 ? await readPassword(at) : undefined,
   };
 }
-
-/** As they were given, or as the kernel has them where nobody knows that. */
-const presentArguments = async (at: ReachedHost, os: OsSnapshot): Promise<readonly string[]> =>
-  (await readArguments(at, os)) ?? argumentsIn(os.commandLine);
 
 /**
  * Where the running image has a file for a path of /etc: what is equal to it follows the next image

@@ -63,14 +63,15 @@ export const isSame = (one: Target, other: Target): boolean =>
 /** A power cut on the way down loses what was staged; more than these reboots are no accident. */
 const mostBoots = 3;
 
-/** What a host that came back has. */
-type Arrival = 'arrived' | 'again' | 'refused';
-
 /**
  * Says what became of a host that was rebooted for an image. An image that is deployed and did not
  * boot is refused; one that is not deployed was lost on the way down.
  */
-export function arrivalOf(status: OsStatus, image: string, boots: number): Arrival {
+export function arrivalOf(
+  status: OsStatus,
+  image: string,
+  boots: number,
+): 'arrived' | 'again' | 'refused' {
   if (status.booted?.image === image) return 'arrived';
   const { pending, rollback, others } = status;
   const isDeployed = [pending, rollback, ...others].some((one) => one?.image === image);

@@ -55,7 +55,7 @@ export async function readNodeView(scope: NodeAgentScope, node: NodeState): Prom
   const begun = begunObject && wantedHost(begunObject);
   const configs = [wanted, before, begun].filter((one) => one !== undefined);
   const own = isOther ? undefined : marker;
-  const host = await readHostSnapshot(scope, { configs, marker: own });
+  const host = await readHostSnapshot(scope, configs, own);
   const change = planChange({ target, node, object, wanted, before, host, marker: own });
   if (isOther) return { ...view, change, begun };
   const fresh = await readNode(scope);

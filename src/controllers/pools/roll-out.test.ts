@@ -134,7 +134,7 @@ describe('roll out', () => {
     expect(chosen()).toEqual(['w0']);
     stop.abort(new Error('stop'));
     expect((await ended).notes).toEqual([
-      'warn: roll-out of pool worker: trying again',
+      'info: roll-out of pool worker: trying again',
       'info: pool worker: node w0 is to have MachineConfig r2',
     ]);
   });
