@@ -50,7 +50,7 @@ export async function measureStartUp(): Promise<Findings> {
     ['`--help`', 's', shownHelp, 2, { name: 'bare Node', measured: bareHelp }],
     ['start to the first request', 's', first, 5, { name: same, measured: bareFirst }],
     [
-      'start to the first request, with the compile cache of the image',
+      'start to the first request, with a filled compile cache',
       's',
       again,
       3,
