@@ -252,7 +252,7 @@ describe('R50: manifests in Secrets', () => {
     expect(ofFile(file, text)).toEqual(found);
   });
 
-  it('MachineOSConfigs are judged as `layer lint` does', () => {
+  it('MachineOSConfigs are judged as `lint` does', () => {
     const found = ofFile('a.yaml', osConfig('master').replace('Job', 'Pod'));
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(/^data\[a\.yaml\]:9:5: spec\.imageBuilder\.imageBuilderType/);

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { parseJson } from '../ignition/json.ts';
-import { referenceFindings } from '../layering/api/os-config-findings.ts';
+import { lintOSConfig, referenceFindings } from '../layering/api/os-config-findings.ts';
 import { readMachineOSConfig, segmentsOf } from '../layering/api/os-config.ts';
 import { type Fields, fieldsOf, isFields, textOf, type Value } from '../layering/api/schema.ts';
 import {
@@ -9,7 +9,12 @@ import {
   readDocuments,
   type SourceObject,
 } from '../layering/api/source-object.ts';
-import { decodeSource, isSourceFinding, type SourceFile } from '../layering/api/source-text.ts';
+import {
+  decodeSource,
+  isSourceFinding,
+  type LintFinding,
+  type SourceFile,
+} from '../layering/api/source-text.ts';
 import {
   isBuiltBefore,
   isManifestName,
@@ -19,7 +24,6 @@ import { operatorPools, withoutMadeSecret } from '../layering/manifests/check-ma
 import { AgentError } from '../model/failure.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { ownNames } from './api.ts';
-import { type LintFinding, lintObject } from '../layering/build/lint.ts';
 import { lintMachineConfig } from '../layering/manifests/lint-machine-config.ts';
 
 /** What is wrong with an object that a user gives, and where. */
@@ -345,7 +349,7 @@ export function knownKindFindings(source: SourceObject): readonly PlacedFinding[
   const [group = '', version] = textOf(apiVersion).split('/');
   if (group === operatorGroup && version !== undefined) {
     if (kind === 'MachineConfig') return placed(lintMachineConfig(source));
-    if (kind === 'MachineOSConfig') return placed(lintObject(source));
+    if (kind === 'MachineOSConfig') return placed(lintOSConfig(source));
   }
   if (apiVersion !== 'v1') return [];
   if (kind === 'Secret')

@@ -55,7 +55,7 @@ export const BundleDocument = BundleManifest.extend({
 });
 export type BundleDocument = z.infer<typeof BundleDocument>;
 
-/** What `ignition lint` and `layer lint` print with `--format json`. */
+/** What `lint` prints with `--format json`. */
 export const LintDocument = z.object({
   v,
   findings: z.array(

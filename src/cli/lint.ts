@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readFileOf } from '../adapters/file-access.ts';
 import { ownOrHost } from '../adapters/host-root.ts';
-import { lintBytes, type LintFinding } from '../layering/build/lint.ts';
+import type { LintFinding } from '../layering/api/source-text.ts';
 import { type LintedFile, lintMachineConfigs } from '../layering/manifests/lint-machine-config.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { exitCodes } from '../model/failure.ts';
@@ -11,20 +11,10 @@ import type { LintDocument } from './documents.ts';
 import { print, printJson } from './messages.ts';
 
 /**
- * Checks MachineOSConfigs and Containerfiles; resolves with 2 when a finding is an error, else with
- * 0.
+ * Checks MachineConfigs, MachineOSConfigs and Ignition configs, and those in folders; resolves with
+ * 2 when a finding is an error, else with 0.
  */
-export async function runLayerLint(call: FilesCall): Promise<number> {
-  const findings: LintFinding[] = [];
-  for (const path of call.values) {
-    const read = await readLinted(path);
-    findings.push(...('place' in read ? [read] : lintBytes(path, read)));
-  }
-  return printFindings(findings, call);
-}
-
-/** Checks MachineConfigs and Ignition configs, and those in folders; resolves as `runLayerLint`. */
-export async function runIgnitionLint(call: FilesCall): Promise<number> {
+export async function runLint(call: FilesCall): Promise<number> {
   const unread: LintFinding[] = [];
   const files: LintedFile[] = [];
   for (const named of call.values) {

@@ -18,7 +18,7 @@ export const layeringFailures = {
   'layering.os-config-invalid': {
     kind: 'input',
     title: 'A MachineOSConfig is not valid',
-    hint: 'run "bootwright layer lint FILE" and fix what it names',
+    hint: 'run "bootwright lint FILE" and fix what it names',
   },
   'layering.os-config-twice': {
     kind: 'input',

@@ -23,7 +23,7 @@ import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { commandCredentials } from '../../src/cli/cluster.ts';
 import { runCapiRender } from '../../src/cli/capi/render.ts';
 import { readSource } from '../../src/cli/layer/files.ts';
-import { runLayerLint } from '../../src/cli/lint.ts';
+import { runLint } from '../../src/cli/lint.ts';
 import { runMedia } from '../../src/cli/media.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { type LoadedConfig, loadConfig, requireInstallable } from '../../src/config/load.ts';
@@ -93,9 +93,7 @@ describe('a file without end', () => {
 
   it('is named by the lint, which continues behind it', async () => {
     const shown = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-    await expect(
-      runLayerLint({ values: [await sparse('opt/large')], format: 'text' }),
-    ).resolves.toBe(2);
+    await expect(runLint({ values: [await sparse('opt/large')], format: 'text' })).resolves.toBe(2);
     expect(shown.mock.calls.flat().join('')).toContain('is larger than 16 MiB');
   });
 

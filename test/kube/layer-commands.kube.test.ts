@@ -9,7 +9,6 @@ import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import {
   machineConfigPools,
-  machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
   nodes,
@@ -17,8 +16,6 @@ import {
   pods,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
-import { repositoryConfig } from '../../src/layering/manifests/served-config.ts';
-import type { KubeObject } from '../../src/ports/kube.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import {
   buildNamed,
@@ -80,16 +77,11 @@ const there = async (): Promise<readonly boolean[]> =>
     ].map(async (ref) => (await rig.client.get(ref)) !== undefined),
   );
 
-describe('layer status, layer rollback and layer unpause on a real API server', () => {
+describe('layer status and layer unpause on a real API server', () => {
   it('know no pool that is not there', async () => {
     const refusal = { code: 'layering.pool-missing' };
     await expect(layer('status', '--pool', 'none')).rejects.toMatchObject(refusal);
-    await expect(layer('rollback', '--pool', 'none', '--yes')).rejects.toMatchObject(refusal);
-  });
-
-  it('have nothing to roll back before a hand-over', async () => {
-    expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
-    expect(printed.join('')).toContain('nothing to roll back');
+    await expect(layer('unpause', '--pool', 'none', '--yes')).rejects.toMatchObject(refusal);
   });
 
   it('unpause what a stopped run has left, and nothing of a person', async () => {
@@ -183,27 +175,9 @@ describe('layer status, layer rollback and layer unpause on a real API server', 
     await annotate(null);
   });
 
-  it('change nothing that is not confirmed', async () => {
-    expect(await layer('rollback', '--pool', 'master')).toBe(2);
-    expect(printed.join('')).toContain('run it again with --yes');
-    expect(await there()).toEqual([true, true]);
-  });
-
   it('are the lines of layering.md', async () => {
     const files = { 'admin.kubeconfig': rig.kubeconfig };
     await followGuide('layering.md', {}, { files, suite: 'kube' });
     expect(await there()).toEqual([true, true]);
-  });
-
-  it('take the pool back, and the build with its owner, and what leads new nodes to it', async () => {
-    const name = '99-bootwright-os-repository-master';
-    const config = repositoryConfig({ pool: 'master', repository: 'registry.rig.test/ocl/master' });
-    await rig.client.apply(machineConfigs, config as unknown as KubeObject);
-    await rig.startControllerManager();
-    expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
-    await expect.poll(there).toEqual([false, false]);
-    expect(await rig.client.get({ kind: machineConfigs, name })).toBeUndefined();
-    expect(await layer('status', '--pool', 'master')).toBe(0);
-    expect(printed.join('')).toContain('MachineOSConfig   none');
   });
 });

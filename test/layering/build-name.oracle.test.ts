@@ -111,12 +111,12 @@ const specs: fc.Arbitrary<MachineOSConfigSpec> = fc
   .record(
     {
       machineConfigPool: fc.constant({ name: 'master' }),
-      imageBuilder: fc.constant({ imageBuilderType: 'Job' }),
+      imageBuilder: fc.constant({ imageBuilderType: 'Job' as const }),
       baseImagePullSecret: fc.record({ name }),
       renderedImagePushSecret: fc.record({ name }),
       renderedImagePushSpec: pushSpec,
       containerFile: fc.array(
-        fc.record({ containerfileArch: fc.constantFrom('NoArch', 'AMD64', ''), content: text }),
+        fc.record({ containerfileArch: fc.constantFrom('NoArch', 'AMD64'), content: text }),
         { maxLength: 3 },
       ),
     },

@@ -1,8 +1,7 @@
 import { fileLayer } from '../../src/config/yaml-file.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { mergeSingleNode } from '../../src/ignition/merge.ts';
-import { lintContainerfile } from '../../src/layering/containerfile/lint.ts';
-import { lintBytes } from '../../src/layering/build/lint.ts';
+import { lintMachineConfigs } from '../../src/layering/manifests/lint-machine-config.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { parseYamlStream } from '../../src/lib/yaml-text.ts';
 import { Secret } from '../../src/model/secret.ts';
@@ -40,7 +39,8 @@ const osConfig = [
   'spec:',
   '',
 ].join('\n');
-const readLayering = (text: string): void => void lintBytes('x', Buffer.from(text));
+const readLayering = (text: string): void =>
+  void lintMachineConfigs([{ path: 'x', bytes: Buffer.from(text), isInFolder: false }]);
 
 /** Shapes that a text pumped with one unit never has. */
 export const bodyShapes: readonly BodyShape[] = [
@@ -134,41 +134,6 @@ export const bodyShapes: readonly BodyShape[] = [
     about: 'unknown fields of a MachineOSConfig',
     read: readLayering,
     textOf: parts(osConfig, (index) => `  machineConfigPoo${index}: a\n`),
-  },
-  {
-    about: 'words of a RUN',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('FROM configs\nRUN a', (index) => ` w${index}`),
-  },
-  {
-    about: 'lines of a RUN',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('FROM configs\nRUN a', (index) => ` \\\n  w${index}`),
-  },
-  {
-    about: 'signs of a comment within a RUN',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('FROM configs\nRUN a', () => ' #'),
-  },
-  {
-    about: 'instructions of a Containerfile',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('FROM configs\n', () => 'RUN a\n'),
-  },
-  {
-    about: 'variables of an ENV',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('FROM configs\nENV', (index) => ` A${index}=b`),
-  },
-  {
-    about: 'arguments that name the ones before',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('ARG A0=a\n', (index) => `ARG A${index + 1}=$A${index}$A${index}\n`, 'FROM $A9'),
-  },
-  {
-    about: 'a here-document',
-    read: (text) => void lintContainerfile(text),
-    textOf: parts('FROM configs\nRUN <<E\n', () => 'a\n', 'E\n'),
   },
   {
     about: 'a secret in a text',

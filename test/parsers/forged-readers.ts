@@ -9,8 +9,7 @@ import { readPkcs10 } from '../../src/cluster/csr/pkcs10.ts';
 import { fileLayer } from '../../src/config/yaml-file.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { mergePullSecrets } from '../../src/layering/registry/credentials.ts';
-import { lintContainerfile } from '../../src/layering/containerfile/lint.ts';
-import { lintBytes } from '../../src/layering/build/lint.ts';
+import { lintMachineConfigs } from '../../src/layering/manifests/lint-machine-config.ts';
 import { readServedConfig } from '../../src/layering/manifests/served-config.ts';
 import { readArchive } from '../../src/lib/archive.ts';
 import { elementReader } from '../../src/lib/json-elements.ts';
@@ -120,7 +119,10 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
     read: read((input) => fileLayer({ path: 'c.yaml', text: input }, () => undefined)),
   },
   kubeconfig: { right: [kubeconfig], read: read(readKubeconfig) },
-  'layering objects': { right: [osConfig], read: (input) => lintBytes('o.yaml', input) },
+  'layering objects': {
+    right: [osConfig],
+    read: (bytes) => lintMachineConfigs([{ path: 'o.yaml', bytes, isInFolder: false }]),
+  },
   'manifest Secrets': {
     right: [osConfig, json({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })],
     read: (input) => checkManifests([secretOf({ 'a.yaml': input, 'b.json': input })]),
@@ -131,12 +133,6 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
       checkInstallState(
         secretOf({ 'install-config.yaml': input, '.openshift_install_state.json': input }),
       ),
-  },
-  containerfile: {
-    right: [
-      text('FROM configs AS final', 'COPY a /b', 'RUN <<E', 'dnf install a', 'E', 'LABEL a=$b'),
-    ],
-    read: read(lintContainerfile),
   },
   ignition: { right: [json(ignition)], read: parseValidConfig },
   'served config': { right: [json(ignition)], read: readServedConfig },

@@ -88,7 +88,6 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     (problem: string) => new Error(problem),
   ],
   'adapters/kube/list.ts#parsed': (text) => [text, () => true],
-  'layering/build/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
   'layering/api/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
     text,

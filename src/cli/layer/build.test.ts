@@ -24,25 +24,25 @@ import { prepareRunRoot, storeIn } from './image-place.ts';
 const { at, file, files, layer } = layerUser();
 
 /** A failure in any of these comes before a program is looked for; a process in a unit test is an error of its own. */
-describe.each(['build', 'push'])('layer %s', (action) => {
+describe('layer build', () => {
   it.each([
     ['is not there', 'config.file-not-read', undefined],
     ['is no pull secret', 'layering.bad-credentials', '[]'],
   ])('refuses credentials in a file that %s', async (...[, code, content]) => {
     if (content !== undefined) file('auth.json', content);
     const words = [...files(), '--authfile', at('auth.json'), '--storage', at('s')];
-    await expect(layer(action, ...words)).rejects.toMatchObject({
+    await expect(layer('build', ...words)).rejects.toMatchObject({
       code,
       kind: 'input',
       message: expect.stringContaining('auth.json') as string,
     });
   });
 
-  it('refuses what layer lint refuses', async () => {
-    const osConfig = osConfigObject({ containerFile: [{ content: 'FROM scratch\n' }] });
-    await expect(layer(action, ...files(osConfig))).rejects.toMatchObject({
+  it('refuses what lint refuses', async () => {
+    const osConfig = osConfigObject({ imageBuilder: { imageBuilderType: 'Pod' } });
+    await expect(layer('build', ...files(osConfig))).rejects.toMatchObject({
       code: 'layering.os-config-invalid',
-      message: expect.stringContaining('the last stage is built on scratch') as string,
+      message: expect.stringContaining('spec.imageBuilder.imageBuilderType: ') as string,
     });
   });
 });
@@ -183,7 +183,7 @@ const sent = ({ ran }: FakeHost): readonly string[] =>
     .filter((argv) => argv.includes('push') || argv.includes('copy'))
     .map((argv) => argv.at(-1) ?? '');
 
-describe('layer push', () => {
+describe('pushBuilt', () => {
   it('pushes what was built of these files, behind its base', async () => {
     const host = machine({ [builtFromLabel]: sum });
     expect(await pushBuilt(job(host))).toEqual({

@@ -40,18 +40,6 @@ export async function runLayerBuild(call: BuildCommand): Promise<number> {
   });
 }
 
-/**
- * Pushes an image that `layer build` built of the same files to where its MachineOSConfig says, and
- * prints its digest and its pull spec.
- * @throws AgentError `config.file-not-read`, `layering.*`
- */
-export const runLayerPush = (call: ImageCall): Promise<number> =>
-  withImagePlace(call, async (job) => {
-    const pushed = await pushBuilt(job);
-    if (call.format === 'json') printJson({ v: 1, ...pushed });
-    else print(pushedText(pushed));
-  });
-
 interface Pushed {
   readonly digest: string;
   readonly pullSpec: string;
@@ -85,21 +73,17 @@ export async function pushBuilt({
   return { digest, pullSpec: withDigest(to, digest) };
 }
 
-/** Arguments of `layer build` and `layer push`. */
-export interface ImageCall extends BuildFiles, PlaceCall {
+/** Arguments of `layer build`. */
+export interface BuildCommand extends BuildFiles, PlaceCall {
   /** `text`, unless it is `json`. */
   readonly format?: string;
-}
-
-/** Arguments of `layer build`. */
-export interface BuildCommand extends ImageCall {
   /** File that gets the digest of the pushed image. */
   readonly digestfile?: string;
   /** Whether the host of a privileged container builds. */
   readonly onHost?: boolean;
 }
 
-/** What both work on. */
+/** What is built, and where. */
 export interface ImageJob
   extends Pick<ImagePlace, 'scratch' | 'access'>, Partial<Pick<ImagePlace, 'pushAccess'>> {
   readonly work: ImageWork;

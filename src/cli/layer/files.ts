@@ -4,15 +4,14 @@ import { ownOrHost } from '../../adapters/host-root.ts';
 import { notRead } from '../../config/files.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
+import { buildableOSConfig } from '../../layering/api/os-config-findings.ts';
 import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/api/source-text.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { buildableOSConfig } from '../../layering/build/lint.ts';
 import {
   readListed,
   type SourceFile,
   type SourceObject,
 } from '../../layering/api/source-object.ts';
-import { printNote } from '../messages.ts';
 
 /**
  * Reads a file that the command line names.
@@ -73,15 +72,14 @@ export interface BuildFiles {
 }
 
 /**
- * Reads what an image is built from; prints the warnings of `layer lint` on standard error.
+ * Reads what an image is built from.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export async function readBuildFiles({ osConfig, renderedConfig }: BuildFiles): Promise<{
   readonly config: MachineOSConfig;
   readonly machineConfig: MachineConfig;
 }> {
-  const { config, warnings } = buildableOSConfig(await readOne(osConfig, 'MachineOSConfig'));
+  const config = buildableOSConfig(await readOne(osConfig, 'MachineOSConfig'));
   const machineConfig = readMachineConfig(await readOne(renderedConfig, 'MachineConfig'));
-  for (const warning of warnings) printNote('warning', warning);
   return { config, machineConfig };
 }

@@ -1,7 +1,6 @@
 import {
   jobs,
   machineConfigPools,
-  machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
   nodes,
@@ -9,99 +8,18 @@ import {
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { planRollback, type RollbackPlan } from '../../layering/hand-over/rollback.ts';
 import { type ClusterSnapshot, nodesAtRisk } from '../../layering/hand-over/pool-status.ts';
-import { repositoryConfigName } from '../../layering/manifests/served-config.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
 import { withCluster } from '../cluster.ts';
-import { print, printError, printJson, wrapped } from '../messages.ts';
+import { print, printError, wrapped } from '../messages.ts';
 
-/** Arguments of `layer rollback`. */
-export interface RollbackCall {
-  readonly kubeconfig: string;
-  readonly pool: string;
-  /** Nothing is changed without it. */
-  readonly yes: boolean;
-  /** `text`, unless it is `json`. */
-  readonly format?: string;
-}
-
-/**
- * Returns a pool to the OS of its release by deleting its MachineOSConfig; the cluster does the
- * rest. Prints what will happen, and resolves with 2 without `--yes`.
- * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
- */
-export function runLayerRollback({ kubeconfig, pool, yes, format }: RollbackCall): Promise<number> {
-  return withCluster(kubeconfig, async (kube, signal) => {
-    const cluster = await readCluster(kube, signal, pool);
-    const name = repositoryConfigName(pool);
-    const config = await kube.get({ kind: machineConfigs, name }, signal);
-    const plan = planRollback(pool, cluster, config === undefined ? [] : [name]);
-    const show = (isChanged: boolean, text: string): void => {
-      if (format === 'json') printJson({ v: 1, ...plan, isChanged });
-      else print(text);
-    };
-    if (isEmpty(plan) || !yes || format !== 'json') show(false, renderRollback(plan));
-    if (isEmpty(plan)) return 0;
-    if (!yes) {
-      printError('nothing was changed: run it again with --yes\n');
-      return exitCodes.input;
-    }
-    await carryOut(plan, kube, signal);
-    show(
-      true,
-      `done; follow the rollout with: bootwright layer status --kubeconfig ${kubeconfig} --pool ${pool}\n`,
-    );
-    return 0;
-  });
-}
-
-const isEmpty = ({ removesOsConfig, orphans, repositoryConfig }: RollbackPlan): boolean =>
-  !removesOsConfig && orphans.length === 0 && repositoryConfig === undefined;
-
-/**
- * The MachineOSConfig goes first: a builder that still has it makes a deleted build again. The
- * operator waits five seconds before it acts, so that nodes get both changes at once.
- */
-async function carryOut(plan: RollbackPlan, kube: Kube, signal: AbortSignal): Promise<void> {
-  if (plan.removesOsConfig) await kube.remove({ kind: machineOSConfigs, name: plan.pool }, signal);
-  if (plan.repositoryConfig !== undefined) {
-    await kube.remove({ kind: machineConfigs, name: plan.repositoryConfig }, signal);
-  }
-  for (const name of plan.orphans) await kube.remove({ kind: machineOSBuilds, name }, signal);
-}
-
-const textWidth = 100;
-
-const revertsOf = (nodes: readonly string[]): readonly string[] =>
-  nodes.length === 0
-    ? ['no node runs an image of the pool: no node changes']
-    : [
-        `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots:`,
-        ...wrapped(nodes.join(', '), textWidth - 2).map((line) => `  ${line}`),
-      ];
-
-/** What a rollback will do, for people. */
-export function renderRollback(plan: RollbackPlan): string {
-  const { pool, removesOsConfig, orphans, repositoryConfig, nodes, notes } = plan;
-  if (isEmpty(plan)) {
-    return `pool ${pool} has no MachineOSConfig: nothing to roll back\n`;
-  }
-  return [
-    ...(removesOsConfig
-      ? [`MachineOSConfig ${pool} is deleted, with the MachineOSBuilds that it owns`]
-      : []),
-    ...orphans.map((name) => `MachineOSBuild ${name} has no owner and is deleted too`),
-    ...(repositoryConfig === undefined
-      ? []
-      : [`MachineConfig ${repositoryConfig} is deleted, which leads new nodes to the image`]),
-    ...revertsOf(nodes),
-    ...notes.flatMap((note) => wrapped(note, textWidth)),
-    '',
-  ].join('\n');
-}
+/** What an unpause without an image does to nodes, for people. */
+const revertsOf = (nodes: readonly string[]): readonly string[] => [
+  `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots:`,
+  ...wrapped(nodes.join(', '), 98).map((line) => `  ${line}`),
+];
 
 /** Arguments of `layer unpause`. */
 export interface UnpauseCall {

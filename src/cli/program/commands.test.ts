@@ -62,7 +62,7 @@ describe('the page of a command', () => {
       /^Commands:\n {2}init [^]*\n {2}show [^]*\n {2}validate [^]*\n {2}schema /m,
     );
     expect(at('layer status')).toMatch(/ --kubeconfig <FILE> .*; required/);
-    expect(at('layer lint')).toContain('Usage: bootwright layer lint [options] <FILE...>\n');
+    expect(at('lint')).toContain('Usage: bootwright lint [options] <FILE|DIR...>\n');
     expect(at('node apply')).toContain('Usage: bootwright node apply [options] <IMAGE>\n');
     expect(at('plan').replaceAll(/\s+/g, ' ')).toContain('"bootwright help install"');
     expect(at('install')).toContain('--boot-device DEVICE');
@@ -115,13 +115,12 @@ describe('a command line', () => {
     ['node', ['rollback', '--fromat', 'json'], 'cli.bad-flag', 'did you mean --format'],
     ['node', ['rollback', '--fromat=json'], 'cli.bad-flag', 'did you mean --format'],
     ['node', ['rollback', '--record'], 'cli.bad-flag', 'bootwright help node rollback'],
-    ['layer', ['lint'], 'cli.bad-flag', 'bootwright help layer lint'],
-    ['layer', ['render', '--os-config', 'a'], 'cli.bad-flag', 'bootwright help layer render'],
-    ['layer', ['name', '--url', 'x'], 'cli.bad-flag', 'bootwright help layer name'],
+    ['lint', [], 'cli.bad-flag', 'bootwright help lint'],
     ['layer', ['build', '--os-confg', 'a'], 'cli.bad-flag', 'did you mean --os-config'],
-    ['layer', ['push'], 'cli.bad-flag', 'bootwright help layer push'],
+    ['layer', ['push'], 'cli.unknown-command', 'build, status, unpause'],
+    ['layer', ['status'], 'cli.bad-flag', 'bootwright help layer status'],
     ['layer', ['biuld'], 'cli.unknown-command', 'did you mean bootwright layer build'],
-    ['layer', ['burn'], 'cli.unknown-command', 'lint, render, name'],
+    ['layer', ['burn'], 'cli.unknown-command', 'build, status, unpause'],
   ])('refuses %s %j', async (...[command, words, code, hint]) => {
     await expect(parsed(command, ...words)).rejects.toMatchObject({
       code,

@@ -128,20 +128,19 @@ function addConfig(program: ProgramCommand): void {
     .runs(async () => (await import('../config.ts')).runConfigSchema);
 }
 
-function addIgnition(program: ProgramCommand): void {
+function addLint(program: ProgramCommand): void {
   program
-    .add('ignition', 'check MachineConfigs and Ignition')
     .add(
       'lint',
-      'check MachineConfigs and Ignition configs',
-      'Finds what Ignition, the Machine Config Operator or a running node refuses, and what stays unchanged through every update of the cluster.',
-      'Rules of Ignition that a first boot applies are those of ignition-validate. In a folder, other objects are passed over.',
+      'check MachineConfigs, MachineOSConfigs and Ignition',
+      'Finds what an installation would refuse: what Ignition, the Machine Config Operator or a running node refuses, and what stays unchanged through every update of the cluster.',
+      'In a folder, other objects are passed over.',
     )
-    .argument('<FILE|DIR...>', 'files, or folders with files, of MachineConfigs or Ignition')
+    .argument('<FILE|DIR...>', 'files, or folders with files')
     .addOption(format('text', 'json'))
     .ends({ 2: 'a finding is an error, or the command line is wrong' })
-    .example('bootwright ignition lint cluster/openshift', 'check the manifests of an installation')
-    .runs(async () => (await import('../lint.ts')).runIgnitionLint);
+    .example('bootwright lint cluster/openshift', 'check the manifests of an installation')
+    .runs(async () => (await import('../lint.ts')).runLint);
 }
 
 function addVersion(program: ProgramCommand): void {
@@ -449,8 +448,8 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   addWatch(program);
   addRecords(program);
   addController(program);
-  addIgnition(program);
-  const layer = program.add('layer', 'check, build, roll back OS images of pools');
+  addLint(program);
+  const layer = program.add('layer', 'build and follow OS images of pools');
   if (needs('layer')) addLayer(layer);
   const node = program.add('node', 'switch this node to an OS image, or back');
   if (needs('node')) addNode(node);

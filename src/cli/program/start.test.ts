@@ -84,7 +84,7 @@ describe('start', () => {
     ['layer --help', 'layer'],
     ['help layer build', 'layer build'],
     ['layer build -h', 'layer build'],
-    ['layer lint file --help', 'layer lint'],
+    ['lint file --help', 'lint'],
     ['help install', 'install'],
     ['help help', 'help'],
     ['help config show --help', 'config show'],
@@ -107,9 +107,7 @@ describe('start', () => {
   });
 
   it('takes what follows -- for an argument', async () => {
-    expect((await run('layer lint -- --help')).commands).toEqual([
-      ['layer', 'lint', '--', '--help'],
-    ]);
+    expect((await run('lint -- --help')).commands).toEqual([['lint', '--', '--help']]);
   });
 
   it.each(['--version', '-v', '-V', 'install -v'])(

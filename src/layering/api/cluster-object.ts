@@ -35,10 +35,6 @@ export function listAt(
 export const ownersOf = (object: KubeObject): readonly Fields[] =>
   listAt(object, 'metadata', 'ownerReferences').map(fieldsOf);
 
-/** Whether one object was made for another. */
-export const isOwnedBy = (object: KubeObject, { metadata: { uid } }: KubeObject): boolean =>
-  uid !== undefined && ownersOf(object).some((owner) => owner['uid'] === uid);
-
 /** An annotation; empty if absent. */
 export const annotationOf = (object: KubeObject | undefined, key: string): string =>
   object?.metadata.annotations?.[key] ?? '';

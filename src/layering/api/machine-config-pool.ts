@@ -123,15 +123,3 @@ const referenceOf = (value: Fields): PoolReference =>
   ) as unknown as PoolReference;
 
 const wrong = (message: string): Error => layeringFailure('layering.wrong-object', message);
-
-/**
- * Why the list of sources cannot be that of a pool in a cluster, or nothing: there it holds the
- * pool's own MachineConfigs, sorted. The pool files that a bootstrap host writes list those of all
- * pools in an order that changes from run to run, so a name made from one is always wrong.
- */
-export function foreignSource({ name, configuration }: MachineConfigPool): string | undefined {
-  const names = configuration.source.map((source) => source.name);
-  const isSorted = names.every((each, index) => index === 0 || (names[index - 1] ?? '') < each);
-  if (isSorted) return undefined;
-  return `the sources of pool ${name} are not sorted, so it is not of a running cluster, whose builder would choose another name`;
-}

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { decodeResource } from '../../ignition/resource.ts';
 import { readImageName } from '../../lib/image-name.ts';
-import { jsonIn } from '../../lib/json.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
@@ -183,42 +182,4 @@ export function packagesOfExtensions(extensions: readonly string[]): readonly st
     });
   });
   return [...new Set(packages)].sort();
-}
-
-/**
- * Paths of the files of a MachineConfig that look like credentials: keys, pull secrets, and
- * kubeconfigs. Users with the hash of a password are named as `user NAME`.
- */
-export function credentialsWithin({ object }: MachineConfig): readonly string[] {
-  const config = fieldsOf(fieldsOf(object['spec'])['config']);
-  const files = listOf(fieldsOf(config['storage'])['files'])
-    .map(fieldsOf)
-    .filter((file) => holdsCredentials(fieldsOf(file['contents'])));
-  const users = listOf(fieldsOf(config['passwd'])['users'])
-    .map(fieldsOf)
-    .filter(({ passwordHash }) => typeof passwordHash === 'string' && passwordHash !== '');
-  return [
-    ...files.map(({ path }) => textOf(path)),
-    ...users.map(({ name }) => `user ${textOf(name)}`),
-  ];
-}
-
-const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-const kubeconfig = /^[ \t]*(?:client-key-data|token|password):\s{0,200}\S/m;
-
-function holdsCredentials({ source, compression }: Fields): boolean {
-  if (typeof source !== 'string') return false;
-  const text = decoded({ source, compression: textOf(compression) });
-  if (text === undefined) return false;
-  if (privateKey.test(text) || kubeconfig.test(text)) return true;
-  const json = jsonIn(text);
-  return typeof json === 'object' && json !== null && 'auths' in json;
-}
-
-function decoded(resource: Parameters<typeof decodeResource>[0]): string | undefined {
-  try {
-    return Buffer.from(decodeResource(resource)).toString('utf8');
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,15 @@
 import { isNamedReference, withDigest } from '../../lib/image-name.ts';
+import { layeringFailure } from '../failures.ts';
+import {
+  checkedOSConfig,
+  kindFinding,
+  type MachineOSConfig,
+  readMachineOSConfig,
+  segmentsOf,
+} from './os-config.ts';
+import { isFields, isLabelValue, isPullSpec } from './schema.ts';
 import type { SourceObject } from './source-object.ts';
-import { type UnknownField, unknownFields } from './check-object.ts';
-import type { MachineOSConfig } from './os-config.ts';
-import { isLabelValue, isPullSpec, isFields } from './schema.ts';
+import { type LintFinding, lintFindingOf } from './source-text.ts';
 import { jsonIn } from '../../lib/json.ts';
 
 /** A reason why the operator cannot use a MachineOSConfig that the API server accepts. */
@@ -14,6 +21,31 @@ export interface OSConfigFinding {
 const SOME_DIGEST = `sha256:${'0'.repeat(64)}`;
 const HASH_LENGTH = 32;
 const TAG_LIMIT = 128;
+
+/** The findings of an object that should be a MachineOSConfig. */
+export function lintOSConfig(source: SourceObject): readonly LintFinding[] {
+  const otherwise = kindFinding(source);
+  if (otherwise !== undefined) return [lintFindingOf(otherwise)];
+  const read = checkedOSConfig(source);
+  if (Array.isArray(read)) return read;
+  return osConfigFindings(read).map(({ path, message }) => ({
+    place: source.place(segmentsOf(path)),
+    severity: 'error',
+    message: `${path}: ${message}`,
+  }));
+}
+
+/**
+ * Reads a MachineOSConfig that an image is to be built from.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all mistakes and
+ * their lines
+ */
+export function buildableOSConfig(source: SourceObject): MachineOSConfig {
+  const config = readMachineOSConfig(source);
+  const mistakes = lintOSConfig(source).map(({ place, message }) => `${place}: ${message}`);
+  if (mistakes.length === 0) return config;
+  throw layeringFailure('layering.os-config-invalid', mistakes.join('; '));
+}
 
 /**
  * What the operator rejects, at once or only after a build, where the API server has no rule for
@@ -137,24 +169,3 @@ function secretProblem(name: string, secret: RegistrySecret | undefined): string
 }
 
 const error = (path: string, message: string): OSConfigFinding => ({ path, message });
-
-/** A field that no cluster knows. */
-export interface UnknownFinding {
-  /** `FILE:LINE`. */
-  readonly place: string;
-  /** In the server's words, with the name that was meant where one is close. */
-  readonly message: string;
-  /** Whether it is below `spec`, where its author relies on it. */
-  readonly isInSpec: boolean;
-}
-
-/** The fields of a MachineOSConfig that no cluster knows: it would drop them without an error. */
-export const unknownFindings = ({ value, place }: SourceObject): readonly UnknownFinding[] =>
-  unknownFields(value).map((member) => ({
-    place: place(member.segments),
-    message: `${member.message}${meant(member)}`,
-    isInSpec: member.segments[0] === 'spec',
-  }));
-
-const meant = ({ nearest }: UnknownField): string =>
-  nearest === undefined ? '' : `: did you mean ${nearest}?`;

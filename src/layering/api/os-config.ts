@@ -1,8 +1,63 @@
+import * as z from 'zod';
+import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
-import { sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
-import { fieldErrors, fieldErrorText, preparedObject } from './check-object.ts';
-import { type Fields, fieldsOf, textOf, type Value, textsIn } from './schema.ts';
+import { type LintFinding, sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
+import {
+  fieldsOf,
+  isFields,
+  isList,
+  isPushSpec,
+  isSubdomain,
+  textsIn,
+  type Value,
+} from './schema.ts';
+
+const Name = z
+  .string()
+  .refine(isSubdomain, 'a name of lower-case letters, digits, - and . is expected');
+const Named = z.strictObject({ name: Name });
+const archs = ['ARM64', 'AMD64', 'PPC64LE', 'S390X', 'NoArch'] as const;
+
+/** What the user adds, for one architecture or for all. */
+const Containerfile = z.strictObject({
+  containerfileArch: z.enum(archs).default('NoArch'),
+  content: z.string().max(4096),
+});
+
+/** The rules of the definition (openshift/api, machineconfiguration/v1, features Default). */
+const Spec = z.strictObject({
+  machineConfigPool: Named,
+  imageBuilder: z.strictObject({ imageBuilderType: z.literal('Job') }),
+  baseImagePullSecret: Named.optional(),
+  renderedImagePushSecret: Named,
+  renderedImagePushSpec: z
+    .string()
+    .max(447)
+    .refine(isPushSpec, 'write HOST.DOMAIN[:PORT]/NAMESPACE/NAME:TAG'),
+  containerFile: z
+    .array(Containerfile)
+    .max(archs.length - 1)
+    .refine(
+      (files) => new Set(files.map((file) => file.containerfileArch)).size === files.length,
+      'two entries are for one architecture: keep one, for NoArch',
+    )
+    .optional(),
+});
+
+/** `status` and what else a cluster prints of `metadata` are the cluster's. */
+const Schema = z
+  .strictObject({
+    apiVersion: z.string(),
+    kind: z.string(),
+    metadata: z.looseObject({ name: Name }),
+    spec: Spec,
+    status: z.unknown().optional(),
+  })
+  .refine(({ metadata, spec }) => metadata.name === spec.machineConfigPool.name, {
+    path: ['metadata', 'name'],
+    message: 'it must match spec.machineConfigPool.name: write the name of the pool in both',
+  });
 
 /** A MachineOSConfig that the cluster would take, with its defaults. */
 export interface MachineOSConfig {
@@ -12,24 +67,7 @@ export interface MachineOSConfig {
 }
 
 /** The spec of the object. */
-export interface MachineOSConfigSpec {
-  readonly machineConfigPool: Named;
-  readonly imageBuilder: { readonly imageBuilderType: string };
-  readonly baseImagePullSecret?: Named;
-  readonly renderedImagePushSecret: Named;
-  readonly renderedImagePushSpec: string;
-  readonly containerFile?: readonly Containerfile[];
-}
-
-/** What the user adds, for one architecture or for all. */
-export interface Containerfile {
-  readonly containerfileArch: string;
-  readonly content: string;
-}
-
-interface Named {
-  readonly name: string;
-}
+export type MachineOSConfigSpec = z.infer<typeof Spec>;
 
 /** The text that the operator's builder reads: that for no architecture; it ignores the others. */
 export const userContainerfile = ({ spec }: MachineOSConfig): string =>
@@ -43,25 +81,76 @@ export const machineOSConfigKind = {
 } as const;
 
 /**
- * Reads a MachineOSConfig as the API server would: unknown fields are dropped, defaults set, rules
- * checked.
- * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with the server's
- * message
+ * Reads a MachineOSConfig strictly; defaults are set.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with every mistake
  */
 export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
   const otherwise = kindFinding(source);
   if (otherwise !== undefined) throw sourceFailure(otherwise);
-  const { value, place } = source;
-  const faults = fieldErrors(value);
-  const [first] = faults;
-  if (first !== undefined) {
-    const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-    throw layeringFailure(
-      'layering.os-config-invalid',
-      `${place(segmentsOf(first.path))}: ${fieldErrorText(first)}${more}`,
-    );
+  const read = checkedOSConfig(source);
+  if (!Array.isArray(read)) return read;
+  const lines = read.map(({ place, message }) => `${place}: ${message}`);
+  throw layeringFailure('layering.os-config-invalid', lines.join('; '));
+}
+
+/** An object of the kind, or every mistake in it. */
+export function checkedOSConfig({ value, place }: SourceObject): MachineOSConfig | LintFinding[] {
+  const read = Schema.safeParse(withoutNulls(value), {
+    error: ({ input }) => (input === undefined ? 'it is missing' : undefined),
+  });
+  if (read.success) {
+    const { metadata, spec } = read.data;
+    return { name: metadata.name, annotations: textsIn(metadata['annotations']), spec };
   }
-  return assumeMachineOSConfig(preparedObject(value));
+  return read.error.issues.flatMap((issue) => {
+    const at = issue.path.filter((part) => typeof part !== 'symbol');
+    const finding = (path: Path, message: string): LintFinding => ({
+      place: place(path),
+      severity: 'error',
+      message: `${pathText(path)}: ${message}`,
+    });
+    if (issue.code !== 'unrecognized_keys') return [finding(at, issue.message)];
+    return issue.keys.map((key) => finding([...at, key], `unknown field${meant(key)}`));
+  });
+}
+
+type Path = readonly (string | number)[];
+
+const pathText = (path: Path): string =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .slice(1);
+
+function meant(key: string): string {
+  const names = [Schema, Spec, Containerfile, Named].flatMap(({ shape }) => Object.keys(shape));
+  const near = nearestName(key, names);
+  return near === undefined ? '' : `: did you mean ${near}?`;
+}
+
+/** The API server drops a null. */
+const withoutNulls = (value: Value): Value => {
+  if (isList(value)) return value.map(withoutNulls);
+  if (!isFields(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .map(([key, member]) => [key, withoutNulls(member)]),
+  );
+};
+
+/** What the spec of a MachineOSConfig asks for, to compare: the cluster writes the defaults. */
+export function askedOf(spec: Value | undefined): readonly unknown[] {
+  const { containerFile, imageBuilder, renderedImagePushSpec, ...named } = fieldsOf(spec);
+  const files = isList(containerFile) ? containerFile.map(fieldsOf) : [];
+  return [
+    renderedImagePushSpec,
+    fieldsOf(imageBuilder)['imageBuilderType'],
+    ...['machineConfigPool', 'baseImagePullSecret', 'renderedImagePushSecret'].map(
+      (key) => fieldsOf(named[key])['name'],
+    ),
+    ...files.map(({ containerfileArch, content }) => [containerfileArch ?? 'NoArch', content]),
+  ];
 }
 
 /** The finding where an object is of another kind or version. */
@@ -78,15 +167,6 @@ export function kindFinding({ value, place }: SourceObject): SourceFinding | und
 
 const wordFor = (word: Value | undefined, member: string): string =>
   typeof word === 'string' ? word : `something without ${member}`;
-
-function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
-  const { name, annotations } = fieldsOf(metadata);
-  return {
-    name: textOf(name),
-    annotations: textsIn(annotations),
-    spec: spec as unknown as MachineOSConfigSpec,
-  };
-}
 
 /** `spec.containerFile[0].content` in its parts. The name stands for the whole object. */
 export function segmentsOf(path: string): readonly (string | number)[] {

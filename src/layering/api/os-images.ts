@@ -1,4 +1,3 @@
-import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
@@ -49,33 +48,6 @@ const goName = (name: string): string =>
 
 const fieldOf = (fields: Fields, name: string): Value | undefined =>
   fields[name] ?? fields[goName(name)];
-
-/**
- * Reads the four fields as a person wrote them: each must be there, if only as an empty text, and
- * no other.
- * @throws AgentError `layering.wrong-object`
- */
-export function readImageFields(source: SourceObject): OSImages {
-  const { value, place } = source;
-  const hint = `write the four fields ${names.join(', ')}`;
-  const known: ReadonlySet<string> = new Set(names.flatMap((name) => [name, goName(name)]));
-  if (typeof value['kind'] === 'string') {
-    const problem = `a ${value['kind']} is neither a ConfigMap nor a MachineConfig`;
-    throw layeringFailure('layering.wrong-object', `${place(['kind'])}: ${problem}`);
-  }
-  for (const name of Object.keys(value)) {
-    if (known.has(name)) continue;
-    const near = nearestName(name, names);
-    const problem = `${name} is not one of the fields${near === undefined ? '' : `; did you mean ${near}`}`;
-    throw layeringFailure('layering.wrong-object', `${place([name])}: ${problem}`, { hint });
-  }
-  for (const name of names) {
-    if (fieldOf(value, name) !== undefined) continue;
-    const problem = `${name} is missing; write ${name}: '' if the release has none`;
-    throw layeringFailure('layering.wrong-object', `${place([name])}: ${problem}`, { hint });
-  }
-  return readOSImages(source);
-}
 
 /**
  * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It

@@ -31,22 +31,12 @@ export const textsIn = (value: unknown): Readonly<Record<string, string>> =>
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const SUBDOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
-const DNS_1123_LABEL = new RegExp(`^${LABEL}$`);
-const DNS_1035_LABEL = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
 const LABEL_LIMIT = 63;
 const SUBDOMAIN_LIMIT = 253;
 
 /** A name of an object (RFC 1123 subdomain). */
 export const isSubdomain = (text: string): boolean =>
   text.length <= SUBDOMAIN_LIMIT && SUBDOMAIN.test(text);
-
-/** A name of a namespace (RFC 1123 label). */
-export const isDns1123Label = (text: string): boolean =>
-  text.length <= LABEL_LIMIT && DNS_1123_LABEL.test(text);
-
-/** A name of a resource (RFC 1035 label). */
-export const isDns1035Label = (text: string): boolean =>
-  text.length <= LABEL_LIMIT && DNS_1035_LABEL.test(text);
 
 /** A value of a label of an object. */
 export const isLabelValue = (text: string): boolean =>
@@ -71,10 +61,10 @@ export const isPushSpec = (text: string): boolean => PUSH.test(text) || SERVICE_
 /**
  * The name in `status.currentImagePullSpec`, without its digest: at most one namespace, and no tag.
  */
-export const isPullName = (text: string): boolean => PULL_NAME.test(text);
+const isPullName = (text: string): boolean => PULL_NAME.test(text);
 
 /** The digest behind a name, as far as the API server asks for one. */
-export const hasDigest = (text: string): boolean => /^[^@]*@sha256:[a-f0-9]{64}$/.test(text);
+const hasDigest = (text: string): boolean => /^[^@]*@sha256:[a-f0-9]{64}$/.test(text);
 
 /** Whether the cluster takes it as the image of a pool. */
 export const isPullSpec = (text: string): boolean =>

@@ -1,4 +1,4 @@
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, Scalar, visit } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node } from 'yaml';
 import { memberPath } from '../../ignition/finding.ts';
 import { jsonOffsets } from '../../ignition/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
@@ -6,12 +6,10 @@ import { isFields, type Fields, type Value } from './schema.ts';
 import {
   sourceFailure,
   isSourceFinding,
-  isJson,
   malformed,
   type SourceFile,
   type SourceFinding,
   wrongObject,
-  yamlText,
 } from './source-text.ts';
 import { jsonIn } from '../../lib/json.ts';
 
@@ -25,11 +23,6 @@ export interface SourceObject {
    * existing part around it.
    */
   readonly place: (path: Path) => string;
-  /**
-   * `FILE:LINE` of a line, from 1, of a text. Only a literal block keeps the lines of its text; of
-   * another style it is the place of the text.
-   */
-  readonly placeInText: (path: Path, line: number) => string;
 }
 
 /** Fields and indexes from the top of an object. */
@@ -65,26 +58,19 @@ export function readDocuments(
   // YAML's flow style begins the same way, and its parser knows the line of what is wrong.
   const asJson = isLong ? jsonIn(file.text) : undefined;
   if (isFields(asJson)) {
-    const source = longJson(asJson, file, columns);
-    return [textFinding(source) ?? source];
+    return [longJson(asJson, file, columns)];
   }
-  const text = yamlText(file);
-  if (typeof text !== 'string') return [text];
+  const text = file.text.replaceAll(/\r\n?/g, '\n');
   const lines = new LineCounter();
   // What is missing at the end is missing in the last line that says something.
   const end = text.trimEnd().length;
-  const at: At = (offset, down = 0) => {
+  const at = (offset: number): string => {
     const { line, col } = lines.linePos(Math.min(offset, end));
-    return `${path}:${line + down}${columns ? `:${down === 0 ? col : 1}` : ''}`;
+    return `${path}:${line}${columns ? `:${col}` : ''}`;
   };
   return parseYamlStream(text, { version: '1.1', lineCounter: lines, hasAliases: true })
     .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
-    .map((document) => {
-      const finding = isJson(text) ? undefined : escapeFindingIn(document, text);
-      return finding === undefined
-        ? sourceOf(document, { at, wanted })
-        : malformed(at(finding.offset), finding.problem);
-    });
+    .map((document) => sourceOf(document, { at, wanted }));
 }
 
 const isEmpty = (contents: unknown): boolean =>
@@ -94,7 +80,6 @@ const isEmpty = (contents: unknown): boolean =>
 export const lineless = (value: Fields, path: string): SourceObject => ({
   value,
   place: () => `${path}:1`,
-  placeInText: () => `${path}:1`,
 });
 
 /** Its lines are looked for once somebody asks. */
@@ -114,31 +99,20 @@ function longJson(value: Fields, { path: file, text }: SourceFile, columns: bool
     const { line, col } = lines.linePos(at);
     return `${file}:${line}${columns ? `:${col}` : ''}`;
   };
-  return { value, place, placeInText: place };
+  return { value, place };
 }
-
-type At = (offset: number, down?: number) => string;
 
 function sourceOf(
   document: Document.Parsed,
-  { at, wanted }: { readonly at: At; readonly wanted: string },
+  { at, wanted }: { readonly at: (offset: number) => string; readonly wanted: string },
 ): SourceObject | SourceFinding {
   const [error] = document.errors;
   if (error !== undefined) return malformed(at(error.pos[0]), reasonOf(error));
   const start = document.contents?.range[0] ?? 0;
   const place = (path: Path): string => at(offsetOf(document, path) ?? start);
-  const placeInText = (path: Path, line: number): string => {
-    const node: unknown = document.getIn(path, true);
-    const isLiteral = isScalar(node) && node.type === Scalar.BLOCK_LITERAL;
-    const header = isLiteral ? node.range?.[0] : undefined;
-    return header === undefined ? place(path) : at(header, line);
-  };
   try {
     const value = document.toJS({ maxAliasCount: -1 }) as Value;
-    if (isFields(value)) {
-      const source = { value, place, placeInText };
-      return textFinding(source) ?? source;
-    }
+    if (isFields(value)) return { value, place };
     const found = Array.isArray(value) ? 'a list' : 'a single word or text';
     return wrongObject(at(start), `${wanted} is expected, and this is ${found}`);
   } catch (thrown) {
@@ -150,12 +124,7 @@ function sourceOf(
 /** The parser descends by calling itself. */
 function reasonOf(thrown: unknown): string {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return reason.includes('call stack') ? TOO_DEEP : reason;
-}
-
-function textFinding({ value, place }: SourceObject): SourceFinding | undefined {
-  const path = below(value, []);
-  return path === undefined ? undefined : malformed(place(path), HALF_CHARACTER);
+  return reason.includes('call stack') ? 'it is nested too deeply' : reason;
 }
 
 /** The offset of the key of the deepest existing part of the path. */
@@ -174,64 +143,6 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
     }
   }
   return offset;
-}
-
-/** The problem of an escape for half of a surrogate pair: no text can hold it. */
-const HALF_CHARACTER = String.raw`half of a surrogate pair (\ud800 to \udfff): write the character itself`;
-
-/** No object of a cluster is nested as deeply. */
-const DEEPEST = 1_000;
-const TOO_DEEP = 'it is nested too deeply, or contains itself';
-
-const EMPTY_LINE =
-  'an empty line follows an escaped line break, which programs read in different ways: write \\n';
-
-/**
- * Half of a surrogate pair, even where the other half follows: only JSON writes a character by
- * both.
- */
-const HALF = /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/;
-const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/;
-
-interface EscapeFinding {
-  readonly offset: number;
-  readonly problem: string;
-}
-
-/** An escape of YAML that Go's YAML refuses, or reads in another way. */
-function escapeFindingIn(document: Document.Parsed, text: string): EscapeFinding | undefined {
-  let found: EscapeFinding | undefined;
-  visit(document, {
-    Scalar: (_, { type, range }) => {
-      if (type !== Scalar.QUOTE_DOUBLE || range === undefined || range === null) return undefined;
-      found = findingInQuotes(text.slice(range[0], range[1]), range[0]);
-      return found === undefined ? undefined : visit.BREAK;
-    },
-  });
-  return found;
-}
-
-function findingInQuotes(quoted: string, start: number): EscapeFinding | undefined {
-  const half = HALF.exec(quoted);
-  if (half !== null) return { offset: start + half.index, problem: HALF_CHARACTER };
-  const empty = ESCAPED_BREAK.exec(quoted);
-  return empty === null ? undefined : { offset: start + empty.index, problem: EMPTY_LINE };
-}
-
-/**
- * The path of a text or a field name with half of a surrogate pair.
- * @throws RangeError for what is too deep, as where an alias leads into itself
- */
-function below(value: Value, path: Path): Path | undefined {
-  if (path.length > DEEPEST) throw new RangeError(TOO_DEEP);
-  if (typeof value === 'string') return value.isWellFormed() ? undefined : path;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [key, member] of Object.entries(value)) {
-    const deeper = [...path, Array.isArray(value) ? Number(key) : key];
-    const found = key.isWellFormed() ? below(member, deeper) : deeper;
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /**
@@ -263,7 +174,6 @@ function unfolded(source: SourceObject, wanted: string): readonly (SourceObject 
       {
         value: item,
         place: (path) => source.place([...at, ...path]),
-        placeInText: (path, line) => source.placeInText([...at, ...path], line),
       },
       wanted,
     );

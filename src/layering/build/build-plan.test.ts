@@ -8,8 +8,6 @@ import {
   machineConfigObject,
   osConfig,
 } from '../../../test/layering/samples.ts';
-import { lintContainerfile } from '../containerfile/lint.ts';
-import { parseContainerfile, stagesOf } from '../containerfile/parse.ts';
 import {
   builtFrom,
   entitlementMounts,
@@ -26,14 +24,15 @@ const rendered = (spec = {}): string =>
 
 describe('planBuild', () => {
   it('writes the stages that the cluster writes, and what the user adds last', () => {
-    const stages = stagesOf(parseContainerfile(rendered()));
-    expect(stages.map(({ base, name }) => [base, name])).toEqual([
-      [images.baseOSContainerImage, 'extract'],
-      [images.baseOSContainerImage, 'configs'],
-      ['configs', 'final'],
+    const stages = rendered()
+      .split('\n')
+      .filter((line) => line.startsWith('FROM '));
+    expect(stages).toEqual([
+      `FROM ${images.baseOSContainerImage} AS extract`,
+      `FROM ${images.baseOSContainerImage} AS configs`,
+      'FROM configs AS final',
     ]);
     expect(rendered()).toMatch(/install httpd && ostree container commit\n$/);
-    expect(lintContainerfile(rendered())).toEqual([]);
   });
 
   it('names the pool, its MachineConfig and the base in labels', () => {

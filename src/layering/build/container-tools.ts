@@ -1,5 +1,4 @@
 import { digestOf } from '../../lib/image-name.ts';
-import { parseContainerfile } from '../containerfile/parse.ts';
 
 /** A program that builds images. */
 export type BuilderName = 'buildah' | 'podman';
@@ -192,7 +191,7 @@ export interface BuildStep {
 
 /** Counts the steps of a build over its stages, from the lines that it prints. */
 export function buildSteps(containerfile: string): (line: string) => BuildStep | undefined {
-  const of = parseContainerfile(containerfile).length;
+  const of = instructionsIn(containerfile);
   let at = 0;
   return (line) => {
     const text = STEP.exec(line.trim())?.groups?.['text'];
@@ -201,6 +200,17 @@ export function buildSteps(containerfile: string): (line: string) => BuildStep |
     return { at, of, text };
   };
 }
+
+/** Instructions of a Containerfile; a line that continues the one before it begins none. */
+const instructionsIn = (containerfile: string): number =>
+  containerfile
+    .replaceAll(/^[ \t]*#.*\n?/gm, '')
+    .replaceAll(/\\[ \t]*\n/g, '')
+    .split('\n')
+    .filter((line) => KEYWORD.test(line)).length;
+
+const KEYWORD =
+  /^\s*(?:FROM|RUN|COPY|ADD|ARG|ENV|LABEL|WORKDIR|USER|VOLUME|CMD|ENTRYPOINT|EXPOSE|HEALTHCHECK|ONBUILD|SHELL|STOPSIGNAL|MAINTAINER)\s/i;
 
 /** The cause of a failed pull, push or build. */
 export type PullError = 'network' | 'denied' | 'absent' | 'other';

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../ports/kube.ts';
-import { preparedObject } from '../api/check-object.ts';
 import {
   annotationOf,
   conditionOf,
@@ -17,7 +16,7 @@ import {
   type SeededBuildStatus,
 } from '../api/os-build.ts';
 import { meantSpec } from '../api/meaning.ts';
-import { machineOSConfigKind } from '../api/os-config.ts';
+import { askedOf, machineOSConfigKind } from '../api/os-config.ts';
 import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
@@ -122,8 +121,7 @@ export function osConfigRequest(source: Fields, build?: string): KubeObject {
 
 /** Whether the cluster's MachineOSConfig asks for the same as the user's, defaults aside. */
 export function asksTheSame(source: Fields, found: KubeObject): boolean {
-  const spec = (object: Fields): unknown => preparedObject(object)['spec'];
-  return isDeepStrictEqual(spec(source), spec(found as unknown as Fields));
+  return isDeepStrictEqual(askedOf(source['spec']), askedOf(found['spec'] as Value));
 }
 
 /** The patch that makes a build the current one of a MachineOSConfig; undefined when it is. */

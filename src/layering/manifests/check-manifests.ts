@@ -1,12 +1,6 @@
-import { osConfigFindings, referenceFindings, unknownFindings } from '../api/os-config-findings.ts';
-import {
-  type MachineOSConfig,
-  readMachineOSConfig,
-  segmentsOf,
-  userContainerfile,
-} from '../api/os-config.ts';
+import { osConfigFindings, referenceFindings } from '../api/os-config-findings.ts';
+import { type MachineOSConfig, readMachineOSConfig, segmentsOf } from '../api/os-config.ts';
 import type { Fields } from '../api/schema.ts';
-import { lintContainerfile } from '../containerfile/lint.ts';
 import { layeringFailure } from '../failures.ts';
 import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-manifests.ts';
 
@@ -30,10 +24,6 @@ export interface BuildRequests {
   readonly toBuild: readonly BuildableConfig[];
   /** Pools whose image was built before: their MachineOSConfig names it. */
   readonly builtBefore: readonly string[];
-  /**
-   * `FILE:LINE: …`: what is likely to be missing on the machines, and what the cluster will drop.
-   */
-  readonly warnings: readonly string[];
 }
 
 /** Pools that the operator brings by itself. */
@@ -65,10 +55,6 @@ export function buildRequestsIn(manifests: OsManifests): BuildRequests {
       .map((one) => buildable(one, manifests))
       .sort((one, other) => rankOf(one).localeCompare(rankOf(other), 'en')),
     builtBefore: (before ?? []).map(({ config }) => config.name),
-    warnings: (toBuild ?? []).flatMap((one) => [
-      ...unknownWarnings(one),
-      ...containerfileWarnings(one),
-    ]),
   };
 }
 
@@ -93,9 +79,6 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   const { config, object } = found;
   const { spec } = config;
   const base = spec.baseImagePullSecret?.name;
-  // A misspelt field of the spec would be left out of the image without an error.
-  const unknown = unknownFindings(object).find(({ isInSpec }) => isInSpec);
-  if (unknown !== undefined) throw invalid(`${unknown.place}: ${unknown.message}`);
   const [finding] = [
     ...osConfigFindings(config),
     ...referenceFindings(withoutMadeSecret(config), {
@@ -107,7 +90,6 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
     const place = object.place(segmentsOf(finding.path));
     throw invalid(`${place}: ${finding.path}: ${finding.message}`);
   }
-  requireBuildableText(found);
   requireNewerSecrets(found, secrets);
   if (/^[^/]+\.svc:/.test(spec.renderedImagePushSpec)) {
     throw layeringFailure(
@@ -122,12 +104,6 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
     ...(base === undefined || base === madeByOperator ? {} : { baseSecret: base }),
   };
 }
-
-/** Other unknown fields harm no image; the cluster drops them. */
-const unknownWarnings = ({ object }: ReadConfig): readonly string[] =>
-  unknownFindings(object)
-    .filter(({ isInSpec }) => !isInSpec)
-    .map(({ place, message }) => `${place}: ${message}`);
 
 /**
  * Builders take credentials in the form that podman writes; the operator would convert the older
@@ -153,34 +129,6 @@ export function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
   const { baseImagePullSecret, ...spec } = config.spec;
   const isMade = baseImagePullSecret?.name === madeByOperator;
   return isMade ? { ...config, spec } : config;
-}
-
-/** The builder refuses what breaks these rules; what breaks another one is built nevertheless. */
-const decisiveRules = ['syntax', 'final-stage'];
-
-function requireBuildableText({ config, object }: ReadConfig): void {
-  const text = userContainerfile(config);
-  const worst = findingsIn(text).find(
-    ({ rule, severity }) => severity === 'error' && decisiveRules.includes(rule),
-  );
-  if (worst === undefined) return;
-  const place = object.placeInText(contentPath(config), worst.line);
-  throw invalid(`${place}: ${worst.message} [${worst.rule}]`);
-}
-
-const containerfileWarnings = ({ config, object }: ReadConfig): readonly string[] =>
-  findingsIn(userContainerfile(config)).map(
-    ({ line, message, rule }) =>
-      `${object.placeInText(contentPath(config), line)}: ${message} [${rule}]`,
-  );
-
-/** Without a text the image is that of the pool's MachineConfig. */
-const findingsIn = (text: string): ReturnType<typeof lintContainerfile> =>
-  text.trim() === '' ? [] : lintContainerfile(text);
-
-function contentPath({ spec }: MachineOSConfig): readonly (string | number)[] {
-  const index = (spec.containerFile ?? []).findIndex((file) => file.containerfileArch === 'NoArch');
-  return ['spec', 'containerFile', index, 'content'];
 }
 
 const invalid = (message: string): Error => layeringFailure('layering.os-config-invalid', message);

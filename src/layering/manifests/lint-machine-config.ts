@@ -15,10 +15,16 @@ import {
   type Value,
 } from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
+import { lintOSConfig } from '../api/os-config-findings.ts';
 import { segmentsOf } from '../api/os-config.ts';
 import { readListed, type SourceObject } from '../api/source-object.ts';
-import { decodeSource, isSourceFinding, wrongObject } from '../api/source-text.ts';
-import { type LintFinding, lintFindingOf } from '../build/lint.ts';
+import {
+  decodeSource,
+  isSourceFinding,
+  type LintFinding,
+  lintFindingOf,
+  wrongObject,
+} from '../api/source-text.ts';
 import { operatorFile } from './operator-files.ts';
 
 /** A file that is linted. */
@@ -45,13 +51,13 @@ interface ReadConfig {
   readonly config: Config | undefined;
 }
 
-const WANTED = 'a MachineConfig or an Ignition config';
+const WANTED = 'a MachineConfig, a MachineOSConfig or an Ignition config';
 const roleLabel = 'machineconfiguration.openshift.io/role';
 
 /**
- * Findings of MachineConfigs and Ignition configs: what Ignition or the Machine Config Operator
- * refuses, what a running node refuses, and what overrides a default for ever. Places are
- * `FILE:LINE`, in the order of the files.
+ * Findings of MachineConfigs, MachineOSConfigs and Ignition configs: what Ignition or the Machine
+ * Config Operator refuses, what a running node refuses, and what overrides a default for ever.
+ * Places are `FILE:LINE`, in the order of the files.
  */
 export function lintMachineConfigs(files: readonly LintedFile[]): readonly LintFinding[] {
   const read: ReadConfig[] = [];
@@ -72,6 +78,7 @@ function findingsIn(file: LintedFile, read: ReadConfig[]): readonly LintFinding[
       return file.isInFolder && source.code === 'layering.wrong-object'
         ? []
         : [lintFindingOf(source)];
+    if (source.value['kind'] === 'MachineOSConfig') return lintOSConfig(source);
     const found = findingsOf(source, file.isInFolder, read);
     const line = ({ place }: LintFinding): number =>
       Number(place.slice(place.lastIndexOf(':') + 1));

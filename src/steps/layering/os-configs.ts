@@ -48,7 +48,7 @@ export const readOsConfigs = step({
   limit: minutes(5),
   explain: explainLayering,
   run: async (scope, { bootstrap }) => {
-    const { config, note } = scope;
+    const { config } = scope;
     const manifests = readOsManifests(await readManifestFiles(scope));
     const found = buildRequestsIn(manifests);
     const [missing] = poolsWithoutConfig(manifests);
@@ -57,7 +57,6 @@ export const readOsConfigs = step({
       const what = `layering.mode is on, and no MachineOSConfig among the manifests is for pool ${missing}`;
       throw layeringFailure('layering.pool-without-os-config', what);
     }
-    for (const warning of found.warnings) note('warn', warning);
     return requestOf(found, { config, version: bootstrap.openshiftVersion });
   },
 });

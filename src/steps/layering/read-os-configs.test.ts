@@ -60,28 +60,6 @@ describe('layering/read-os-configs', () => {
     });
   });
 
-  it('notes what will be missing on the machines', async () => {
-    const text = osConfigManifest('master').replace('tcpdump &&', 'tcpdump > /opt/log &&');
-    const { notes } = await runStep(readOsConfigs, {
-      host: ordering(text),
-      ...given('4.21.3'),
-    });
-    expect(notes).toEqual([expect.stringMatching(/^warn: .*master\.yaml:16: .*\[lost-path\]$/)]);
-  });
-
-  it('notes what the cluster will drop', async () => {
-    const text = `${osConfigManifest('master').replace('  name: master\nspec', '  name: master\n  lables: {}\nspec')}extra: 1\n`;
-    const { notes } = await runStep(readOsConfigs, {
-      host: ordering(text),
-      ...given('4.21.3'),
-    });
-    const unknown = 'strict decoding error: unknown field';
-    expect(notes).toEqual([
-      `warn: ${folder}/manifests/master.yaml:5: ${unknown} "metadata.lables": did you mean labels?`,
-      `warn: ${folder}/manifests/master.yaml:18: ${unknown} "extra"`,
-    ]);
-  });
-
   it.each([
     ['no MachineOSConfig', host(), {}, /no manifest/],
     [

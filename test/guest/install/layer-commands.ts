@@ -9,7 +9,7 @@ import { machineConfig } from './ignition.ts';
 
 const execute = promisify(execFile);
 
-/** `bootwright layer build` and `layer push` for the masters, each for a MachineOSConfig of that name. */
+/** `bootwright layer build` for the masters, without and with a push, each for a MachineOSConfig of that name. */
 interface LayerCommands {
   /** The name is that of the layer too. */
   readonly build: (name: string) => Promise<void>;
@@ -49,12 +49,12 @@ export function layerCommands(
   writeFileSync(at('.config/containers/registries.conf'), settings);
   const env = { ...process.env, ...openContainerStore().environment, HOME: folder };
   let built = '';
-  const layer = async (action: 'build' | 'push', name: string): Promise<string> => {
+  const layer = async (name: string, ...more: readonly string[]): Promise<string> => {
     const file = at(`${name}.yaml`);
     writeFileSync(file, osConfig(`${address}/ocl/${name}`, built));
     const words = ['--os-config', file, '--rendered-config', at('rendered.json')];
     const places = ['--authfile', at('auth.json'), '--storage', at('storage')];
-    const argv = [bundlePath, 'layer', action, ...words, ...places];
+    const argv = [bundlePath, 'layer', 'build', ...words, ...places, ...more];
     const running = execute(process.execPath, argv, { env, ...(signal && { signal }) });
     const { stderr } = running.child;
     if (stderr !== null) createInterface({ input: stderr }).on('line', print);
@@ -63,9 +63,12 @@ export function layerCommands(
   return {
     build: async (name) => {
       built = name;
-      await layer('build', name);
+      await layer(name);
     },
-    push: async (name) => /^pull spec\s+(\S+)$/m.exec(await layer('push', name))?.[1] ?? '',
+    push: async (name) => {
+      const said = await layer(name, '--push-authfile', at('auth.json'));
+      return /^pull spec\s+(\S+)$/m.exec(said)?.[1] ?? '';
+    },
   };
 }
 

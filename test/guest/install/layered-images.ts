@@ -27,7 +27,7 @@ export interface LayeredImages extends AsyncDisposable {
 }
 
 /**
- * Builds the images from a MachineOSConfig by `bootwright layer build` and `layer push`, on the system of the
+ * Builds the images from a MachineOSConfig by `bootwright layer build`, on the system of the
  * release. The parts and the bundle must be there.
  */
 export async function serveLayeredImages(folder: string): Promise<LayeredImages> {

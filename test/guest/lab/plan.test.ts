@@ -1,10 +1,11 @@
+import { Buffer } from 'node:buffer';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readSource } from '../../../src/cli/layer/files.ts';
-import { lintFile } from '../../../src/layering/build/lint.ts';
+import { lintMachineConfigs } from '../../../src/layering/manifests/lint-machine-config.ts';
 import { readScenario } from '../../../mocks/lab/scenario.ts';
 import { guestPlan, readBuildRequest, refuseBuildFor } from './plan.ts';
 
@@ -63,7 +64,8 @@ describe('an ordered operating system', () => {
   });
 
   it('has an example without a finding', async () => {
-    expect(lintFile(await readSource(example))).toEqual([]);
+    const bytes = Buffer.from((await readSource(example)).text);
+    expect(lintMachineConfigs([{ path: example, bytes, isInFolder: false }])).toEqual([]);
   });
 
   it.each([
@@ -72,7 +74,7 @@ describe('an ordered operating system', () => {
       'name: worker',
       /os\.yaml:\d+: the virtual machine is a master: write master/,
     ],
-    [/: Job/g, ': Pod', /Unsupported value: "Pod"/],
+    [/: Job/g, ': Pod', /imageBuilderType: Invalid input: expected "Job"/],
     [/kind: MachineOSConfig/g, 'kind: Secret', /expected a MachineOSConfig/],
   ])('is refused with %s as %s', async (from, to, words) => {
     await expect(readBuildRequest(await changed(from, to))).rejects.toThrow(words);

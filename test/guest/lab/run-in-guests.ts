@@ -6,7 +6,7 @@ import { showRun } from '../../../mocks/lab/show.ts';
 import { runMasterInGuest } from './one-master.ts';
 import { runClusterInGuests } from './cluster.ts';
 import { guestPlan, type OsBuildRequest, readBuildRequest, refuseBuildFor } from './plan.ts';
-import { runLayerLint } from '../../../src/cli/lint.ts';
+import { runLint } from '../../../src/cli/lint.ts';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { agentBase } from '../../../scripts/parts/agent-base.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
@@ -31,7 +31,7 @@ export async function runInVirtualMachines(
   if (osConfig !== undefined) {
     refuseBuildFor(plan, name);
     // Its findings are told on standard output.
-    if ((await runLayerLint({ values: [osConfig], format: 'text' })) !== 0) return 2;
+    if ((await runLint({ values: [osConfig], format: 'text' })) !== 0) return 2;
   }
   const request = osConfig === undefined ? undefined : await readBuildRequest(osConfig);
   const hosts = scenario.hosts.map((host) => `${host.name} (${host.role})`).join(', ');
