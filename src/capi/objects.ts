@@ -81,7 +81,8 @@ export const secretData = (
 /** Makes an object unless there is one of its name; says whether it did. */
 export async function createOnce(
   kube: Pick<Kube, 'create'>,
-  { kind, object }: { readonly kind: KubeKind; readonly object: KubeObject },
+  kind: KubeKind,
+  object: KubeObject,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { namespace } = object.metadata;

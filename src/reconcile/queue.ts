@@ -78,7 +78,7 @@ export function keyQueue(
     const { dueAt, notBefore } = entry;
     const at = Math.max(dueAt ?? 0, notBefore);
     if (at > clock.elapsed()) {
-      sleepUntil(clock, { entry, at }, () => proceed(key, entry));
+      sleepUntil(clock, entry, at, () => proceed(key, entry));
     } else if (dueAt === undefined) {
       entries.delete(key);
     } else {
@@ -142,11 +142,7 @@ function sizeOf(
 }
 
 /** Of several sleeps of an entry the last one counts. */
-function sleepUntil(
-  clock: Clock,
-  { entry, at }: { readonly entry: Entry; readonly at: Millis },
-  woken: () => void,
-): void {
+function sleepUntil(clock: Clock, entry: Entry, at: Millis, woken: () => void): void {
   entry.wake?.abort(new Error('another time counts'));
   const wake = new AbortController();
   entry.wake = wake;

@@ -9,11 +9,11 @@ const node = (uid: string) => ({ metadata: { name: 'a', uid } });
 
 it('reads an object again, and none that has its name from one that is gone', async () => {
   const kube = fakeKube().put(nodes, node('1'));
-  expect(await readAgain(kube, { ref, seen: node('1') }, live)).toMatchObject(node('1'));
+  expect(await readAgain(kube, ref, node('1'), live)).toMatchObject(node('1'));
   kube.drop(ref);
-  expect(await readAgain(kube, { ref, seen: node('1') }, live)).toBeUndefined();
+  expect(await readAgain(kube, ref, node('1'), live)).toBeUndefined();
   kube.put(nodes, node('2'));
-  expect(await readAgain(kube, { ref, seen: node('1') }, live)).toBeUndefined();
+  expect(await readAgain(kube, ref, node('1'), live)).toBeUndefined();
 });
 
 it('changes nothing of an object that has changed since it was read', async () => {

@@ -77,7 +77,8 @@ export async function recordEvent(
 /** The object, read again; undefined where it is gone, or another one of its name. */
 export async function readAgain(
   kube: Pick<Kube, 'get'>,
-  { ref, seen }: { readonly ref: KubeRef; readonly seen: KubeObject },
+  ref: KubeRef,
+  seen: KubeObject,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   const now = await kube.get(ref, signal);

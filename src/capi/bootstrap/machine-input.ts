@@ -104,10 +104,7 @@ export async function readMachineInput(
     override: spec.ignitionConfigOverride,
     pullSecret:
       pullSecretRef &&
-      (await required(reading, pullSecretRef.name, {
-        key: '.dockerconfigjson',
-        reason: 'PullSecretNotFound',
-      })),
+      (await required(reading, pullSecretRef.name, '.dockerconfigjson', 'PullSecretNotFound')),
     keyfiles: await keyfilesOf(reading),
   };
 }
@@ -145,10 +142,8 @@ async function externalInventory(reading: Reading) {
   const { url = '', tokenSecretRef, clusterId, infraEnvId } = inventory;
   const uid = view.cluster.metadata.uid ?? '';
   if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
-  const token = await required(reading, tokenSecretRef?.name ?? '', {
-    key: 'token',
-    reason: 'InventoryTokenNotFound',
-  });
+  const secret = tokenSecretRef?.name ?? '';
+  const token = await required(reading, secret, 'token', 'InventoryTokenNotFound');
   const id = clusterId ?? uid;
   return {
     inventoryUrl: url,
@@ -162,7 +157,8 @@ async function externalInventory(reading: Reading) {
 async function required(
   reading: Reading,
   name: string,
-  { key, reason }: { readonly key: string; readonly reason: string },
+  key: string,
+  reason: string,
 ): Promise<string> {
   const secret = name === '' ? undefined : await secretNamed(reading, name);
   const text = secret && secretValue(secret, key);

@@ -137,7 +137,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     board.failures.delete(key);
     return {};
   }
-  const { seen, findings, guest } = await observe(work, { key, view }, signal);
+  const { seen, findings, guest } = await observe(work, key, view, signal);
   let failure: AgentError | undefined;
   try {
     const done = await performActions(
@@ -148,7 +148,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
           if (!readBefore.has(type)) return before;
           const now = await readControlPlane(scope.kube, view.controlPlane, inner);
           if (now === undefined) return undefined;
-          return { ...before, view: now, guest: await seenOf(scope, { guest, view: now }, inner) };
+          return { ...before, view: now, guest: await seenOf(scope, guest, now, inner) };
         },
         table: controlPlaneActions,
       },
@@ -230,7 +230,8 @@ interface Observed {
 /** As its informers show it; what decides about a master that is to be replaced is read again. */
 async function seenOf(
   { clock }: Pick<ControlPlaneScope, 'clock'>,
-  { guest, view }: { readonly guest: Guest | undefined; readonly view: ControlPlaneView },
+  guest: Guest | undefined,
+  view: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<GuestSeen | undefined> {
   if (guest === undefined) return undefined;
@@ -252,7 +253,8 @@ async function seenOf(
 /** All that a decision needs beside the objects of the management cluster. */
 async function observe(
   work: Work,
-  { key, view }: { readonly key: string; readonly view: ControlPlaneView },
+  key: string,
+  view: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<Observed> {
   const { scope, board } = work;
@@ -278,7 +280,7 @@ async function observe(
       now,
       hasTemplate: template.isRight,
       isAnswering: answering !== undefined,
-      guest: await seenOf(scope, { guest: answering, view }, signal),
+      guest: await seenOf(scope, answering, view, signal),
     },
     findings: {
       template,
@@ -330,7 +332,7 @@ async function guestOf(
     return guests.follow(key, {
       uid: view.controlPlane.metadata.uid ?? '',
       kubeconfig: async (signal) =>
-        (await readAsset(kube, view, { key: assetKeys.kubeconfig, signal })) ??
+        (await readAsset(kube, view, assetKeys.kubeconfig, signal)) ??
         publishedKubeconfig(kube, view, signal),
     });
   await guests.close(key);

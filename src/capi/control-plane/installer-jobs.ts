@@ -52,7 +52,7 @@ export async function stepByJobs(
     await removeFormer(kube, job, signal);
     for (const [at, object] of accountObjects(job).entries()) {
       const kind = accountKinds[at];
-      if (kind !== undefined) await createOnce(kube, { kind, object }, signal);
+      if (kind !== undefined) await createOnce(kube, kind, object, signal);
     }
     return installerJob(job, images, ownImage);
   };
@@ -71,7 +71,7 @@ const jobNow =
     const { namespace = '' } = job.controlPlane.metadata;
     const found = await kube.get({ kind: jobs, namespace, name }, signal);
     if (found === undefined) {
-      await createOnce(kube, { kind: jobs, object: await make() }, signal);
+      await createOnce(kube, jobs, await make(), signal);
       return undefined;
     }
     const state = jobState(found);

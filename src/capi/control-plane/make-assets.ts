@@ -68,7 +68,7 @@ export function assetsController(
     reconcile: async (key, signal) => {
       const view = storedControlPlane(stores, refOf(key));
       if (view === undefined) return {};
-      await endJobs(scope, { stores, view }, signal);
+      await endJobs(scope, stores, view, signal);
       if (!isDue(scope, view)) return {};
       const given = await givenFor(scope, view, signal);
       if (given === undefined) return {};
@@ -151,7 +151,8 @@ async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Prom
 /** Nothing of the Jobs is needed once the files are there. */
 async function endJobs(
   { kube, clock, installerEnded }: AssetsScope,
-  { stores, view }: { readonly stores: ControlPlaneStores; readonly view: ControlPlaneView },
+  stores: ControlPlaneStores,
+  view: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<void> {
   const { controlPlane, cluster } = view;

@@ -248,7 +248,7 @@ export const controlPlaneActions: ActionTable<ControlPlaneAction, Place> = {
     setMetadata(place, { annotations: { [ownNames.bootstrapComplete]: '' } }, signal),
   'publish-kubeconfig': async (_, signal, { kube, note, view }) => {
     const { controlPlane, cluster } = view;
-    const kubeconfig = await readAsset(kube, view, { key: assetKeys.kubeconfig, signal });
+    const kubeconfig = await readAsset(kube, view, assetKeys.kubeconfig, signal);
     if (cluster === undefined || kubeconfig === undefined) return;
     const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
     if (view.kubeconfig !== undefined) {
@@ -276,7 +276,7 @@ const createOwned =
     { metadata: { namespace = '', uid } }: OpenShiftControlPlane,
   ) =>
   async (kind: KubeKind, object: KubeObject, signal: AbortSignal): Promise<void> => {
-    if (await createOnce(kube, { kind, object }, signal)) return;
+    if (await createOnce(kube, kind, object, signal)) return;
     const { name } = object.metadata;
     const there = await kube.get({ kind, namespace, name }, signal);
     const { ownerReferences = [], deletionTimestamp }: Partial<OwnedMetadata> =

@@ -153,7 +153,8 @@ export async function readControlPlane(
 export async function readAsset(
   kube: Pick<Kube, 'get'>,
   { assets }: Pick<ControlPlaneView, 'assets'>,
-  { key, signal }: { readonly key: string; readonly signal: AbortSignal },
+  key: string,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   const { name = '', namespace = '', uid } = assets?.metadata ?? {};
   if (assets === undefined) return undefined;

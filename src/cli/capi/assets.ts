@@ -56,7 +56,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
       credentials: await commandCredentials(call.environment, undefined),
     });
     try {
-      await createOnce(kube, { kind: secrets, object }, signal);
+      await createOnce(kube, secrets, object, signal);
     } finally {
       await kube.close();
     }

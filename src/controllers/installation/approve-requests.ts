@@ -143,7 +143,7 @@ const approving = (work: Work): Controller => ({
           open
             .filter(({ claim }) => refusalNow(claim, cluster) === undefined)
             .map((one) => ({ type: 'approve', target: one.metadata.uid ?? '', request: one })),
-        readAgain: (seen, inner, { request }) => readAgain(work, { seen, request }, inner),
+        readAgain: (seen, inner, { request }) => readAgain(work, seen, request, inner),
         table: { approve: (action, inner, now) => approve(work, { ...action, ...now }, inner) },
       },
       signal,
@@ -161,7 +161,8 @@ const isOpen = (request: ReadRequest): request is OpenRequest =>
  */
 async function readAgain(
   { scope: { kube }, known }: Work,
-  { seen, request }: { readonly seen: Seen; readonly request: OpenRequest },
+  seen: Seen,
+  request: OpenRequest,
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
   const { metadata, claim } = request;

@@ -125,7 +125,7 @@ export function installationStores(scope: InstallationScope): InstallationStores
       const now = seenOf(host?.id ?? '');
       if (node === undefined) return now;
       const ref = { kind: nodeKind, name: node.metadata.name };
-      const found = await readAgain(scope.kube, { ref, seen: node }, signal);
+      const found = await readAgain(scope.kube, ref, node, signal);
       return found && { host: now.host, node: found };
     },
   };

@@ -68,7 +68,8 @@ export const isRejection = ({ code, context }: AgentError): boolean =>
 /** Since when the service rejects us, by its newest answer: what is no answer changes nothing. */
 function rejectedSince(
   { lastError }: InstallationView,
-  { before, now }: { readonly before: number | undefined; readonly now: number },
+  before: number | undefined,
+  now: number,
 ): number | undefined {
   if (lastError === undefined) return undefined;
   return isRejection(lastError) ? (before ?? now) : before;
@@ -84,7 +85,7 @@ async function waitForService(
     'the service ends the installation',
     () => {
       const view = service.view();
-      since = rejectedSince(view, { before: since, now: clock.elapsed() });
+      since = rejectedSince(view, since, clock.elapsed());
       return Promise.resolve(endReason(view, since === undefined ? 0 : clock.elapsed() - since));
     },
     { watch: service.watch, every: seconds(30), within: unlimited },

@@ -44,14 +44,14 @@ export function poolControllers({
         title: 'Find out who runs each pool',
         idle: 'the pools are watched',
         about: (pool) => `owner of pool ${pool}`,
-        ...ofPools(stores, ownerController(scopeOf(owners), { stores })),
+        ...ofPools(stores, ownerController(scopeOf(owners), stores)),
       },
       {
         id: rollOut,
         title: 'Roll out configurations and images to the nodes of pools',
         idle: 'the pools have nothing to roll out',
         about: (pool) => `roll-out of pool ${pool}`,
-        ...ofPools(stores, rollOutController(scopeOf(rollOut), { stores })),
+        ...ofPools(stores, rollOutController(scopeOf(rollOut), stores)),
       },
       {
         id: drains,
@@ -61,7 +61,7 @@ export function poolControllers({
         reads,
         keys: () => askingNodes(stores),
         watch: (add) => watchDrains(stores, add),
-        ...drainController(scopeOf(drains), { stores }),
+        ...drainController(scopeOf(drains), stores),
       },
     ],
   };

@@ -119,7 +119,7 @@ export const askingNodes = ({ nodes }: PoolStores): readonly string[] =>
  */
 export function drainController(
   scope: PoolScope,
-  { stores }: { readonly stores: PoolStores },
+  stores: PoolStores,
 ): Pick<Controller, 'reconcile'> {
   const { kube, clock } = scope;
   const drains = new Map<string, Drain>();
@@ -146,7 +146,7 @@ export function drainController(
         ...(await podsToLeave(scope, { node, drain, all: stores.nodes.all() }, signal)),
       };
       const fresh = async (): Promise<DrainView | undefined> => {
-        const now = await readAgain(kube, { ref: { kind: nodeKind, name }, seen: node }, signal);
+        const now = await readAgain(kube, { kind: nodeKind, name }, node, signal);
         if (now === undefined || (await isOperatedNow(scope, [now], signal))) return undefined;
         return { ...view, node: now };
       };

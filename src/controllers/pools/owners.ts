@@ -9,7 +9,7 @@ const runsIt = 'bootwright node controller runs this pool';
  */
 export function ownerController(
   scope: PoolScope,
-  { stores }: { readonly stores: PoolStores },
+  stores: PoolStores,
 ): Pick<Controller, 'reconcile'> {
   /**
    * What was reported last of each pool: why the operator runs it; empty where this controller

@@ -45,7 +45,7 @@ interface NodeChange extends Action {
  */
 export function rollOutController(
   scope: PoolScope,
-  { stores }: { readonly stores: PoolStores },
+  stores: PoolStores,
 ): Pick<Controller, 'atOnce' | 'reconcile'> {
   return {
     atOnce: 1,
@@ -62,7 +62,7 @@ export function rollOutController(
         decide,
         readAgain: () => readAgain(scope, pool, signal),
         table: {
-          'change-node': (change: NodeChange) => changeNode(scope, { pool, change }, signal),
+          'change-node': (change: NodeChange) => changeNode(scope, pool, change, signal),
         },
       };
       await performActions<PoolView, NodeChange>(plan, signal);
@@ -109,7 +109,8 @@ async function readAgain(
 
 async function changeNode(
   scope: PoolScope,
-  { pool, change }: { readonly pool: string; readonly change: NodeChange },
+  pool: string,
+  change: NodeChange,
   signal: AbortSignal,
 ): Promise<void> {
   const { node, to } = change;
