@@ -6,7 +6,6 @@ import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
 import { simulateUnits, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
 import { liveFields, type LiveSystem, type Machine, WriterSettings } from './machine.ts';
-import { writeMountinfo } from './partition-files.ts';
 import type { RegistryNetwork } from '../registries/network.ts';
 
 /** A disk as a scenario describes it. */
@@ -66,7 +65,6 @@ export function buildMachine(
   const live: LiveSystem = { ...plan, hostname: plan.hostname ?? plan.name, files };
   writeLiveSystem(root, live);
   syncDev(root, devices);
-  writeMountinfo(root, devices);
   const machine: Machine = {
     name: plan.name,
     live,

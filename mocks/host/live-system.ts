@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mount } from './devices.ts';
 import type { LiveSystem, Machine } from './machine.ts';
 import { writeFile } from './files.ts';
-import { writeMountinfo } from './partition-files.ts';
 import { type UnitBehaviour, type Units, unitsOf } from './units.ts';
 
 /** What a live system has mounted when it starts. */
@@ -125,7 +124,6 @@ export async function restartLiveSystem(machine: Machine): Promise<void> {
   }
   writeLiveSystem(files.root, live);
   devices.mounts.splice(0, devices.mounts.length, ...liveMounts);
-  writeMountinfo(files.root, devices);
   devices.swaps.splice(0);
   locks.clear();
   frozen.clear();

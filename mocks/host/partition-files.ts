@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Device, Devices } from './devices.ts';
+import type { Device } from './devices.ts';
 import type { Machine } from './machine.ts';
 import { readdir } from './files.ts';
 
@@ -20,24 +20,12 @@ const STORES = '.partitions';
 /** Where a directory waits that something is mounted on. */
 const COVERED = '.covered';
 
-/** Lists what is mounted, as the kernel does for its first process (proc_pid_mountinfo(5)). */
-export function writeMountinfo(root: string, { mounts, byPath }: Devices): void {
-  const lines = mounts.map(({ source, target, fstype, options }, index) => {
-    const { majorMinor } = byPath(source) ?? { majorMinor: `0:${index + 30}` };
-    const place = target.replaceAll(' ', '\\040');
-    return `${index + 20} 1 ${majorMinor} / ${place} ${options} - ${fstype} ${source} ${options}\n`;
-  });
-  mkdirSync(join(root, 'proc/1'), { recursive: true });
-  writeFileSync(join(root, 'proc/1/mountinfo'), lines.join(''));
-}
-
 /**
  * Shows at a mount point what is mounted there last, or the directory itself when nothing is. All
  * at once: commands of an agent that was killed may still run beside those of the next one.
  */
 export async function showMount(machine: Machine, target: string): Promise<void> {
   const { devices, files } = machine;
-  writeMountinfo(files.root, devices);
   const place = await files.real(target);
   const covered = join(files.root, COVERED, encodeURIComponent(target));
   const top = devices.mounts.findLast((one) => one.target === target);

@@ -48,15 +48,6 @@ export const networkManager = scripted({
   reads: ['mirror.sh'],
 });
 
-/** The programs of a live system that is older than util-linux 2.37, in `tree` to change root into. */
-export const oldUserland = scripted({
-  name: 'old-userland',
-  purpose: 'disk programs as old as those of RHEL 8, to run the disk steps with',
-  pin: 'Debian bullseye',
-  cost: '30 seconds, 94 MB',
-  reads: ['mirror.sh'],
-});
-
 /** The emulator of the guests: QEMU 10 does their work in 10 to 20 % less processor time than the 7.2 of Debian 12. */
 export const qemu = scripted({
   name: 'qemu',

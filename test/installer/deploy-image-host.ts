@@ -32,7 +32,10 @@ for folder in sys dev; do mount --rbind "/$folder" "$folder"; done
 mount -t proc proc proc
 for folder in run tmp; do mount -t tmpfs tmpfs "$folder"; done
 mkdir -p run/udev/data run/lock
-exec chroot . sh -c 'echo ready; read end'`;
+mkdir -p run/before
+pivot_root . run/before
+umount --lazy /run/before
+exec sh -c 'echo ready; read end'`;
 
 /** Says of a program that is not there what the agent's own nsenter says, in whose place `env` stands here. */
 const orMissing = `command -v -- "$1" >/dev/null && exec "$@"
@@ -62,7 +65,7 @@ export async function startLiveHost(
   const own = `/proc/${String(keeper.pid)}`;
   const first = readFileSync(`${own}/task/${String(keeper.pid)}/children`, 'utf8').trim();
   const prefix = [
-    ...['nsenter', '--target', first, '--mount', '--pid', 'chroot', join(folder, 'view')],
+    ...['nsenter', '--target', first, '--mount', '--pid'],
     ...['env', '--ignore-environment', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C.UTF-8'],
     ...['sh', '-c', orMissing, 'sh'],
   ];

@@ -23,59 +23,23 @@ export interface Generation {
 
 /**
  * Supported live images, oldest first. A version with a release behind it is that of a build which its source names:
- * package lists of boot images in pull requests of openshift/installer (3985, 3274), Red Hat's advisories for
+ * Red Hat's advisories for
  * OpenShift by line (`rhaos4.N`), package lists of RHEL, CentOS Stream and AlmaLinux, and `manifest-lock.x86_64.json`
  * of coreos/fedora-coreos-config.
  */
 export const generations: readonly Generation[] = [
   {
-    name: 'RHEL CoreOS 4.6 to 4.8 (RHEL 8.2 to 8.4)',
-    lines: [6, 8],
+    name: 'RHEL CoreOS 4.14 and 4.15 (RHEL 9.2)',
+    lines: [14, 15],
     versions: {
-      'cloud-utils-growpart': '0.31-1',
-      // The newest release when the boot images of 4.6 were made (46.82.202007…): its tag is of 2020-07-31.
-      'coreos-installer': '0.5.0',
+      // assisted-installer gives it --free-percent there.
+      'cloud-utils-growpart': '0.33',
+      // Those of 4.12; of newer ones before 4.16 no list is public.
+      'coreos-installer': '0.15.0-2.rhaos4.11.el8',
       coreutils: '8.30-6.el8',
       efibootmgr: '16-1.el8',
-      lvm2: '2.03.08-3.el8',
-      mdadm: '4.1-14.el8',
-      podman: '1.9.3-3.rhaos4.6.el8',
-      // That of containers-common, which is built with it; of the line before.
-      skopeo: '0.1.40-8.module+el8.1.1',
-      systemd: '239-18.el8_1.5',
-      'util-linux': '2.32.1-22.el8',
-    },
-  },
-  {
-    name: 'RHEL CoreOS 4.9 to 4.11 (RHEL 8.4 to 8.6)',
-    lines: [9, 11],
-    versions: {
-      'coreos-installer': '0.10.0-2.rhaos4.9.el8',
-      lvm2: '2.03.11-5.el8',
-      mdadm: '4.1-16.el8_4',
-      skopeo: '1.1.1-3.module+el8.3.0',
-      systemd: '239-51.el8_5.2',
-      'util-linux': '2.32.1-28.el8',
-    },
-  },
-  {
-    name: 'RHEL CoreOS 4.12 (RHEL 8.6)',
-    lines: [12, 12],
-    versions: {
-      'coreos-installer': '0.15.0-2.rhaos4.11.el8',
-      lvm2: '2.03.14-3.el8_6.2',
-      mdadm: '4.2-rc2.el8',
-      podman: '4.2.0-1.rhaos4.12.el8',
-      'util-linux': '2.32.1-28.el8',
-    },
-  },
-  {
-    name: 'RHEL CoreOS 4.13 to 4.15 (RHEL 9.2)',
-    lines: [13, 15],
-    versions: {
-      // assisted-installer gives it --free-percent there. RHEL 8 has 0.33 from 8.8 on, by the log of its package.
-      'cloud-utils-growpart': '0.33',
       lvm2: '2.03.17-7.el9',
+      mdadm: '4.2-rc2.el8',
       podman: '4.4.1-3.rhaos4.13.el9',
       'rpm-ostree': '2023.3-1.el9_2',
       skopeo: '1.11.2-2.1.rhaos4.13.el9',
@@ -120,24 +84,7 @@ export const generations: readonly Generation[] = [
     },
   },
   {
-    // Of January 2021 and of October 2024: OKD began with the one.
-    name: 'Fedora CoreOS 33',
-    lines: [7, 7],
-    versions: {
-      'cloud-utils-growpart': '0.31-7.fc33',
-      'coreos-installer': '0.7.2-1.fc33',
-      coreutils: '8.32-12.fc33',
-      efibootmgr: '16-9.fc33',
-      lvm2: '2.03.10-1.fc33',
-      mdadm: '4.1-6.fc33',
-      podman: '2.2.1-1.fc33',
-      'rpm-ostree': '2020.8-1.fc33',
-      skopeo: '1.2.0-10.fc33',
-      systemd: '246.7-2.fc33',
-      'util-linux': '2.36-3.fc33',
-    },
-  },
-  {
+    // Of October 2024.
     name: 'Fedora CoreOS 40',
     lines: [17, 22],
     versions: {

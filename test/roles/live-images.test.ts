@@ -9,10 +9,6 @@ import { faultHosts } from './fault-hosts.ts';
 const firstLine: Readonly<Record<string, number>> = {
   // MachineOSConfig v1 came with 4.18.21.
   'layering/': 18,
-  // A live system without `ostree container` keeps the image it has written, with a warning.
-  'image/overwrite-os': 13,
-  // An appliance, whose medium carries a registry; they began with 4.14.
-  'registry/': 14,
   // The root of a live system that was made from the node image, which came with 4.19.
   'image/deploy-to-existing-root': 19,
   'image/check-inputs': 19,
@@ -64,10 +60,11 @@ describe.each(generations)('$name', (generation) => {
 describe('what a live image does not know', () => {
   const [oldest] = generations;
   it.each([
-    [['lsblk', '--json', '--output', 'NAME,PATH'], 'lsblk --output PATH needs util-linux 2.33'],
-    [['lsblk', '--output', 'MOUNTPOINTS'], 'lsblk --output MOUNTPOINTS needs util-linux 2.37'],
-    [['systemctl', 'show', '-P', 'Id', 'a'], 'systemctl show -P needs systemd 246'],
-    [['podman', '--root', '/a', 'rm', '--time=1', 'x'], 'podman rm --time needs podman 4.0.2'],
+    [['lsblk', '--json', '--output', 'NAME,PARTN'], 'lsblk --output PARTN needs util-linux 2.39'],
+    [
+      ['coreos-installer', 'install', '--console', 'tty0'],
+      'install --console needs coreos-installer 0.16.0',
+    ],
     [['wipefs', '--lock', '/dev/sda'], 'wipefs: nobody has looked up --lock'],
     [['dd', 'of=/dev/sda', 'oflag=seek_bytes,fast'], 'dd: nobody has looked up oflag fast'],
     [['nvme', 'list'], 'nvme list is not among the known programs'],

@@ -84,7 +84,7 @@ function printed(device: BlockDevice): object {
     'log-sec': device.sectorBytes,
     ro: device.isReadOnly,
     rota: device.isRotational ?? null,
-    mountpoint: device.mountpoints[0] ?? null,
+    mountpoints: device.mountpoints.length === 0 ? [null] : device.mountpoints,
     ...nullIfEmpty({
       fstype: device.fsType,
       label: device.label,

@@ -2,12 +2,12 @@ import { type Device, isMapped, mountpointsOf } from '../devices.ts';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 
-type Value = string | number | boolean | null;
+type Value = string | number | boolean | null | readonly (string | null)[];
 type Column = (device: Device, machine: Machine) => Value;
 
 /**
- * Columns of util-linux 2.32.1, that of the oldest live image (its `lsblk.c`). Newer ones know
- * these too, and more: PATH from 2.33 on, MOUNTPOINTS from 2.37, PARTN from 2.39.
+ * Columns of util-linux 2.37, that of the oldest live image (its `lsblk.c`), as far as they are
+ * asked for. Newer ones know these too, and more.
  */
 const columns: Readonly<Record<string, Column>> = {
   name: ({ name }) => name,
@@ -39,6 +39,10 @@ const columns: Readonly<Record<string, Column>> = {
   state: ({ type }) => (type === 'disk' ? 'running' : null),
   // Of several it prints the last one.
   mountpoint: (device, { devices }) => mountpointsOf(devices, device).at(-1) ?? null,
+  mountpoints: (device, { devices }) => {
+    const places = mountpointsOf(devices, device);
+    return places.length === 0 ? [null] : places;
+  },
 };
 
 const orNull = (text: string | undefined): string | null =>
@@ -86,7 +90,7 @@ function rootsOf(
 
 function asJson(device: Device, shown: Shown): object {
   const { machine, names, isFlat } = shown;
-  const fields = names.map((name) => [name, inJson(columns[name]?.(device, machine))] as const);
+  const fields = names.map((name) => [name, columns[name]?.(device, machine) ?? null] as const);
   const children = isFlat ? [] : machine.devices.childrenOf(device);
   return {
     ...Object.fromEntries(fields),
@@ -97,12 +101,9 @@ function asJson(device: Device, shown: Shown): object {
 const flattened = (device: Device, { machine, isFlat }: Shown): readonly Device[] =>
   isFlat ? [device] : [device, ...machine.devices.above(device)];
 
-/** Before util-linux 2.33 everything is text in JSON. */
-const inJson = (value: Value | undefined): string | null =>
-  value === undefined || value === null ? null : asText(value);
-
 function asText(value: Value | undefined): string {
   if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.join('\n');
   return typeof value === 'boolean' ? String(Number(value)) : String(value);
 }
 

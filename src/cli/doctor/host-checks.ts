@@ -25,7 +25,7 @@ import {
 const limit = seconds(15);
 
 /** The oldest that a supported live image has: that of RHEL CoreOS 4.6. */
-export const oldestWriter = '0.5.0';
+export const oldestWriter = '0.15.0';
 
 /** Whether the host can be reached, and what it runs. */
 export const systemCheck: Check = { name: 'system', ask: checkSystem };

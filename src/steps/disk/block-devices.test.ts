@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   blockDevice,
@@ -14,9 +13,7 @@ import {
   findPartition,
   freePercent,
   isArray,
-  isLeftover,
   isMapped,
-  isPartition,
   descendantsOf,
   readBlockDevices,
 } from './block-devices.ts';
@@ -84,40 +81,6 @@ it.each([
   ['dmx', false],
 ])('%s is mapped: %s', (kname, expected) => {
   expect(isMapped(blockDevice(kname))).toBe(expected);
-});
-
-describe('lsblk before util-linux 2.33', () => {
-  // It calls partitions of an array `md` and those of a loop device `loop`.
-  const printed = readFileSync(
-    new URL('../../../mocks/logs/lsblk/imsm-raid0.txt', import.meta.url),
-    'utf8',
-  );
-  const types = printed.split('\n').flatMap((line): readonly (readonly [string, string])[] => {
-    const [, name = '', type = ''] = /(\w+) +\d+:\d+ +0 +\S+ +0 (\w+)/.exec(line) ?? [];
-    return name === '' ? [] : [[name, type]];
-  });
-
-  it('has partitions on an array too', () => {
-    const devices = types.map(([name, type]) => blockDevice(name, { type }));
-    const [parts, others] = [
-      devices.filter(isPartition),
-      devices.filter((one) => !isPartition(one)),
-    ];
-    expect(names(parts)).toEqual(
-      ['sda', 'sdb'].flatMap(() => [1, 2, 3, 4, 5, 6, 7].map((number) => `md126p${number}`)),
-    );
-    expect(names(others)).toEqual(['sda', 'md126', 'sdb', 'md126']);
-    expect(names(devices.filter(isLeftover))).toEqual(['md126', 'md126']);
-  });
-
-  it.each([
-    ['loop0', 'loop', false],
-    ['loop0p4', 'loop', true],
-    ['md_d0p1', 'md', true],
-    ['md_p1', 'raid1', false],
-  ])('%s of type %s is a partition: %s', (name, type, expected) => {
-    expect(isPartition(blockDevice(name, { type }))).toBe(expected);
-  });
 });
 
 describe('findPartition', () => {

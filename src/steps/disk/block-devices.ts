@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Millis, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
 
@@ -7,7 +8,7 @@ import { diskFailure } from './failures.ts';
 const foundNone = 32;
 
 /**
- * Every block device of the host, with every place where it is mounted. A loop device over another
+ * Every block device of the host, and more than lsblk knows of them. A loop device over another
  * one, which lsblk does not show below it, is below it where something of it is mounted, or where
  * it keeps more than a whole disk busy: of a partition the table.
  * @throws AgentError `disk.unreadable`, `command.*`
@@ -17,20 +18,19 @@ export async function readBlockDevices(
   signal: AbortSignal,
 ): Promise<readonly BlockDevice[]> {
   const roots = await listBlockDevices(host, signal);
-  const mounted = withMounts(roots, (await host.readText(mountinfo, signal)) ?? '');
   const loops = new Map<string, readonly BlockDevice[]>();
-  for (const loop of mounted.filter(({ type, sizeBytes }) => type === 'loop' && sizeBytes > 0)) {
+  for (const loop of roots.filter(({ type, sizeBytes }) => type === 'loop' && sizeBytes > 0)) {
     const text = await host.readText(`/sys/block/${loop.kname}/loop/backing_file`, signal);
-    const backing = deviceAt(mounted, text?.trim() ?? '');
+    const backing = deviceAt(roots, text?.trim() ?? '');
     const isMounted = withDescendants(loop).some(({ mountpoints }) => mountpoints.length > 0);
-    if (backing === undefined || (mounted.includes(backing) && !isMounted)) continue;
+    if (backing === undefined || (roots.includes(backing) && !isMounted)) continue;
     loops.set(backing.kname, [...(loops.get(backing.kname) ?? []), loop]);
   }
   const complete = (device: BlockDevice): BlockDevice => ({
     ...device,
     children: [...device.children.map(complete), ...(loops.get(device.kname) ?? [])],
   });
-  return Promise.all(mounted.map((root) => withNamespaceId(host, complete(root), signal)));
+  return Promise.all(roots.map((root) => withNamespaceId(host, complete(root), signal)));
 }
 
 async function withNamespaceId(
@@ -44,20 +44,25 @@ async function withNamespaceId(
 }
 
 /**
- * Every block device of the host, with one place at most where it is mounted.
- * @throws AgentError `disk.unreadable`, `command.*`
+ * Every block device of the host, as lsblk lists them.
+ * @throws AgentError `disk.unreadable`, `disk.not-supported`, `command.*`
  */
 export async function listBlockDevices(
   host: Host,
   signal: AbortSignal,
   limit: Millis = seconds(30),
 ): Promise<readonly BlockDevice[]> {
-  const { stdout, exitCode } = await host.exec(lsblkArgv, {
-    signal,
-    limit,
-    accept: [0, foundNone],
-  });
-  return exitCode === foundNone ? [] : parseLsblk(stdout);
+  try {
+    const options = { signal, limit, accept: [0, foundNone] };
+    const { stdout, exitCode } = await host.exec(lsblkArgv, options);
+    return exitCode === foundNone ? [] : parseLsblk(stdout);
+  } catch (error) {
+    const stderr = error instanceof AgentError ? String(error.context['stderr']) : '';
+    if (!stderr.includes('unknown column')) throw error;
+    throw diskFailure('disk.not-supported', `the live image is too old: ${stderr.trim()}`, {
+      cause: error,
+    });
+  }
 }
 
 /**
@@ -130,12 +135,8 @@ export const isUnformatted = ({
 /** A RAID array of the kernel, active or not. */
 export const isArray = ({ kname }: BlockDevice): boolean => /^md(\d|_)/.test(kname);
 
-/**
- * A partition. lsblk before util-linux 2.33 calls those of an array `md`, and those of a loop
- * device `loop` (its `get_type`).
- */
-export const isPartition = ({ type, kname }: BlockDevice): boolean =>
-  type === 'part' || /^(md(\d+|_[^/]*\d)|loop\d+)p\d+$/.test(kname);
+/** A partition. */
+export const isPartition = ({ type }: BlockDevice): boolean => type === 'part';
 
 /**
  * LVM, RAID or another device-mapper device that an earlier system left, and that can be taken
@@ -229,12 +230,9 @@ export function missingPartitions(
     .map((purpose) => `there is no ${purpose} partition`);
 }
 
-/**
- * Columns that every supported live image knows: PATH came with util-linux 2.33, MOUNTPOINTS with
- * 2.37.
- */
+/** Columns that each supported live image knows. MOUNTPOINTS came with util-linux 2.37 (RHEL 9). */
 const columns = [
-  ...['NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'LOG-SEC', 'RO', 'MOUNTPOINT'],
+  ...['NAME', 'KNAME', 'MAJ:MIN', 'TYPE', 'SIZE', 'LOG-SEC', 'RO', 'MOUNTPOINTS'],
   ...['FSTYPE', 'LABEL', 'PARTLABEL', 'PARTTYPE', 'PARTUUID'],
   ...['SERIAL', 'WWN', 'MODEL', 'VENDOR', 'HCTL', 'ROTA'],
 ];
@@ -289,12 +287,6 @@ export interface BlockDevice {
   readonly children: readonly BlockDevice[];
 }
 
-// Numbers and booleans came as text from lsblk before util-linux 2.33.
-const count = z.union([z.number(), z.string().transform(Number)]).nullish();
-const flag = z
-  .union([z.boolean(), z.number(), z.string()])
-  .nullish()
-  .transform((value) => value === true || value === 1 || value === '1' || value === 'true');
 const word = z
   .string()
   .nullish()
@@ -305,10 +297,10 @@ const LsblkDevice = z.object({
   kname: word,
   'maj:min': word,
   type: word,
-  size: count,
-  'log-sec': count,
-  ro: flag,
-  mountpoint: word,
+  size: z.number().nullish(),
+  'log-sec': z.number().nullish(),
+  ro: z.boolean().nullish(),
+  mountpoints: z.array(z.string().nullable()).default([]),
   fstype: word,
   label: word,
   partlabel: word,
@@ -319,7 +311,7 @@ const LsblkDevice = z.object({
   model: word,
   vendor: word,
   hctl: word,
-  rota: flag.nullish(),
+  rota: z.boolean().nullish(),
   get children() {
     return z.array(LsblkDevice).nullish();
   },
@@ -329,8 +321,7 @@ type LsblkDevice = z.infer<typeof LsblkDevice>;
 const LsblkOutput = z.object({ blockdevices: z.array(LsblkDevice) });
 
 /**
- * Reads the output of `lsblkArgv`. Fields that are missing or null are empty; of the mount points
- * of a device there is one, the others come by `withMounts`.
+ * Reads the output of `lsblkArgv`. Fields that are missing or null are empty.
  * @throws AgentError `disk.unreadable`
  */
 export function parseLsblk(stdout: string): readonly BlockDevice[] {
@@ -364,8 +355,8 @@ function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
     type: of.type,
     sizeBytes: of.size ?? 0,
     sectorBytes: of['log-sec'] ?? 512,
-    isReadOnly: of.ro,
-    mountpoints: of.mountpoint === '' ? [] : [of.mountpoint],
+    isReadOnly: of.ro === true,
+    mountpoints: of.mountpoints.filter((place) => place !== null),
     fsType: of.fstype,
     label: of.label,
     partLabel: of.partlabel,
@@ -380,34 +371,3 @@ function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
     children: (of.children ?? []).map((child) => deviceOf(child, of)),
   };
 }
-
-/** The mounts of the host, as the kernel lists them to its first process. */
-export const mountinfo = '/proc/1/mountinfo';
-
-/**
- * Adds every mount point to devices, which lsblk before util-linux 2.37 does not print.
- * @param listed text of `mountinfo` (proc_pid_mountinfo(5))
- */
-export function withMounts(roots: readonly BlockDevice[], listed: string): readonly BlockDevice[] {
-  const mounts = Map.groupBy(
-    listed.split('\n').map((line) => line.split(' ')),
-    ([_id, _parent, majorMinor = '']) => majorMinor,
-  );
-  const complete = (device: BlockDevice): BlockDevice => {
-    const places = (mounts.get(device.majorMinor) ?? []).map((fields) =>
-      unescaped(fields[4] ?? ''),
-    );
-    return {
-      ...device,
-      mountpoints: [...new Set([...device.mountpoints, ...places])],
-      children: device.children.map(complete),
-    };
-  };
-  return roots.map(complete);
-}
-
-/** The kernel writes blanks and backslashes of a path as three octal digits. */
-const unescaped = (text: string): string =>
-  text.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );

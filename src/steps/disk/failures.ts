@@ -9,7 +9,12 @@ export const diskFailures = {
   'disk.unreadable': {
     kind: 'host',
     title: 'The disks of the host cannot be listed',
-    hint: 'run lsblk --json on the host; util-linux 2.32 or newer is required',
+    hint: 'run lsblk --json on the host',
+  },
+  'disk.not-supported': {
+    kind: 'input',
+    title: 'The live image is older than what is supported',
+    hint: 'boot the host from a live image of OpenShift 4.14 or newer (RHEL 9, util-linux 2.37)',
   },
   'disk.missing': {
     kind: 'input',

@@ -9,7 +9,6 @@ import {
   findPartition,
   partitionsOf,
   type BlockDevice,
-  mountinfo,
   parseLsblk,
 } from './block-devices.ts';
 import { checkDisk } from './check.ts';
@@ -30,7 +29,7 @@ const on = (roots: readonly BlockDevice[], path: string): BlockDevice => deviceA
 
 /** A machine that prints this, with links below /dev/disk and /dev/mapper. */
 function machine(name: string, links: Readonly<Record<string, string>> = {}): FakeHost {
-  const host = fakeHost().on(['wipefs', rest]).succeeds().withFile(mountinfo, '');
+  const host = fakeHost().on(['wipefs', rest]).succeeds();
   for (const [link, path] of Object.entries(links)) host.withLink(link, path);
   return host.on(['lsblk', rest]).prints(textOf(`lsblk/${name}.json`));
 }
