@@ -72,10 +72,10 @@ describe('bootwright logs collect', () => {
 
     const { exitCode, stdout, stderr } = await collect(host);
     expect([exitCode, stderr]).toEqual([0, '']);
-    const [, told = ''] =
+    const [, reported = ''] =
       /^wrote (.*)\nnext: bootwright logs read \1\n$/.exec(String(stdout)) ?? [];
-    expect(told).toMatch(/^\/opt\/install-dir\/logs-\d{8}T\d{6}Z\.tar\.gz$/);
-    const path = join(host.folder, 'root', told);
+    expect(reported).toMatch(/^\/opt\/install-dir\/logs-\d{8}T\d{6}Z\.tar\.gz$/);
+    const path = join(host.folder, 'root', reported);
     const { files, manifest } = await read(readFileSync(path));
     expect(manifest).toMatchObject({
       role: 'master',

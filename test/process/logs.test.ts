@@ -51,8 +51,8 @@ describe('the logs of a failed install', () => {
     expect(exitCode).toBe(4);
     const record = host.inventory.store.hosts().find(({ id }) => id === singleIds.host);
     expect(record?.statusInfo).toMatch(/^Failed - image\./);
-    const told = log.trimEnd().split('\n').at(-1)?.replace('logs: ', '') ?? '';
-    const path = join(host.folder, 'root', told);
+    const reported = log.trimEnd().split('\n').at(-1)?.replace('logs: ', '') ?? '';
+    const path = join(host.folder, 'root', reported);
     const kept = bundlesOf(host);
     expect(kept).toEqual([...older.slice(2), path.split('/').at(-1)]);
     expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -1,7 +1,6 @@
 import { readlink } from 'node:fs/promises';
 import { HOST_ROOT } from '../../model/host-root.ts';
 import { ownProgram } from './run-command.ts';
-import type { Environment } from '../../config/environment.ts';
 
 /**
  * Starts the program again in the network of the host, and with its name, where its container has
@@ -9,7 +8,10 @@ import type { Environment } from '../../config/environment.ts';
  * plane of a bootstrap host is at an address of the host. Does nothing where the settings say where
  * the files of the host are.
  */
-export async function joinHostNetwork(root: string, environment: Environment): Promise<void> {
+export async function joinHostNetwork(
+  root: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
   if (root !== HOST_ROOT) return;
   const [host, own] = await Promise.all([networkOf('1'), networkOf('self')]);
   if (host === undefined || host === own) return;
