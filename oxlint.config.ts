@@ -62,7 +62,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...['layering', 'finish', 'os'],
   ],
   layering: [...['go-yaml', 'api', 'build', 'registry', 'manifests', 'hand-over'], 'roll-out'],
-  adapters: ['http', 'host', 'kube', 'objects', 'image-relay', 'logging', 'metrics', 'tracing'],
+  adapters: ['http', 'host', 'kube', 'objects', 'image-relay', 'logging', 'metrics'],
   cluster: ['csr'],
   cli: ['doctor', 'layer', 'logs', 'capi', 'program'],
 };
@@ -76,7 +76,6 @@ const packageHomes: Readonly<Record<string, string>> = {
   'tar-stream': 'lib',
   pino: 'adapters/logging',
   'prom-client': 'adapters/metrics',
-  '@opentelemetry': 'adapters/tracing',
   'p-retry': 'adapters/http',
   undici: 'adapters/http',
 };

@@ -36,7 +36,7 @@ interface ProviderHome extends Pick<Contender, 'pod'> {
   readonly providers: readonly Provider[];
   /** Of their leases; that of each provider unless given. */
   readonly namespace: string | undefined;
-  readonly queueOpened: NonNullable<Controllers['queueOpened']>;
+  readonly queueOpened: Controllers['queueOpened'];
 }
 
 /**

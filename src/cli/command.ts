@@ -327,19 +327,14 @@ export const inPod = (command: ProgramCommand): ProgramCommand =>
       '--kubeconfig <FILE>',
       'kubeconfig of the cluster; default: the service account of the pod',
     )
-    .option('--verbose', 'log at level debug')
-    .option('--metrics <ADDR>', 'serve Prometheus metrics on HOST:PORT');
+    .option('--verbose', 'log at level debug');
 
-/** What says who watches a run. */
-export const watchersEnvironment = {
-  NOTIFY_SOCKET: 'socket of systemd, which sets it, and WATCHDOG_USEC',
-  'OTEL_EXPORTER_OTLP_ENDPOINT …': 'collector of OpenTelemetry, for spans',
-  TRACEPARENT: 'the span that they belong to',
-} as const;
+/** Of those that run until they are stopped. */
+export const managing = (command: ProgramCommand): ProgramCommand =>
+  inPod(command).option('--metrics <ADDR>', 'serve Prometheus metrics on HOST:PORT');
 
-/** The service of a cluster's API, as every pod has it, and who watches. */
+/** The service of a cluster's API, as every pod has it. */
 export const podEnvironment = {
-  ...watchersEnvironment,
   KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
   KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
 } as const;

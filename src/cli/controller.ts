@@ -28,9 +28,8 @@ import { type Contender, holdLease } from '../reconcile/lease.ts';
 import { recordedInstallation } from '../controllers/installation/without-service.ts';
 import type { ControllerConfig, ControllerPorts } from '../controllers/installation/step.ts';
 import { commandCredentials } from './cluster.ts';
-import { withoutJournal } from './run-context.ts';
+import { type PodCall, withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
-import { type WatchedCall, watchedBy } from './watchers.ts';
 
 const tokenFile = `${controllerToken.folder}/token`;
 
@@ -46,16 +45,12 @@ const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
  * joined. A signal ends it within four seconds, with the code of that signal; the next run
  * continues.
  */
-export async function runController(call: WatchedCall): Promise<number> {
+export async function runController(call: PodCall): Promise<number> {
   const settings = await readControllerSettings(call.environment, tokenFile);
   const { mask, register } = maskerFor(settings.config);
   const level = call.verbose ? 'debug' : 'info';
   const logFile = logFileIn(call.environment);
-  const watched = watchedBy(call, {
-    'bootwright.role': 'controller',
-    'bootwright.cluster.id': settings.config.cluster.id,
-  });
-  const target = { level, stream: 'stdout', file: logFile, mask, watched } as const;
+  const target = { level, stream: 'stdout', file: logFile, mask } as const;
   return withoutJournal(target, async ({ emit, run, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = await ownCluster(call, emit);
@@ -111,10 +106,7 @@ const contenderOf = ({ namespace, cluster }: ControllerConfig): Contender => ({
 });
 
 /** @throws AgentError `cli.not-in-cluster`, `config.file-not-read` */
-async function ownCluster(
-  { environment, kubeconfig }: WatchedCall,
-  emit: Emit,
-): Promise<KubeCluster> {
+async function ownCluster({ environment, kubeconfig }: PodCall, emit: Emit): Promise<KubeCluster> {
   const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);
   const credentials = await commandCredentials(environment, file);
   return kubeCluster({

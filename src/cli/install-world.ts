@@ -2,7 +2,6 @@ import { systemClock } from '../adapters/clock.ts';
 import { pathOnHost } from '../adapters/host-root.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { hostPrefix } from '../adapters/host/nsenter-host.ts';
-import type { ConnectionOptions } from '../adapters/http/connection.ts';
 import { web } from '../adapters/http/web.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
@@ -22,13 +21,16 @@ import type { Objects } from '../ports/objects.ts';
 import { seconds } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Ports } from '../ports/ports.ts';
+import { serveStatus } from '../adapters/status-server.ts';
+import { listenAddressOf } from '../lib/listen-address.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
 import { emitRetries, openService } from './service.ts';
-import { known, openWatchers, type Watchers } from './watchers.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */
-export interface RunWorld extends AsyncDisposable, Pick<Watchers, 'showStatus' | 'flush'> {
+export interface RunWorld extends AsyncDisposable {
+  /** Serves the status of the run, JSON, where somebody asks for it. */
+  readonly showStatus: (text: string) => void;
   /** All but the reports, which need the role of the run. */
   readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
@@ -73,9 +75,9 @@ export async function openWorld(
     emit: hub.emit,
     callLimit: isQuiet ? checkLimit : undefined,
   });
-  const watchers = isQuiet ? undefined : await watchersFor(config, { environment, network, hub });
-  opened.defer(() => watchers?.close());
-  for (const sink of watchers?.sinks ?? []) hub.add(sink);
+  const listen = isQuiet ? undefined : listenAddressOf(config.log.status);
+  const status = listen && (await serveStatus(listen, hub.emit));
+  opened.defer(() => status?.close());
   const far = {
     ...systemPorts,
     onRetry: emitRetries(hub.emit),
@@ -96,37 +98,10 @@ export async function openWorld(
     ports,
     hub,
     mask,
-    showStatus: (text) => watchers?.showStatus(text),
-    flush: async () => watchers?.flush(),
+    showStatus: (text) => status?.show(text),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
-
-/** Whoever watches the run of an install beside its logs. */
-const watchersFor = (
-  { role, cluster, log }: Config,
-  {
-    environment,
-    network,
-    hub,
-  }: Pick<WorldContext, 'environment'> & {
-    readonly network: ConnectionOptions;
-    readonly hub: EventHub;
-  },
-): Promise<Watchers> =>
-  openWatchers({
-    environment,
-    emit: hub.emit,
-    metrics: log.metrics,
-    network: () => network,
-    prefix: hostPrefix(environment),
-    attributes: known({
-      'bootwright.role': role,
-      'bootwright.cluster.id': cluster.id,
-      'bootwright.infra_env.id': cluster.infraEnvId,
-      'bootwright.host.id': cluster.hostId,
-    }),
-  });
 
 interface ClusterReach {
   readonly host: Host;

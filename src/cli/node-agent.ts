@@ -5,30 +5,29 @@ import { runControllers } from '../reconcile/manager.ts';
 import { commandCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { runningHost } from './running-host.ts';
-import { withoutJournal } from './run-context.ts';
-import { type WatchedCall, watchedBy } from './watchers.ts';
+import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';
 
 /**
  * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code.
  * It ends by a signal only, within four seconds; the next run continues.
  * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
  */
-export async function runNodeAgent(call: WatchedCall): Promise<number> {
+export async function runNodeAgent(call: PodCall): Promise<number> {
   const { environment, kubeconfig, verbose } = call;
   const nodeName = environment['NODE_NAME'] ?? '';
   if (nodeName === '') throw cliFailure('cli.no-node-name', 'NODE_NAME is not set');
   const credentials = await commandCredentials(environment, kubeconfig);
   const level = verbose ? 'debug' : 'info';
-  const watched = watchedBy(call, {
-    'bootwright.role': 'node-agent',
-    'k8s.node.name': nodeName,
-  });
-  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
+  const metrics = await metricsOf(call);
+  return withoutJournal({ level, stream: 'stdout', metrics }, async ({ emit, signal }) => {
     const kube = kubeCluster({ ...systemPorts, credentials, emit });
     const host = await runningHost(environment, emit);
     try {
       const ports = { ...systemPorts, kube, host, emit };
-      await runControllers({ ...ports, signal }, nodeAgent({ ...ports, nodeName }));
+      await runControllers(
+        { ...ports, signal },
+        { ...nodeAgent({ ...ports, nodeName }), queueOpened: metrics?.queueOpened },
+      );
     } finally {
       await kube.close();
     }

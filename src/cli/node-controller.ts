@@ -5,19 +5,18 @@ import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { runControllers } from '../reconcile/manager.ts';
 import { commandCredentials, followingCluster } from './cluster.ts';
 import { ownPod } from './controller.ts';
-import { withoutJournal } from './run-context.ts';
-import { type WatchedCall, watchedBy } from './watchers.ts';
+import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';
 
 /**
  * Runs pools that the cluster's own operator does not run, until it is stopped; of several one
  * works, and the others wait for the lease `bootwright-node-controller`. Resolves with the exit
  * code: that of the signal.
  */
-export async function runNodeController(call: WatchedCall): Promise<number> {
+export async function runNodeController(call: PodCall): Promise<number> {
   const credentials = await commandCredentials(call.environment, call.kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
-  const watched = watchedBy(call, { 'bootwright.role': 'node-controller' });
-  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
+  const metrics = await metricsOf(call);
+  return withoutJournal({ level, stream: 'stdout', metrics }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
@@ -26,6 +25,7 @@ export async function runNodeController(call: WatchedCall): Promise<number> {
       { ...ports, signal },
       {
         ...poolControllers({ ...ports, namespace: operatorNamespace }),
+        queueOpened: metrics?.queueOpened,
         lease: {
           lease: nodeControllerLease,
           namespace: operatorNamespace,

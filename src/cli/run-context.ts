@@ -2,19 +2,22 @@ import { systemClock } from '../adapters/clock.ts';
 import { noJournal } from '../adapters/journal.ts';
 import { type Log, type LogOptions, openLog } from '../adapters/logging/log-sink.ts';
 import { systemPorts } from '../adapters/random.ts';
-import { proxiesIn } from '../config/environment.ts';
+import type { PodMetrics } from '../adapters/metrics/manager-metrics.ts';
+import { serveMetrics } from '../adapters/status-server.ts';
+import type { Environment } from '../config/environment.ts';
+import { flagFailure } from '../config/failures.ts';
 import { type Emit, notesOf, type RunEvent, type Sink } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
 import type { World } from '../engine/step.ts';
+import { type ListenAddress, listenAddressOf } from '../lib/listen-address.ts';
 import { plainText, withTexts } from '../lib/plain-text.ts';
 import { version } from '../model/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { risingPercent } from '../reporting/rising-percent.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { stopSignal } from './stop-signal.ts';
-import { openWatchers, type Watchers, type WatchersOptions } from './watchers.ts';
 
 /** Hands every event of one run to its sinks; adapters and the reporter emit theirs here too. */
 export interface EventHub {
@@ -74,6 +77,40 @@ const shownEvent = (event: RunEvent, mask: (text: string) => string): RunEvent =
     ]),
   ) as RunEvent;
 
+/** Arguments of a program that runs in a pod. */
+export interface PodCall {
+  readonly environment: Environment;
+  /** File with the credentials of the cluster; default: those of the pod. */
+  readonly kubeconfig?: string;
+  /** Log at level debug. */
+  readonly verbose: boolean;
+  /** Address to serve metrics on; none unless given. */
+  readonly metrics?: string;
+}
+
+/** Metrics of a program, and where they are served. */
+interface ServedMetrics extends PodMetrics {
+  readonly listen: ListenAddress;
+}
+
+/**
+ * The metrics that a program in a pod is asked to serve; nothing of them is loaded otherwise.
+ * @throws AgentError `cli.bad-flag` for an address that is none
+ */
+export async function metricsOf({
+  metrics = '',
+}: Pick<PodCall, 'metrics'>): Promise<ServedMetrics | undefined> {
+  if (metrics === '') return undefined;
+  const listen = listenAddressOf(metrics);
+  if (listen === undefined) {
+    throw flagFailure('cli.bad-flag', `--metrics: ${metrics} is not an address to listen on`, {
+      hint: 'write HOST:PORT, [IPV6]:PORT or :PORT, :9110 for example',
+    });
+  }
+  const { managerMetrics } = await import('../adapters/metrics/manager-metrics.ts');
+  return { listen, ...managerMetrics() };
+}
+
 /** Where a command without a journal logs to. */
 interface LogTarget {
   readonly level: 'debug' | 'info' | 'warn';
@@ -82,8 +119,8 @@ interface LogTarget {
   readonly file?: string;
   /** Takes secrets out of a line; the command has none unless given. */
   readonly mask?: (text: string) => string;
-  /** Who watches it beside its log: it is a service, and no command of a person. */
-  readonly watched?: Omit<WatchersOptions, 'emit' | 'network'>;
+  /** Served as long as it works. */
+  readonly metrics?: ServedMetrics | undefined;
 }
 
 /** What the work of such a command is given. */
@@ -113,7 +150,7 @@ export async function withoutJournal(
   work: (runner: RoleRunner) => Promise<void>,
 ): Promise<number> {
   using stop = stopSignal();
-  const { hub, ready, close } = await openHub(target);
+  const { hub, close } = await openHub(target);
   const run: RoleRunner['run'] = ({ until, ...call }) =>
     runRole({
       ...call,
@@ -126,8 +163,6 @@ export async function withoutJournal(
     });
   let failure: string | undefined;
   try {
-    // Several may run, of which all but one wait for their turn; that is their work.
-    ready();
     await work({ signal: stop.signal, emit: hub.emit, run });
     return 0;
   } catch (thrown) {
@@ -142,12 +177,13 @@ export async function withoutJournal(
 }
 
 /** A hub with the sinks of a command, and what ends them. */
-interface OpenHub extends Pick<Watchers, 'ready' | 'close'> {
+interface OpenHub {
   readonly hub: EventHub;
+  readonly close: () => Promise<void>;
 }
 
 async function openHub(target: LogTarget): Promise<OpenHub> {
-  const { level, stream, file, mask = (text: string) => text, watched } = target;
+  const { level, stream, file, mask = (text: string) => text, metrics } = target;
   const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
   const log = openLog({
     level,
@@ -158,27 +194,16 @@ async function openHub(target: LogTarget): Promise<OpenHub> {
   hub.add(log.sink);
   const copy = file === undefined ? undefined : openCopy(file, { level, mask, emit: hub.emit });
   if (copy !== undefined) hub.add(copy.sink);
-  const watchers = watched && (await openWatchers(inPod(watched, hub.emit)));
-  for (const sink of watchers?.sinks ?? []) hub.add(sink);
+  if (metrics !== undefined) hub.add(metrics.sink);
+  const closeMetrics = metrics && (await serveMetrics(metrics.listen, metrics.text, hub.emit));
   return {
     hub,
-    ready: () => watchers?.ready(),
     close: async () => {
-      await watchers?.close();
+      await closeMetrics?.();
       await Promise.all([log.close(), copy?.close()]);
     },
   };
 }
-
-/** A pod has the proxies of its environment, and trusts whom its image trusts. */
-const inPod = (
-  watched: NonNullable<LogTarget['watched']>,
-  emit: EventHub['emit'],
-): WatchersOptions => ({
-  ...watched,
-  emit,
-  network: () => ({ proxies: proxiesIn(watched.environment) }),
-});
 
 /** A copy of the log in a file, for whoever collects it; the work is worth more than the copy. */
 function openCopy(

@@ -19,7 +19,7 @@ import { isHostInstalled, statusChanges } from './status-changes.ts';
 import { stopSignal } from './stop-signal.ts';
 import { limitedBy } from './waiting.ts';
 
-/** Words of a command line that name what agents serve beside their metrics. */
+/** Words of a command line that name what agents serve of their runs. */
 export const statusUrlsIn = (argv: readonly string[]): readonly string[] =>
   argv.filter((word) => /^https?:\/\/[^/]+\/status$/i.test(word));
 

@@ -103,6 +103,10 @@ describe('knownVariablesLayer', () => {
     );
   });
 
+  it('refuses a socket of systemd, which would stop what never says that it is ready', () => {
+    expect(() => knownVariablesLayer({ NOTIFY_SOCKET: '/run/notify' })).toThrow('NOTIFY_SOCKET');
+  });
+
   it.each([{ DRY_ENABLE: 'true' }, { DRY_ENABLE: 'foo' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(
     'refuses %j: this host would be installed',
     (environment) => {

@@ -1,8 +1,7 @@
 import type { Proxies } from '../lib/proxies.ts';
 import { nearestName } from '../lib/nearest.ts';
-import { isUnescaped } from '../lib/shown-url.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, noDryRun, raise, readable, type Refuse } from './failures.ts';
+import { configFailure, noDryRun, notNotified, raise, readable, type Refuse } from './failures.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
   type Given,
@@ -101,6 +100,7 @@ export function knownVariablesLayer(environment: Environment, refuse: Refuse = r
     const value = readable(refuse, () => readValue(key, text, origin));
     if (value !== undefined) layer.set(key, { value, origin });
   }
+  if (isSet(environment['NOTIFY_SOCKET'])) refuse(notNotified());
   for (const name of ['DRYCONFIG_DRY_ENABLE', 'DRY_ENABLE']) {
     const text = environment[name];
     if (isSet(text) && goBoolean(text ?? '') !== false) {
@@ -142,36 +142,3 @@ export function controllerVariable(
 /** Whether an environment is that of the controller's job: it runs the image without arguments. */
 export const isControllerEnvironment = (environment: Environment): boolean =>
   requiredOfController.every((name) => controllerVariable(environment, name) !== undefined);
-
-/** Where spans go; or why they go nowhere although an endpoint is named. */
-export type TracesEndpoint =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'http'; readonly url: URL };
-
-/**
- * Where the standard variables send spans (OpenTelemetry specification, "OTLP Exporter
- * Configuration"). They may be meant for all programs of a machine, so that one which we cannot
- * follow is no mistake of the install.
- */
-export function tracesEndpointOf(environment: Environment): TracesEndpoint {
-  const [endpoint, protocol] = ['ENDPOINT', 'PROTOCOL'].map(
-    (name) =>
-      (environment[`OTEL_EXPORTER_OTLP_TRACES_${name}`] ?? '') ||
-      (environment[`OTEL_EXPORTER_OTLP_${name}`] ?? ''),
-  ) as [string, string];
-  const isOff =
-    goBoolean(environment['OTEL_SDK_DISABLED'] ?? '') === true ||
-    environment['OTEL_TRACES_EXPORTER'] === 'none';
-  if (endpoint === '' || isOff) return { kind: 'none' };
-  if (protocol === 'grpc') {
-    return { kind: 'refused', why: 'the protocol is grpc; only http/protobuf is spoken' };
-  }
-  if (isUnescaped(endpoint, 'server')) {
-    return { kind: 'refused', why: 'escape @ as %40, # as %23, ? as %3F in its user and password' };
-  }
-  if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
-    return { kind: 'refused', why: 'the endpoint is not an http(s) URL' };
-  }
-  return { kind: 'http', url: new URL(endpoint) };
-}

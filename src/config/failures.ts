@@ -52,6 +52,14 @@ export const noDryRun = (origin: string, hint: string): AgentError =>
     },
   );
 
+/** systemd would wait for READY=1, and stop the program in the middle of its work. */
+export const notNotified = (): AgentError =>
+  configFailure(
+    'config.invalid-value',
+    'environment NOTIFY_SOCKET: nothing is sent to systemd, which would stop this program as not started',
+    { hint: 'remove Notify=yes of the quadlet, or write Type=exec in the unit' },
+  );
+
 /**
  * Takes a mistake in what was given; the reading continues without what it concerns, unless this
  * throws.

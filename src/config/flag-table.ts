@@ -152,7 +152,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   ),
   // Ours, for whoever starts the agent from a script.
   events: value('log.events', 'FILE', 'write events as JSON lines; or fd:N'),
-  metrics: value('log.metrics', 'ADDR', 'serve Prometheus metrics on HOST:PORT'),
+  status: value('log.status', 'ADDR', 'serve the status of the run, /status, on HOST:PORT'),
 };
 
 /** Flags that steer the command itself and set nothing. */

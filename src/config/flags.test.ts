@@ -81,11 +81,15 @@ describe('readFlags', () => {
     );
   });
 
-  it('names what replaces a setting that was removed', () => {
-    expect(() => readFlags(['--host.reach', 'dry'])).toThrow(
+  it.each([
+    ['host.reach', 'bootwright plan'],
+    ['metrics', '--status HOST:PORT'],
+    ['log.metrics', '--status HOST:PORT'],
+  ])('names what replaces %s, which was removed', (name, instead) => {
+    expect(() => readFlags([`--${name}`, 'x'])).toThrow(
       expect.objectContaining({
-        message: 'flag --host.reach was removed',
-        hint: expect.stringContaining('bootwright plan') as string,
+        message: `flag --${name} was removed`,
+        hint: expect.stringContaining(instead) as string,
       }),
     );
   });
@@ -135,7 +139,7 @@ describe('flagRows', () => {
       'skip-installation-disk-cleanup enable-skip-mco-reboot notify-num-reboots coreos-image ' +
       'installer-args dry-run force-id fake-reboot-marker-path dry-run-cluster-hosts-path ' +
       's3-endpoint s3-bucket host port host-name installation-timeout high-availability-mode';
-    const ours = ['events', 'metrics'];
+    const ours = ['events', 'status'];
     expect(Object.keys(flagRows).sort()).toEqual([...known.split(' '), ...ours].sort());
   });
 

@@ -149,7 +149,7 @@ function ownFlags(
 }
 
 function unknownFlag(name: string): AgentError {
-  const instead = insteadOf(name);
+  const instead = insteadOf(name === 'metrics' ? 'log.metrics' : name);
   if (instead !== undefined) {
     const context = { flag: name };
     const what = `flag ${flagName(name)} was removed`;

@@ -221,7 +221,7 @@ export const settingTable = {
     format: word(['auto', 'json', 'pretty'], 'auto', 'form of the log on stdout'),
     file: text('log file on the host', '/var/log/assisted-installer.log'),
     events: text('file for the event stream, one JSON object per line; fd:3 for a descriptor'),
-    metrics: listen('HOST:PORT to serve Prometheus metrics on; without HOST on every address'),
+    status: listen('HOST:PORT to serve the status of the run on; without HOST on every address'),
   },
   host: {
     root: text(

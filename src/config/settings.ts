@@ -27,12 +27,16 @@ export const settingKeys = Object.keys(settingKinds) as readonly SettingKey[];
 
 const noDryRun = 'leave it out: there is no dry run; "bootwright plan" prints what an install does';
 
+const statusForMetrics =
+  'log.status, or --status HOST:PORT, serves /status; log.events has all that happens';
+
 /** Settings that were removed in this release, each with what is used in its place. */
 export const removedSettings: Readonly<Record<string, string>> = {
   'host.reach': noDryRun,
   'dry.hostId': noDryRun,
   'dry.rebootMarker': noDryRun,
   'dry.clusterHosts': noDryRun,
+  'log.metrics': statusForMetrics,
 };
 
 /** What is used in place of a setting, or of a section, that was removed. */

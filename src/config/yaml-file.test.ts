@@ -119,6 +119,20 @@ describe('fileLayer', () => {
   });
 
   it.each([
+    ['log:\n  metrics: :9110\n', 'log.metrics', 'log.status'],
+    ['host:\n  reach: dry\n', 'host.reach', 'bootwright plan'],
+    ['dry:\n  hostId: a\n', 'dry', 'bootwright plan'],
+  ])('names what replaces what was removed: %j', (text, key, instead) => {
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({
+        code: 'config.unknown-key',
+        message: expect.stringContaining(`${key} was removed`) as string,
+        hint: expect.stringContaining(instead) as string,
+      }),
+    );
+  });
+
+  it.each([
     ['service:\n  token: hidden\n', 'service.tokenFile'],
     ['s3:\n  secretAccessKey: hidden\n', 's3.secretAccessKeyFile'],
   ])('refuses a secret in %j and does not repeat it', (text, instead) => {

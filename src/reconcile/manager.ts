@@ -39,7 +39,7 @@ export interface Controllers {
   /** Without one nobody else is minded. */
   readonly lease?: Contender;
   /** Told of the queue of each controller, once it works. */
-  readonly queueOpened?: (id: string, size: Queue['size']) => void;
+  readonly queueOpened?: ((id: string, size: Queue['size']) => void) | undefined;
 }
 
 type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {

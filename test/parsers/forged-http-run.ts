@@ -3,15 +3,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { connection } from '../../src/adapters/http/connection.ts';
 import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { web } from '../../src/adapters/http/web.ts';
 import { defaultTimeouts } from '../../src/adapters/kube/api-server.ts';
 import { kubeCluster } from '../../src/adapters/kube/kube.ts';
-import { serveMetrics } from '../../src/adapters/metrics/serve.ts';
 import { s3Objects } from '../../src/adapters/objects/s3.ts';
 import { servePage } from '../../src/adapters/page-server.ts';
-import { openTraces } from '../../src/adapters/tracing/otlp.ts';
+import { serveStatus } from '../../src/adapters/status-server.ts';
 import type { RunEventBody } from '../../src/engine/events.ts';
 import { readUpTo } from '../../src/lib/read-up-to.ts';
 import { AgentError } from '../../src/model/failure.ts';
@@ -233,34 +231,6 @@ const clients: Readonly<Record<string, readonly Exchange[]>> = {
       },
     ],
   ],
-  'a collector of spans': [
-    [
-      { status: 200, body: Buffer.alloc(0) },
-      async (url) => {
-        const connected = connection({ timeouts });
-        const traces = openTraces({
-          endpoint: new URL(url),
-          environment: {},
-          connection: connected,
-          attributes: {},
-          parent: { traceparent: undefined, tracestate: undefined },
-          onLost: () => undefined,
-        });
-        const event = { at: 1, run: 'r' } as const;
-        traces.sink({
-          ...event,
-          type: 'run.started',
-          role: 'master',
-          version: '1',
-          isResumed: false,
-          steps: 1,
-        });
-        traces.sink({ ...event, type: 'run.finished', outcome: 'finished', duration: 1 });
-        await traces.flush();
-        await connected.close();
-      },
-    ],
-  ],
 };
 
 interface Served {
@@ -273,13 +243,14 @@ interface Served {
 
 const big = '<p>page</p>'.repeat(40_000);
 const servers: Readonly<Record<string, () => Promise<Served>>> = {
-  'the server of metrics': async () => {
+  'the server of a status': async () => {
     let port = 0;
     const emit = (body: RunEventBody): void => {
       if (body.type === 'note') port = Number(body.fields['port']);
     };
-    const { close } = await serveMetrics({ listen: { host: '127.0.0.1', port: 0 } }, emit);
-    return { port, path: '/metrics', crowd: 20, close };
+    const { show, close } = await serveStatus({ host: '127.0.0.1', port: 0 }, emit);
+    show('{}');
+    return { port, path: '/status', crowd: 20, close };
   },
   'the server of a page': async () => {
     const patch = { now: 1, sections: [], lineCount: 0, isOver: false, lines: big };

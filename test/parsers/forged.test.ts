@@ -33,17 +33,12 @@ describe('forged input', () => {
 });
 
 describe('forged HTTP', () => {
-  it.each([
-    'web',
-    'the inventory service',
-    'an API server',
-    'an object store',
-    'a collector of spans',
-  ])('from %s ends a request with a value or with a code, in bounded time and memory', (name) =>
-    requireBounded('forged-http-run.ts', name),
+  it.each(['web', 'the inventory service', 'an API server', 'an object store'])(
+    'from %s ends a request with a value or with a code, in bounded time and memory',
+    (name) => requireBounded('forged-http-run.ts', name),
   );
 
-  it.each(['the server of metrics', 'the server of a page'])(
+  it.each(['the server of a status', 'the server of a page'])(
     'costs %s bounded time and memory, and it answers whoever asks beside',
     (name) => requireBounded('forged-http-run.ts', name),
   );

@@ -51,7 +51,10 @@ const logOf = (file: string): string => (existsSync(file) ? readFileSync(file, '
 
 /** The port that a log says it serves on. */
 const portIn = (log: string): string | undefined =>
-  /serving metrics.*"port":(\d+)|"port":(\d+).*serving metrics/.exec(log)?.slice(1).find(Boolean);
+  /serving \/(?:status|metrics).*"port":(\d+)|"port":(\d+).*serving \/(?:status|metrics)/
+    .exec(log)
+    ?.slice(1)
+    .find(Boolean);
 
 /** Whether somebody has connected to a port of this machine lately (proc_net_tcp(5): local and remote address, state). */
 const wasReached = (port: string): boolean =>
@@ -68,7 +71,7 @@ describe('the status of an install', () => {
     const host = (): ReturnType<typeof runUnder> =>
       runUnder({
         plan: { write: { seconds: 60, flushSeconds: 0, lineMillis: 50 } },
-        words: ['--metrics', '127.0.0.1:0'],
+        words: ['--status', '127.0.0.1:0'],
         beside: async (own) => {
           const port = (): string | undefined => portIn(logOf(join(own.folder, 'agent.log')));
           await becomes(() => port() !== undefined && hasWritten(own));
@@ -103,61 +106,28 @@ describe('the status of an install', () => {
     expect(stderr).toMatch(said);
     expect(code).toBe(exitCode);
   });
-});
 
-describe('metrics', () => {
-  it('of an install are text of Prometheus while it writes, and end with it', async () => {
-    const texts: string[] = [];
-    let port = '';
-    const { exitCode, log } = await runUnder({
-      plan: { write: { seconds: 2, flushSeconds: 0, lineMillis: 50 } },
-      words: ['--metrics', '127.0.0.1:0'],
-      beside: async ({ folder: host }) => {
-        const read = (): string => logOf(join(host, 'agent.log'));
-        await becomes(() => portIn(read()) !== undefined);
-        port = portIn(read()) ?? '';
-        for (;;) {
-          const answer = await scrape(port).catch(() => undefined);
-          if (answer === undefined) return;
-          expect(answer.headers.get('content-type')).toContain('version=0.0.4');
-          texts.push(await answer.text().catch(() => ''));
-        }
-      },
-    });
-    expect(exitCode).toBe(0);
-    expect(log).toContain('serving metrics');
-    const whole = texts.filter((text) => text !== '');
-    expect(whole.flatMap(mistakesIn)).toEqual([]);
-    const ratios = whole.flatMap((text) =>
-      [...text.matchAll(/^bootwright_step_progress_ratio\{step="image\/write"\} (.*)$/gm)].map(
-        ([, ratio]) => Number(ratio),
-      ),
-    );
-    expect(Math.max(...ratios)).toBeGreaterThan(0.5);
-    expect(ratios).toEqual(ratios.toSorted((one, other) => one - other));
-    expect(whole.join('\n')).not.toContain('token-of-the-test');
-    await expect(scrape(port)).rejects.toThrow();
-  });
-
-  it('on an address that is taken are a warning, and no more', async () => {
+  it('on an address that is taken is a warning, and no more', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => {
       taken.listen(0, '127.0.0.1', resolve);
     });
     const { port } = taken.address() as AddressInfo;
-    const { exitCode, log } = await runUnder({ words: ['--metrics', `127.0.0.1:${port}`] });
+    const { exitCode, log } = await runUnder({ words: ['--status', `127.0.0.1:${port}`] });
     taken.close();
     expect(exitCode).toBe(0);
-    expect(log).toContain('metrics.not-served');
+    expect(log).toContain('status.not-served');
     expect(log).toContain('EADDRINUSE');
   });
 
-  it('on what is no address are refused before anything', async () => {
-    const { exitCode, log, ran } = await runUnder({ words: ['--metrics', '9110'] });
+  it('on what is no address is refused before anything', async () => {
+    const { exitCode, log, ran } = await runUnder({ words: ['--status', '9110'] });
     expect([exitCode, ran]).toEqual([2, ['flock']]);
     expect(log).toContain('config.invalid-value');
   });
+});
 
+describe('metrics', () => {
   it('of a program of a pod are served while it waits for its turn', async () => {
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, kubeconfigOf('https://127.0.0.1:9'));

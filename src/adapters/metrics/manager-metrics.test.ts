@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { keyQueue } from '../../reconcile/queue.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { CountedHost } from '../../ports/manager-metrics.ts';
-import { managerMetrics } from './serve.ts';
+import { managerMetrics } from './manager-metrics.ts';
 
 const host = (stage?: string): CountedHost =>
   stage === undefined ? {} : { status: { progress: { stage } } };

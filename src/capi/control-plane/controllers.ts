@@ -59,7 +59,7 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
   readonly installer: Installer | undefined;
   /** The image of this program, for those Jobs. */
   readonly ownImage?: string | undefined;
-  readonly metrics?: Pick<ManagerMetrics, 'installerEnded'>;
+  readonly metrics?: Pick<ManagerMetrics, 'installerEnded'> | undefined;
   readonly openGuest: OpenGuest;
 }
 

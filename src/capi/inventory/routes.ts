@@ -71,7 +71,7 @@ import { isConditionTrue } from '../conditions.ts';
 /** What the inventory answers from. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly stores: BootstrapStores;
-  readonly metrics?: Pick<ManagerMetrics, 'reportTaken'>;
+  readonly metrics?: Pick<ManagerMetrics, 'reportTaken'> | undefined;
 }
 
 interface Call extends InventoryScope {

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import { inPod, podEnvironment, type ProgramCommand } from '../command.ts';
+import { managing, podEnvironment, type ProgramCommand } from '../command.ts';
 
 /** The providers of Cluster API, and what installs by them. */
 export function addCapi(capi: ProgramCommand): void {
-  inPod(
+  managing(
     capi.add(
       'manager',
       'in the management cluster: run the providers',

@@ -28,11 +28,10 @@ import { type Emit, notesOf } from '../../engine/events.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
-import { withoutJournal } from '../run-context.ts';
-import { watchedBy, type WatchedCall } from '../watchers.ts';
+import { metricsOf, type PodCall, withoutJournal } from '../run-context.ts';
 
 /** Arguments of `capi manager`. */
-interface ManagerCall extends WatchedCall {
+interface ManagerCall extends PodCall {
   /** Providers, with commas between. */
   readonly controllers: string;
   /** File with the credentials of the management cluster; default: those of the pod. */
@@ -62,13 +61,8 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   const health = addressIn('--health-address', call.healthAddress);
   const credentials = await commandCredentials(environment, kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
-  const { managerMetrics } = await import('../../adapters/metrics/serve.ts');
-  const metrics = managerMetrics();
-  const watched = {
-    ...watchedBy(call, { 'bootwright.role': 'capi-manager' }),
-    moreMetrics: metrics.text,
-  };
-  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, signal }) => {
+  const metrics = await metricsOf(call);
+  return withoutJournal({ level, stream: 'stdout', metrics }, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
@@ -86,7 +80,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
         providers,
         namespace: ownNamespace(call),
         pod: ownPod(),
-        queueOpened: metrics.queueOpened,
+        queueOpened: metrics?.queueOpened,
       },
     );
   });
@@ -94,7 +88,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
 
 interface ProviderPorts extends Pick<BootstrapOptions, 'kube' | 'clock' | 'random' | 'emit'> {
   readonly namespace: string | undefined;
-  readonly metrics: ManagerMetrics;
+  readonly metrics: ManagerMetrics | undefined;
 }
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
@@ -113,7 +107,7 @@ async function bootstrapOf(
     });
   }
   const stores = bootstrapStores(ports, namespace);
-  ports.metrics.countHosts(() => stores.configs.all().map(asConfig));
+  ports.metrics?.countHosts(() => stores.configs.all().map(asConfig));
   const folder = certificateFolder === undefined ? {} : { certificateFolder };
   const note = notesOf(ports.emit, 'bootstrap/serve-inventory');
   const served = { listen, routes: inventoryRoutes({ ...ports, stores }), ...folder };

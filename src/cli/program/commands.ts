@@ -9,13 +9,13 @@ import {
   format,
   type HelpRow,
   inPod,
+  managing,
   ofManagement,
   pageOutput,
   podEnvironment,
   ProgramCommand,
   proxyEnvironment,
   type CallContext,
-  watchersEnvironment,
 } from '../command.ts';
 import { addCapi } from '../capi/commands.ts';
 import type { VersionDocument } from '../documents.ts';
@@ -33,7 +33,6 @@ const installEnvironment = {
   BOOTWRIGHT_SECTION_KEY: 'any setting, BOOTWRIGHT_IMAGE_URL',
   'S3_URL BUCKET CLUSTER_ID DEVICE': 'Ignition from an object store, no service',
   ...proxyEnvironment,
-  ...watchersEnvironment,
 } as const;
 
 const installEnds = {
@@ -274,7 +273,7 @@ function addWatch(program: ProgramCommand): void {
     )
     .argument(
       '[URL...]',
-      'inventory service; with /api/assisted-install/v2/clusters/ID no --cluster-id is needed. Or hosts that report to none: what their agents serve with --metrics, http://HOST:PORT/status each',
+      'inventory service; with /api/assisted-install/v2/clusters/ID no --cluster-id is needed. Or hosts that report to none: what their agents serve with --status, http://HOST:PORT/status each',
     )
     .option(
       '--listen <ADDRESS:PORT>',
@@ -391,7 +390,7 @@ function addNode(node: ProgramCommand): void {
     .option(...reboot)
     .example('bootwright node rollback --reboot', 'return to the previous image')
     .runs(async () => (await import('../node.ts')).runNodeRollback);
-  inPod(
+  managing(
     node.add(
       'agent',
       'in the cluster: keep this node at what its pool desires',
@@ -400,7 +399,7 @@ function addNode(node: ProgramCommand): void {
   )
     .reads({ NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment })
     .runs(async () => (await import('../node-agent.ts')).runNodeAgent);
-  inPod(
+  managing(
     node.add(
       'controller',
       'in the cluster: roll out to the nodes of pools',

@@ -136,7 +136,7 @@ async function runAlone(run: Run): Promise<void> {
       signal: stop.signal,
       halt: halt.signal,
       beforeLeaving: async (signal) => {
-        await Promise.all([reporter.flush(signal), run.world.flush()]);
+        await reporter.flush(signal);
         // The last report was answered in this moment.
         halt.signal.throwIfAborted();
         stop.ignore();

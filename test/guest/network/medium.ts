@@ -30,15 +30,15 @@ export interface MadeMedium {
 /** Where the agent of the medium serves its status. */
 export const statusPort = 9110;
 
-/** Makes the medium of a worker from a live ISO, with the configuration of `deploy` unchanged, and a keyfile and metrics besides. */
+/** Makes the medium of a worker from a live ISO, with the configuration of `deploy` unchanged, and a keyfile and its status besides. */
 export async function makeMedium({ folder }: NetworkSite): Promise<MadeMedium> {
   const at = (name: string): string => join(folder, name);
   const parts = partFolder(networkLive);
   mkdirSync(at('medium-network'));
   const keyfile = '[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n';
   writeFileSync(at('medium-network/eth0.nmconnection'), keyfile);
-  const metrics = `log: { metrics: ':${statusPort}' }`;
-  writeFileSync(at('medium.yaml'), `network: { keyfiles: ${at('medium-network')} }\n${metrics}\n`);
+  const status = `log: { status: ':${statusPort}' }`;
+  writeFileSync(at('medium.yaml'), `network: { keyfiles: ${at('medium-network')} }\n${status}\n`);
   await createLiveIso(at('live.iso'), {
     texts: { 'boot/grub/grub.cfg': grubConfig },
     files: {
