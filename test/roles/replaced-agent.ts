@@ -103,7 +103,6 @@ export const singleNodeCommands: typeof bootstrapCommands = {
 /** Our commands that the Go agent does not run, each with the row of ADR 0011 that says why. */
 export const addedCommands: readonly { readonly argv: RegExp; readonly row: string }[] = [
   { argv: /^lsblk --all --bytes --json --output /, row: '`lsblk --bytes --json DISK`' },
-  { argv: /^find \/proc .* -lname \/dev\/sda /, row: 'our own checks' },
   { argv: /^udevadm settle --timeout=30$/, row: 'our own checks' },
   { argv: /^wipefs --all --no-act \/dev\/sda$/, row: 'our own checks' },
   {

@@ -198,7 +198,7 @@ const statProgram: Program = async (machine, call) => {
 };
 
 /**
- * `find /proc … -lname DEVICE` prints the processes that have a device open. `-exec cat {} +`
+ * `find` with `-exec cat {} +`
  * prints the files that `-name '*.EXTENSION'` names, `-printf` mode and name of those of a folder,
  * and `-name` alone finds nothing.
  */
