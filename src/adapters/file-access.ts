@@ -67,14 +67,6 @@ export async function readFileOf(wanted: ReadFile): Promise<Buffer> {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/**
- * Opens a file or a folder of the host that the user named, and reads nothing.
- * @throws the error of the system
- */
-export async function tryToOpen(path: string): Promise<void> {
-  await (await open(path, reading.host)).close();
-}
-
 /** The end of a file. */
 export interface FileEnd {
   readonly text: string;

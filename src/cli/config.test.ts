@@ -4,7 +4,7 @@ import { checkConfig, settingIn } from '../config/load.ts';
 import { secretFiles, type SettingKey, settingKeys } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';
 import { roleNames } from '../model/role.ts';
-import { findNoVersion, pathDoubts, runConfigInit, withRefusals } from './config.ts';
+import { runConfigInit, withRefusals } from './config.ts';
 
 const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
   checkConfig([
@@ -17,30 +17,6 @@ const configOf = (settings: Partial<Record<SettingKey, unknown>>) =>
   ]).config;
 
 const mco = { 'images.mco': 'q.example/mco:1' };
-
-it.each([
-  [{ role: 'bootstrap' }, 1],
-  [{ role: 'master', 'cluster.controlPlaneCount': 1 }, 1],
-  [{ role: 'bootstrap', 'cluster.openshiftVersion': '4.20.1' }, 0],
-  [{ role: 'worker' }, 0],
-] as const)('warns of a release that only bootstrap.ign may name: %j', (settings, count) => {
-  expect(findNoVersion(configOf(settings))).toHaveLength(count);
-});
-
-it.each([
-  ['http://h:6008', undefined],
-  ['http://h:6008/', undefined],
-  ['', undefined],
-  ['http://h/api/assisted-install/v2', 'requests go to /api/assisted-install/v2/api/…'],
-  ['http://h/inventory/', 'has the path /inventory/, and requests go to /inventory/api/…'],
-  ['http://u:secret@h/', 'has a user, a password, a query or a fragment'],
-  ['http://h/?key=secret', 'which no request carries'],
-])('warns of what a service does not have: %s', (url, said) => {
-  const found = pathDoubts(url).filter(([, isSound]) => !isSound);
-  expect(found.map(([key]) => key)).toEqual(said === undefined ? [] : ['service.url']);
-  expect(found.map(([, , what]) => what).join('')).toContain(said ?? '');
-  expect(JSON.stringify(found)).not.toContain('secret');
-});
 
 describe('withRefusals', () => {
   it.each([

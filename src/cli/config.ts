@@ -1,22 +1,13 @@
-import { join } from 'node:path/posix';
-import { releaseVersion } from '../cluster/release-version.ts';
-import { ignitionSourceOf } from '../config/complete.ts';
-import { ownOrHost } from '../adapters/host-root.ts';
-import { findUnopened, readNamed } from '../config/files.ts';
 import { findInConfig, missingIn } from '../config/findings.ts';
-import { checkConfig, type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
+import { checkConfig, installNotes, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/show.ts';
 import { type Setting, settingTable } from '../config/setting-table.ts';
 import { readSettings } from '../config/sources.ts';
 import { refusalsOf } from '../engine/describe.ts';
-import { authorityProblem } from '../lib/certificates.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { type SettingKey, textIn } from '../config/settings.ts';
 import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
-import { badAuthorities } from '../steps/ignition/registries.ts';
-import { whyUnverified } from '../steps/image/source.ts';
 import type { FilesCall, InstallLine } from './command.ts';
 import { exitCodeOf, print, printJson, printNote, wrapped } from './messages.ts';
 
@@ -32,18 +23,12 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
 }
 
 /**
- * Prints everything for which an install would be refused, and what is hardly meant; nothing is
- * touched. Resolves with the exit code that the install would end with.
+ * Prints everything for which an install would be refused; nothing is touched. Resolves with the
+ * exit code that the install would end with.
  */
 export async function runConfigValidate(line: InstallLine): Promise<number> {
   const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
-  const { config } = loaded;
-  const unread = new Set(mistakes.map(({ context }) => context['file']));
-  const warnings = [
-    ...[...warningsOf(loaded), ...findUnverified(config), ...findNoVersion(config)],
-    ...(await findUnopened(loaded, unread)),
-  ];
-  const all = [...withRefusals(mistakes, config), ...(await findBadAuthorities(config))];
+  const all = withRefusals(mistakes, loaded.config);
   if (line.format === 'json') {
     const errors = all.map(({ code, message, hint, context }) => ({
       code,
@@ -51,25 +36,13 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
       hint,
       context,
     }));
-    printJson({ errors, warnings });
+    printJson({ errors });
   } else {
     for (const note of installNotes({ config: loaded.config, notes })) printNote('note', note);
-    print(renderFindings(all, warnings));
+    print(renderFindings(all));
   }
   const [first] = all;
   return first === undefined ? 0 : exitCodeOf(first);
-}
-
-/** Of `registries.ca`, where the file is here; where it is not, that is a warning. */
-async function findBadAuthorities({
-  host,
-  registries: { ca },
-}: Config): Promise<readonly AgentError[]> {
-  if (ca === '') return [];
-  const read = ownOrHost(ca, host.root).then((path) => readNamed({ path, kind: 'authorities' }));
-  const text = await read.catch(() => undefined);
-  const problem = text === undefined ? undefined : authorityProblem(text, Date.now());
-  return problem === undefined ? [] : [badAuthorities(ca, problem)];
 }
 
 /**
@@ -95,87 +68,18 @@ export function withRefusals(
 }
 
 /** The findings for people: what is wrong, its code, and what to do. */
-export function renderFindings(
-  mistakes: readonly AgentError[],
-  warnings: readonly string[] = [],
-): string {
-  const lines = [
-    ...mistakes.flatMap(({ code, message, hint }) => [
-      `error: ${plainLine(message)} [${code}]`,
-      `  next: ${plainLine(hint)}`,
-    ]),
-    ...warnings.map((warning) => `warning: ${plainLine(warning)}`),
-  ];
+export function renderFindings(mistakes: readonly AgentError[]): string {
+  const lines = mistakes.flatMap(({ code, message, hint }) => [
+    `error: ${plainLine(message)} [${code}]`,
+    `  next: ${plainLine(hint)}`,
+  ]);
+  const count = mistakes.length;
   const end =
-    mistakes.length === 0
+    count === 0
       ? 'the configuration is complete'
-      : `an install would be refused: ${counted(mistakes.length, 'error')}`;
+      : `an install would be refused: ${count} error${count === 1 ? '' : 's'}`;
   return `${[...lines, end].join('\n')}\n`;
 }
-
-const counted = (count: number, noun: string): string =>
-  `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/**
- * What an install takes, although it is hardly meant. Ids of the service are UUIDs; the key of an
- * object store may be any text.
- */
-function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
-  const ids =
-    ignitionSourceOf(given) === 'service'
-      ? (['cluster.id', 'cluster.infraEnvId', 'cluster.hostId'] as const)
-      : [];
-  const doubts: readonly (readonly [SettingKey, boolean, string])[] = [
-    ...ids.map((key) => [key, uuid.test(textIn(given, key)), 'is not a UUID'] as const),
-    [
-      'cluster.openshiftVersion',
-      releaseVersion(textIn(given, 'cluster.openshiftVersion')) !== undefined,
-      'is not a version of OpenShift, 4.20.1 for example',
-    ],
-    [
-      'disk.device',
-      textIn(given, 'disk.device').startsWith('/'),
-      'is not a path, /dev/… for example',
-    ],
-    ...pathDoubts(textIn(given, 'service.url')),
-  ];
-  return doubts
-    .filter(([key, isSound]) => !isSound && textIn(given, key) !== '')
-    .map(([key, , what]) => `${origins.get(key) ?? 'default'}: ${key} ${what}`);
-}
-
-/** A service has nothing but /api; a proxy in front of it may serve it below another path. */
-export function pathDoubts(text: string): readonly (readonly [SettingKey, boolean, string])[] {
-  const url = URL.parse(text);
-  if (url === null) return [];
-  const unsent = url.username + url.password + url.search + url.hash;
-  const what =
-    unsent === ''
-      ? `has the path ${url.pathname}, and requests go to ${join(url.pathname, '/api')}/…; assisted-service serves /api at the top`
-      : 'has a user, a password, a query or a fragment, which no request carries';
-  return [['service.url', url.pathname + unsent === '/', what]];
-}
-
-/**
- * Of an image that is installed all the same; where it would be refused, that is an error already.
- */
-export function findUnverified(config: Config): readonly string[] {
-  if (config.service.url.isEmpty && !config.image.allowUnverified) return [];
-  try {
-    const why = whyUnverified(config);
-    return why === undefined ? [] : [`nothing verifies the image: ${why}`];
-  } catch {
-    return [];
-  }
-}
-
-/** Of a host that starts a cluster; what bootstrap.ign says is not known yet. */
-export const findNoVersion = (config: Config): readonly string[] =>
-  config.cluster.openshiftVersion === '' && /bootstrap|single/.test(chooseRole(config).name)
-    ? ['cluster.openshiftVersion is not set: bootstrap.ign must name the release']
-    : [];
 
 /** Sections that no file of a host needs, and those that only a bootstrap host reads. */
 const rarelySet: ReadonlySet<string> = new Set(['role', 'host']);

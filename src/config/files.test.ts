@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { containerLayer, findUnopened, readSecretFiles, secretsToRead } from './files.ts';
-import { checkConfig } from './load.ts';
-import type { SettingKey } from './settings.ts';
+import { containerLayer, readSecretFiles, secretsToRead } from './files.ts';
 
 const file = (image: string): string =>
   [
@@ -62,52 +60,5 @@ describe('secretsToRead', () => {
     expect([(value as Secret).reveal(), origin]).toEqual(['abc', `file ${path}`]);
     await writeFile(path, 'abc\ndef\n');
     await expect(readSecretFiles([given])).rejects.toMatchObject({ code: 'config.invalid-value' });
-  });
-});
-
-describe('findUnopened', () => {
-  const folder = import.meta.dirname;
-  const none = `${folder}/none`;
-  const find = (settings: Partial<Record<SettingKey, unknown>>, known: readonly string[] = []) => {
-    const entries = Object.entries(settings) as [SettingKey, unknown][];
-    const layer = new Map(entries.map(([key, value]) => [key, { value, origin: 'a test' }]));
-    return findUnopened(checkConfig([layer]), new Set(known));
-  };
-
-  it.each<[SettingKey, boolean]>([
-    ['image.file', true],
-    ['image.stream', true],
-    ['network.keyfiles', true],
-    ['registries.ca', true],
-    ['ignition.file', true],
-    ['ignition.caFile', true],
-    ['service.caFile', false],
-    ['service.tokenFile', false],
-    ['s3.secretAccessKeyFile', false],
-  ])('names the file of %s that cannot be opened', async (key, isOfHost) => {
-    const said = `a test: ${key}: ${none} cannot be opened here (ENOENT)`;
-    const more = '; an install opens it on the host';
-    expect(await find({ [key]: none })).toEqual([isOfHost ? said + more : said]);
-    expect(await find({ [key]: none }, [none])).toEqual([]);
-    expect(await find({ [key]: `${folder}/files.ts` })).toEqual([]);
-  });
-
-  it('looks below the root of the host for what is of the host', async () => {
-    const settings = { 'host.root': folder, 'image.file': '/files.ts' };
-    expect(await find(settings)).toEqual([]);
-    expect(await find({ ...settings, 'service.caFile': '/files.ts' })).toHaveLength(1);
-  });
-
-  it('opens folders, and no address', async () => {
-    expect(await find({ 'network.keyfiles': folder, 'image.stream': 'http://h/s.json' })).toEqual(
-      [],
-    );
-  });
-
-  it('opens what arguments of coreos-installer name', async () => {
-    const args = ['--config-file', none, '--append-karg', '/no', '-f', folder];
-    expect(await find({ 'image.writerArgs': args })).toEqual([
-      expect.stringMatching(/^a test: image\.writerArgs: \/.*none cannot be opened here/),
-    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { type FileKind, ifPresent, readFileOf, tryToOpen } from '../adapters/file-access.ts';
+import { type FileKind, ifPresent, readFileOf } from '../adapters/file-access.ts';
 import { ownOrHost } from '../adapters/host-root.ts';
 import { readWriterArgs, type WriterUse } from '../lib/writer-args.ts';
 import { configFailure } from './failures.ts';
@@ -9,7 +9,6 @@ import {
   type Given,
   type Layer,
   mergeLayers,
-  namesFile,
   secretFiles,
   type SettingKey,
   textIn,
@@ -87,33 +86,6 @@ export function writerFiles({ config, given }: GivenConfig): readonly WriterUse[
   return readWriterArgs(config.image.writerArgs).uses.filter(
     ({ option, value }) => fileOptions.includes(option) && value !== folder,
   );
-}
-
-/**
- * Says which of the files that settings name cannot be opened from here; those in `known` are said
- * elsewhere.
- */
-export async function findUnopened(
-  { config, given }: GivenConfig,
-  known: ReadonlySet<unknown>,
-): Promise<readonly string[]> {
-  const named = [
-    ...(Object.keys(namesFile) as SettingKey[]).map((key) => [key, textIn(given, key)] as const),
-    ...writerFiles({ config, given }).map(({ value }) => ['image.writerArgs', value] as const),
-  ].filter(([, path]) => path !== '' && !known.has(path) && !/^https?:/i.test(path));
-  const unopened = named.map(async ([key, path]) => {
-    const isOwn = namesFile[key] === 'own';
-    try {
-      await tryToOpen(await ownOrHost(path, isOwn ? undefined : config.host.root));
-      return [];
-    } catch (error) {
-      const { code = 'unknown' } = error as NodeJS.ErrnoException;
-      const what = `${key}: ${path} cannot be opened here (${code})`;
-      const end = isOwn ? '' : '; an install opens it on the host';
-      return [`${given.get(key)?.origin ?? 'default'}: ${what}${end}`];
-    }
-  });
-  return (await Promise.all(unopened)).flat();
 }
 
 interface NamedFile {

@@ -35,18 +35,7 @@ describe.each([
   it('is complete, and needs no service', async () => {
     const validate = ['config', 'validate', '--config', file];
     const { exitCode, stdout, stderr } = await bundle.run(validate);
-    // The image of the example is on a server of plain http, and its digest is for whoever uses it to set.
-    const warning =
-      'warning: nothing verifies the image: http://192.0.2.10/rhcos-metal.x86_64.raw.gz is plain http, and image.sha256 is not set\n';
-    const text = await readFile(file, 'utf8');
-    const isUnverified = /^ {2}allowUnverified: true$/m.test(text);
-    // Nor is the host's Ignition here.
-    const lines = text.split('\n');
-    const at = lines.findIndex((line) => line.startsWith('  file: '));
-    const ignition = lines[at]?.slice('  file: '.length);
-    const absent = `warning: file ${file}:${at + 1}: ignition.file: ${ignition ?? ''} cannot be opened here (ENOENT); an install opens it on the host\n`;
-    const warnings = (isUnverified ? warning : '') + (ignition === undefined ? '' : absent);
-    const complete = `${warnings}the configuration is complete\n`;
+    const complete = 'the configuration is complete\n';
     expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: complete, stderr: '' });
     expect(parse(await readFile(file, 'utf8'))).not.toHaveProperty('service');
   });
