@@ -6,21 +6,15 @@ import { type InventoryConnection, openInventory } from '../adapters/http/invent
 import type { RetryNotice } from '../adapters/http/retry.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
 import type { Environment } from '../config/environment.ts';
-import { salvageConfig } from '../config/salvage.ts';
 import type { Config } from '../config/schema.ts';
 import { type Emit, notesOf } from '../engine/events.ts';
-import { asAgentError, reportOf } from '../engine/failures.ts';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
-import { maskerFor } from '../lib/secret-values.ts';
 import { type Millis, seconds } from '../model/duration.ts';
-import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
 import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
-import type { StopSignal } from './stop-signal.ts';
-import { printWaiting } from './waiting.ts';
 
 /** Timeout of one report; then the reporter checks for a newer one. */
 const reportLimit = seconds(15);
@@ -102,53 +96,6 @@ export function reporterFor(config: Config, { inventory, ...context }: ReporterC
     listedHost: async (signal) =>
       (await inventory.hosts(hostRole(config), signal)).find(({ id }) => id === cluster.hostId),
   });
-}
-
-/** What went wrong before an install could begin, and what the install was asked for. */
-export interface FailedStart {
-  readonly argv: readonly string[];
-  readonly environment: Environment;
-  readonly failure: AgentError;
-  readonly stop: StopSignal;
-}
-
-/**
- * Reports `Failed` for a host whose install cannot begin, as far as the service and the host are
- * named.
- */
-export async function reportStartFailure(start: FailedStart): Promise<void> {
-  const { argv, environment, failure, stop } = start;
-  const config = await salvageConfig(argv, environment);
-  const { mask } = maskerFor(config);
-  const emit = (): void => undefined;
-  const { host, inventory } = await openService(await withReadableTrust(config), {
-    environment,
-    emit,
-  });
-  const reporter = reporterFor(config, { ladder: 'master', inventory, mask, emit });
-  // Where no lock can be taken, no other agent runs either.
-  const isAlone = await takeAgentLock(host, reporter).then(
-    () => true,
-    (thrown: unknown) => asAgentError(thrown).code !== 'cli.already-running',
-  );
-  if (isAlone) reporter.fail(reportOf(failure));
-  await printWaiting(
-    () => 'the service to take the report of this failure',
-    () => reporter.flush(stop.signal),
-  );
-  reporter.close();
-  await inventory.close();
-}
-
-/** The system's certificates are trusted in any case; others only where they can be read. */
-async function withReadableTrust(config: Config): Promise<Config> {
-  const { service } = config;
-  try {
-    if (service.caFile !== '') await authoritiesIn(service.caFile);
-    return config;
-  } catch {
-    return { ...config, service: { ...service, caFile: '' } };
-  }
 }
 
 /** Logs each retry of a request. */

@@ -192,16 +192,13 @@ const stops: Readonly<Record<string, readonly [number, string, Fault]>> = {
 };
 
 describe('the service hears Failed before the agent ends', () => {
-  it.each(Object.entries({ ...startFaults, ...setUpFaults, ...stepFaults }))(
-    'by %s',
-    async (...[, fault]) => {
-      const [exitCode, code, how] = fault;
-      const end = await runUnder(how);
-      expect(end).toMatchObject({ exitCode, status: 'error' });
-      expect(end.statusInfo).toMatch(new RegExp(`^Failed - ${code}`));
-      expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
-    },
-  );
+  it.each(Object.entries({ ...setUpFaults, ...stepFaults }))('by %s', async (...[, fault]) => {
+    const [exitCode, code, how] = fault;
+    const end = await runUnder(how);
+    expect(end).toMatchObject({ exitCode, status: 'error' });
+    expect(end.statusInfo).toMatch(new RegExp(`^Failed - ${code}`));
+    expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
+  });
 
   it.each(Object.entries(stops))('by a stop %s', async (...[, fault]) => {
     const [exitCode, code, how] = fault;
@@ -222,10 +219,14 @@ describe('the service hears no Failed', () => {
     expect(end.log).toContain('failed: cli.already-running');
   });
 
-  it('of a second agent whose command line is wrong', async () => {
-    const end = await runUnder({ before: isTaken, words: ['--boot-devise', 'x'] });
-    expect(end).toMatchObject({ exitCode: 2, status: 'installing' });
-  });
+  it.each(Object.entries(startFaults))(
+    'of %s; the agent ends at once and says why',
+    async (...[, [exitCode, code, how]]) => {
+      const end = await runUnder(how);
+      expect(end).toMatchObject({ exitCode, status: 'installing' });
+      expect(end.log).toContain(`failed: ${code}`);
+    },
+  );
 
   it('of a stop by the reboot that the agent has asked for', async () => {
     const end = await runUnder({

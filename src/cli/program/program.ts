@@ -8,13 +8,11 @@ import { HOST_ROOT } from '../../model/host-root.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { InstallStart } from './install.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
-import type { FailedStart } from '../service.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {
-  /** @throws AgentError what is wrong before the install begins; the service has not heard of it */
+  /** @throws AgentError what is wrong before the install begins; the service does not hear of it */
   readonly runInstall: (call: InstallCall) => Promise<number>;
-  readonly reportFailedStart: (start: FailedStart) => Promise<void>;
   readonly runController: (environment: Environment, kubeconfig?: string) => Promise<number>;
 }
 
@@ -39,12 +37,6 @@ export async function runInstall({ settings, ...start }: InstallCall): Promise<n
   await requireInstallable(loaded);
   const { install } = await import('./install.ts');
   return install(loaded, start);
-}
-
-/** Reports what is wrong before an install begins, as far as the service is named. */
-export async function reportFailedStart(start: FailedStart): Promise<void> {
-  const { reportStartFailure: report } = await import('../service.ts');
-  return report(start);
 }
 
 /**

@@ -1,12 +1,10 @@
 import { type Environment, isControllerEnvironment } from '../../config/environment.ts';
 import { asksHelp, wordsBehindFlags } from '../../config/flags.ts';
 import { readSettings } from '../../config/sources.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import { version } from '../../model/version.ts';
 import type * as Commands from './commands.ts';
 import { exitCodeOf, failureText } from '../messages.ts';
 import type { Program } from './program.ts';
-import type { FailedStart } from '../service.ts';
 import { type StopSignal, stopSignal } from '../stop-signal.ts';
 
 /** What the start of the program needs of the process. */
@@ -70,9 +68,6 @@ async function startInstall(context: StartContext, argv: readonly string[]): Pro
     return await runInstall(context, argv, stop);
   } catch (thrown) {
     context.printError(failureText(thrown));
-    const failure = asAgentError(thrown);
-    if (failure.code !== 'cli.command-after-flags')
-      await reportFailure(context, { argv, failure, stop });
     return stop.exitCode() ?? exitCodeOf(thrown);
   }
 }
@@ -101,20 +96,4 @@ async function runInstall(
   }
   const program = await context.loadProgram('install');
   return program.runInstall({ settings, stop });
-}
-
-/**
- * The service hears of a start that failed as it does of a run. Whatever goes wrong in that changes
- * nothing.
- */
-async function reportFailure(
-  { environment, loadProgram }: StartContext,
-  start: Omit<FailedStart, 'environment'>,
-): Promise<void> {
-  try {
-    const program = await loadProgram('install');
-    await program.reportFailedStart({ ...start, environment });
-  } catch {
-    // The failure itself was printed.
-  }
 }
