@@ -193,24 +193,6 @@ describe('following the cluster', () => {
     stop.abort();
   });
 
-  it('is not sooner than ten times what the last one took', async () => {
-    const clock = fakeClock({ auto: false });
-    const port = inventory(clock);
-    const stop = new AbortController();
-    server.answering(async (seen, response) => {
-      await clock.advance(seconds(1));
-      await json(200, cluster)(seen, response);
-    });
-    const views = following(port, stop.signal);
-    await expect.poll(() => views.length).toBe(1);
-    port.refresh();
-    await clock.advance(seconds(9) - 1);
-    expect(server.seen).toHaveLength(1);
-    await clock.advance(1);
-    await expect.poll(() => server.seen.length).toBe(2);
-    stop.abort();
-  });
-
   it('begins again no sooner, and shows meanwhile what is known', async () => {
     const clock = fakeClock({ auto: false });
     const port = inventory(clock);

@@ -9,3 +9,13 @@ it('a log whose reader has stopped does not keep the program from ending', async
   const [code] = (await once(child, 'exit')) as [number];
   expect(code).toBe(7);
 });
+
+it('ends an event stream on a socket as soon as a slow reader has read it', async () => {
+  const child = spawn(process.execPath, [`${import.meta.dirname}/probes/slow-socket.ts`]);
+  let said = '';
+  for await (const part of child.stderr) {
+    said += String(part);
+    if (said === 'full\n') child.stdout.resume();
+  }
+  expect(Number(/^full\n(\d+)\n$/.exec(said)?.[1])).toBeLessThan(800);
+});

@@ -331,7 +331,7 @@ function kept(
 }
 
 const usualPause: Millis = seconds(20);
-/** However urgent it is to somebody, where the service answers within half a second. */
+/** However urgent it is to somebody. */
 const shortestPause: Millis = seconds(5);
 
 /**
@@ -341,7 +341,7 @@ function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,
 ): Pick<Inventory, 'follow' | 'refresh'> {
-  const { sleep, answered, refresh } = pacer(clock);
+  const { sleep, refresh } = pacer(clock);
   let view: InstallationView = {};
   const run: Follow<undefined, InstallationView> = async (_, show, signal) => {
     if (view.cluster !== undefined || view.lastError !== undefined) show(view);
@@ -353,7 +353,6 @@ function clusterFollow(
         signal.throwIfAborted();
         view = { ...view, lastError: asAgentError(error) };
       }
-      answered();
       show(view);
     }
   };
@@ -364,19 +363,14 @@ function clusterFollow(
 /** Says when the next request may be made: after the usual pause, or sooner where it is urgent. */
 function pacer(clock: Clock): {
   readonly sleep: (signal: AbortSignal) => Promise<void>;
-  readonly answered: () => void;
   readonly refresh: () => void;
 } {
   let last: Millis | undefined;
-  let took: Millis = 0;
   let isUrgent = false;
   let wake = (): void => undefined;
   const pause = async (since: Millis, signal: AbortSignal): Promise<void> => {
     const rest = (of: Millis): Millis => Math.max(0, since + of - clock.elapsed());
-    // Thousands of hosts take seconds to be read: whoever is in a hurry must not keep a processor
-    // busy with it.
-    const shortest = Math.min(usualPause, Math.max(shortestPause, 10 * took));
-    await clock.sleep(rest(shortest), signal);
+    await clock.sleep(rest(shortestPause), signal);
     if (isUrgent) return;
     const woken = new AbortController();
     wake = () => {
@@ -391,9 +385,6 @@ function pacer(clock: Clock): {
       if (last !== undefined) await pause(last, signal);
       isUrgent = false;
       last = clock.elapsed();
-    },
-    answered: () => {
-      took = clock.elapsed() - (last ?? 0);
     },
     refresh: () => {
       isUrgent = true;

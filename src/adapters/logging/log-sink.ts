@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { constants, fstatSync, mkdirSync, openSync, write, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -215,7 +214,17 @@ function socketWriter(descriptor: number): LineWriter {
       if (socket.writable && socket.writableLength <= mostWaiting) socket.write(text);
     },
     close: () =>
-      within(closeLimit, socket.writableLength === 0 ? undefined : once(socket, 'drain')),
+      within(
+        closeLimit,
+        // `drain` comes only where a write was refused; what is written last is taken last.
+        socket.writableLength === 0
+          ? undefined
+          : new Promise<void>((resolve) => {
+              socket.write('', () => {
+                resolve();
+              });
+            }),
+      ),
   };
 }
 

@@ -1,0 +1,21 @@
+// Writes events to standard output, a socket, until it takes no more; then ends the stream.
+import { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { openEventStream } from '../../../src/adapters/logging/log-sink.ts';
+
+const { write } = Socket.prototype;
+let held = (): number => 0;
+Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
+  held = () => this.writableLength;
+  return Reflect.apply(write, this, args) as boolean;
+};
+const { sink, close } = openEventStream('fd:1', (text) => text);
+const message = 'x'.repeat(4000);
+for (let at = 0; held() === 0; at += 1) {
+  sink({ type: 'note', step: 'a/b', level: 'info', message, fields: {}, at, run: 'r' });
+  await turn();
+}
+process.stderr.write('full\n');
+const since = performance.now();
+await close();
+process.stderr.write(`${Math.round(performance.now() - since)}\n`);
