@@ -66,11 +66,14 @@ async function clearUp(folder: string | undefined, keeps: boolean): Promise<void
   else await rm(folder, { recursive: true, force: true });
 }
 
-/** Aborted when whoever started the lab stops it. */
+/**
+ * Aborted when whoever started the lab stops it. A second signal does not end the cleaning up behind
+ * the first: a terminal sends one to each process, and a parent may pass its own on.
+ */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => {
+    process.on(name, () => {
       stop.abort(new Error(`stopped by ${name}`));
     });
   }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 
@@ -30,4 +30,21 @@ it.each([
   const changes = lines.filter((line) => /^(m1|w1|bootstrap\S*) \w+: /.test(line));
   expect(changes.length).toBeGreaterThan(0);
   for (const [index, line] of changes.entries()) expect(changes.indexOf(line)).toBe(index);
+});
+
+it('a lab that is stopped twice cleans up', () => {
+  const show = new URL('../../mocks/lab/show.ts', import.meta.url).pathname;
+  const program = `
+    import { stopSignal } from '${show}';
+    const signal = stopSignal();
+    signal.addEventListener('abort', () => {
+      process.kill(process.pid, 'SIGINT');
+      setTimeout(() => console.log('cleaned'), 200);
+    });
+    process.kill(process.pid, 'SIGINT');
+    const waiting = setInterval(() => signal.aborted && clearInterval(waiting), 500);
+  `;
+  const words = ['--input-type=module', '--eval', program];
+  const { stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  expect(stdout).toBe('cleaned\n');
 });
