@@ -60,7 +60,8 @@ export function readDocuments(
   if (isFields(asJson)) {
     return [longJson(asJson, file, columns)];
   }
-  const text = file.text.replaceAll(/\r\n?/g, '\n');
+  // What Go's YAML takes for the end of a line.
+  const text = file.text.replaceAll(/\r\n|[\r\u0085]/g, '\n');
   const lines = new LineCounter();
   // What is missing at the end is missing in the last line that says something.
   const end = text.trimEnd().length;

@@ -88,6 +88,21 @@ export function streamIn(poolFile: SourceFile): string | undefined {
 }
 
 /**
+ * Name of the OS stream of pools that ask for none: `spec.defaultStream` of an OSImageStream among
+ * the manifests, which the installer writes of `osImageStream` in the install-config
+ * (openshift/api, machineconfiguration/v1).
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export function defaultStreamIn(manifests: readonly SourceFile[]): string | undefined {
+  const names = manifests
+    .filter(({ text }) => /\bOSImageStream\b/.test(text))
+    .flatMap((file) => readObjects(file))
+    .filter(({ value }) => value['kind'] === 'OSImageStream')
+    .map(({ value }) => fieldsOf(value['spec'])['defaultStream']);
+  return names.find((name) => typeof name === 'string' && name !== '') as string | undefined;
+}
+
+/**
  * The operating system of a rendered MachineConfig, by digest.
  * @throws AgentError as `readMachineConfig`, and `layering.machine-config-invalid`
  */

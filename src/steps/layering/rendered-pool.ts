@@ -29,6 +29,7 @@ import {
 } from '../../layering/manifests/bootstrap-files.ts';
 import { operatorPools } from '../../layering/manifests/check-manifests.ts';
 import {
+  defaultStreamIn,
   osImageIn,
   renderedNameIn,
   streamIn,
@@ -41,7 +42,7 @@ import { buildsOsImages } from '../conditions.ts';
 import { unitMonitorArgv, unitWatch } from '../host/systemd-unit.ts';
 import { type StepScope, step } from '../step.ts';
 import { type RenderedConfig, BuildRequest, RenderedConfigs } from './facts.ts';
-import { readManifest } from './manifests.ts';
+import { readManifest, readManifestFiles } from './manifests.ts';
 import { readTextOr } from '../host-commands.ts';
 
 /**
@@ -347,13 +348,14 @@ async function readRenderedConfigs(
     const text = await host.readText(path, signal);
     return text === undefined ? undefined : streamIn({ path, text });
   };
+  const ofCluster = defaultStreamIn(await readManifestFiles({ host, signal }));
   const rendered: RenderedConfig[] = [];
   for (const pool of pools) {
     const poolManifest = { path: poolFile(pool), text: await read(poolFile(pool)) };
     const name = renderedNameIn(poolManifest);
     const file = renderedFile(name);
     const osImage = osImageIn({ path: file, text: await read(file) });
-    const stream = streamIn(poolManifest) ?? (await inheritedStream(pool));
+    const stream = streamIn(poolManifest) ?? (await inheritedStream(pool)) ?? ofCluster;
     rendered.push({ pool, name, file, osImage, ...(stream === undefined ? {} : { stream }) });
   }
   return rendered;

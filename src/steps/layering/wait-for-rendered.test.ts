@@ -56,6 +56,24 @@ describe('layering/wait-for-rendered', () => {
     expect(value).toEqual([renderedFor('master'), { ...renderedFor('infra'), stream: 'rhel-10' }]);
   });
 
+  it('takes the default stream of the manifests for a pool that asks for none', async () => {
+    const asked = poolText('worker').replace('spec:\n', 'spec:\n  osImageStream: {name: rhel-9}\n');
+    const machine = host(['master', 'worker'])
+      .withFile(poolFile('worker'), asked)
+      .withFile(
+        '/opt/openshift/openshift/99_osimagestream.yaml',
+        'kind: OSImageStream\nmetadata: {name: cluster}\nspec: {defaultStream: rhel-10}\n',
+      )
+      .withFile('/opt/openshift/manifests/other.yaml', 'kind: ImageStream\nspec: [\n')
+      .withFile(blockedControllerConfig, '');
+    const ordered = { request: requestFor(['master', 'worker']) };
+    const { value } = await runStep(waitForRendered, { host: machine, config, facts: ordered });
+    expect(value).toEqual([
+      { ...renderedFor('master'), stream: 'rhel-10' },
+      { ...renderedFor('worker'), stream: 'rhel-9' },
+    ]);
+  });
+
   it('knows the name by which version 0.1 blocks the server', async () => {
     const machine = host().withFile(formerlyBlocked, '');
     const { value } = await runStep(waitForRendered, { host: machine, config, facts });
