@@ -314,12 +314,6 @@ export const pageOutput = (
 export const format = (...forms: readonly [string, ...string[]]): Option =>
   new Option('--format <FORMAT>', 'output format').choices(forms).default(forms[0]);
 
-/** The option that names a management cluster. */
-export const ofManagement = [
-  '--kubeconfig <FILE>',
-  'kubeconfig of the management cluster; default: the service account of the pod',
-] as const;
-
 /** Of the programs that run in a pod. */
 export const inPod = (command: ProgramCommand): ProgramCommand =>
   command

@@ -28,6 +28,7 @@ import { print, printNote } from './messages.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 import { limitedBy, limitIn } from './waiting.ts';
+import { waitForCluster } from './watch-cluster.ts';
 import { statusUrlsIn, watchHosts } from './watch-hosts.ts';
 
 /** Arguments of `watch`. */
@@ -63,13 +64,23 @@ const refusesWithin: Millis = minutes(2);
  * is said on the page and on standard error, and asked again. The hosts of URLs that end in
  * `/status` are watched without a page, until their runs have ended. With `--until` it prints what
  * happens, ends with the installation, and resolves with 0 once that is installed or with the code
- * of a signal.
+ * of a signal; with a kubeconfig of the cluster too, once its operators have come to their end.
  * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`,
  * `web.bad-authority`; with `--until` `cli.not-installed`, `cli.not-installed-in-time`,
  * `inventory.denied`, `inventory.not-found`
  */
 export async function runWatch(call: WatchCall): Promise<number> {
   const limit = limitOf(call);
+  const { kubeconfig, cluster, until, environment } = call;
+  const since = performance.now();
+  const exitCode = await watchInstallation(call, limit);
+  if (exitCode !== 0 || until === undefined || kubeconfig === undefined || cluster !== undefined)
+    return exitCode;
+  const left = limit === undefined ? undefined : Math.max(1, limit - (performance.now() - since));
+  return waitForCluster({ kubeconfig, environment, limit: left });
+}
+
+async function watchInstallation(call: WatchCall, limit: Millis | undefined): Promise<number> {
   const urls = statusUrlsIn(call.argv);
   if (urls.length > 0) {
     requireAlone(urls, call.argv);

@@ -10,7 +10,6 @@ import {
   type HelpRow,
   inPod,
   managing,
-  ofManagement,
   pageOutput,
   podEnvironment,
   ProgramCommand,
@@ -291,7 +290,10 @@ function addWatch(program: ProgramCommand): void {
       '--cluster <NAMESPACE/NAME>',
       'follow a Cluster of Cluster API in place of a service, with --kubeconfig',
     )
-    .option(...ofManagement)
+    .option(
+      '--kubeconfig <FILE>',
+      'with --cluster: of the management cluster; else, with --until: of the cluster that is installed, whose ClusterVersion and operators are waited for too',
+    )
     .installFlags()
     .reads({ PULL_SECRET_TOKEN: 'token of the service', ...proxyEnvironment })
     .example(
@@ -309,6 +311,10 @@ function addWatch(program: ProgramCommand): void {
     .example(
       'bootwright watch http://m1:9110/status http://m2:9110/status --until installed --timeout 90m',
       'wait for hosts without a service',
+    )
+    .example(
+      'bootwright watch http://m1:9110/status --until installed --kubeconfig auth/kubeconfig',
+      'wait for the operators of the cluster too',
     )
     .example(
       'bootwright watch https://service:6008 --cluster-id ID --page-file run.html',

@@ -3,11 +3,11 @@ import { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { openEventStream } from '../../../src/adapters/logging/log-sink.ts';
 
-const { write } = Socket.prototype;
+const write = Reflect.get(Socket.prototype, 'write') as (...args: unknown[]) => boolean;
 let held = (): number => 0;
 Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
   held = () => this.writableLength;
-  return Reflect.apply(write, this, args) as boolean;
+  return Reflect.apply(write, this, args);
 };
 const { sink, close } = openEventStream('fd:1', (text) => text);
 const message = 'x'.repeat(4000);
