@@ -67,8 +67,8 @@ async function clearUp(folder: string | undefined, keeps: boolean): Promise<void
 }
 
 /**
- * Aborted when whoever started the lab stops it. A second signal does not end the cleaning up behind
- * the first: a terminal sends one to each process, and a parent may pass its own on.
+ * Aborted when whoever started the lab stops it. A second signal does not end the cleaning up
+ * behind the first: a terminal sends one to each process, and a parent may pass its own on.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();

@@ -39,7 +39,7 @@ it('a lab that is stopped twice cleans up', () => {
     const signal = stopSignal();
     signal.addEventListener('abort', () => {
       process.kill(process.pid, 'SIGINT');
-      setTimeout(() => console.log('cleaned'), 200);
+      setTimeout(() => console.log('cleaned'), 200); // sleeps: what cleans up in the child
     });
     process.kill(process.pid, 'SIGINT');
     const waiting = setInterval(() => signal.aborted && clearInterval(waiting), 500);
