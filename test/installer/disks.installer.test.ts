@@ -135,7 +135,12 @@ describe('disks of a live system', () => {
     live.ask('vgcreate', '-q', 'leftover', volume);
     const { notes } = await runStep(cleanDisk, { ...run(), facts: { disk: await resolve() } });
     expect(notes).toEqual([]);
-    expect([disk.device, data, volume].map(signatures)).toEqual(['', '', '']);
+    expect(signatures(disk.device)).toBe('');
+    // The kernel has no partitions any more: what a table at the same place would bring back is in the file.
+    const at = (MiB: number, offset: number): Buffer =>
+      readDisk(disk.path, MiB * 1024 ** 2 + offset, 8);
+    expect(at(1, 1024 + 0x38).readUInt16LE()).toBe(0);
+    expect(at(1025, 512).toString('latin1')).not.toBe('LABELONE');
     expect(live.ask('vgs', '--noheadings')).not.toContain('leftover');
   });
 

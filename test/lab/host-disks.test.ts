@@ -76,7 +76,7 @@ describe('a simulated host', () => {
       ['pvremove', '/dev/sda1', '-y', '-ff'],
       ['mdadm', '--stop', '/dev/md126'],
       ['mdadm', '--zero-superblock', '/dev/sdb1'],
-      ['wipefs', '--all', '--force', '/dev/sda'],
+      ['wipefs', '--all', '/dev/sda'],
     ]) {
       expect(await run(...argv)).toMatchObject({ exitCode: 0 });
     }

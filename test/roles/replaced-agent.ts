@@ -13,6 +13,7 @@ export type Phase = readonly (string | Dropped)[];
 
 const commandWaits = 'waits ask by a command';
 const namesInCleanup = 'cleanup matches parts of names';
+const forcedWipe = '`wipefs --all --force`';
 const reboot = 'the reboot waits a minute';
 const mkdirManifests = 'mkdir -p /opt/openshift/manifests';
 const logsSender = (token: { readonly podman: string; readonly own: string }): string =>
@@ -24,7 +25,7 @@ const cleaning: Phase = [
   'pvs --noheadings -o pv_name',
   { argv: 'dmsetup ls', row: namesInCleanup },
   { argv: 'mdadm -v --query --detail --scan', row: namesInCleanup },
-  'wipefs --all --force /dev/sda',
+  { argv: 'wipefs --all --force /dev/sda', row: forcedWipe },
 ];
 const preparing: Phase = [
   'mkdir -p /root/.ssh',
@@ -105,6 +106,7 @@ export const addedCommands: readonly { readonly argv: RegExp; readonly row: stri
   { argv: /^lsblk --all --bytes --json --output /, row: '`lsblk --bytes --json DISK`' },
   { argv: /^udevadm settle --timeout=30$/, row: 'our own checks' },
   { argv: /^wipefs --all --no-act \/dev\/sda$/, row: 'our own checks' },
+  { argv: /^wipefs --all \/dev\/sda$/, row: forcedWipe },
   {
     argv: /^(busctl --system .* monitor|systemctl show --property=\S+ \S+|journalctl --unit .*)$/,
     row: commandWaits,

@@ -52,10 +52,7 @@ function oldDisk() {
 }
 
 const changing = (ran: readonly (readonly string[])[]) =>
-  ran.filter(
-    ([program, , option]) =>
-      !['lsblk', 'vgs', 'pvs', 'udevadm'].includes(program ?? '') && option !== '--no-act',
-  );
+  ran.filter(([program = '']) => !['lsblk', 'vgs', 'pvs', 'udevadm'].includes(program));
 
 describe('disk/clean', () => {
   it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
@@ -67,9 +64,9 @@ describe('disk/clean', () => {
       ['pvremove', '/dev/sda1', '-y', '-ff'],
       ['mdadm', '--stop', '/dev/md127'],
       ['mdadm', '--zero-superblock', '/dev/sda2'],
-      ['wipefs', '--all', '--force', '/dev/sda1'],
-      ['wipefs', '--all', '--force', '/dev/sda2'],
-      ['wipefs', '--all', '--force', '/dev/sda'],
+      ['wipefs', '--all', '/dev/sda1'],
+      ['wipefs', '--all', '/dev/sda2'],
+      ['wipefs', '--all', '/dev/sda'],
     ]);
     expect({ progress, notes }).toEqual({ progress: [], notes: [] });
   });
@@ -140,7 +137,7 @@ describe('disk/clean', () => {
     const { host, facts } = oldDisk();
     host.on(['vgs', rest]).fails(5).on(['pvs', rest]).fails(5).on(['vgremove', rest]).fails(5);
     await runStep(cleanDisk, { host, facts });
-    expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '--force', '/dev/sda']);
+    expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '/dev/sda']);
   });
 
   it('does not mind a host without LVM', async () => {
@@ -149,18 +146,42 @@ describe('disk/clean', () => {
     expect((await runStep(cleanDisk, { host, facts })).progress).toEqual([]);
   });
 
-  it('tries wipefs gently when it cannot be forced', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['wipefs', '--all', '--force', '/dev/sda']).fails(1);
-    const { progress } = await runStep(cleanDisk, { host, facts });
-    expect(host.ran).toContainEqual(['wipefs', '--all', '/dev/sda']);
-    expect(progress).toEqual([]);
-  });
-
-  it('tells when neither way of wipefs works', async () => {
+  it('tells when wipefs does not work', async () => {
     const { host, facts } = oldDisk();
     host.on(['wipefs', rest]).fails(1);
     expect((await runStep(cleanDisk, { host, facts })).progress).toHaveLength(1);
+  });
+
+  it.each([
+    ['for a moment, which is waited for', 5000, 0],
+    ['for long, which is left to the writer', Infinity, 1],
+  ])('is refused by the kernel a device that something has %s', async (...[, ms, told]) => {
+    const { host, facts } = oldDisk();
+    const clock = fakeClock();
+    const busy = 'wipefs: error: /dev/sda2: probing initialization failed: Device or resource busy';
+    host
+      .on(['wipefs', '--all', '/dev/sda2'])
+      .answers(() => (clock.now() < ms ? { exitCode: 1, stderr: busy } : {}));
+    const { progress, notes } = await runStep(cleanDisk, { host, facts, clock });
+    expect(progress).toHaveLength(told);
+    if (told > 0) expect(notes.join()).toContain('Device or resource busy');
+    expect(host.ran.flat()).not.toContain('--force');
+  });
+
+  it('removes the maps of partitions over a multipath device before its own signatures', async () => {
+    const parts = [partition('dm-1', { name: 'mpatha1', path: '/dev/mapper/mpatha1' })];
+    const mpath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, parts);
+    const host = fakeHost()
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(blockDevice('sda', {}, [mpath])));
+    host.on(['vgs', rest]).isMissing().on(['pvs', rest]).isMissing();
+    for (const program of ['wipefs', 'dmsetup', 'udevadm']) host.on([program, rest]).succeeds();
+    await runStep(cleanDisk, { host, facts: { disk: targetOf(mpath) } });
+    expect(changing(host.ran)).toEqual([
+      ['wipefs', '--all', '/dev/mapper/mpatha1'],
+      ['dmsetup', 'remove', '--retry', 'mpatha1'],
+      ['wipefs', '--all', '/dev/dm-0'],
+    ]);
   });
 
   it('leaves a disk that stays busy to the writer after two minutes, and says what holds it', async () => {
@@ -192,7 +213,6 @@ describe('disk/clean', () => {
     for (const program of ['vgs', 'pvs', 'wipefs', 'udevadm', 'mdadm', 'dmsetup']) {
       hanging.on([program, rest]).hangs();
     }
-    hanging.on(['wipefs', '--all', '--no-act', any]).succeeds();
     hanging
       .on(['lsblk', rest])
       .answers((argv, _host, { signal }) =>
@@ -221,26 +241,6 @@ describe('disk/clean', () => {
     expect([failure, destroying]).toEqual([undefined, []]);
     expect(JSON.stringify(notes)).toContain('/dev/sda is in use: /dev/sda2 is mounted on /mnt');
   });
-
-  it.each([
-    ['the first command', 0, []],
-    ['the first signature', 2, ['vgchange', 'vgremove', 'pvremove', 'mdadm', 'mdadm']],
-  ])(
-    'stops before %s when the kernel gives the disk to nobody else',
-    async (_what, polls, done) => {
-      const { host, facts } = oldDisk();
-      let seen = 0;
-      host.on(['wipefs', '--all', '--no-act', any]).answers(() => {
-        seen += 1;
-        const isBusy = polls === 0 ? seen > 0 : host.ran.some(([name]) => name === 'mdadm');
-        return isBusy ? { exitCode: 1, stderr: 'Device or resource busy' } : {};
-      });
-      const { failure, notes } = await tryStep(cleanDisk, { host, facts, clock: fakeClock() });
-      expect(failure).toBeUndefined();
-      expect(changing(host.ran).map(([name]) => name)).toEqual(done);
-      expect(notes.join()).toContain('is held by something that lsblk does not show');
-    },
-  );
 
   it.each(['vgchange', 'vgremove', 'pvremove', 'mdadm', 'wipefs'])(
     'stops before %s when another disk has taken the name',

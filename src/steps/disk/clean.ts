@@ -6,12 +6,12 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { readWriterSetup } from './writer-args.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { step, type StepScope } from '../step.ts';
-import { isUnformatted, partitionsOf } from './block-devices.ts';
+import { isMapped, isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder, requireFree } from './guards.ts';
 import { diskFailure } from './failures.ts';
 import { TargetDisk } from './facts.ts';
-import { waitUntilAlone } from './in-use.ts';
 import { isOtherDisk, readTarget } from './target.ts';
 import {
   deactivateGroupArgv,
@@ -30,7 +30,6 @@ import {
   takedownArgvs,
   vgsArgv,
   wipefsArgv,
-  wipefsGentlyArgv,
 } from './wipe.ts';
 
 /** Removes LVM, RAID, device-mapper leftovers and signatures from the install disk. */
@@ -84,10 +83,8 @@ export async function removeLeftovers(
 ): Promise<readonly string[]> {
   const cleanup = cleanupOf(scope, disk);
   await orProblem(scope, cleanup, async () => {
-    await waitUntilAlone(scope, disk);
     await removeVolumeGroups(scope, cleanup, disk);
     const isEmpty = await takeDown(scope, cleanup, { target: disk, within: longestUse });
-    await waitUntilAlone(scope, disk);
     await wipe(scope, cleanup, disk);
     await cleanup.attemptQuietly(settleArgv);
     await takeDown(scope, cleanup, { target: disk, within: isEmpty ? longestUse : 0 });
@@ -138,9 +135,7 @@ function cleanupOf({ host, clock, signal }: CleanScope, target: TargetDisk): Cle
       const answer = await run(argv);
       if (typeof answer === 'string') return answer;
       // A host without the tools of LVM has nothing of its kind running.
-      if (answer.code !== 'command.not-found' || argv[0] === 'wipefs') {
-        problems.push(answer.message);
-      }
+      if (answer.code !== 'command.not-found') problems.push(answer.message);
       return undefined;
     },
     attemptQuietly: run,
@@ -235,16 +230,41 @@ async function takeDown(
   }
 }
 
+/**
+ * Removes the signatures of the partitions and of the disk, and maps of partitions over a multipath
+ * device, which has to be free too. What the kernel does not give is tried again for a while.
+ */
 async function wipe(
-  { host, signal }: CleanScope,
-  { attempt, attemptQuietly }: Cleanup,
+  { host, signal, until }: CleanScope,
+  { attemptQuietly, problems }: Cleanup,
   target: TargetDisk,
 ): Promise<void> {
-  const disk = await readTarget(host, target, signal);
-  for (const { path } of partitionsOf(disk)) await attempt(wipefsArgv(path));
-  if (typeof (await attemptQuietly(wipefsArgv(target.path))) !== 'string') {
-    await attempt(wipefsGentlyArgv(target.path));
+  let failures: readonly string[] = [];
+  const poll = async (): Promise<PollResult<undefined>> => {
+    const partitions = partitionsOf(await readTarget(host, target, signal));
+    const failed: AgentError[] = [];
+    for (const argv of [
+      ...partitions.map(({ path }) => wipefsArgv(path)),
+      ...partitions.filter(isMapped).map(({ name }) => removeMappedArgv(name)),
+      wipefsArgv(target.path),
+    ]) {
+      const answer = await attemptQuietly(argv);
+      if (answer instanceof AgentError) failed.push(answer);
+    }
+    failures = failed.map(({ message }) => message);
+    const isBusy = failed.some(({ context }) => String(context['stderr']).includes(' busy'));
+    return isBusy ? { status: failures.join('; ') } : { done: undefined };
+  };
+  try {
+    await until('the kernel gives the install disk', poll, {
+      every: seconds(2),
+      within: longestUse,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
   }
+  problems.push(...failures);
 }
 
 function reportProblems(

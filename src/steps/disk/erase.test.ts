@@ -344,7 +344,7 @@ describe('disk/erase', () => {
 
   it.each<[string, () => FakeHost]>([
     [
-      'wipefs --all --force',
+      'wipefs --all /',
       () =>
         hostWith(() => nvme)
           .on(['nvme', rest])

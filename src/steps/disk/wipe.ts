@@ -22,13 +22,16 @@ const zeroFirstSectorArgv = (path: string): readonly string[] => [
   ...['dd', 'if=/dev/zero', `of=${path}`, 'bs=512', 'count=1'],
 ];
 
-/** Removes every signature that libblkid knows, also the GPT at both ends; busy or not. */
-export const wipefsArgv = (path: string): readonly string[] => [
+/**
+ * Removes every signature that libblkid knows, also the GPT at both ends. The kernel refuses a
+ * device that something else has (`O_EXCL`; util-linux, `wipefs.c`).
+ */
+export const wipefsArgv = (path: string): readonly string[] => ['wipefs', '--all', path];
+
+/** The same of a device whatever has it. */
+const wipefsForcedArgv = (path: string): readonly string[] => [
   ...['wipefs', '--all', '--force', path],
 ];
-
-/** The second try of `wipefsArgv`, for a device that does not let itself be forced. */
-export const wipefsGentlyArgv = (path: string): readonly string[] => ['wipefs', '--all', path];
 
 /**
  * Zeroes a mebibyte at a place of a disk. A partition table with its 128 entries takes 33 sectors
@@ -72,8 +75,8 @@ export const forgetTablesArgvs = (
   { path, ends, partitions }: DiskTables,
 ): readonly (readonly string[])[] => [
   zeroFirstSectorArgv(asked),
-  ...partitions.map(wipefsArgv),
-  wipefsArgv(path),
+  ...partitions.map(wipefsForcedArgv),
+  wipefsForcedArgv(path),
   ...ends.map((atByte) => zeroMebibyteArgv(path, atByte)),
   ['blockdev', '--rereadpt', path],
   settleArgv,
@@ -218,7 +221,7 @@ export async function makeUnbootable(
   if (keepsPartitions) {
     for (const [index, path] of bootPartitions(seen, disk.kept).entries()) {
       if (index > 0) await confirm();
-      await host.exec(wipefsArgv(path), { signal, limit });
+      await host.exec(wipefsForcedArgv(path), { signal, limit });
     }
     return;
   }
@@ -226,5 +229,5 @@ export async function makeUnbootable(
   // Nothing boots from now on: a stop waits for no more.
   if (isStopped) return;
   await confirm();
-  await host.exec(wipefsArgv(disk.path), { signal, limit });
+  await host.exec(wipefsForcedArgv(disk.path), { signal, limit });
 }
