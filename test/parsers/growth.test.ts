@@ -63,7 +63,6 @@ const makers = new Set([
   'layering/hand-over/pool-status.ts#poolSnapshot',
   'layering/hand-over/pool-status.ts#poolStatus',
   'layering/hand-over/pool-status.ts#stagingReferences',
-  'layering/hand-over/rollback.ts#planRollback',
   'layering/manifests/service-account.ts#accountManifests',
   'layering/manifests/service-account.ts#rule',
   'layering/registry/credentials.ts#authorityFiles',
@@ -98,20 +97,11 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     text,
     { isInError: true, failedOperators: ['odf'] },
   ],
-  'controllers/pools/build-writes.ts#jobEnd': (message) => [
-    'b',
-    {
-      metadata: { name: 'build-b' },
-      status: { conditions: [{ type: 'Failed', status: 'True', reason: message, message }] },
-    },
-    [
-      {
-        metadata: { name: 'p', labels: { 'batch.kubernetes.io/job-name': 'build-b' } },
-        status: { containerStatuses: [{ state: { terminated: { message } } }] },
-      },
-    ],
-  ],
   'steps/ignition/fetch-host.ts#refuseOtherHash': (hash) => ['x', { origin: 'x', hash }],
+  'steps/image/image-file.ts#refuseUnfit': (text) => [
+    Buffer.from(text),
+    { origin: 'x', disk: { sectorBytes: 512, sizeBytes: 1e12 } },
+  ],
   'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
     text,
     { image: 'h/i@sha256:0', source: 'x' },

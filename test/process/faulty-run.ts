@@ -77,10 +77,10 @@ export function readOnly(host: SingleHost): () => void {
   return () => execFileSync('umount', [opt]);
 }
 
-/** Runs a line of shell in the place of a command, before it; `$PPID` is the agent. */
+/** Runs a line of shell in the place of a command, before it, also where it holds a lock; `$PPID` is the agent. */
 export function interpose({ nsenter }: SingleHost, command: string, line: string): void {
   renameSync(nsenter, `${nsenter}.real`);
-  const script = `#!/bin/sh\ncase " $* " in *" -- ${command} "*) ${line};; esac\n`;
+  const script = `#!/bin/sh\ncase " $* " in *" -- ${command} "*|*" -- flock "*" ${command} "*) ${line};; esac\n`;
   writeFileSync(nsenter, `${script}exec ${nsenter}.real "$@"\n`, { mode: 0o755 });
 }
 
