@@ -176,6 +176,12 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
   'operators-due': (state, { step }, plan) => {
     if (needsWorkload(step) && !takesWorkload(state, plan))
       return stay({ ...state, heldStep: step });
+    // What is forged is there half a minute before the installation ends, however long it took.
+    if (plan.forgesRequests === true && !state.isControllerUp)
+      return {
+        state,
+        actions: [later(plan.pace.operatorSeconds, { kind: 'operators-due', step })],
+      };
     const report: Action = { kind: 'report-operators', step };
     const next = later(plan.pace.operatorSeconds, { kind: 'operators-due', step: step + 1 });
     return {
