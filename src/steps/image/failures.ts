@@ -106,7 +106,7 @@ export const imageFailures = {
   'image.relay-unreachable': {
     kind: 'host',
     title: 'The image relay of this program cannot be reached by coreos-installer',
-    hint: 'run the container in the network of the host: podman run --net=host',
+    hint: 'let programs on the host reach 127.0.0.1: nft list ruleset; env | grep -i proxy',
   },
   'image.no-udev': {
     kind: 'host',
