@@ -186,6 +186,29 @@ describe('layering/build-images', () => {
     expect(host.ran.some((argv) => argv.includes('push'))).toBe(ofBase !== '');
   });
 
+  it.each([
+    ['is looked into again', 2, undefined],
+    ['is not pushed', 3, 'layering.image-unreadable'],
+  ])('an image %s when the end of %d looks is lost', async (...[, lost, code]) => {
+    const host = freshHost();
+    const usual = laneHost();
+    let looks = 0;
+    host.on(['podman', '--root', rest]).answers(async (argv) => {
+      if (argv.includes('push')) {
+        host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
+        host.withFile(`${scratch}/digest`, builtDigest);
+      }
+      if (argv.at(-1)?.endsWith('/look') !== true) return '';
+      const { stdout } = await usual.exec(argv, { signal: new AbortController().signal, limit: 1 });
+      looks += 1;
+      return looks <= lost ? stdout.replace('bootwright-saw end', '') : stdout;
+    });
+    const { failure } = await tryStep(buildImages, run(host));
+    expect(failure instanceof AgentError ? failure.code : undefined).toBe(code);
+    expect(looks).toBe(3);
+    expect(host.ran.some((argv) => argv.includes('push'))).toBe(code === undefined);
+  });
+
   it('needs a program that builds', async () => {
     const host = freshHost().on(['podman', '--version']).isMissing();
     expect((await tryStep(buildImages, run(host))).failure).toMatchObject({

@@ -9,11 +9,12 @@ import { machineConfig } from './ignition.ts';
 
 const execute = promisify(execFile);
 
-/** `bootwright layer build` for the masters, without and with a push, each for a MachineOSConfig of that name. */
+/** `bootwright layer build` for the masters. */
 interface LayerCommands {
-  /** The name is that of the layer too. */
-  readonly build: (name: string) => Promise<void>;
-  /** Pushes what was built last to a repository of that name, and gives its pull spec. */
+  /**
+   * Builds for a MachineOSConfig of that name, which its layer has too, pushes to a repository of that name, and gives the
+   * pull spec.
+   */
   readonly push: (name: string) => Promise<string>;
 }
 
@@ -48,26 +49,17 @@ export function layerCommands(
   const settings = `[[registry]]\nlocation = "${address}"\ninsecure = true\n`;
   writeFileSync(at('.config/containers/registries.conf'), settings);
   const env = { ...process.env, ...openContainerStore().environment, HOME: folder };
-  let built = '';
-  const layer = async (name: string, ...more: readonly string[]): Promise<string> => {
-    const file = at(`${name}.yaml`);
-    writeFileSync(file, osConfig(`${address}/ocl/${name}`, built));
-    const words = ['--os-config', file, '--rendered-config', at('rendered.json')];
-    const places = ['--authfile', at('auth.json'), '--storage', at('storage')];
-    const argv = [bundlePath, 'layer', 'build', ...words, ...places, ...more];
-    const running = execute(process.execPath, argv, { env, ...(signal && { signal }) });
-    const { stderr } = running.child;
-    if (stderr !== null) createInterface({ input: stderr }).on('line', print);
-    return (await running).stdout;
-  };
   return {
-    build: async (name) => {
-      built = name;
-      await layer(name);
-    },
     push: async (name) => {
-      const said = await layer(name, '--push-authfile', at('auth.json'));
-      return /^pull spec\s+(\S+)$/m.exec(said)?.[1] ?? '';
+      const file = at(`${name}.yaml`);
+      writeFileSync(file, osConfig(`${address}/ocl/${name}`, name));
+      const words = ['--os-config', file, '--rendered-config', at('rendered.json')];
+      const auth = ['--authfile', at('auth.json'), '--push-authfile', at('auth.json')];
+      const argv = [bundlePath, 'layer', 'build', ...words, ...auth, '--storage', at('storage')];
+      const running = execute(process.execPath, argv, { env, ...(signal && { signal }) });
+      const { stderr } = running.child;
+      if (stderr !== null) createInterface({ input: stderr }).on('line', print);
+      return /^pull spec\s+(\S+)$/m.exec((await running).stdout)?.[1] ?? '';
     },
   };
 }

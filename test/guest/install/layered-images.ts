@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { osImage } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { addLayer } from '../../installer/layered-image.ts';
@@ -32,11 +34,9 @@ export interface LayeredImages extends AsyncDisposable {
  */
 export async function serveLayeredImages(folder: string): Promise<LayeredImages> {
   const registry = await startGuestRegistry(folder);
-  const { build, push } = layerCommands(registry.work, await registry.pushRelease());
-  await build('final');
-  const final = await push('final');
-  await build('second');
-  const [second, other] = [await push('second'), await push('other')];
+  const { push } = layerCommands(registry.work, await registry.pushRelease());
+  const [final, second] = [await push('final'), await push('second')];
+  const other = await copied(second, 'other');
   const failing = await serveFailingImages(registry);
   return {
     final: await registry.served(final),
@@ -50,6 +50,17 @@ export async function serveLayeredImages(folder: string): Promise<LayeredImages>
     },
   };
 }
+
+/** Copies an image of the registry to another name beside its own, and gives the pull spec. */
+async function copied(pullSpec: string, name: string): Promise<string> {
+  const other = pullSpec.replace(/[^/]+(?=@)/, name);
+  const plain = ['--preserve-digests', '--src-tls-verify=false', '--dest-tls-verify=false'];
+  const [from, to] = [pullSpec, other.replace(/@.*$/, ':latest')].map((one) => `docker://${one}`);
+  await run('skopeo', ['copy', '--quiet', ...plain, from ?? '', to ?? '']);
+  return other;
+}
+
+const run = promisify(execFile);
 
 const mebibyte = 1024 ** 2;
 const repository = 'failing/labcoreos';

@@ -83,12 +83,11 @@ async function builtImage(
 ): Promise<LayeredImage> {
   const release = await registry.pushRelease();
   signal.throwIfAborted();
-  const { build, push } = layerCommands(registry.work, release, {
+  const { push } = layerCommands(registry.work, release, {
     osConfig: (repository) => request.textFor(repository),
     print,
     signal,
   });
-  await build(name);
   return registry.served(await push(name));
 }
 
