@@ -8,8 +8,11 @@ mkdir -p /run/systemd/journal /run/log/journal
 daemon=$!
 while [ ! -S /run/systemd/journal/socket ]; do sleep 0.05; done
 "$@" >&2
-journalctl --sync >/dev/null 2>&1 || sleep 1
-journalctl --no-pager --all --output=json TAG=installer
+# A busy daemon reads its socket later; the last line comes last.
+entries() { journalctl --no-pager --all --output=json TAG=installer; }
+tries=0
+until entries | grep -q 'line 999' || [ "$tries" -eq 200 ]; do tries=$((tries + 1)); sleep 0.2; done
+entries
 kill "$daemon"
 # By that signal it may end, and in no other way than well.
 wait "$daemon" 2>/dev/null || [ $? -eq 143 ]
