@@ -155,7 +155,7 @@ describe('disk/clean', () => {
   it.each([
     ['for a moment, which is waited for', 5000, 0],
     ['for long, which is left to the writer', Infinity, 1],
-  ])('is refused by the kernel a device that something has %s', async (...[, ms, told]) => {
+  ])('is refused by the kernel a device that something has %s', async (...[, ms, reported]) => {
     const { host, facts } = oldDisk();
     const clock = fakeClock();
     const busy = 'wipefs: error: /dev/sda2: probing initialization failed: Device or resource busy';
@@ -163,8 +163,8 @@ describe('disk/clean', () => {
       .on(['wipefs', '--all', '/dev/sda2'])
       .answers(() => (clock.now() < ms ? { exitCode: 1, stderr: busy } : {}));
     const { progress, notes } = await runStep(cleanDisk, { host, facts, clock });
-    expect(progress).toHaveLength(told);
-    if (told > 0) expect(notes.join()).toContain('Device or resource busy');
+    expect(progress).toHaveLength(reported);
+    if (reported > 0) expect(notes.join()).toContain('Device or resource busy');
     expect(host.ran.flat()).not.toContain('--force');
   });
 

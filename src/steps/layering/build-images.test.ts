@@ -189,10 +189,10 @@ describe('layering/build-images', () => {
   it.each([
     ['is looked into again', 2, undefined],
     ['is not pushed', 3, 'layering.image-unreadable'],
-  ])('an image %s when the end of %d looks is lost', async (...[, lost, code]) => {
+  ])('an image %s when the end of %d times is lost', async (...[, lost, code]) => {
     const host = freshHost();
     const usual = laneHost();
-    let looks = 0;
+    let times = 0;
     host.on(['podman', '--root', rest]).answers(async (argv) => {
       if (argv.includes('push')) {
         host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
@@ -200,12 +200,12 @@ describe('layering/build-images', () => {
       }
       if (argv.at(-1)?.endsWith('/look') !== true) return '';
       const { stdout } = await usual.exec(argv, { signal: new AbortController().signal, limit: 1 });
-      looks += 1;
-      return looks <= lost ? stdout.replace('bootwright-saw end', '') : stdout;
+      times += 1;
+      return times <= lost ? stdout.replace('bootwright-saw end', '') : stdout;
     });
     const { failure } = await tryStep(buildImages, run(host));
     expect(failure instanceof AgentError ? failure.code : undefined).toBe(code);
-    expect(looks).toBe(3);
+    expect(times).toBe(3);
     expect(host.ran.some((argv) => argv.includes('push'))).toBe(code === undefined);
   });
 

@@ -432,12 +432,12 @@ async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): P
 }
 
 /** How often an image is looked into until the last line of the look is there. */
-const mostLooks = 3;
+const mostTimes = 3;
 
 /** On a busy machine buildah loses the last output of a command (1.28.2, two of eight builds). */
 async function lookInside(work: ImageWork, of: ImageToVerify): Promise<Inside> {
   let inside = await lookOnce(work, of);
-  for (let looks = 1; !inside.isWhole && looks < mostLooks; looks += 1)
+  for (let times = 1; !inside.isWhole && times < mostTimes; times += 1)
     inside = await lookOnce(work, of);
   return inside;
 }
