@@ -88,7 +88,10 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'installer',
     about: 'the real coreos-installer on loop devices',
-    parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'nmstatectl', 'network-manager'],
+    parts: [
+      ...['apt-packages', 'coreos-installer', 'tiny-disk', 'live-root'],
+      ...['nmstatectl', 'network-manager'],
+    ],
     tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },
   {
