@@ -1,3 +1,4 @@
+import { readlink } from 'node:fs/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { HOST_ROOT } from '../../model/host-root.ts';
 import type { Host } from '../../ports/host.ts';
@@ -25,8 +26,8 @@ export interface NsenterHostOptions {
 }
 
 /**
- * The namespaces of the host's first process that every command enters. Network and host name are
- * shared by the container already. The words are those of the agent being replaced.
+ * The namespaces of the host's first process that every command enters; network and host name are
+ * ours. The words are those of the agent being replaced.
  */
 const namespaces = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'] as const;
 
@@ -54,4 +55,24 @@ export function nsenterHost({
       trimmed(await runHostCommand(access, { ...options, argv, env: { ...variables, ...env } })),
     lock: (name, signal) => takeLock(access, name, signal),
   };
+}
+
+/**
+ * Starts the program again in the network of the host, and with its name, where its container has
+ * a network of its own, as without `--net=host`: commands on the host run in ours, and the control
+ * plane of a bootstrap host is at an address of the host. Does nothing where the settings say where
+ * the files of the host are. The host must be seen (`requireHost`).
+ */
+export async function joinHostNetwork(
+  root: string,
+  environment: HostAccess['environment'],
+): Promise<void> {
+  if (root !== HOST_ROOT) return;
+  const networks = ['1', 'self'].map((pid) => readlink(`/proc/${pid}/ns/net`));
+  const [host, own] = await Promise.all(networks);
+  if (host === own) return;
+  if (process.execve === undefined) throw new TypeError('this Node cannot become nsenter');
+  const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const argv = ['nsenter', '--target', '1', '--net', '--uts', '--', ...again];
+  process.execve(ownProgram('nsenter', environment), argv);
 }

@@ -1,5 +1,4 @@
 import { requireHost } from '../../adapters/host-root.ts';
-import { joinHostNetwork } from '../../adapters/host/host-network.ts';
 import type { Environment } from '../../config/environment.ts';
 import { loadConfig, requireInstallable } from '../../config/load.ts';
 import { mergeLayers, textIn } from '../../config/settings.ts';
@@ -33,6 +32,7 @@ export async function runInstall({ settings, ...start }: InstallCall): Promise<n
     throw thrown;
   });
   await requireHost(loaded.config.host.root);
+  const { joinHostNetwork } = await import('../../adapters/host/nsenter-host.ts');
   await joinHostNetwork(loaded.config.host.root, settings.environment);
   await requireInstallable(loaded);
   const { install } = await import('./install.ts');
