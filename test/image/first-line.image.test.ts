@@ -69,7 +69,7 @@ afterEach(() => {
   disk[Symbol.dispose]();
 });
 
-/** The line has no credentials: whoever asks may read. */
+/** The line has no credentials: everybody may read. */
 async function openToAll({ url, accessKeyId, secretAccessKey }: RealStore): Promise<void> {
   const credentials = { accessKeyId, secretAccessKey };
   const settings = { endpoint: url, region: 'us-east-1', forcePathStyle: true };
@@ -176,7 +176,7 @@ const install = (role: string, meanwhile = '') =>
      ${meanwhile}
      code=0; wait $run || code=$?
      echo CALLS; cat /run/calls
-     echo FILES; ls /opt /opt/install-dir /var/log /root/.ssh || true
+     echo FILES; find /opt /var/log /root -maxdepth 2 -type f -printf '%f\\n'
      exit $code`,
     { CLUSTER_ID: clusterId, BUCKET: bucket, S3_URL: objects.url, DEVICE: disk.device },
   );
