@@ -31,8 +31,8 @@ export interface StatusServer {
 }
 
 /**
- * Serves the status of a run at `/status` to whoever reaches the address. Where it cannot listen
- * the run continues, with a warning.
+ * Serves the status of a run at `/status` to everybody who reaches the address. Where it cannot
+ * listen the run continues, with a warning.
  */
 export async function serveStatus(listen: ListenAddress, emit: Emit): Promise<StatusServer> {
   const status = shownStatus();

@@ -94,7 +94,7 @@ type Group = readonly [name: string, findings: Promise<readonly HostFinding[]>];
 const unreached = { state: 'not checked', says: 'the host cannot be reached' } as const;
 
 /** Settings that say where the program runs, and nothing of an install. */
-const ofPlace: ReadonlySet<string> = new Set([...['host.root', 'images.self', 'service.token']]);
+const ofPlace: ReadonlySet<string> = new Set(['host.root', 'images.self', 'service.token']);
 
 const notGiven: HostFinding = {
   check: 'configuration',

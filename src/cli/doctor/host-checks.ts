@@ -24,7 +24,7 @@ import {
 
 const limit = seconds(15);
 
-/** The oldest that a supported live image has: that of RHEL CoreOS 4.6. */
+/** The oldest that a supported live image has: that of RHEL CoreOS 4.14. */
 export const oldestWriter = '0.15.0';
 
 /** Whether the host can be reached, and what it runs. */

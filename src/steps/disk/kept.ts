@@ -221,7 +221,7 @@ function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   return [storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))];
 }
 
-/** What a config takes data of, or makes anew. */
+/** What a config takes data of, or creates again. */
 interface Wipe {
   readonly device: string;
   readonly isOfDisk: boolean;
