@@ -34,7 +34,7 @@ const found = (files: Readonly<Record<string, string>>, agreeing = {}): readonly
     (one) => `${one.isWarning ? 'warning ' : ''}${findingText(one)}`,
   );
 
-describe('R17, R18, R33, R52: the Secret with the state of the installer', () => {
+describe('the Secret with the state of the installer', () => {
   it.each<readonly [what: string, text: string, ...found: string[]]>([
     ['is right', config],
     ['has no replicas, which are 3', config.replace('  replicas: 3\n', '')],

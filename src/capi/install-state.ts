@@ -40,8 +40,8 @@ interface InstallStateRead {
 }
 
 /**
- * What is wrong with a Secret of install-config, state, or both (R18). `Agreeing` is what the
- * control plane says, where it is known (R52).
+ * What is wrong with a Secret of install-config, state, or both. `Agreeing` is what the
+ * control plane says, where it is known.
  */
 export function checkInstallState(
   secret: KubeObject,

@@ -117,7 +117,7 @@ it.each([
   expect(found.filter((one) => one.startsWith('warning'))).toEqual([]);
 });
 
-describe('R50: manifests in Secrets', () => {
+describe('manifests in Secrets', () => {
   it.each<readonly [what: string, file: string, text: string, ...found: string[]]>([
     ['what is right', 'a.yaml', configMap('a', 'data:\n  a: "1"\n')],
     ['JSON', 'a.json', '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}'],

@@ -30,7 +30,7 @@ const objectsOf = (...given: Parameters<typeof renderedFiles>) =>
 const kindOf = (objects: readonly KubeObject[], kind: string) =>
   objects.find((one) => one.kind === kind);
 
-describe('R10: the objects of an install-config', () => {
+describe('the objects of an install-config', () => {
   it('are in numbered files, in the order in which they are applied', () => {
     const files = renderedFiles(settingsOf(), choices);
     const kinds = files.map(({ name, objects }) => [name, objects.map(({ kind }) => kind)]);
@@ -51,7 +51,7 @@ describe('R10: the objects of an install-config', () => {
     expect(kindOf(none, 'MachineDeployment')).toBeUndefined();
   });
 
-  it('R21: leave the infrastructure to its owner', () => {
+  it('leave the infrastructure to its owner', () => {
     const { metal3: _, ...external } = choices;
     const disk = { rootDeviceHints: { minSizeGigabytes: 400 } };
     const objects = objectsOf(settingsOf(), { ...external, ...disk });
@@ -132,7 +132,7 @@ describe('R10: the objects of an install-config', () => {
   });
 });
 
-describe('R14, R15, R17: the files of the installer in Secrets', () => {
+describe('the files of the installer in Secrets', () => {
   const owner = { cluster: 'demo', namespace: 'ns' };
   const file = (name: string, size = 1) => ({ name, content: Buffer.alloc(size, 'a') });
 

@@ -43,7 +43,7 @@ export const installStateName = (cluster: string): string => `${cluster}-install
 
 const pullSecretName = 'pull-secret';
 
-/** What Cluster API makes a cluster from (R10), in the order in which it is applied. */
+/** What Cluster API makes a cluster from, in the order in which it is applied. */
 export function renderedFiles(
   settings: InstallSettings,
   choices: RenderChoices,
@@ -310,7 +310,7 @@ export interface InstallFolder {
  */
 const mostBytes = 700 * 1024;
 
-/** The Secrets that the files of a directory become (R14, R15, R17), in the order of the files. */
+/** The Secrets that the files of a directory become, in the order of the files. */
 export function wrappedSecrets(
   folder: InstallFolder,
   { cluster, namespace }: { readonly cluster: string; readonly namespace: string },

@@ -140,7 +140,7 @@ describe('what is refused by the definitions', () => {
     await put([controlPlaneObject(cluster)]);
   });
 
-  it('R31: the infrastructure of masters', async () => {
+  it('the infrastructure of masters', async () => {
     expect(await template({ infrastructureRef: { name: 'others' } })).toBe(422);
     expect(await template({ deletion: { nodeDrainTimeoutSeconds: 60 } })).toBe(200);
     expect(await change({ machineTemplate: { metadata: { labels: { rack: 'a' } } } })).toBe(200);

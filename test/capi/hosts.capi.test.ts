@@ -77,7 +77,7 @@ describe('a worker', () => {
   const cluster = 'workers';
   const place = { namespace: cluster };
 
-  it('T16: gets its data Secret while nothing is known of masters; core takes its name over', async () => {
+  it('gets its data Secret while nothing is known of masters; core takes its name over', async () => {
     await put(clusterObjects(cluster, rig.guest.port));
     await put([controlPlaneObject(cluster)]);
     await rig.apply({
@@ -119,7 +119,7 @@ describe('a worker', () => {
     expect(unit?.contents).toContain('--copy-network');
   });
 
-  it('R43: reports; config and Machine have it as conditions', async () => {
+  it('reports; config and Machine have it as conditions', async () => {
     const { report } = await agentOf(cluster, 'w0');
     await report('Starting installation');
     await report('Installing', 'worker');

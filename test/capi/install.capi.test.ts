@@ -162,7 +162,7 @@ describe('three masters and two workers', () => {
     for (const host of [...masters, ...workers]) await host[Symbol.asyncDispose]();
   });
 
-  it('R2, R6, R19: makes the bootstrap host first, from files that the installer made once', async () => {
+  it('makes the bootstrap host first, from files that the installer made once', async () => {
     await put(clusterObjects(cluster, rig.guest.port));
     await put(clusterSecrets(cluster));
     await put([controlPlaneObject(cluster), ...workerObjects(cluster)]);
@@ -178,7 +178,7 @@ describe('three masters and two workers', () => {
     expect(file).toContain('99_role-master.yaml');
   });
 
-  it('T16: boots workers before there is a control plane, and lets them wait for their Ignition', async () => {
+  it('boots workers before there is a control plane, and lets them wait for their Ignition', async () => {
     for (let count = 0; count < 2; count += 1) workers.push(await boot(workers, false));
     const [worker] = workers;
     await worker?.report('Starting installation');
@@ -187,7 +187,7 @@ describe('three masters and two workers', () => {
     ).rejects.toMatchObject({ code: 'inventory.not-ready' });
   });
 
-  it('R43: shows what a host reports at its config, its Machine and the control plane', async () => {
+  it('shows what a host reports at its config, its Machine and the control plane', async () => {
     const [bootstrap] = masters;
     await bootstrap?.report('Starting installation');
     await bootstrap?.report('Installing');
@@ -205,7 +205,7 @@ describe('three masters and two workers', () => {
     await Promise.all(all);
   });
 
-  it('R2: makes the other masters once the bootstrap host has a control plane', async () => {
+  it('makes the other masters once the bootstrap host has a control plane', async () => {
     const [bootstrap] = masters;
     await bootstrap?.report('Waiting for control plane');
     for (let count = 0; count < 2; count += 1) masters.push(await boot(masters, true));
@@ -413,7 +413,7 @@ describe('three masters and two workers', () => {
     await isTrue(clusters, 'ControlPlaneMachinesReady');
   });
 
-  it('T14: deletes a cluster whole', async () => {
+  it('deletes a cluster whole', async () => {
     await rig.client.remove({ kind: clusters, ...place, name: cluster });
     await rig.gone({ kind: clusters, ...place, name: cluster });
     for (const kind of [capiMachines, controlPlanes, bootstrapConfigs, devMachines])

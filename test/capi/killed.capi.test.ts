@@ -76,7 +76,7 @@ const isTrue = (kind: KubeKind, type: string): Promise<true> =>
   );
 
 describe('three masters', () => {
-  it('T8: are not begun while the control plane is paused, whatever the annotation says', async () => {
+  it('are not begun while the control plane is paused, whatever the annotation says', async () => {
     await put(clusterObjects(cluster, rig.guest.port));
     await put(clusterSecrets(cluster));
     const object = controlPlaneObject(cluster);

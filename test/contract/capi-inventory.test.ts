@@ -125,7 +125,7 @@ const report = (...[by, of, stage, info = '']: readonly [string, string, Stage, 
   agent(by).report(host(of), { stage, info }, signal);
 
 describe('an agent', () => {
-  it('R44: reports stages, which become the conditions of its config by one write each', async () => {
+  it('reports stages, which become the conditions of its config by one write each', async () => {
     const before = kube.writes.length;
     await report('m1', 'm1', 'Starting installation');
     await report('m1', 'm1', 'Installing', 'master');
@@ -141,7 +141,7 @@ describe('an agent', () => {
     expect(findCondition(statusOf('m1')?.conditions, 'AgentReporting')?.reason).toBe('Reporting');
   });
 
-  it('R45: fails with its stage, and begins another attempt afterwards', async () => {
+  it('fails with its stage, and begins another attempt afterwards', async () => {
     await report('m1', 'm1', 'Writing image to disk', '5%');
     const why = `image.write-failed: ${tokenOf('m1')} no space`;
     await report('m1', 'm1', 'Failed', why);
@@ -183,7 +183,7 @@ describe('an agent', () => {
     restore();
   });
 
-  it('R43: is not refused where many report at once, and few are written at once', async () => {
+  it('is not refused where many report at once, and few are written at once', async () => {
     const gate = Promise.withResolvers<void>();
     const original = kube.patch;
     let writing = 0;
@@ -271,7 +271,7 @@ describe('an agent', () => {
 });
 
 describe('a host whose agent cannot start', () => {
-  it('R43: reports why its image cannot be pulled, and why podman could not run it', async () => {
+  it('reports why its image cannot be pulled, and why podman could not run it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-agent-'));
     try {
       const value = Buffer.from((secretOf('w0')['data'] as { value: string }).value, 'base64');
@@ -321,7 +321,7 @@ describe('a host whose agent cannot start', () => {
   });
 });
 
-describe('R44: the log of a host that has failed', () => {
+describe('the log of a host that has failed', () => {
   const upload = async (
     name: string,
     content: string | Uint8Array<ArrayBuffer>,
@@ -429,7 +429,7 @@ describe('R44: the log of a host that has failed', () => {
 });
 
 describe('the bootstrap host', () => {
-  it('R2: reads hosts, files and credentials of its cluster, and reports for the others', async () => {
+  it('reads hosts, files and credentials of its cluster, and reports for the others', async () => {
     const inventory = agent('m0');
     const listed = await inventory.namedHosts('master', signal);
     expect(listed.map(({ id, name }) => [id, name])).toEqual([

@@ -58,7 +58,7 @@ await installer.make(${JSON.stringify(inputs)}, new AbortController().signal);
 `;
 
 describe('the installer as a program', () => {
-  it('R19: runs twice, manifests between, in a folder that nobody else sees and that is gone', async () => {
+  it('runs twice, manifests between, in a folder that nobody else sees and that is gone', async () => {
     await stub('exit 0');
     const events: object[] = [];
     const made = await payloadInstaller(program, {

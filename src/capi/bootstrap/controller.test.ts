@@ -56,7 +56,7 @@ const largeIgnition = JSON.stringify({
 const keyfile = (id: string): string => `[connection]\nid=${id}\ntype=ethernet\n`;
 
 describe('the bootstrap provider', () => {
-  it('R3: gives a worker its data Secret by the contract, without waiting for what masters need (T16)', async () => {
+  it('gives a worker its data Secret by the contract, without waiting for what masters need', async () => {
     const kube = fakeKube();
     putCluster(kube);
     putHost(kube, 'w0');
@@ -159,7 +159,7 @@ describe('the bootstrap provider', () => {
 
   it.each([
     ['Cluster', { spec: { paused: true } }, {}],
-    ['config, by an annotation without a value (T8)', {}, { 'cluster.x-k8s.io/paused': '' }],
+    ['config, by an annotation without a value', {}, { 'cluster.x-k8s.io/paused': '' }],
   ])('W2: writes nothing but that it is paused: %s', async (_, cluster, annotations) => {
     const kube = fakeKube();
     putCluster(kube, cluster);

@@ -78,7 +78,7 @@ it('looks at the masters of a cluster that does not answer for a few seconds', a
 });
 
 describe('a control plane of three', () => {
-  it('R2: has its bootstrap host first, and the others once they can join it', async () => {
+  it('has its bootstrap host first, and the others once they can join it', async () => {
     const { kube, guest, installer, pass, end } = atWork();
     guest.lastError(undefined);
     await pass();
@@ -580,7 +580,7 @@ describe('nothing is made', () => {
       ['Paused', 'True Paused'],
     ],
     [
-      'while it has the annotation, whatever its value (T8)',
+      'while it has the annotation, whatever its value',
       (kube) => {
         const found = controlPlaneIn(kube);
         const annotations = { [capiNames.paused]: '' };
@@ -603,7 +603,7 @@ describe('nothing is made', () => {
 });
 
 describe('the end of a control plane', () => {
-  it('T14: keeps its finalizer until the last Machine is gone', async () => {
+  it('keeps its finalizer until the last Machine is gone', async () => {
     const { kube, pass, end } = atWork();
     await pass();
     report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');

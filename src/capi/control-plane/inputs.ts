@@ -122,7 +122,7 @@ function manifestsIn(secret: KubeObject): readonly InstallManifest[] {
     }));
 }
 
-/** Where the manifests are used: in `ManifestsValid` (R50). */
+/** Where the manifests are used: in `ManifestsValid`. */
 function manifestsFinding(all: readonly KubeObject[]): CheckResult {
   if (all.length === 0) return right('NoneSelected');
   const own = errorsOf(checkManifests(all));

@@ -44,7 +44,7 @@ export interface CapiRenderCall {
 
 /**
  * Writes what Cluster API makes a cluster from beside the installer's own manifests; a file that is
- * there stays (R10, R13, R21).
+ * there stays.
  * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`,
  * `config.file-not-read`, `cli.bad-flag`
  */
