@@ -1,138 +1,156 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { AgentError } from '../../src/model/failure.ts';
-import { type CommandFault, commandFaults, type CommandRow } from '../contract/faults/commands.ts';
-import { hostCommands } from '../contract/faults/host-commands.ts';
-import { layeringCommands } from '../contract/faults/layering-commands.ts';
-import {
-  begin,
-  end,
-  type Kept,
-  type Place,
-  plannedSteps,
-  runCell,
-  runProcess,
-  warningsOf,
-} from './command-cells.ts';
+import { describe, expect, it } from 'vitest';
+import { minutes } from '../../src/model/duration.ts';
+import { AgentError } from '../../src/model/failure.ts';
 import { commandName } from './command-name.ts';
-import { corners } from './corners.ts';
+import { cornerOf } from './corners.ts';
 import { type FaultHost, faultHosts } from './fault-hosts.ts';
-import type { FaultOf } from './faulty-host.ts';
+import { begin, end, type Kept, plannedSteps, runProcess } from './fault-processes.ts';
+import { type CommandFault, commandFaults, type FaultOf } from './faulty-host.ts';
 
-const placesIn = (where: CommandRow['where'] = {}): readonly Place[] =>
-  Object.entries(where).flatMap(([step, commands]) =>
-    commands.map((command) => ({ step, command })),
-  );
-const nameOf = ({ step, command }: Place): string => `${step}: ${command}`;
-
-const rows = [...hostCommands, ...layeringCommands];
-const rowOf = new Map(
-  rows.flatMap((row) =>
-    [...placesIn(row.where), ...placesIn(row.alike)].map((place) => [nameOf(place), row] as const),
-  ),
-);
-/** What must be run here on its own. */
-const toRun = new Set(rows.flatMap(({ where }) => placesIn(where).map(nameOf)));
-const faults = Object.keys(commandFaults) as CommandFault[];
-
-/** What a host without any fault was the first to run, and what it warned of. */
-interface Straight {
-  readonly places: readonly Place[];
-  readonly warnings: ReadonlySet<string>;
+/** A command of a step. */
+interface Place {
+  readonly step: string;
+  readonly command: string;
 }
-const straight = new Map<FaultHost, Straight>();
+
+/** Each command of a step is run with its faults on the first host that has it. */
 const seen = new Set<string>();
 
-beforeAll(async () => {
-  for (const faultHost of faultHosts) {
+describe.each(faultHosts)('$name', (faultHost) => {
+  it('ends with the cause, or continues without, at each fault of a command', async () => {
     const places: Place[] = [];
-    const faultOf: FaultOf = (step, argv) => {
-      const place = { step, command: commandName(argv) };
-      const name = nameOf(place);
-      if (toRun.has(name) && !seen.has(name)) places.push(place);
-      seen.add(name);
-      return undefined;
-    };
     const kept = begin(faultHost);
-    const life = await runProcess(faultHost, kept, { faultOf });
-    expect((life.error as AgentError | undefined)?.code, faultHost.name).toBe(faultHost.code);
-    const warnings = new Set(warningsOf(life).map(({ words }) => words));
-    straight.set(faultHost, { places, warnings });
+    const { error } = await runProcess(faultHost, kept, {
+      faultOf: (step, argv) => {
+        const place = { step, command: commandName(argv) };
+        const name = `${step}: ${place.command}`;
+        if (!seen.has(name)) places.push(place);
+        seen.add(name);
+        return undefined;
+      },
+    });
     end(kept);
-  }
-});
-
-describe('every command', () => {
-  it('of every plan, and beside it, is in the table', () => {
-    const configs = [
-      ...corners.map(({ config }) => config),
-      ...faultHosts.map(({ host }) => host.config),
-    ];
-    const planned = configs.flatMap((config) =>
-      plannedSteps(config).flatMap(({ id, commands }) =>
-        commands.map((argv) => nameOf({ step: id, command: commandName(argv) })),
-      ),
-    );
-    const missing = [...planned, ...seen].filter((name) => !rowOf.has(name));
-    expect([...new Set(missing)]).toEqual([]);
-  });
-
-  it('of the table is run here', () => {
-    expect([...toRun].filter((name) => !seen.has(name))).toEqual([]);
+    expect((error as AgentError | undefined)?.code).toBe(faultHost.code);
+    expect(await violationsOn(faultHost, places)).toEqual([]);
   });
 });
 
-describe.each(faultHosts.map((faultHost) => [faultHost.name, faultHost] as const))(
-  '%s',
-  (_, faultHost) => {
-    it('ends as the table says, within its limits, naming the cause', async () => {
-      expect(await violationsOn(faultHost)).toEqual([]);
-    });
-
-    it.each(faults)('comes through where nothing depends on it: %s', async (fault) => {
-      const kept = begin(faultHost);
-      const life = await runProcess(faultHost, kept, {
-        faultOf: (step, argv) => {
-          const row = rowOf.get(nameOf({ step, command: commandName(argv) }));
-          return row?.endings[fault].outcome === 'continues' ? fault : undefined;
-        },
-      });
-      expect((life.error as AgentError | undefined)?.code).toBe(faultHost.code);
-      const known = straight.get(faultHost)?.warnings;
-      expect(warningsOf(life).filter(({ words }) => known?.has(words) !== true)).toEqual([]);
-      end(kept);
-    });
-  },
-);
-
-/** Runs the cells of a host one by one; what it did that the table does not say. */
-async function violationsOn(faultHost: FaultHost): Promise<readonly string[]> {
-  const { places = [], warnings: known = new Set<string>() } = straight.get(faultHost) ?? {};
+/** Runs the faults of a host's commands one by one; what no operator should meet. */
+async function violationsOn(
+  faultHost: FaultHost,
+  places: readonly Place[],
+): Promise<readonly string[]> {
   const violations: string[] = [];
   let kept: Kept | undefined;
-  for (const cell of places.flatMap((place) => cellsOf(place))) {
-    const isFirst = kept === undefined;
-    let ran = await runCell(faultHost, (kept ??= begin(faultHost)), { cell, known });
-    // What failed is begun again by the next process, which may be past the command.
-    if (!isFirst && !ran.isMet) {
+  for (const place of places) {
+    for (const fault of commandFaults) {
+      const isFirst = kept === undefined;
+      let ran = await runWith(faultHost, (kept ??= begin(faultHost)), { place, fault });
+      // What failed is begun again by the next process, which may be past the command.
+      if (!isFirst && !ran.isMet) {
+        end(kept);
+        kept = begin(faultHost);
+        ran = await runWith(faultHost, kept, { place, fault });
+      }
+      violations.push(...ran.violations);
+      if (!ran.isOver && faultHost.chains === true) continue;
       end(kept);
-      kept = begin(faultHost);
-      ran = await runCell(faultHost, kept, { cell, known });
+      kept = undefined;
     }
-    const { violation } = ran;
-    if (violation !== undefined) {
-      violations.push(`${nameOf(cell.place)}: ${cell.fault}: ${violation}`);
-    }
-    if (!ran.isOver && faultHost.chains === true) continue;
-    end(kept);
-    kept = undefined;
   }
   if (kept !== undefined) end(kept);
   return violations;
 }
 
-/** The faults of a command that something depends on. */
-const cellsOf = (place: Place) =>
-  faults.flatMap((fault) => {
-    const ending = rowOf.get(nameOf(place))?.endings[fault];
-    return ending === undefined || ending.outcome === 'continues' ? [] : [{ place, fault, ending }];
+/** What a step has set up is undone after its limit too. */
+const longestUndo = minutes(6);
+
+/** Runs a process whose command has a fault, and looks how the step with it ends. */
+async function runWith(
+  faultHost: FaultHost,
+  kept: Kept,
+  { place, fault }: { readonly place: Place; readonly fault: CommandFault },
+) {
+  const faultOf: FaultOf = (step, argv) =>
+    step === place.step && commandName(argv) === place.command ? fault : undefined;
+  const life = await runProcess(faultHost, kept, { faultOf, until: place.step });
+  const { hasPassed, took } = life;
+  const attempts = life.events.filter(
+    (event) => event.type === 'step.started' && event.step === place.step,
+  ).length;
+  const limit = plannedSteps(faultHost.host.config).find(({ id }) => id === place.step)?.limit ?? 0;
+  // What ends the host in any case is none of the fault's doing.
+  const isOver = hasPassed || (life.error as AgentError | undefined)?.code === faultHost.code;
+  const wrong = isOver ? [] : wrongWith(life.error, { place, fault, attempts });
+  if (took !== undefined && took > limit + longestUndo) wrong.push(`took ${took} ms`);
+  return {
+    violations: wrong.map((what) => `${place.step}: ${place.command}: ${fault}: ${what}`),
+    isMet: took !== undefined,
+    isOver,
+  };
+}
+
+/** What a person would miss in the failure that a command's fault ends a run with. */
+function wrongWith(
+  error: unknown,
+  {
+    place,
+    fault,
+    attempts,
+  }: { readonly place: Place; readonly fault: CommandFault; readonly attempts: number },
+): string[] {
+  if (!(error instanceof AgentError)) return [`no coded failure: ${String(error)}`];
+  const { code, hint } = error;
+  const program = place.command.split(/[: ]/)[0] ?? '';
+  return [
+    ...(hint === '' ? [`${code} has no next step`] : []),
+    ...(code.startsWith('command.') && !error.message.includes(program)
+      ? [`${code} does not name the program: ${error.message}`]
+      : []),
+    // It would hang for as long again.
+    ...(fault === 'hangs' && code === 'command.timed-out' && attempts > 1
+      ? [`tried ${attempts} times`]
+      : []),
+  ];
+}
+
+describe('a worker', () => {
+  const worker: FaultHost = { name: 'worker', host: { config: cornerOf('worker', {}), plan: {} } };
+
+  it.each([
+    ['disk/resolve: lsblk', 'missing', 'command.not-found', 1],
+    ['disk/resolve: lsblk', 'fails', 'command.failed', 1],
+    ['disk/resolve: lsblk', 'hangs', 'command.timed-out', 1],
+    ['disk/resolve: lsblk', 'garbage', 'disk.unreadable', 1],
+    ['image/write: coreos-installer', 'missing', 'command.not-found', 3],
+    ['image/write: coreos-installer', 'fails', 'image.writer-failed', 3],
+    ['image/write: coreos-installer', 'hangs', 'image.stalled', 1],
+    ['finish/leave-host: shutdown', 'fails', 'command.failed', 1],
+  ] as const)('cannot do without %s, which %s', async (name, fault, code, attempts) => {
+    const kept = begin(worker);
+    const { error, events } = await runProcess(worker, kept, {
+      faultOf: (step, argv) => (`${step}: ${commandName(argv)}` === name ? fault : undefined),
+    });
+    end(kept);
+    expect(error).toMatchObject({ code });
+    expect(
+      events.filter((event) => event.type === 'step.started' && name.startsWith(event.step)),
+    ).toHaveLength(attempts);
   });
+
+  it.each([
+    ['disk/set-boot-entry: efibootmgr -c', 'fails', 'boot.not-set'],
+    ['disk/set-boot-entry: efibootmgr -v', 'missing', 'command.not-found'],
+  ] as const)('warns of what it does without: %s, which %s', async (name, fault, code) => {
+    const kept = begin(worker);
+    const { error, events } = await runProcess(worker, kept, {
+      faultOf: (step, argv) => (`${step}: ${commandName(argv)}` === name ? fault : undefined),
+    });
+    end(kept);
+    expect(error).toBeUndefined();
+    const warned = events.flatMap((event) =>
+      event.type === 'note' && event.level === 'warn' ? [event.fields['code']] : [],
+    );
+    expect(warned).toContain(code);
+  });
+});

@@ -6,9 +6,22 @@ import {
 } from '../../src/adapters/host/command-failures.ts';
 import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
-import type { CommandFault } from '../contract/faults/commands.ts';
 
-/** Bytes that mean nothing to whoever reads the output of a command. */
+/** Every fault of a command. */
+export const commandFaults = [
+  /** The host does not have the program. */
+  'missing',
+  /** It ends with an exit code that is no answer. */
+  'fails',
+  /** It does not end before its limit. */
+  'hangs',
+  /** It does what it should, and prints bytes that mean nothing. */
+  'garbage',
+] as const;
+/** A fault of a command by its name. */
+export type CommandFault = (typeof commandFaults)[number];
+
+/** Bytes that mean nothing to the reader of a command's output. */
 export const garbage = '\u001f\ufffd\u0000\ufffd {"';
 
 /** Decides for each command of a step whether it has a fault. */

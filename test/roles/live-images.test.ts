@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { unknownTo } from '../live-images/check-argv.ts';
 import { generations } from '../live-images/generations.ts';
-import { begin, end, plannedSteps, runProcess } from './command-cells.ts';
+import { begin, end, plannedSteps, runProcess } from './fault-processes.ts';
 import { corners } from './corners.ts';
 import { faultHosts } from './fault-hosts.ts';
 
