@@ -2,7 +2,7 @@
 // docs/lab.md.
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
-import { listed } from '../mocks/lab/list.ts';
+import { grouped, listed } from '../mocks/lab/list.ts';
 import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
 import { headingOf } from '../mocks/lab/page.ts';
@@ -43,9 +43,15 @@ const bundleOf = ({ agent }: LabOptions): string | Promise<string> =>
 
 async function list(): Promise<number> {
   const { columns, isTTY } = process.stdout;
-  for (const name of await scenarioNames()) {
-    const scenario = await readScenario(name);
-    process.stdout.write(listed(name, scenario, isTTY ? columns || 80 : undefined));
+  const names = await scenarioNames();
+  const all = await Promise.all(
+    names.map(async (name) => [name, await readScenario(name)] as const),
+  );
+  for (const { heading, scenarios } of grouped(all)) {
+    process.stdout.write(`${heading}\n${'='.repeat(heading.length)}\n\n`);
+    for (const [name, scenario] of scenarios) {
+      process.stdout.write(listed(name, scenario, isTTY ? columns || 80 : undefined));
+    }
   }
   return 0;
 }

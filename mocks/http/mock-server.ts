@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { type Fault, faultPlan, strike } from './fault.ts';
@@ -13,14 +14,19 @@ interface MockServerOptions {
   readonly faults?: readonly Fault[];
   /** A free port unless given. */
   readonly port?: number;
+  /** Certificate and key, as PEM, of a server that speaks TLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
 }
 
 /** Starts a server on 127.0.0.1 around the answers of one stand-in; port 0 takes a free one. */
-export async function startMockServer({ answer, faults = [], port = 0 }: MockServerOptions) {
+export async function startMockServer({ answer, faults = [], port = 0, tls }: MockServerOptions) {
   const requests: RecordedRequest[] = [];
   const plan = faultPlan(faults);
   const server = createAdaptorServer({
     fetch: (request, env) => answerOne(request, env as HttpBindings),
+    ...(tls === undefined
+      ? {}
+      : { createServer, serverOptions: { cert: tls.certificate, key: tls.key } }),
   }) as Server;
   let taken = port;
   let isClosed = false;
@@ -52,7 +58,7 @@ export async function startMockServer({ answer, faults = [], port = 0 }: MockSer
 
   taken = await listen(server, port);
   return {
-    url: `http://127.0.0.1:${taken}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${taken}`,
     /** Every request so far, in order of arrival. */
     requests: requests as readonly RecordedRequest[],
     faults: plan,

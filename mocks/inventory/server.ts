@@ -20,6 +20,8 @@ interface InventoryOptions extends StoreSeed {
   readonly faults?: readonly Fault[];
   /** A free port unless given. */
   readonly port?: number;
+  /** Certificate and key, as PEM; without them it speaks no TLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
 }
 
 /** Starts the stand-in of the inventory service on 127.0.0.1. */

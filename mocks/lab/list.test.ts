@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listed } from './list.ts';
+import { grouped, listed } from './list.ts';
 import { readScenario } from './scenario.ts';
 
 const scenario = await readScenario('no-disk');
@@ -35,4 +35,16 @@ it('ends its lines between words, behind their indent', () => {
   expect(lines.slice(1, -2).every((line) => /^ {4}\S/.test(line))).toBe(true);
   const words = (some: string): string => some.replaceAll(/\s+/g, ' ').trim();
   expect(words(text)).toContain(words(scenario.description));
+});
+
+it('groups scenarios by how they end', () => {
+  const well = { ...said, expect: { ...said.expect, outcome: 'installed' as const } };
+  const late = { ...well, expect: { ...well.expect, clusterStatus: 'error' } };
+  expect(
+    grouped([
+      ['bad', said],
+      ['good', well],
+      ['late', late],
+    ]).map(({ scenarios }) => scenarios.map(([name]) => name)),
+  ).toEqual([['good'], ['bad', 'late']]);
 });

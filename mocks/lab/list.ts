@@ -24,6 +24,20 @@ export function listed(name: string, scenario: Listed, width: number | undefined
     .join('');
 }
 
+/** Scenarios by how they end, with the heading of each group; empty groups are left out. */
+export function grouped<S extends Listed>(
+  scenarios: readonly (readonly [string, S])[],
+): readonly { readonly heading: string; readonly scenarios: readonly (readonly [string, S])[] }[] {
+  const isInstalled = ({ expect: { outcome, clusterStatus = 'installed' } }: Listed): boolean =>
+    outcome === 'installed' && clusterStatus === 'installed';
+  const well = scenarios.filter(([, scenario]) => isInstalled(scenario));
+  const badly = scenarios.filter(([, scenario]) => !isInstalled(scenario));
+  return [
+    { heading: 'Installations that succeed', scenarios: well },
+    { heading: 'Installations that fail, by what an operator sees', scenarios: badly },
+  ].filter((group) => group.scenarios.length > 0);
+}
+
 /** The expected outcome, with the hosts that are to fail. */
 function endOf({ expect: { outcome, clusterStatus = 'installed', hosts } }: Listed): string {
   const failures = Object.entries(hosts).flatMap(([host, { failure }]) =>

@@ -237,7 +237,7 @@ export function environmentOf(
   return {
     PATH: `${join(host.folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     HOME: host.folder,
-    PULL_SECRET_TOKEN: lab.token,
+    PULL_SECRET_TOKEN: host.plan.token ?? lab.token,
     ...lab.site.environment,
     ...Object.fromEntries(variables),
   };

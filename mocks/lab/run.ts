@@ -7,6 +7,7 @@ import type { Plan } from '../../src/engine/describe.ts';
 import type { DayOutcome } from '../cluster/day-2/day-after.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
+import { createPki } from '../kube/pki.ts';
 import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { startInventory } from '../inventory/server.ts';
 import type { InventoryStore } from '../inventory/store.ts';
@@ -169,6 +170,7 @@ async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): P
         : { 'Waiting for cluster operators': plan.operatorsLimitSeconds * 1000 },
     auth: issuer.auth,
     faults: faults.inventory,
+    tls: plan.isServiceUntrusted ? (await createPki()).serving : undefined,
   });
   const store = await startObjectStore({ faults: faults.objects });
   for (const { bucket, key, kibibytes } of objects) store.put(bucket, key, imageOf(kibibytes));

@@ -20,6 +20,8 @@ export const HostSpec = HostPlan.extend({
   startsAfterHost: z.string().optional(),
   /** The disk as the service names it; by-id of the first disk unless given. */
   bootDevice: z.string().optional(),
+  /** The token that its agent is given; the one of the service unless given. */
+  token: z.string().optional(),
   /** Arguments for coreos-installer. */
   installerArgs: z.array(z.string()).default([]),
   /**
@@ -82,6 +84,8 @@ export const Scenario = z.strictObject({
       kind: z.enum(['Cluster', 'AddHostsCluster']).default('Cluster'),
       /** Who installs; with `agent-installer` the service runs on the bootstrap host itself. */
       invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
+      /** The service speaks TLS, with a certificate of an authority that no host knows. */
+      isServiceUntrusted: z.boolean().default(false),
       ...clusterFields,
       /** How long the service waits for the operators of the cluster; ten hours unless given. */
       operatorsLimitSeconds: z.number().positive().optional(),
