@@ -168,9 +168,9 @@ it('behind-assisted-service.md', async () => {
   await followGuide('behind-assisted-service.md', known(host));
 });
 
-it('from-the-other-agent.md', async () => {
+it('coming-from-assisted-installer.md', async () => {
   await using host = await open();
-  await followGuide('from-the-other-agent.md', known(host));
+  await followGuide('coming-from-assisted-installer.md', known(host));
 });
 
 it('air-gapped.md', async () => {

@@ -2,7 +2,7 @@
 // at commit 880389d4): `src/installer/installer.go`, `src/ops/ops.go`, and preinstall-utils for the cleaning. What its
 // adapter of the host reads by `cat` is left out: here that is no command either.
 
-/** A command that is not run as the Go agent runs it; `row` begins the row of ADR 0011 that says why. */
+/** A command that is not run as the Go agent runs it; `row` begins the row of docs/differences.md that says why. */
 interface Dropped {
   readonly argv: string;
   readonly row: string;
@@ -57,7 +57,10 @@ const bootkube: Phase = [
   'systemctl status bootkube.service',
 ];
 const leaving: Phase = [
-  { argv: logsSender({ podman: '', own: ' -pull-secret-token TOKEN' }), row: 'Q16' },
+  {
+    argv: logsSender({ podman: '', own: ' -pull-secret-token TOKEN' }),
+    row: 'the token is in an argv',
+  },
   logsSender({ podman: ' --env=PULL_SECRET_TOKEN', own: '' }),
   'systemctl list-units --no-legend ironic-agent.service',
 ];
@@ -101,11 +104,11 @@ export const singleNodeCommands: typeof bootstrapCommands = {
   ],
 };
 
-/** Our commands that the Go agent does not run, each with the row of ADR 0011 that says why. */
+/** Our commands that the Go agent does not run, each with its row in docs/differences.md. */
 export const addedCommands: readonly { readonly argv: RegExp; readonly row: string }[] = [
   { argv: /^lsblk --all --bytes --json --output /, row: '`lsblk --bytes --json DISK`' },
-  { argv: /^udevadm settle --timeout=30$/, row: 'our own checks' },
-  { argv: /^wipefs --all --no-act \/dev\/sda$/, row: 'our own checks' },
+  { argv: /^udevadm settle --timeout=30$/, row: 'no checks of the host' },
+  { argv: /^wipefs --all --no-act \/dev\/sda$/, row: 'no checks of the host' },
   { argv: /^wipefs --all \/dev\/sda$/, row: forcedWipe },
   {
     argv: /^(busctl --system .* monitor|systemctl show --property=\S+ \S+|journalctl --unit .*)$/,

@@ -125,7 +125,7 @@ const mkdirManifestsArgv = ['mkdir', '-p', manifestDirectory] as const;
 
 /**
  * Writes the manifests of the controller, the part of the installation that runs in the cluster.
- * Each file is replaced as a whole (ADR 0011, Q15).
+ * Each file is replaced as a whole.
  */
 export const addControllerManifests = step({
   id: 'bootstrap/add-controller-manifests',
