@@ -86,7 +86,7 @@ const HEADER = new RegExp(
 /** Printable ASCII without the delimiters that RFC 2396 calls unwise; `%` starts an escape. */
 const PLAIN_DATA = /^(?:[!$&-;=?-Z_a-z~]|%[0-9a-fA-F]{2})*$/u;
 const BASE64_DATA = /^[A-Za-z0-9+/]*={0,2}$/u;
-// linear: in a header every quote is closed.
+// In a header every quote is closed.
 const QUOTED = /"(?:[^"\\]|\\.)*"/gsu;
 /** In a value only: names of parameters are not decoded. */
 const BROKEN_ESCAPE = /(?:^|;)[^;=]*=[^;]*%(?![0-9a-fA-F]{2})/u;
