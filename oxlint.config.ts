@@ -6,16 +6,16 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   model: ['lib'],
   lib: ['model'],
   ignition: ['model', 'lib'],
-  cluster: ['model', 'lib', 'ports'],
+  cluster: ['model', 'lib', 'ports', 'kube'],
   os: ['model', 'lib'],
   layering: [
-    ...['model', 'lib', 'ignition', 'ports'],
-    ...['release-version', 'kinds'].map((file) => `cluster/${file}.ts`),
+    ...['model', 'lib', 'ignition', 'ports', 'cluster/release-version.ts'],
+    ...['kinds', 'object', 'selector'].map((file) => `kube/${file}.ts`),
   ],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],
-  reconcile: [
-    ...['model', 'lib', 'ports', 'cluster'],
+  kube: [
+    ...['model', 'lib', 'ports'],
     ...['failures', 'limit', 'events'].map((file) => `engine/${file}.ts`),
   ],
   config: [
@@ -26,12 +26,12 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     'adapters/host-root.ts',
   ],
   steps: [
-    ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
+    ...['engine', 'ports', 'model', 'lib', 'ignition', 'kube', 'cluster', 'os', 'layering'],
     ...['config/schema.ts', 'config/failures.ts'],
   ],
   // What ends with an installation is steps of its role; a node is changed by what changes it by hand.
   controllers: [
-    ...['reconcile', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
+    ...['kube', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
     ...['failures', 'wait', 'step', 'fact', 'events'].map((file) => `engine/${file}.ts`),
     ...['os', 'host-commands.ts', 'logs/collectors.ts', 'layering/hand-over-left.ts'].map(
       (room) => `steps/${room}`,
@@ -42,7 +42,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     'config/schema.ts',
   ],
   capi: [
-    ...['reconcile', 'layering', 'cluster', 'ignition', 'lib', 'model', 'ports', 'page'],
+    ...['kube', 'layering', 'cluster', 'ignition', 'lib', 'model', 'ports', 'page'],
     ...['failures', 'limit', 'events'].map((file) => `engine/${file}.ts`),
     'config/schema.ts',
   ],

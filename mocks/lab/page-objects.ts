@@ -1,4 +1,4 @@
-import { conditionOf } from '../../src/layering/api/cluster-object.ts';
+import { conditionOf } from '../../src/kube/object.ts';
 import type { Tone } from '../../src/page/state.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { KindName } from '../cluster/objects.ts';

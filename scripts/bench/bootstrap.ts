@@ -3,7 +3,7 @@ import { installConfig } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
-import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
+import { configMaps, namespaces, nodes } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { startRig } from '../rig.ts';

@@ -17,8 +17,8 @@ import {
 } from '../../src/capi/api.ts';
 import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
 import { namespaceOf, type ProviderName } from '../../src/capi/manager.ts';
-import { namespaces, secrets } from '../../src/cluster/kinds.ts';
-import { partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { namespaces, secrets } from '../../src/kube/kinds.ts';
+import { partOf, textAt } from '../../src/kube/object.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, controlPlaneObject, machineObjects } from '../../test/capi/cluster.ts';

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { type Followed, followed } from '../../src/adapters/kube/follow.ts';
-import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/cluster/kinds.ts';
+import { machineConfigPools, machineConfigs, nodes as nodeKind } from '../../src/kube/kinds.ts';
 import { poolControllers } from '../../src/controllers/pools/controllers.ts';
-import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
-import { runControllers } from '../../src/reconcile/manager.ts';
+import { runControllers } from '../../src/kube/manager.ts';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { fakeRandom } from '../../test/support/fake-random.ts';
 import { patched } from '../../test/support/kube-changes.ts';
@@ -94,7 +94,7 @@ function nodeOf(index: number, version: number): KubeObject {
     status: type === 'Ready' ? 'True' : 'False',
     message: `kubelet has ${version}`,
   }));
-  // What is kept of it, by `reconcile/kept.ts`; the text is read all the same.
+  // What is kept of it, by `controllers/kept.ts`; the text is read all the same.
   const text = JSON.stringify({ metadata, images: Array(50).fill(image), status: { conditions } });
   const { images: _, ...node } = JSON.parse(text) as KubeObject;
   return index < draining ? { ...node, spec: { unschedulable: true } } : node;

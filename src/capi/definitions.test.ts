@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listAt, partOf } from '../layering/api/cluster-object.ts';
+import { listAt, partOf } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { bootstrapCrds } from './definitions.ts';
 

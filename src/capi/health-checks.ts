@@ -1,4 +1,4 @@
-import { countAt, listAt, partOf, textAt } from '../layering/api/cluster-object.ts';
+import { countAt, listAt, partOf, textAt } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import type { NewCondition } from './conditions.ts';
 

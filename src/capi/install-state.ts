@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { parseJson } from '../ignition/json.ts';
-import { type Fields, fieldsOf, textOf } from '../layering/api/schema.ts';
+import { type Fields, fieldsOf, textOf } from '../lib/fields.ts';
 import { readDocuments, type SourceObject } from '../layering/api/source-object.ts';
 import { decodeSource, isSourceFinding, type SourceFile } from '../layering/api/source-text.ts';
 import { AgentError } from '../model/failure.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Controller } from '../reconcile/manager.ts';
-import type { Gap } from '../reconcile/informer.ts';
+import type { Controller } from '../kube/manager.ts';
+import type { Gap } from '../kube/informer.ts';
 import { hasSynced } from './manager.ts';
 
 it('is ready once every kind was listed, and stays so while the API server is away', () => {

@@ -3,8 +3,8 @@ import { asAgentError, reportOf } from '../engine/failures.ts';
 import { seconds } from '../model/duration.ts';
 import { version } from '../model/version.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { Contender } from '../reconcile/lease.ts';
-import { type Controller, type Controllers, startControllers } from '../reconcile/manager.ts';
+import type { Contender } from '../kube/lease.ts';
+import { type Controller, type Controllers, startControllers } from '../kube/manager.ts';
 
 /** The providers, as clusterctl names their kinds. */
 export const providers = ['bootstrap', 'control-plane'] as const;

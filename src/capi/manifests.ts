@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { parseJson } from '../ignition/json.ts';
 import { lintOSConfig, referenceFindings } from '../layering/api/os-config-findings.ts';
 import { readMachineOSConfig, segmentsOf } from '../layering/api/os-config.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value } from '../layering/api/schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from '../lib/fields.ts';
 import {
   itemsOf,
   type Path,

@@ -1,4 +1,4 @@
-import { listAt, partOf } from '../layering/api/cluster-object.ts';
+import { listAt, partOf } from '../kube/object.ts';
 import type { Kube, KubeKind, KubeObject } from '../ports/kube.ts';
 import { isConflict } from '../ports/kube-failures.ts';
 import { capiNames, clusters, type OwnedMetadata, type OwnerReference } from './api.ts';

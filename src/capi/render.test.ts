@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { yamlIn } from '../lib/yaml-text.ts';
-import type { Fields } from '../layering/api/schema.ts';
+import type { Fields } from '../lib/fields.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { installSettings, type RenderChoices, renderedFiles, wrappedSecrets } from './render.ts';
 

@@ -11,7 +11,7 @@ import {
   ownNames,
 } from './api.ts';
 import { type ImageMirrors, renderMirrors } from '../lib/image-mirrors.ts';
-import { type Fields, fieldsOf, listOf, textOf, type Value } from '../layering/api/schema.ts';
+import { type Fields, fieldsOf, listOf, textOf, type Value } from '../lib/fields.ts';
 import { installStateKeys } from './install-state.ts';
 import type { installerFolders } from './manifests.ts';
 import { secretData } from './objects.ts';

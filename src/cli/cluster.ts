@@ -7,7 +7,7 @@ import { flagFailure } from '../config/failures.ts';
 import { readNamed } from '../config/files.ts';
 import { hostInUrl } from '../lib/address.ts';
 import type { Kube } from '../ports/kube.ts';
-import { kept } from '../reconcile/kept.ts';
+import { kept } from '../controllers/kept.ts';
 import { cliFailure } from './failures.ts';
 import { printWaiting } from './waiting.ts';
 import { untilStopped } from './stop-signal.ts';

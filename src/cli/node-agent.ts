@@ -1,7 +1,7 @@
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemPorts } from '../adapters/random.ts';
 import { nodeAgent } from '../controllers/node/agent.ts';
-import { runControllers } from '../reconcile/manager.ts';
+import { runControllers } from '../kube/manager.ts';
 import { commandCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { runningHost } from './running-host.ts';

@@ -2,7 +2,7 @@ import { systemPorts } from '../adapters/random.ts';
 import { poolControllers } from '../controllers/pools/controllers.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
-import { runControllers } from '../reconcile/manager.ts';
+import { runControllers } from '../kube/manager.ts';
 import { commandCredentials, followingCluster } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
-import { clusterOperators, clusterVersions } from '../cluster/kinds.ts';
+import { clusterOperators, clusterVersions } from '../kube/kinds.ts';
 import { seconds } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
 import type { KubeObject } from '../ports/kube.ts';

@@ -1,7 +1,7 @@
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemPorts } from '../adapters/random.ts';
 import { clusterNotSettled } from '../cluster/cluster-end.ts';
-import { clusterOperators } from '../cluster/kinds.ts';
+import { clusterOperators } from '../kube/kinds.ts';
 import { clusterVersionRef } from '../cluster/operators.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { readNamed } from '../config/files.ts';

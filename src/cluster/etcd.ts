@@ -1,6 +1,6 @@
 import type { KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 import { canonicalAddress } from '../lib/address.ts';
-import { configMaps, etcds } from './kinds.ts';
+import { configMaps, etcds } from '../kube/kinds.ts';
 import { isAtLeast, releaseVersion } from './release-version.ts';
 
 /** The only object of the etcd operator. */

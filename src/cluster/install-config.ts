@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { yamlIn } from '../lib/yaml-text.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
-import { configMaps } from './kinds.ts';
+import { configMaps } from '../kube/kinds.ts';
 import { releaseVersion } from './release-version.ts';
 
 /** Where a cluster has its install-config, without passwords. */

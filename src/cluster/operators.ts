@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type Millis, minutes } from '../model/duration.ts';
 import type { MonitoredOperator, OperatorReport, OperatorStatus } from '../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
-import { clusterVersions, installPlans, jobs } from './kinds.ts';
+import { clusterVersions, installPlans, jobs } from '../kube/kinds.ts';
 
 /** The version of the cluster, and how far its operators are with it. */
 export const clusterVersionRef: KubeRef = { kind: clusterVersions, name: 'version' };

@@ -4,7 +4,7 @@ import { serveRoutes } from '../../src/adapters/route-server.ts';
 import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
-import { runControllers } from '../../src/reconcile/manager.ts';
+import { runControllers } from '../../src/kube/manager.ts';
 import { clusterOf } from '../kube/rig.ts';
 import type { Management } from './rig.ts';
 

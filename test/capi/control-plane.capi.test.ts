@@ -14,8 +14,8 @@ import {
   capiMachines,
   ownNames,
 } from '../../src/capi/api.ts';
-import { nodes, secrets } from '../../src/cluster/kinds.ts';
-import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { nodes, secrets } from '../../src/kube/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { clusterOf, clusterRoles } from '../kube/rig.ts';

@@ -17,7 +17,7 @@ import {
   controlPlanes,
   capiMachines,
 } from '../../src/capi/api.ts';
-import { conditionOf, listAt } from '../../src/layering/api/cluster-object.ts';
+import { conditionOf, listAt } from '../../src/kube/object.ts';
 import {
   accountName,
   accountObjects,
@@ -25,7 +25,7 @@ import {
   installerJob,
   type JobFor,
 } from '../../src/capi/control-plane/installer-jobs.ts';
-import { jobs, secrets, serviceAccounts } from '../../src/cluster/kinds.ts';
+import { jobs, secrets, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { hostClient, roleBindings, roles } from '../kube/rig.ts';
 import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from './cluster.ts';

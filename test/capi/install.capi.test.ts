@@ -22,8 +22,8 @@ import {
   pods,
   secrets,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
-import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+} from '../../src/kube/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import {
   clusterObjects,

@@ -11,8 +11,8 @@ import {
   controlPlanes,
   capiMachines,
 } from '../../src/capi/api.ts';
-import { leases, secrets } from '../../src/cluster/kinds.ts';
-import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { leases, secrets } from '../../src/kube/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, clusterSecrets, controlPlaneObject, devMachines } from './cluster.ts';
 import { bootHost } from './hosts.ts';

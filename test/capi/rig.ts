@@ -11,7 +11,7 @@ import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { capi } from '../../scripts/parts/kube/capi.ts';
 import { capi113 } from '../../scripts/parts/kube/capi-1.13.ts';
 import { startRig } from '../../scripts/rig.ts';
-import { listAt } from '../../src/layering/api/cluster-object.ts';
+import { listAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { clusterOf } from '../kube/rig.ts';
 

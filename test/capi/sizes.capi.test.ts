@@ -9,8 +9,8 @@ import {
   controlPlanes,
 } from '../../src/capi/api.ts';
 import { secretText } from '../../src/capi/objects.ts';
-import { configMaps, namespaces, secrets } from '../../src/cluster/kinds.ts';
-import { conditionOf, partOf, textAt } from '../../src/layering/api/cluster-object.ts';
+import { configMaps, namespaces, secrets } from '../../src/kube/kinds.ts';
+import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import {

@@ -2,8 +2,8 @@
 // (`cmd/clusterctl/client/cluster/upgrader.go`): nothing is made twice, and no host begins again.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bootstrapConfigs, capiMachines, clusters, controlPlanes } from '../../src/capi/api.ts';
-import { secrets } from '../../src/cluster/kinds.ts';
-import { conditionOf, partOf } from '../../src/layering/api/cluster-object.ts';
+import { secrets } from '../../src/kube/kinds.ts';
+import { conditionOf, partOf } from '../../src/kube/object.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 import {
   clusterObjects,

@@ -16,7 +16,7 @@ import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../../src/
 import type { BootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { findCondition } from '../../src/capi/conditions.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';
-import { secrets } from '../../src/cluster/kinds.ts';
+import { secrets } from '../../src/kube/kinds.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { readFileContent } from '../../src/ignition/resource.ts';
 import type { Stage } from '../../src/model/stage.ts';

@@ -10,7 +10,7 @@ import {
   clusterVersions,
   configMaps,
   subscriptions,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { completeInstallation } from '../../src/controllers/installation/complete-installation.ts';
 import { waitForEnd } from '../../src/controllers/installation/wait-for-end.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';

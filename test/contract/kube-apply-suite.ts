@@ -1,6 +1,6 @@
 // The part of the suite of every Kube that is about manifests, and about many objects at once.
 import { describe, expect, it } from 'vitest';
-import { configMaps, secrets } from '../../src/cluster/kinds.ts';
+import { configMaps, secrets } from '../../src/kube/kinds.ts';
 import type { ApplyOptions, Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 /** What the suite needs of a Kube's world. */

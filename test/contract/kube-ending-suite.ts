@@ -1,6 +1,6 @@
 // The part of the suite of every Kube that is about how objects end: at once, or when whatever holds them lets go.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { configMaps, pods, serviceAccounts } from '../../src/cluster/kinds.ts';
+import { configMaps, pods, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 
 /** What the suite needs of a Kube's world. */

@@ -1,6 +1,6 @@
 // One suite for every Kube: the fake, and the adapter with a real API server behind it.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { configMaps, nodes } from '../../src/cluster/kinds.ts';
+import { configMaps, nodes } from '../../src/kube/kinds.ts';
 import { applySuite } from './kube-apply-suite.ts';
 import { endingSuite } from './kube-ending-suite.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { nodes, pods } from '../../src/cluster/kinds.ts';
+import { nodes, pods } from '../../src/kube/kinds.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import { nodeObject } from '../support/cluster-objects.ts';
 import { fakeKube, type FakeKube } from '../support/fake-kube.ts';

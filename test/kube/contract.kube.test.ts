@@ -9,7 +9,7 @@ import {
   nodes,
   pods,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { KubeSelection, KubeView } from '../../src/ports/kube.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../mocks/kube/client.ts';
-import { clusterRoleBindings, namespaces, serviceAccounts } from '../../src/cluster/kinds.ts';
+import { clusterRoleBindings, namespaces, serviceAccounts } from '../../src/kube/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../src/cluster/controller.ts';
 import { approved } from '../../src/cluster/csr/signing-request.ts';
 import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
-import { certificateSigningRequests, events } from '../../src/cluster/kinds.ts';
+import { certificateSigningRequests, events } from '../../src/kube/kinds.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import {
   controllerRules,

@@ -14,7 +14,7 @@ import {
   nodes,
   pods,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { patchEtcd } from '../../src/steps/cluster/etcd-override.ts';
 import { waitForController } from '../../src/steps/cluster/controller.ts';

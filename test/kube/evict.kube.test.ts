@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { pods, serviceAccounts } from '../../src/cluster/kinds.ts';
+import { pods, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
 

@@ -6,7 +6,7 @@ import type { ApiServer } from '../../mocks/kube/control-plane.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { nodes } from '../../src/cluster/kinds.ts';
+import { nodes } from '../../src/kube/kinds.ts';
 import type { KubeView } from '../../src/ports/kube.ts';
 import { clusterOf, nodeOf } from './rig.ts';
 

@@ -3,7 +3,7 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { machineConfigPools, machineConfigs, nodes } from '../../src/cluster/kinds.ts';
+import { machineConfigPools, machineConfigs, nodes } from '../../src/kube/kinds.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import { handOverTo } from '../layering/hand-over-run.ts';

@@ -25,7 +25,7 @@ import {
   installPlans,
   jobs,
   nodes,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 import {
   defineKind,

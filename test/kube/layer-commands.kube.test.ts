@@ -15,7 +15,7 @@ import {
   podDisruptionBudgets,
   pods,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import {
   buildNamed,

@@ -7,7 +7,7 @@ import {
   namespaces,
   nodes,
   secrets,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { poolSnapshot } from '../../src/layering/hand-over/pool-status.ts';
 import type { Kube, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { key } from '../layering/hand-over-run.ts';

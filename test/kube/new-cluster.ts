@@ -18,7 +18,7 @@ import {
   pods,
   serviceAccounts,
   subscriptions,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
 import { beginPause } from '../../src/layering/api/machine-config-pool.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';

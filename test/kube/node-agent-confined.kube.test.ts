@@ -3,13 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { KubeRefusal, openTransport, type Transport } from '../../mocks/kube/transport.ts';
 import { startRig } from '../../scripts/rig.ts';
-import {
-  clusterRoleBindings,
-  namespaces,
-  nodes,
-  serviceAccounts,
-} from '../../src/cluster/kinds.ts';
-import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { clusterRoleBindings, namespaces, nodes, serviceAccounts } from '../../src/kube/kinds.ts';
+import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import { agentName } from '../../src/controllers/node/permissions.ts';
 import { deploy } from './new-cluster.ts';

@@ -11,8 +11,8 @@ import {
   nodes,
   pods,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
-import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+} from '../../src/kube/kinds.ts';
+import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { conditionsOf } from '../../src/layering/api/os-build.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import { nodeAgentManifests } from '../../src/controllers/node/manifests.ts';

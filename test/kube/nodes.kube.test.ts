@@ -3,7 +3,7 @@ import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
+import { configMaps, namespaces, nodes } from '../../src/kube/kinds.ts';
 import { taintsOf } from '../../src/cluster/node.ts';
 import { cloudTaint } from '../../src/cluster/taint.ts';
 import type { RunEvent } from '../../src/engine/events.ts';

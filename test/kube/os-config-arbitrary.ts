@@ -1,5 +1,5 @@
 import fc from '../support/properties.ts';
-import type { Fields } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/lib/fields.ts';
 
 /** Names, right more often than not. */
 export const resourceName = fc.oneof(

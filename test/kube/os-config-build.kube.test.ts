@@ -11,7 +11,7 @@ import {
 import { defaultMachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
 import { withDigest } from '../../src/lib/image-name.ts';
 import { lineless } from '../../src/layering/api/source-object.ts';
-import { machineOSBuilds, machineOSConfigs } from '../../src/cluster/kinds.ts';
+import { machineOSBuilds, machineOSConfigs } from '../../src/kube/kinds.ts';
 
 let rig: Kube;
 beforeAll(async () => {

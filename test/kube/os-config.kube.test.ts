@@ -2,10 +2,10 @@ import fc from '../support/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
-import { machineOSConfigs } from '../../src/cluster/kinds.ts';
+import { machineOSConfigs } from '../../src/kube/kinds.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import { checkedOSConfig, machineOSConfigKind } from '../../src/layering/api/os-config.ts';
-import type { Fields } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/lib/fields.ts';
 import { lineless } from '../../src/layering/api/source-object.ts';
 import { brokenMembers, pushSpec, resourceName } from './os-config-arbitrary.ts';
 

@@ -10,7 +10,7 @@ import {
   pods,
   secrets,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { type PodEnd, runContainers } from '../support/pod-containers.ts';
 import { type InstallationSite, startInstallation } from './installation-site.ts';

@@ -13,7 +13,7 @@ import {
   namespaces,
   nodes,
   pods,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';

@@ -17,8 +17,9 @@ import {
   nodes,
   pods,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
-import { annotationOf, nodeKeys, partOf } from '../../src/layering/api/cluster-object.ts';
+} from '../../src/kube/kinds.ts';
+import { annotationOf, partOf } from '../../src/kube/object.ts';
+import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject, KubeView } from '../../src/ports/kube.ts';
 import { agentNamespaceRules, agentRules } from '../../src/controllers/node/permissions.ts';

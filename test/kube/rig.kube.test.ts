@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { startRig } from '../../scripts/rig.ts';
-import { nodes } from '../../src/cluster/kinds.ts';
+import { nodes } from '../../src/kube/kinds.ts';
 import { hostClient, nodeOf } from './rig.ts';
 
 it('hides the API server behind a partition, and leaves nothing when it is closed', async () => {

@@ -14,7 +14,7 @@ import {
   pods,
   serviceAccounts,
   validatingAdmissionPolicyBindings,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { operatorNamespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import { agentName } from '../../src/controllers/node/permissions.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';

@@ -10,7 +10,7 @@ import { openTransport } from '../../mocks/kube/transport.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';
 import { approved } from '../../src/cluster/csr/signing-request.ts';
-import { certificateSigningRequests, events as eventKind } from '../../src/cluster/kinds.ts';
+import { certificateSigningRequests, events as eventKind } from '../../src/kube/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';

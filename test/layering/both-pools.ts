@@ -1,4 +1,4 @@
-import { machineConfigPools, machineConfigs } from '../../src/cluster/kinds.ts';
+import { machineConfigPools, machineConfigs } from '../../src/kube/kinds.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
 import { type FakeHost, rest } from '../support/fake-host.ts';
 import {

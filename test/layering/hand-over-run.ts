@@ -1,4 +1,4 @@
-import { machineOSBuilds } from '../../src/cluster/kinds.ts';
+import { machineOSBuilds } from '../../src/kube/kinds.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import { fakeClock } from '../support/fake-clock.ts';

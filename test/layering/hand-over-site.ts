@@ -3,7 +3,7 @@ import {
   machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { FactValue } from '../../src/engine/fact.ts';
 import type {

@@ -1,4 +1,4 @@
-import type { Fields } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/lib/fields.ts';
 import type { ClusterSnapshot } from '../../src/layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { conditionsOf } from '../../src/layering/api/os-build.ts';

@@ -4,7 +4,7 @@ import {
   machineOSBuilds,
   machineOSConfigs,
   nodes,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { decideControllers } from '../../mocks/cluster/layering/controllers.ts';
 import { operatorQueues } from '../../mocks/cluster/layering/queues.ts';
 import type { Millis } from '../../src/model/duration.ts';

@@ -5,7 +5,7 @@ import type {
 import { type MachineConfig, readMachineConfig } from '../../src/layering/api/machine-config.ts';
 import { type MachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
 import type { OSImages } from '../../src/layering/api/os-images.ts';
-import type { Fields } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/lib/fields.ts';
 import { lineless } from '../../src/layering/api/source-object.ts';
 
 /** The Containerfile of the objects that were named by the cluster's own builder. */

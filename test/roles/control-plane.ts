@@ -4,7 +4,7 @@ import type { Machine } from '../../mocks/host/machine.ts';
 import { mkdir, writeFile } from '../../mocks/host/files.ts';
 import { bootstrapIgnition } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
-import { configMaps, etcds, events, machineConfigs, nodes } from '../../src/cluster/kinds.ts';
+import { configMaps, etcds, events, machineConfigs, nodes } from '../../src/kube/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';

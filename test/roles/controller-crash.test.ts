@@ -10,7 +10,7 @@ import {
   pods,
   secrets,
   serviceAccounts,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
 import { runRole } from '../../src/engine/run.ts';
 import { hours, minutes } from '../../src/model/duration.ts';

@@ -13,7 +13,7 @@ import {
   nodes,
   pods,
   subscriptions,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';

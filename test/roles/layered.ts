@@ -10,7 +10,7 @@ import {
   machineOSConfigs,
   nodes,
   secrets,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
 import {
   controllerConfig,

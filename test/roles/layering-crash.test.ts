@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { machineOSConfigs } from '../../src/cluster/kinds.ts';
+import { machineOSConfigs } from '../../src/kube/kinds.ts';
 import {
   controllerConfig,
   blockedControllerConfig,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { inventoryStore } from '../../mocks/inventory/store.ts';
-import { events } from '../../src/cluster/kinds.ts';
+import { events } from '../../src/kube/kinds.ts';
 import { hours, minutes } from '../../src/model/duration.ts';
 import type { LadderName } from '../../src/model/stage.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';

@@ -2,7 +2,7 @@
 // that no wait reports anything.
 import { expect, it } from 'vitest';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
-import { configMaps } from '../../src/cluster/kinds.ts';
+import { configMaps } from '../../src/kube/kinds.ts';
 import { isLanes, linesFor } from '../../src/engine/role.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { hours, minutes, seconds } from '../../src/model/duration.ts';

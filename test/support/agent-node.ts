@@ -6,15 +6,15 @@ import {
   nodes,
   pods,
   validatingAdmissionPolicyBindings,
-} from '../../src/cluster/kinds.ts';
+} from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { nodeKeys } from '../../src/layering/api/node-keys.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/controllers/node/agent.ts';
-import { runControllers } from '../../src/reconcile/manager.ts';
+import { runControllers } from '../../src/kube/manager.ts';
 import { agentKeys, agentName } from '../../src/controllers/node/permissions.ts';
 import { coreOsNode, type NodeWorld } from './core-os-node.ts';
 import { fakeClock } from './fake-clock.ts';

@@ -1,12 +1,12 @@
 import { clusters, controlPlanes, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';
 import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { type BootstrapStores, bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
-import { secrets } from '../../src/cluster/kinds.ts';
+import { secrets } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import type { Random } from '../../src/ports/random.ts';
-import { runControllers } from '../../src/reconcile/manager.ts';
+import { runControllers } from '../../src/kube/manager.ts';
 import type { FakeKube } from './fake-kube.ts';
 
 /** The namespace of a cluster of tests, unless another is given. */

@@ -11,7 +11,7 @@ import {
   capiMachines,
   ownNames,
 } from '../../src/capi/api.ts';
-import { secrets } from '../../src/cluster/kinds.ts';
+import { secrets } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../../src/ports/installer.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
-import { startControllers } from '../../src/reconcile/manager.ts';
+import { startControllers } from '../../src/kube/manager.ts';
 import { fakeClock, settle } from './fake-clock.ts';
 import { fakeKube, type FakeKube } from './fake-kube.ts';
 import { fakeRandom } from './fake-random.ts';

@@ -1,4 +1,4 @@
-import { configMaps, nodes } from '../../src/cluster/kinds.ts';
+import { configMaps, nodes } from '../../src/kube/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { fakeHost, type FakeHost, rest } from './fake-host.ts';
 import type { FakeKube } from './fake-kube.ts';

@@ -1,4 +1,4 @@
-import { pods } from '../../src/cluster/kinds.ts';
+import { pods } from '../../src/kube/kinds.ts';
 import type { FakeKube } from './fake-kube.ts';
 
 /** How a pod ends as soon as it is made. */

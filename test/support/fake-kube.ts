@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { chooseNode, isOver, unscheduledStatus } from '../../mocks/cluster/day-2/scheduler.ts';
 import { partAt, textIn } from '../../mocks/layering/objects.ts';
 import { followed } from '../../src/adapters/kube/follow.ts';
-import { nodes as nodeKind, pods as podKind } from '../../src/cluster/kinds.ts';
+import { nodes as nodeKind, pods as podKind } from '../../src/kube/kinds.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';

@@ -4,7 +4,7 @@ import { installationControllers } from '../../src/controllers/installation/cont
 import type { NewCluster } from '../../src/controllers/installation/new-cluster.ts';
 import type { ControllerPorts } from '../../src/controllers/installation/step.ts';
 import type { RunEventBody } from '../../src/engine/events.ts';
-import { startControllers } from '../../src/reconcile/manager.ts';
+import { startControllers } from '../../src/kube/manager.ts';
 import { type FakeClock, fakeClock } from './fake-clock.ts';
 import { fakeInventory } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';

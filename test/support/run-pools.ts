@@ -2,7 +2,7 @@ import { poolControllers } from '../../src/controllers/pools/controllers.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube } from '../../src/ports/kube.ts';
-import { runControllers } from '../../src/reconcile/manager.ts';
+import { runControllers } from '../../src/kube/manager.ts';
 import { fakeRandom } from './fake-random.ts';
 
 /** What controllers of pools run with. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keyQueue } from '../../reconcile/queue.ts';
+import { keyQueue } from '../../kube/queue.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { CountedHost } from '../../ports/manager-metrics.ts';
 import { managerMetrics } from './manager-metrics.ts';

@@ -10,7 +10,7 @@ import {
   runBootstrap,
 } from '../../../test/support/capi-cluster.ts';
 import { killedBy } from '../../../test/support/run-pools.ts';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { minutes, seconds } from '../../model/duration.ts';

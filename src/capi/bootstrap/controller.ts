@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { secrets as secretKind } from '../../cluster/kinds.ts';
-import { partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { secrets as secretKind } from '../../kube/kinds.ts';
+import { partOf, textAt } from '../../kube/object.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readFileContent } from '../../ignition/resource.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -10,8 +10,8 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { isRefused } from '../../ports/kube-failures.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Emit, type Note, notesOf } from '../../engine/events.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import type { Controller } from '../../kube/manager.ts';
+import { patchOf } from '../../kube/write.ts';
 import {
   type BootstrapConfigStatus,
   capiNames,
@@ -21,7 +21,7 @@ import {
 } from '../api.ts';
 import { asConfig, lostAt, patchStatus, statusAfter, type StatusChange } from './status.ts';
 import { machineIgnition, tokenPath } from './ignition.ts';
-import type { Result } from '../../reconcile/queue.ts';
+import type { Result } from '../../kube/queue.ts';
 import { findCondition, isConditionTrue } from '../conditions.ts';
 import {
   type BootstrapStores,

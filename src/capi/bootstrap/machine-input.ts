@@ -1,6 +1,6 @@
-import { secrets as secretKind } from '../../cluster/kinds.ts';
+import { secrets as secretKind } from '../../kube/kinds.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
-import { partOf } from '../../layering/api/cluster-object.ts';
+import { partOf } from '../../kube/object.ts';
 import { givenHints } from '../../lib/disk-hints.ts';
 import { keyfileProblems } from '../../lib/keyfiles.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { plainLine } from '../../lib/plain-text.ts';
 import { type LadderName, ladders, type Stage, stageLimits, stages } from '../../model/stage.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import { patchOf } from '../../kube/write.ts';
 import {
   type BootstrapConfig,
   bootstrapConfigs,

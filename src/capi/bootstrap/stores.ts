@@ -1,9 +1,9 @@
-import { secrets as secretKind } from '../../cluster/kinds.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { secrets as secretKind } from '../../kube/kinds.ts';
+import { textAt } from '../../kube/object.ts';
 import type { LadderName } from '../../model/stage.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type Informer, informer } from '../../reconcile/informer.ts';
+import { type Informer, informer } from '../../kube/informer.ts';
 import {
   type BootstrapConfig,
   bootstrapConfigs,

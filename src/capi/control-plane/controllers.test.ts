@@ -24,7 +24,7 @@ import {
   jobs,
   nodes,
   secrets,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { keyPair, pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
 import { seconds } from '../../model/duration.ts';
 import {

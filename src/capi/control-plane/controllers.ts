@@ -5,13 +5,13 @@ import type { AgentError } from '../../model/failure.ts';
 import type { Installer } from '../../ports/installer.ts';
 import type { Kube, KubeChange } from '../../ports/kube.ts';
 import { clusterNotSettled } from '../../cluster/cluster-end.ts';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { performActions } from '../../reconcile/actions.ts';
+import { performActions } from '../../kube/actions.ts';
 import { type Emit, notesOf } from '../../engine/events.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import type { Queue, Result } from '../../reconcile/queue.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import type { Controller } from '../../kube/manager.ts';
+import type { Queue, Result } from '../../kube/queue.ts';
+import { patchOf } from '../../kube/write.ts';
 import {
   assetKeys,
   capiNames,
@@ -47,7 +47,7 @@ import { controlPlaneActions, type ControlPlaneScope, readTemplate } from './per
 import { isMarked } from './remediate.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo, secretText } from '../objects.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 
 /** What the control-plane provider works with. */

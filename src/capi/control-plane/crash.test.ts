@@ -12,7 +12,7 @@ import {
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { configMaps, nodes, pods, secrets } from '../../cluster/kinds.ts';
+import { configMaps, nodes, pods, secrets } from '../../kube/kinds.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, bootstrapConfigs, capiMachines, controlPlanes, ownNames } from '../api.ts';
 import { secretText } from '../objects.ts';

@@ -11,7 +11,7 @@ import {
 } from './guest-hosts.ts';
 import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
 import { leastUsedDomain, machineName, type NewMachine } from './machines.ts';
-import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isControlledBy } from '../objects.ts';

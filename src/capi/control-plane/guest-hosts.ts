@@ -3,7 +3,7 @@ import { readRequest, type ReadRequest } from '../../cluster/csr/read-request.ts
 import { hostIndexOf } from '../../cluster/host-index.ts';
 import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { BootstrapConfig, Machine } from '../api.ts';

@@ -6,9 +6,9 @@ import {
   configMaps,
   nodes,
   pods,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
-import { countAt, textAt } from '../../layering/api/cluster-object.ts';
+import { countAt, textAt } from '../../kube/object.ts';
 import { limited } from '../../engine/limit.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -20,7 +20,7 @@ import {
   type KubeSelection,
   selectionOf,
 } from '../../ports/kube.ts';
-import { type Informer, informer } from '../../reconcile/informer.ts';
+import { type Informer, informer } from '../../kube/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 
 /** Reads the kubeconfig of a guest; undefined where there is none. */

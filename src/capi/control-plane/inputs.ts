@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { secrets } from '../../cluster/kinds.ts';
-import { selectorText } from '../../cluster/label-selector.ts';
+import { secrets } from '../../kube/kinds.ts';
+import { selectorText } from '../../kube/selector.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';

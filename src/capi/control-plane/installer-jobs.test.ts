@@ -7,8 +7,8 @@ import {
   controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
-import { jobs, pods, secrets, serviceAccounts } from '../../cluster/kinds.ts';
-import { partOf } from '../../layering/api/cluster-object.ts';
+import { jobs, pods, secrets, serviceAccounts } from '../../kube/kinds.ts';
+import { partOf } from '../../kube/object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ownNames } from '../api.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { jobs, pods, serviceAccounts } from '../../cluster/kinds.ts';
-import { type Fields, fieldsOf } from '../../layering/api/schema.ts';
+import { jobs, pods, serviceAccounts } from '../../kube/kinds.ts';
+import { type Fields, fieldsOf } from '../../lib/fields.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import { installConfigText } from '../install-state.ts';
 import { installerMask } from '../../lib/installer-mask.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../ports/installer.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { createOnce, isControlledBy, refTo } from '../objects.ts';
-import { conditionOf, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { type CapiCluster, capiNames, type OpenShiftControlPlane } from '../api.ts';

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { AgentError } from '../../model/failure.ts';
 import {
@@ -10,8 +10,8 @@ import {
   type InstallInputs,
   madeFiles,
 } from '../../ports/installer.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import type { Result } from '../../reconcile/queue.ts';
+import type { Controller } from '../../kube/manager.ts';
+import type { Result } from '../../kube/queue.ts';
 import { assetKeys, assetsSecretName, capiNames, type OwnerReference, ownNames } from '../api.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { areAssetsDue } from './decide.ts';

@@ -13,7 +13,7 @@ import {
   controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { nodes, secrets } from '../../cluster/kinds.ts';
+import { nodes, secrets } from '../../kube/kinds.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { bootstrapConfigs, capiMachines, ownNames } from '../api.ts';

@@ -1,18 +1,13 @@
 import { approved } from '../../cluster/csr/signing-request.ts';
-import {
-  certificateSigningRequests,
-  clusterVersions,
-  nodes,
-  secrets,
-} from '../../cluster/kinds.ts';
+import { certificateSigningRequests, clusterVersions, nodes, secrets } from '../../kube/kinds.ts';
 import { wholeSeconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import type { Ports } from '../../ports/ports.ts';
-import type { ActionTable } from '../../reconcile/actions.ts';
+import type { ActionTable } from '../../kube/actions.ts';
 import type { Note } from '../../engine/events.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import { patchOf } from '../../kube/write.ts';
 import {
   assetKeys,
   type BootstrapConfig,

@@ -12,7 +12,7 @@ import {
   controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import { clusters, controlPlanes, ownNames } from '../api.ts';
 import { secretData } from '../objects.ts';

@@ -1,7 +1,7 @@
-import { jobs, secretMetadata, secrets } from '../../cluster/kinds.ts';
-import { listAt } from '../../layering/api/cluster-object.ts';
+import { jobs, secretMetadata, secrets } from '../../kube/kinds.ts';
+import { listAt } from '../../kube/object.ts';
 import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube.ts';
-import { type Informer, informer } from '../../reconcile/informer.ts';
+import { type Informer, informer } from '../../kube/informer.ts';
 import type { Ports } from '../../ports/ports.ts';
 import {
   assetsSecretName,

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../ports/http-route.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type OwnedMetadata, tokenSecretName } from '../api.ts';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import { asConfig } from '../bootstrap/status.ts';
 import { hashOfToken } from '../bootstrap/controller.ts';
 import type { MachineRole } from '../bootstrap/ignition.ts';

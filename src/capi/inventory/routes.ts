@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -62,7 +62,7 @@ import {
   secretData,
   secretValue,
 } from '../objects.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { readControlPlane } from '../control-plane/view.ts';
 import { givenName, hostsCondition, nodeNameProblem, reportedOf } from '../host-checks.ts';

@@ -8,7 +8,7 @@ import { controlPlaneType } from '../../capi/api.ts';
 import { assetsSecret } from '../../capi/control-plane/make-assets.ts';
 import { installerLog } from '../../capi/control-plane/installer-jobs.ts';
 import { createOnce } from '../../capi/objects.ts';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import type { Environment } from '../../config/environment.ts';
 import { discarded, installerFailure } from '../../ports/installer.ts';
 import { commandCredentials } from '../cluster.ts';

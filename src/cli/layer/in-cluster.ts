@@ -4,7 +4,7 @@ import {
   machineOSBuilds,
   machineOSConfigs,
   nodes,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import { layeringFailure } from '../../layering/failures.ts';

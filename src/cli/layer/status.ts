@@ -1,4 +1,4 @@
-import { leases, podDisruptionBudgets, pods } from '../../cluster/kinds.ts';
+import { leases, podDisruptionBudgets, pods } from '../../kube/kinds.ts';
 import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
@@ -10,7 +10,7 @@ import {
   poolProgress,
   type RollOutSnapshot,
 } from '../../layering/roll-out/progress.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { withCluster } from '../cluster.ts';

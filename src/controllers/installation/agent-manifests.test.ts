@@ -7,7 +7,7 @@ import {
   clusterVersions,
   configMaps,
   subscriptions,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { applyAgentManifests, readAgentManifests } from './agent-manifests.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { configMaps } from '../../cluster/kinds.ts';
+import { configMaps } from '../../kube/kinds.ts';
 import {
   clusterVersionRef,
   clusterVersionSnapshot,

@@ -4,7 +4,7 @@ import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { configMaps, events } from '../../cluster/kinds.ts';
+import { configMaps, events } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';

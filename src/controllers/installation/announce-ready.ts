@@ -1,7 +1,7 @@
 import { controllerEvent, readyEvent } from '../../cluster/controller.ts';
-import { events } from '../../cluster/kinds.ts';
+import { events } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { type PollResult } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { apiErrorText, isForbidden } from '../../ports/kube-failures.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { clusterServiceVersions, installPlans, jobs } from '../../cluster/kinds.ts';
+import { clusterServiceVersions, installPlans, jobs } from '../../kube/kinds.ts';
 import {
   followedOlm,
   missingSetup,

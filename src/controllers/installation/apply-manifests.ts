@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { clusterServiceVersions, installPlans, jobs, subscriptions } from '../../cluster/kinds.ts';
+import { clusterServiceVersions, installPlans, jobs, subscriptions } from '../../kube/kinds.ts';
 import {
   csvOf,
   type FailedSetup,
@@ -16,7 +16,7 @@ import type { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject, KubeSelection } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
-import { performActions } from '../../reconcile/actions.ts';
+import { performActions } from '../../kube/actions.ts';
 import { type ControllerScope, untilDone } from './step.ts';
 
 /** What an operator needs beside its subscription. */

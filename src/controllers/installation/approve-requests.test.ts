@@ -12,7 +12,7 @@ import {
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
-import { certificateSigningRequests, configMaps, events, nodes } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, configMaps, events, nodes } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';

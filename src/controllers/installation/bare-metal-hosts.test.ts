@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
-import { bareMetalHosts, machines, provisionings } from '../../cluster/kinds.ts';
+import { bareMetalHosts, machines, provisionings } from '../../kube/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { bareMetalHosts, machines as machineKind, provisionings } from '../../cluster/kinds.ts';
-import { annotationOf, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { bareMetalHosts, machines as machineKind, provisionings } from '../../kube/kinds.ts';
+import { annotationOf, partOf, textAt } from '../../kube/object.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { seconds, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../reconcile/actions.ts';
-import { informer } from '../../reconcile/informer.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import { performActions } from '../../kube/actions.ts';
+import { informer } from '../../kube/informer.ts';
+import type { Controller } from '../../kube/manager.ts';
+import { patchOf } from '../../kube/write.ts';
 import { type InstallationScope, listAgain } from './stores.ts';
 
 const namespace = 'openshift-machine-api';

@@ -4,7 +4,7 @@ import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { clusterOperators, clusterVersions, configMaps } from '../../cluster/kinds.ts';
+import { clusterOperators, clusterVersions, configMaps } from '../../kube/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { InstallingCluster } from '../../ports/inventory.ts';
 import { builtinOperators, completeInstallation } from './complete-installation.ts';

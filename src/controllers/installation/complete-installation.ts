@@ -1,4 +1,4 @@
-import { clusterOperators, configMaps } from '../../cluster/kinds.ts';
+import { clusterOperators, configMaps } from '../../kube/kinds.ts';
 import {
   clusterOperatorSnapshot,
   clusterOperatorsReport,
@@ -6,7 +6,7 @@ import {
   clusterVersionSnapshot,
   hasConsole,
 } from '../../cluster/operators.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import { hours, type Millis, unlimited } from '../../model/duration.ts';
 import { finalizingStages, type InstallationResult } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';

@@ -1,6 +1,6 @@
 import { unlimited } from '../../model/duration.ts';
 import { type Emit, notesOf } from '../../engine/events.ts';
-import { type Controller, startControllers } from '../../reconcile/manager.ts';
+import { type Controller, startControllers } from '../../kube/manager.ts';
 import { requestControllers } from './approve-requests.ts';
 import { metalController } from './bare-metal-hosts.ts';
 import { labelController, pauseController } from './labels.ts';

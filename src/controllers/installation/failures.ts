@@ -1,5 +1,5 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
-import { isLeaseLost } from '../../reconcile/lease.ts';
+import { isLeaseLost } from '../../kube/lease.ts';
 
 /** Failures of the controller in the cluster. */
 export const controllerFailures = {

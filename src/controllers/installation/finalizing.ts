@@ -8,7 +8,7 @@ import {
   type MonitoredOperator,
   type OperatorReport,
 } from '../../ports/inventory.ts';
-import { performActions } from '../../reconcile/actions.ts';
+import { performActions } from '../../kube/actions.ts';
 import { isEnded } from './wait-for-end.ts';
 import { type ControllerScope, followedInstallation, untilDone } from './step.ts';
 

@@ -13,7 +13,7 @@ import {
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
-import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, nodes } from '../../kube/kinds.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
 import { nodeBootstrapper } from '../../cluster/csr/read-request.ts';
 import { minutes, seconds } from '../../model/duration.ts';

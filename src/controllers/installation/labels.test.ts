@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { leaseFailure } from '../../reconcile/lease.ts';
+import { leaseFailure } from '../../kube/lease.ts';
 import { type NodeSketch, nodeObject } from '../../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, installingHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
-import { machineConfigPools, nodes } from '../../cluster/kinds.ts';
+import { machineConfigPools, nodes } from '../../kube/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

@@ -1,4 +1,4 @@
-import { machineConfigPools, nodes as nodeKind } from '../../cluster/kinds.ts';
+import { machineConfigPools, nodes as nodeKind } from '../../kube/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import {
@@ -10,9 +10,9 @@ import {
 import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../reconcile/actions.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import { performActions } from '../../kube/actions.ts';
+import type { Controller } from '../../kube/manager.ts';
+import { patchOf } from '../../kube/write.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
 import {
   byHost,

@@ -10,7 +10,7 @@ import {
   overridePatch,
   recordedBefore,
 } from '../../cluster/etcd.ts';
-import { configMaps, machineConfigPools, machineOSConfigs, pods } from '../../cluster/kinds.ts';
+import { configMaps, machineConfigPools, machineOSConfigs, pods } from '../../kube/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

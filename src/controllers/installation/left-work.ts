@@ -5,9 +5,9 @@ import {
   recordedBefore,
   threeHealthyMembers,
 } from '../../cluster/etcd.ts';
-import { machineConfigPools, machineOSConfigs, pods } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs, pods } from '../../kube/kinds.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
-import { textAt } from '../../layering/api/cluster-object.ts';
+import { textAt } from '../../kube/object.ts';
 import { endPause, isPaused, pausedSince } from '../../layering/api/machine-config-pool.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { type KubeObject, selectionOf } from '../../ports/kube.ts';
@@ -21,9 +21,9 @@ import {
   recordRef,
 } from '../../steps/cluster/left-record.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
-import { performActions } from '../../reconcile/actions.ts';
-import { informer } from '../../reconcile/informer.ts';
-import type { Controller } from '../../reconcile/manager.ts';
+import { performActions } from '../../kube/actions.ts';
+import { informer } from '../../kube/informer.ts';
+import type { Controller } from '../../kube/manager.ts';
 import { controllerStep } from './step.ts';
 import type { InstallationScope } from './stores.ts';
 

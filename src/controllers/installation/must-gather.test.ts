@@ -9,7 +9,7 @@ import {
   pods,
   secrets,
   serviceAccounts,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

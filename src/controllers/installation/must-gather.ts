@@ -1,10 +1,5 @@
 import { gatheringPodName } from '../../cluster/controller.ts';
-import {
-  clusterRoleBindings,
-  imageStreams,
-  secrets,
-  serviceAccounts,
-} from '../../cluster/kinds.ts';
+import { clusterRoleBindings, imageStreams, secrets, serviceAccounts } from '../../kube/kinds.ts';
 import { noteFailed } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';

@@ -11,7 +11,7 @@ import {
   installPlans,
   jobs,
   subscriptions,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { type FinalizingStage, finalizingStages } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

@@ -5,7 +5,7 @@ import { fakeInventory, installingHost } from '../../../test/support/fake-invent
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { nodes, pods } from '../../cluster/kinds.ts';
+import { nodes, pods } from '../../kube/kinds.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
 import { untilAborted } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';

@@ -7,7 +7,7 @@ import {
   nextStage,
   recordOf,
 } from '../../cluster/host-progress.ts';
-import { nodes as nodeKind, pods } from '../../cluster/kinds.ts';
+import { nodes as nodeKind, pods } from '../../kube/kinds.ts';
 import { addressesAsking } from '../../cluster/mcs-log.ts';
 import { internalAddresses, readinessOf } from '../../cluster/node.ts';
 import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
@@ -18,9 +18,9 @@ import type { Stage } from '../../model/stage.ts';
 import type { InstallingHost, InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../reconcile/actions.ts';
-import { informer } from '../../reconcile/informer.ts';
-import type { Controller } from '../../reconcile/manager.ts';
+import { performActions } from '../../kube/actions.ts';
+import { informer } from '../../kube/informer.ts';
+import type { Controller } from '../../kube/manager.ts';
 import { decideUntaint } from '../../steps/cluster/untaint.ts';
 import type { NewCluster } from './new-cluster.ts';
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { leaseFailure } from '../../reconcile/lease.ts';
+import { leaseFailure } from '../../kube/lease.ts';
 import { withEndedPods } from '../../../test/support/ended-pods.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { pods } from '../../cluster/kinds.ts';
+import { pods } from '../../kube/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';

@@ -1,8 +1,8 @@
 import { controllerLabel, isRunning } from '../../cluster/controller.ts';
-import { pods } from '../../cluster/kinds.ts';
+import { pods } from '../../kube/kinds.ts';
 import { silently, untilOf } from '../../engine/wait.ts';
-import { listAt } from '../../layering/api/cluster-object.ts';
-import { fieldsOf } from '../../layering/api/schema.ts';
+import { listAt } from '../../kube/object.ts';
+import { fieldsOf } from '../../lib/fields.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne } from '../../steps/cluster/kube-watch.ts';

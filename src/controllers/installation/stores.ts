@@ -1,11 +1,11 @@
 import { hostIndexOf, hostOf, ownNode } from '../../cluster/host-index.ts';
-import { nodes as nodeKind } from '../../cluster/kinds.ts';
+import { nodes as nodeKind } from '../../kube/kinds.ts';
 import type { InstallationView, InstallingHost } from '../../ports/inventory.ts';
 import { type Kube, type KubeObject, type KubeRef, selectionOf } from '../../ports/kube.ts';
-import { type Gap, type Informer, informer } from '../../reconcile/informer.ts';
-import type { Controller } from '../../reconcile/manager.ts';
+import { type Gap, type Informer, informer } from '../../kube/informer.ts';
+import type { Controller } from '../../kube/manager.ts';
 import type { Note } from '../../engine/events.ts';
-import { readAgain } from '../../reconcile/write.ts';
+import { readAgain } from '../../kube/write.ts';
 import type { ControllerConfig, ControllerPorts } from './step.ts';
 
 /** What the controllers of an installation reach and are told. */

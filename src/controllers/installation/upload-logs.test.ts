@@ -7,7 +7,7 @@ import { fakeInventory, type FakeInventory } from '../../../test/support/fake-in
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { pods } from '../../cluster/kinds.ts';
+import { pods } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Inventory } from '../../ports/inventory.ts';

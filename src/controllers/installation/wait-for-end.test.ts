@@ -4,7 +4,7 @@ import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { clusterVersions, events, nodes } from '../../cluster/kinds.ts';
+import { clusterVersions, events, nodes } from '../../kube/kinds.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

@@ -1,5 +1,5 @@
 import { controllerEvent, controllerName } from '../../cluster/controller.ts';
-import { events, nodes } from '../../cluster/kinds.ts';
+import { events, nodes } from '../../kube/kinds.ts';
 import { readyMasters } from '../../cluster/node.ts';
 import {
   clusterVersionRef,

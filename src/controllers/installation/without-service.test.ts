@@ -11,7 +11,7 @@ import {
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
-import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, nodes } from '../../kube/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type LeftRecord, recordObject, recordRef } from '../../steps/cluster/left-record.ts';

@@ -1,5 +1,5 @@
 import { readRequest } from '../../cluster/csr/read-request.ts';
-import { certificateSigningRequests, nodes as nodeKind } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, nodes as nodeKind } from '../../kube/kinds.ts';
 import { readinessOf, readyMasters } from '../../cluster/node.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { noteFailed } from '../../engine/failures.ts';

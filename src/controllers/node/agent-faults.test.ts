@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentNode, configFile, machineConfig } from '../../../test/support/agent-node.ts';
 import { imageOf } from '../../../test/support/os-samples.ts';
-import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import { machineConfigs, nodes } from '../../kube/kinds.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
 

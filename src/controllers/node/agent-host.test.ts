@@ -9,7 +9,7 @@ import {
 import { changing } from '../../../test/support/applied-node.ts';
 import type { NodeWorld } from '../../../test/support/core-os-node.ts';
 import { imageOf } from '../../../test/support/os-samples.ts';
-import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import { machineConfigs, nodes } from '../../kube/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import { wantedHost } from './wanted-host.ts';
 

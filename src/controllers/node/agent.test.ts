@@ -12,10 +12,10 @@ import {
   nodes,
   pods,
   validatingAdmissionPolicyBindings,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 

@@ -1,6 +1,6 @@
 import { minutes } from '../../model/duration.ts';
 import { nextOf } from '../../os/status.ts';
-import { type ActionTable, performActions } from '../../reconcile/actions.ts';
+import { type ActionTable, performActions } from '../../kube/actions.ts';
 import { checkFreeSpace, planApply } from '../../steps/os/check-image.ts';
 import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.ts';
 import { dropNextBoot } from '../../steps/os/roll-back.ts';

@@ -4,7 +4,7 @@ import {
   isSameList,
   type KernelArgumentChange,
 } from '../../os/kernel-arguments.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import type { OsStatus } from '../../os/status.ts';
 import { checkRequest } from '../../steps/os/check-image.ts';

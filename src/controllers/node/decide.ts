@@ -1,7 +1,7 @@
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
-import type { Action } from '../../reconcile/actions.ts';
+import type { Action } from '../../kube/actions.ts';
 import { hasArguments, needsStaging, type NodeChange } from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { changedNames, isChange } from './host-files.ts';

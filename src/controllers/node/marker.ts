@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Fields, isFields } from '../../layering/api/schema.ts';
+import { type Fields, isFields } from '../../lib/fields.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host } from '../../ports/host.ts';

@@ -4,16 +4,16 @@ import {
   machineOSBuilds,
   nodes,
   validatingAdmissionPolicyBindings,
-} from '../../cluster/kinds.ts';
-import { nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+} from '../../kube/kinds.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
+import { partOf } from '../../kube/object.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isCordoned } from '../../layering/roll-out/node-state.ts';
-import type { leaseObserver } from '../../layering/roll-out/ownership.ts';
+import { type leaseObserver, operatorReasonNow } from '../../layering/roll-out/ownership.ts';
 import { foreignReason } from '../../layering/roll-out/target.ts';
-import { operatorReasonNow } from '../../layering/roll-out/ownership.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { isSame, type Target } from './marker.ts';
 import { agentName } from './permissions.ts';

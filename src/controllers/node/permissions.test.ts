@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { agentKeys, agentPolicy } from './permissions.ts';
 
 it('lets an agent write no annotation of the controller', () => {

@@ -1,5 +1,5 @@
-import { validatingAdmissionPolicyBindings } from '../../cluster/kinds.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { validatingAdmissionPolicyBindings } from '../../kube/kinds.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { operatorPrograms } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
+import { type Fields, fieldsOf, isFields, type Value } from '../../lib/fields.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { machineConfigFile } from '../../steps/os/read-host.ts';
 import { type NodeChange, planChange } from './change.ts';

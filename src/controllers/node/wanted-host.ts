@@ -4,7 +4,7 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
 import { meantIgnition } from '../../layering/api/meaning.ts';
-import { fieldsOf, type Fields, isList, textOf, type Value } from '../../layering/api/schema.ts';
+import { fieldsOf, type Fields, isList, textOf, type Value } from '../../lib/fields.ts';
 import { splitArguments } from '../../os/kernel-arguments.ts';
 
 /** A file that a MachineConfig puts on a machine. */

@@ -2,7 +2,7 @@ import { type Emit, notesOf } from '../../engine/events.ts';
 import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Ports } from '../../ports/ports.ts';
-import type { Controller, Controllers } from '../../reconcile/manager.ts';
+import type { Controller, Controllers } from '../../kube/manager.ts';
 import { askingNodes, drainController, watchDrains } from './drain.ts';
 import { ownerController } from './owners.ts';
 import { rollOutController } from './roll-out.ts';

@@ -1,16 +1,17 @@
-import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
+import { nodes as nodeKind, pods as podKind } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { annotationOf, listAt, nodeKeys, partOf } from '../../layering/api/cluster-object.ts';
-import { fieldsOf } from '../../layering/api/schema.ts';
+import { annotationOf, listAt, partOf } from '../../kube/object.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
+import { fieldsOf } from '../../lib/fields.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
 import { isCordoned, unreadyReason } from '../../layering/roll-out/node-state.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { type Action, type ActionTable, performActions } from '../../reconcile/actions.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import type { Queue } from '../../reconcile/queue.ts';
-import { patchOf, readAgain } from '../../reconcile/write.ts';
+import { type Action, type ActionTable, performActions } from '../../kube/actions.ts';
+import type { Controller } from '../../kube/manager.ts';
+import type { Queue } from '../../kube/queue.ts';
+import { patchOf, readAgain } from '../../kube/write.ts';
 import {
   controllerApp,
   isOperatedNow,

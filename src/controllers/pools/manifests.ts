@@ -8,7 +8,7 @@ import {
   restrictedPod,
   rule,
 } from '../../layering/manifests/service-account.ts';
-import { eventNamespace } from '../../reconcile/write.ts';
+import { eventNamespace } from '../../kube/write.ts';
 import { controllerApp } from './stores.ts';
 
 const name = controllerApp;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runPools } from '../../../test/support/run-pools.ts';
-import { deployments, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
+import { deployments, events, machineConfigPools, nodes, pods } from '../../kube/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 
 const namespace = 'assisted-installer';

@@ -1,4 +1,4 @@
-import type { Controller } from '../../reconcile/manager.ts';
+import type { Controller } from '../../kube/manager.ts';
 import { operatorOf, poolEvent, type PoolScope, type PoolStores } from './stores.ts';
 
 const runsIt = 'bootwright node controller runs this pool';

@@ -9,8 +9,8 @@ import {
   machineConfigs,
   nodes,
   pods,
-} from '../../cluster/kinds.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+} from '../../kube/kinds.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { nodeControllerRules } from './manifests.ts';

@@ -1,13 +1,13 @@
 import { etcdCluster, etcdNamespace, maySpareMember } from '../../cluster/etcd.ts';
-import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { nodes as nodeKind, pods as podKind } from '../../kube/kinds.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { chooseNode, type NodeChoice } from '../../layering/roll-out/choose-node.ts';
 import { type RollOutTarget, rollOutTarget } from '../../layering/roll-out/target.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { type Action, performActions } from '../../reconcile/actions.ts';
-import type { Controller } from '../../reconcile/manager.ts';
-import { patchOf } from '../../reconcile/write.ts';
+import { type Action, performActions } from '../../kube/actions.ts';
+import type { Controller } from '../../kube/manager.ts';
+import { patchOf } from '../../kube/write.ts';
 import {
   isOperatedNow,
   operatorOf,

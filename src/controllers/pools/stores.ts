@@ -5,9 +5,9 @@ import {
   machineOSConfigs,
   nodes as nodeKind,
   pods as podKind,
-} from '../../cluster/kinds.ts';
-import { selectorText } from '../../cluster/label-selector.ts';
-import { listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
+} from '../../kube/kinds.ts';
+import { selectorText } from '../../kube/selector.ts';
+import { listAt, partOf, textAt } from '../../kube/object.ts';
 import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import {
@@ -25,10 +25,10 @@ import {
   selectionOf,
 } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type Informer, informer } from '../../reconcile/informer.ts';
-import type { Queue } from '../../reconcile/queue.ts';
+import { type Informer, informer } from '../../kube/informer.ts';
+import type { Queue } from '../../kube/queue.ts';
 import type { Note } from '../../engine/events.ts';
-import { recordEvent } from '../../reconcile/write.ts';
+import { recordEvent } from '../../kube/write.ts';
 
 /** Label of the pods of this controller. */
 export const controllerApp = 'bootwright-node-controller';

@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
-import { annotationOf, partOf, textAt } from './cluster-object.ts';
-import { type Fields, fieldsOf, isFields, listOf, textOf } from './schema.ts';
+import { annotationOf, partOf, textAt } from '../../kube/object.ts';
+import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../lib/fields.ts';
 
 const referenceFields = [
   ...(['apiVersion', 'fieldPath', 'kind', 'name', 'namespace'] as const),

@@ -4,7 +4,7 @@ import { readImageName } from '../../lib/image-name.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
-import { type Fields, fieldsOf, listOf, textOf, type Value } from './schema.ts';
+import { type Fields, fieldsOf, listOf, textOf, type Value } from '../../lib/fields.ts';
 
 /** What layering needs of a rendered MachineConfig. */
 export interface MachineConfig {

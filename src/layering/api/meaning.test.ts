@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { meantIgnition, meantSpec } from './meaning.ts';
-import type { Fields } from './schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 
 const withFile = (file: Fields): Fields => ({
   ignition: { version: '3.5.0' },

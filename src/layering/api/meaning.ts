@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decodeResource } from '../../ignition/resource.ts';
 import { AgentError } from '../../model/failure.ts';
-import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from './schema.ts';
+import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from '../../lib/fields.ts';
 
 /**
  * What the spec of a rendered MachineConfig means, however it is written: two that do the same to a

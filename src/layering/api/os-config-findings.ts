@@ -7,7 +7,8 @@ import {
   readMachineOSConfig,
   segmentsOf,
 } from './os-config.ts';
-import { isFields, isLabelValue, isPullSpec } from './schema.ts';
+import { isFields } from '../../lib/fields.ts';
+import { isLabelValue, isPullSpec } from './schema.ts';
 import type { SourceObject } from './source-object.ts';
 import { type LintFinding, lintFindingOf } from './source-text.ts';
 import { jsonIn } from '../../lib/json.ts';

@@ -3,15 +3,8 @@ import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { type LintFinding, sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
-import {
-  fieldsOf,
-  isFields,
-  isList,
-  isPushSpec,
-  isSubdomain,
-  textsIn,
-  type Value,
-} from './schema.ts';
+import { fieldsOf, isFields, isList, textsIn, type Value } from '../../lib/fields.ts';
+import { isPushSpec, isSubdomain } from './schema.ts';
 
 const Name = z
   .string()

@@ -1,7 +1,7 @@
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
-import { isFields, type Fields, type Value } from './schema.ts';
+import { isFields, type Fields, type Value } from '../../lib/fields.ts';
 
 /** The four texts by which the operator knows the images of a release. */
 export interface OSImages {

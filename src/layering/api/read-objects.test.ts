@@ -10,7 +10,7 @@ import { readMachineConfigPool } from './machine-config-pool.ts';
 import { readMachineConfig } from './machine-config.ts';
 import { defaultMachineOSConfig, readMachineOSConfig, userContainerfile } from './os-config.ts';
 import { imagesOfMachineConfig, readOSImages } from './os-images.ts';
-import type { Fields } from './schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 
 describe('readMachineOSConfig', () => {
   const read = (object: Fields) => readMachineOSConfig(lineless(object, 'f'));

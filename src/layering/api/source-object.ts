@@ -2,7 +2,7 @@ import { type Document, isMap, isScalar, isSeq, LineCounter, type Node } from 'y
 import { memberPath } from '../../ignition/finding.ts';
 import { jsonOffsets } from '../../ignition/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
-import { isFields, type Fields, type Value } from './schema.ts';
+import { isFields, type Fields, type Value } from '../../lib/fields.ts';
 import {
   sourceFailure,
   isSourceFinding,

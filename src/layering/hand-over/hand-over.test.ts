@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { httpd, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type BuildPhase, conditionsOf, machineOSBuildObject } from '../api/os-build.ts';
-import type { Fields } from '../api/schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 import {
   annotationPatch,
   asksTheSame,

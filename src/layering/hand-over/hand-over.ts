@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../ports/kube.ts';
-import {
-  annotationOf,
-  conditionOf,
-  listAt,
-  partOf,
-  textAt,
-  ownersOf,
-} from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, listAt, partOf, textAt, ownersOf } from '../../kube/object.ts';
 import {
   buildKeys,
   buildOwnership,
@@ -17,7 +10,7 @@ import {
 } from '../api/os-build.ts';
 import { meantSpec } from '../api/meaning.ts';
 import { askedOf, machineOSConfigKind } from '../api/os-config.ts';
-import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../../lib/fields.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
 /** Whether a MachineOSBuild of the right name can be used to hand an image over. */

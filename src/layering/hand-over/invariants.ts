@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, countAt, nodeKeys, textAt } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, countAt, textAt } from '../../kube/object.ts';
+import { nodeKeys } from '../api/node-keys.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { buildKeys } from '../api/os-build.ts';
 

@@ -1,14 +1,8 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import {
-  annotationOf,
-  conditionOf,
-  isOperatorKey,
-  nodeKeys,
-  partOf,
-  textAt,
-} from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, partOf, textAt } from '../../kube/object.ts';
+import { isOperatorKey, nodeKeys } from '../api/node-keys.ts';
 import { buildConditions } from '../api/os-build.ts';
-import { fieldsOf, isFields } from '../api/schema.ts';
+import { isSelectedBy } from '../../kube/selector.ts';
 import {
   type Violation,
   violationsOf,
@@ -110,8 +104,6 @@ export const nodeImageStatus = (node: KubeObject): NodeImageStatus => ({
 export const phaseOf = (build: KubeObject): string =>
   buildConditions.find((type) => conditionOf(build, type).status === 'True') ?? 'not started';
 
-type Labels = Readonly<Record<string, string>>;
-
 /**
  * The pools that select a node, the one that rolls out to it first: that of the masters comes
  * before any other, and one that was made for some nodes before that of all workers
@@ -161,40 +153,6 @@ export const nodesWithout = (
 
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
-
-/**
- * Whether a label selector of the API selects labels; none selects nothing, an empty one
- * everything.
- */
-export function isSelectedBy(selector: unknown, labels: Labels): boolean {
-  if (!isFields(selector)) return false;
-  const { matchLabels, matchExpressions } = selector;
-  const rules: readonly unknown[] = Array.isArray(matchExpressions) ? matchExpressions : [];
-  return (
-    Object.entries(fieldsOf(matchLabels)).every(([key, value]) => labels[key] === value) &&
-    rules.every((rule) => isMatched(rule, labels))
-  );
-}
-
-/** The four operators of a label selector (apimachinery, LabelSelectorRequirement). */
-function isMatched(rule: unknown, labels: Labels): boolean {
-  if (!isFields(rule)) return false;
-  const { key, operator, values } = rule;
-  const label = typeof key === 'string' ? labels[key] : undefined;
-  const isAmong = label !== undefined && Array.isArray(values) && values.includes(label);
-  switch (operator) {
-    case 'In':
-      return isAmong;
-    case 'NotIn':
-      return !isAmong;
-    case 'Exists':
-      return label !== undefined;
-    case 'DoesNotExist':
-      return label === undefined;
-    default:
-      return false;
-  }
-}
 
 /** Objects of the cluster that may name an image. */
 export interface NamingObjects {

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, textOf, type Value } from '../../lib/fields.ts';
 import {
   itemsOf,
   type Path,

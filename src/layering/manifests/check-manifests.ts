@@ -1,6 +1,6 @@
 import { osConfigFindings, referenceFindings } from '../api/os-config-findings.ts';
 import { type MachineOSConfig, readMachineOSConfig, segmentsOf } from '../api/os-config.ts';
-import type { Fields } from '../api/schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-manifests.ts';
 

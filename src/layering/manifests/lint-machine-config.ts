@@ -9,11 +9,11 @@ import {
   fieldsOf,
   isFields,
   isList,
-  isSubdomain,
   listOf,
   textOf,
   type Value,
-} from '../api/schema.ts';
+} from '../../lib/fields.ts';
+import { isSubdomain } from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
 import { lintOSConfig } from '../api/os-config-findings.ts';
 import { segmentsOf } from '../api/os-config.ts';

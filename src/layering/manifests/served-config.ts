@@ -5,8 +5,8 @@ import { parseConfig, renderConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { decodeResource, encodeDataUrl, readFileContent } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
-import { nodeKeys } from '../api/cluster-object.ts';
-import { isFields, type Fields, type Value, fieldsOf, textOf } from '../api/schema.ts';
+import { nodeKeys } from '../api/node-keys.ts';
+import { isFields, type Fields, type Value, fieldsOf, textOf } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 
 /**

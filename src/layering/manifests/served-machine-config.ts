@@ -7,7 +7,7 @@ import {
   releaseVersionKey,
 } from '../api/machine-config.ts';
 import { buildKeys } from '../api/os-build.ts';
-import { type Fields, fieldsOf } from '../api/schema.ts';
+import { type Fields, fieldsOf } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import { readObjects, type SourceFile, type SourceObject } from '../api/source-object.ts';
 

@@ -3,7 +3,7 @@ import { encodeBase64, hashSync } from 'bcryptjs';
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis } from '../../model/duration.ts';
-import { type Fields, textsIn } from '../api/schema.ts';
+import { type Fields, textsIn } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../api/source-object.ts';
 

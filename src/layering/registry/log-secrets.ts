@@ -5,7 +5,7 @@ import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { hiddenInWords } from '../../lib/shown-url.ts';
 import { MASK, Secret } from '../../model/secret.ts';
-import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from '../../lib/fields.ts';
 
 /** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
 export const bundleFolder = '/var/log/bootwright-layering';

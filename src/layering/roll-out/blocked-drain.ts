@@ -1,13 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import {
-  annotationOf,
-  countAt,
-  nodeKeys,
-  partOf,
-  textAt,
-  ownersOf,
-} from '../api/cluster-object.ts';
-import { isSelectedBy } from '../hand-over/pool-status.ts';
+import { annotationOf, countAt, partOf, textAt, ownersOf } from '../../kube/object.ts';
+import { nodeKeys } from '../api/node-keys.ts';
+import { isSelectedBy } from '../../kube/selector.ts';
 
 /** A pod that keeps a node from being drained, with the budget that forbids its eviction. */
 export interface DrainBlocker {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
-import { nodeKeys } from '../api/cluster-object.ts';
+import { nodeKeys } from '../api/node-keys.ts';
 import { chooseNode } from './choose-node.ts';
 import { isDegraded, maxUnavailable, unreadyReason } from './node-state.ts';
 

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, nodeKeys, partOf } from '../api/cluster-object.ts';
+import { annotationOf, partOf } from '../../kube/object.ts';
+import { nodeKeys } from '../api/node-keys.ts';
 import {
   desiredOf,
   isCordoned,

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, countAt, listAt, textAt } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, countAt, listAt, textAt } from '../../kube/object.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';

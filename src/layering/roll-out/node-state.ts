@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, nodeKeys, partOf } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, partOf } from '../../kube/object.ts';
+import { nodeKeys } from '../api/node-keys.ts';
 import type { RollOutTarget } from './target.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { deployments, leases, pods as podKind } from '../../cluster/kinds.ts';
+import { deployments, leases, pods as podKind } from '../../kube/kinds.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
-import { countAt, partOf, textAt, ownersOf } from '../api/cluster-object.ts';
+import { countAt, partOf, textAt, ownersOf } from '../../kube/object.ts';
 
 /**
  * The Deployment whose pod rolls out to pools, and the lease by which that pod works

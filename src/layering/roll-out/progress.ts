@@ -1,6 +1,7 @@
 import { type Millis, renderDuration } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, nodeKeys, partOf, textAt } from '../api/cluster-object.ts';
+import { annotationOf, conditionOf, partOf, textAt } from '../../kube/object.ts';
+import { nodeKeys } from '../api/node-keys.ts';
 import { isPaused, pausedSince } from '../api/machine-config-pool.ts';
 import {
   imageOrigin,

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { conditionOf, textAt, ownersOf } from '../api/cluster-object.ts';
+import { conditionOf, textAt, ownersOf } from '../../kube/object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { imageOf } from './image-origin.ts';

@@ -6,7 +6,7 @@ import { type FakeInventory, fakeInventory } from '../../../test/support/fake-in
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { events as eventKind, pods } from '../../cluster/kinds.ts';
+import { events as eventKind, pods } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

@@ -7,7 +7,7 @@ import {
   isControllerReady,
   runningController,
 } from '../../cluster/controller.ts';
-import { events, pods } from '../../cluster/kinds.ts';
+import { events, pods } from '../../kube/kinds.ts';
 import { isActive } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { noteFailed } from '../../engine/failures.ts';

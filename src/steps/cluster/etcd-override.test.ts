@@ -5,7 +5,7 @@ import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { overrideAnnotation } from '../../cluster/etcd.ts';
-import { etcds } from '../../cluster/kinds.ts';
+import { etcds } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

@@ -6,7 +6,7 @@ import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, statusesOf } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { etcdCluster, overridePatch } from '../../cluster/etcd.ts';
-import { configMaps } from '../../cluster/kinds.ts';
+import { configMaps } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';

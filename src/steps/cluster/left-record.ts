@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { controllerNamespace, leftName } from '../../cluster/controller.ts';
-import { configMaps } from '../../cluster/kinds.ts';
+import { configMaps } from '../../kube/kinds.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';

@@ -1,4 +1,4 @@
-import { machineConfigPools } from '../../cluster/kinds.ts';
+import { machineConfigPools } from '../../kube/kinds.ts';
 import { isPaused, type PauseChange } from '../../layering/api/machine-config-pool.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';

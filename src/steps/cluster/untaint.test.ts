@@ -11,7 +11,7 @@ import { fakeInventory, inventoryHost } from '../../../test/support/fake-invento
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { nodes } from '../../cluster/kinds.ts';
+import { nodes } from '../../kube/kinds.ts';
 import { taintsOf } from '../../cluster/node.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
 import { minutes } from '../../model/duration.ts';

@@ -4,7 +4,7 @@ import {
   invokerOf,
   invokerRef,
 } from '../../cluster/install-config.ts';
-import { nodes } from '../../cluster/kinds.ts';
+import { nodes } from '../../kube/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import {
   clusterHasCredentials,

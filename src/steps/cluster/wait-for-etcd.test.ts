@@ -3,7 +3,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { etcds } from '../../cluster/kinds.ts';
+import { etcds } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { waitForEtcd, waitForEtcdHandover } from './wait-for-etcd.ts';

@@ -3,7 +3,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import { machineConfigs, nodes } from '../../kube/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { configsAgree, namedConfigs, waitForMachineConfigs } from './wait-for-machine-configs.ts';

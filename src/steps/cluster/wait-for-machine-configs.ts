@@ -1,4 +1,4 @@
-import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import { machineConfigs, nodes } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -6,7 +6,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
 import { followed, longestWait, untilSeen } from './kube-watch.ts';
-import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { nodeKeys } from '../../layering/api/node-keys.ts';
 
 /**
  * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap

@@ -10,7 +10,7 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { nodes } from '../../cluster/kinds.ts';
+import { nodes } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';

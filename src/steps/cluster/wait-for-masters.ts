@@ -4,7 +4,7 @@ import {
   installConfigRef,
   readInstallConfig,
 } from '../../cluster/install-config.ts';
-import { nodes } from '../../cluster/kinds.ts';
+import { nodes } from '../../kube/kinds.ts';
 import {
   type ControlPlaneRole,
   nodeLabel,

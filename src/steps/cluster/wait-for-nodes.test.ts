@@ -8,7 +8,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
-import { nodes } from '../../cluster/kinds.ts';
+import { nodes } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { nodeProgress, nodeTarget, waitForArbiter, type JoiningNode } from './wait-for-masters.ts';

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
-import { fieldsOf, textOf } from '../../layering/api/schema.ts';
+import { fieldsOf, textOf } from '../../lib/fields.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import {
   type BuildPlan,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
-import { isFields, type Fields } from '../../layering/api/schema.ts';
+import { isFields, type Fields } from '../../lib/fields.ts';
 
 const PoolRequestSchema = z.object({
   /** Name of the MachineConfigPool, and so of its MachineOSConfig. */

@@ -5,7 +5,7 @@ import {
   machineOSBuilds,
   machineOSConfigs,
   nodes,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';

@@ -7,7 +7,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
-import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../cluster/kinds.ts';
+import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { bundleFolder, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';

@@ -18,7 +18,7 @@ import { osConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { jobs, machineOSBuilds, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
+import { jobs, machineOSBuilds, machineOSConfigs, secrets } from '../../kube/kinds.ts';
 import { conditionsOf } from '../../layering/api/os-build.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';

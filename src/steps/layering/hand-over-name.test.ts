@@ -9,7 +9,7 @@ import {
 } from '../../../test/layering/hand-over-site.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { configMaps, machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
+import { configMaps, machineConfigPools, machineConfigs } from '../../kube/kinds.ts';
 import { poolFile } from '../../layering/manifests/bootstrap-files.ts';
 import { handOverServed } from './hand-over.ts';
 

@@ -1,5 +1,5 @@
-import { jobs, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
-import { countAt } from '../../layering/api/cluster-object.ts';
+import { jobs, machineOSBuilds, machineOSConfigs } from '../../kube/kinds.ts';
+import { countAt } from '../../kube/object.ts';
 import {
   buildKeys,
   handedOverStatus,
@@ -15,7 +15,7 @@ import {
 } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { isContained } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';

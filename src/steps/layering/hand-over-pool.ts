@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer';
-import { secrets } from '../../cluster/kinds.ts';
+import { secrets } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { machineOSBuildObject } from '../../layering/api/os-build.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
   operatorNamespace,

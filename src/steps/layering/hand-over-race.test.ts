@@ -7,7 +7,7 @@ import { type FakeClock, fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { machineConfigPools, machineOSConfigs, nodes } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs, nodes } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { handOverServed } from './hand-over.ts';
 

@@ -16,7 +16,7 @@ import {
   machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over.ts';

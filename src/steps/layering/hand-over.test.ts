@@ -27,7 +27,7 @@ import {
   machineOSBuilds,
   machineOSConfigs,
   secrets,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';

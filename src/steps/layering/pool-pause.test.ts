@@ -8,7 +8,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { machineConfigPools, machineOSConfigs, nodes } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs, nodes } from '../../kube/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over.ts';

@@ -1,4 +1,4 @@
-import { machineConfigPools, machineOSConfigs, nodes as nodeKind } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs, nodes as nodeKind } from '../../kube/kinds.ts';
 import { ifGiven } from '../../engine/fact.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import {

@@ -1,4 +1,4 @@
-import { configMaps, machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
+import { configMaps, machineConfigPools, machineConfigs } from '../../kube/kinds.ts';
 import { containerLogs } from '../../cluster/mcs-log.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import { asAgentError } from '../../engine/failures.ts';
@@ -12,7 +12,7 @@ import {
   type OSImages,
   readOSImages,
 } from '../../layering/api/os-images.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { lineless } from '../../layering/api/source-object.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';

@@ -10,7 +10,7 @@ import {
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
-import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs } from '../../kube/kinds.ts';
 import { handOverServed, submitOsConfigs } from './hand-over.ts';
 
 const setting = (kube: FakeKube, facts: HandOverFacts = fallbackFacts) => ({

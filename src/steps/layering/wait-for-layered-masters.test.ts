@@ -17,7 +17,7 @@ import {
   machineOSBuilds,
   machineOSConfigs,
   nodes,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { waitForLayeredMasters } from './gates.ts';

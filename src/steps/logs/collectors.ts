@@ -10,12 +10,13 @@ import {
   machineOSConfigs,
   nodes,
   pods,
-} from '../../cluster/kinds.ts';
+} from '../../kube/kinds.ts';
 import { containerLogs, isMcsLog } from '../../cluster/mcs-log.ts';
 import { asAgentError, engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
-import { isOperatorKey, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import { isOperatorKey } from '../../layering/api/node-keys.ts';
+import { listAt, partOf, textAt } from '../../kube/object.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import { containerfileFile } from '../../layering/build/build-plan.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';

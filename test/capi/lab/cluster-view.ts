@@ -6,7 +6,7 @@ import {
   capiMachines,
   controlPlanes,
 } from '../../../src/capi/api.ts';
-import { conditionOf, textAt } from '../../../src/layering/api/cluster-object.ts';
+import { conditionOf, textAt } from '../../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
 import type { Management } from '../rig.ts';
 

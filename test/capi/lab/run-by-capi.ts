@@ -34,7 +34,7 @@ import { clusters, controlPlanes, type OpenShiftControlPlane } from '../../../sr
 import { machineName } from '../../../src/capi/control-plane/machines.ts';
 import { parseValidConfig } from '../../../src/ignition/parse.ts';
 import { readFileContent } from '../../../src/ignition/resource.ts';
-import { conditionOf, textAt } from '../../../src/layering/api/cluster-object.ts';
+import { conditionOf, textAt } from '../../../src/kube/object.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { devMachines } from '../cluster.ts';
 import { liveIgnition } from '../hosts.ts';

@@ -11,9 +11,9 @@ import {
   machineType,
 } from '../../../src/capi/api.ts';
 import { secretData } from '../../../src/capi/objects.ts';
-import { secrets } from '../../../src/cluster/kinds.ts';
+import { secrets } from '../../../src/kube/kinds.ts';
 import type { RunEvent } from '../../../src/engine/events.ts';
-import { textAt } from '../../../src/layering/api/cluster-object.ts';
+import { textAt } from '../../../src/kube/object.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { startBootstrapProvider } from '../../capi/bootstrap-provider.ts';
 import {

@@ -9,8 +9,9 @@ import {
   podDisruptionBudgets,
   pods,
   serviceAccounts,
-} from '../../../src/cluster/kinds.ts';
-import { countAt, nodeKeys } from '../../../src/layering/api/cluster-object.ts';
+} from '../../../src/kube/kinds.ts';
+import { countAt } from '../../../src/kube/object.ts';
+import { nodeKeys } from '../../../src/layering/api/node-keys.ts';
 import {
   buildKeys,
   handedOverStatus,

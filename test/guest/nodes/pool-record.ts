@@ -1,12 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubeClient } from '../../../mocks/kube/client.ts';
-import { nodes as nodeKind } from '../../../src/cluster/kinds.ts';
-import {
-  annotationOf,
-  conditionOf,
-  nodeKeys,
-  partOf,
-} from '../../../src/layering/api/cluster-object.ts';
+import { nodes as nodeKind } from '../../../src/kube/kinds.ts';
+import { annotationOf, conditionOf, partOf } from '../../../src/kube/object.ts';
+import { nodeKeys } from '../../../src/layering/api/node-keys.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 
 /** What of a node tells how far its switch is. */

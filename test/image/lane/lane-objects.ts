@@ -1,4 +1,4 @@
-import type { Fields } from '../../../src/layering/api/schema.ts';
+import type { Fields } from '../../../src/lib/fields.ts';
 import type { BuildRequest } from '../../../src/steps/layering/facts.ts';
 import { ordered } from '../../layering/samples.ts';
 import { lanePaths } from './build-lane.ts';

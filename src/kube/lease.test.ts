@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeClock, fakeClock, settle } from '../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../test/support/fake-kube.ts';
 import { fakeRandom } from '../../test/support/fake-random.ts';
-import { leases } from '../cluster/kinds.ts';
+import { leases } from './kinds.ts';
 import { hours, type Millis, minutes, seconds } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../ports/kube.ts';

@@ -1,4 +1,4 @@
-import { events } from '../cluster/kinds.ts';
+import { events } from './kinds.ts';
 import type { Note } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import type { Clock } from '../ports/clock.ts';

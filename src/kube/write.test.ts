@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fakeKube } from '../../test/support/fake-kube.ts';
-import { nodes } from '../cluster/kinds.ts';
+import { nodes } from './kinds.ts';
 import { patchOf, readAgain } from './write.ts';
 
 const live = new AbortController().signal;

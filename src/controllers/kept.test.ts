@@ -4,7 +4,7 @@ import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import { readRequest } from '../cluster/csr/read-request.ts';
 import { kept } from './kept.ts';
-import { certificateSigningRequests, configMaps, nodes, secrets } from '../cluster/kinds.ts';
+import { certificateSigningRequests, configMaps, nodes, secrets } from '../kube/kinds.ts';
 import { internalAddresses, readinessOf, taintsOf } from '../cluster/node.ts';
 
 const kindOf = (group: string, plural: string): KubeKind => ({ group, version: 'v1', plural });

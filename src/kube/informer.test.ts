@@ -3,7 +3,7 @@ import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { type Followed, followed } from '../adapters/kube/follow.ts';
 import { sharedFollows } from '../adapters/shared-follow.ts';
-import { nodes, pods } from '../cluster/kinds.ts';
+import { nodes, pods } from './kinds.ts';
 import { minutes } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
 import type { Kube, KubeChange, KubeObject } from '../ports/kube.ts';

@@ -1,4 +1,4 @@
-import { leases } from '../cluster/kinds.ts';
+import { leases } from './kinds.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
 import { type Millis, seconds } from '../model/duration.ts';

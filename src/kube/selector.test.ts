@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { selectorText } from './label-selector.ts';
+import { selectorText } from './selector.ts';
 
 it.each<[string, unknown, string | undefined]>([
   ['none', undefined, undefined],

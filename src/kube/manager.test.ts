@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { fakeRandom } from '../../test/support/fake-random.ts';
-import { leases, nodes, pods } from '../cluster/kinds.ts';
+import { leases, nodes, pods } from './kinds.ts';
 import type { RunEventBody } from '../engine/events.ts';
 import { minutes, seconds } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';

@@ -1,5 +1,5 @@
-import type { KubeObject } from '../../ports/kube.ts';
-import { type Fields, fieldsOf, isFields, textOf } from './schema.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import { type Fields, fieldsOf, isFields, textOf } from '../lib/fields.ts';
 
 /** A part of an object of the API, or undefined where there is no such part. */
 export function partOf(object: KubeObject | undefined, ...path: readonly string[]): unknown {
@@ -61,28 +61,3 @@ export function conditionOf(object: KubeObject | undefined, type: string): SeenC
     since: text('lastTransitionTime'),
   };
 }
-
-const prefix = 'machineconfiguration.openshift.io';
-
-/** Whether a label or an annotation is one of the Machine Config Operator. */
-export const isOperatorKey = (key: string): boolean => key.startsWith(`${prefix}/`);
-
-/** Annotations of nodes about MachineConfigs and images. */
-export const nodeKeys = {
-  /** Name of the MachineConfig that the node has. */
-  currentConfig: `${prefix}/currentConfig`,
-  /** Name of the MachineConfig that the node should have. */
-  desiredConfig: `${prefix}/desiredConfig`,
-  /** The built image that the node runs, by digest; only a layered node has it. */
-  currentImage: `${prefix}/currentImage`,
-  /** The built image that the node should run. */
-  desiredImage: `${prefix}/desiredImage`,
-  /** `Done`, `Working`, `Degraded` or `Unreconcilable`. */
-  state: `${prefix}/state`,
-  /** Why the node is degraded. */
-  reason: `${prefix}/reason`,
-  /** `drain-CONFIG` or `uncordon-CONFIG`: what the node asks for. */
-  desiredDrain: `${prefix}/desiredDrain`,
-  /** The request that was carried out last. */
-  lastAppliedDrain: `${prefix}/lastAppliedDrain`,
-} as const;
