@@ -142,16 +142,12 @@ describe('lint of MachineConfigs', () => {
 
   it('reads files and folders, and passes over what else lies in a folder', async () => {
     mkdirSync(join(folder, 'deep'));
-    file('deep/b.yaml', machineConfig('99-b', '/etc/kubernetes/kubelet.conf'));
+    file('deep/b.yaml', { kind: 'MachineConfig', metadata: { name: '99-b' } });
     file('a.json', machineConfig('99-a', '/etc/motd'));
     file('install-config.yaml', { baseDomain: 'example.com' });
     file('README.md', '# no object');
     expect(await run(folder)).toBe(0);
-    expect(lines()).toEqual([
-      expect.stringMatching(
-        /^deep\/b\.yaml:1: warning: .*: use a KubeletConfig \[overrides-default\]$/,
-      ),
-    ]);
+    expect(lines()).toEqual([expect.stringMatching(/^deep\/b\.yaml:1: warning: .* \[no-role\]$/)]);
   });
 
   it('ends with 2 for an error, and for a file that cannot be read', async () => {

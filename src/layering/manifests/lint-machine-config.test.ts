@@ -93,26 +93,7 @@ describe('a MachineConfig', () => {
         },
       },
     ],
-    [
-      'a drop-in of a unit of the operator',
-      {
-        config: {
-          systemd: {
-            units: [
-              { name: 'kubelet.service', dropins: [{ name: 'a.conf', contents: '[Service]' }] },
-            ],
-          },
-        },
-      },
-    ],
     ['a kernel and an extension', { spec: { kernelType: 'realtime', extensions: ['usbguard'] } }],
-    [
-      "a file of the operator under a name that sorts before the operator's",
-      {
-        ...files(file('/etc/kubernetes/kubelet.conf')),
-        name: '00-mine',
-      },
-    ],
     [
       'what the operator renders',
       {
@@ -155,62 +136,9 @@ describe('a MachineConfig', () => {
       'error remote-content',
     ],
     [
-      'disks',
-      { config: { storage: { disks: [{ device: '/dev/sdb' }] } } },
-      'warning first-boot-only',
-    ],
-    [
-      'directories',
-      { config: { storage: { directories: [{ path: '/a' }] } } },
-      'warning first-boot-only',
-    ],
-    [
-      'encrypted devices',
-      { config: { storage: { luks: [{ name: 'a', device: '/dev/sdb' }] } } },
-      'warning first-boot-only',
-    ],
-    [
-      'another user than core',
-      { config: { passwd: { users: [{ name: 'admin' }] } } },
-      'warning first-boot-only',
-    ],
-    [
-      'settings of core beside keys and password',
-      { config: { passwd: { users: [{ name: 'core', passwordHash: 'x', groups: ['g'] }] } } },
-      'warning first-boot-only',
-    ],
-    ['FIPS', { spec: { fips: true } }, 'warning first-boot-only'],
-    [
       'more than etcd takes',
       files(file('/etc/motd', { contents: { source: `data:,${'x'.repeat(1_572_864)}` } })),
       'error too-large',
-    ],
-    [
-      'a drop-in of the operator',
-      {
-        config: {
-          systemd: {
-            units: [{ name: 'crio.service', dropins: [{ name: '05-mco-ordering.conf' }] }],
-          },
-        },
-      },
-      'warning overrides-default',
-    ],
-    [
-      'a drop-in of the operator as a file',
-      files(file('/etc/systemd/system/crio.service.d/05-mco-ordering.conf')),
-      'warning overrides-default',
-    ],
-    [
-      'a unit of the operator that is masked',
-      { config: { systemd: { units: [{ name: 'kubelet.service', mask: true }] } } },
-      'warning overrides-default',
-    ],
-    ['groups', { config: { passwd: { groups: [{ name: 'g' }] } } }, 'warning first-boot-only'],
-    [
-      "kernel arguments of Ignition's own",
-      { config: { ignition: { version: '3.3.0' }, kernelArguments: { shouldExist: ['a'] } } },
-      'warning first-boot-only',
     ],
     ['no role', { metadata: { labels: {} } }, 'warning no-role'],
     ['a name that no object has', { name: '99-worker_rt' }, 'error name'],
@@ -222,17 +150,6 @@ describe('a MachineConfig', () => {
     ['a config that is a text', { spec: { config: '{}' } }, 'error wrong-type'],
     ['a decimal mode', files(file('/a', { mode: 644 })), 'error file-mode'],
     ['a file below a file', files(file('/etc/a'), file('/etc/a/b/c')), 'error path-below-file'],
-    ['an image', { spec: { osImageURL: 'quay.io/os@sha256:0' } }, 'warning overrides-default'],
-    [
-      'a file of the operator',
-      files(file('/etc/crio/crio.conf.d/00-default')),
-      'warning overrides-default',
-    ],
-    [
-      'a unit of the operator',
-      { config: { systemd: { units: [{ name: 'kubelet.service', contents: '[Unit]' }] } } },
-      'warning overrides-default',
-    ],
   ])('with %s is found', (_, given, rule) => {
     expect(rulesOf(given)).toEqual([rule]);
   });
@@ -240,7 +157,7 @@ describe('a MachineConfig', () => {
   it('with a link below a file is found', () => {
     const links = [{ path: '/usr/local/a/b', target: '/c' }];
     const found = rulesOf({ config: { storage: { files: [file('/usr/local/a')], links } } });
-    expect(found).toEqual(['error path-below-file', 'warning first-boot-only']);
+    expect(found).toEqual(['error path-below-file']);
   });
 
   it('is found at each place, by its line', () => {
@@ -255,7 +172,7 @@ spec:
     ignition: { version: 3.2.0 }
     storage:
       files:
-        - path: /etc/kubernetes/kubelet.conf
+        - path: /etc/a
           mode: 04755
         - path: relative
 `;
@@ -263,71 +180,7 @@ spec:
       lintMachineConfigs([linted(text, 'd/a.yaml')]).map(
         ({ place, rule }) => `${place} ${rule ?? ''}`,
       ),
-    ).toEqual([
-      'd/a.yaml:7 kernel-type',
-      'd/a.yaml:12 overrides-default',
-      'd/a.yaml:13 file-mode',
-      'd/a.yaml:14 path-relative',
-    ]);
-  });
-
-  it('says which releases have the file, and what to do in place of it', () => {
-    const found = lintMachineConfigs([
-      linted(
-        machineConfig(
-          files(file('/etc/kubernetes/kubelet.conf'), file('/etc/sysctl.d/forward.conf')),
-        ),
-      ),
-    ]);
-    expect(found.map(({ message }) => message)).toEqual([
-      expect.stringMatching(
-        /^\/etc\/kubernetes\/kubelet\.conf belongs to the operator \(4\.6 and newer\).*: use a KubeletConfig \[overrides-default\]$/,
-      ),
-      expect.stringMatching(
-        /\(4\.6 to 4\.21\).*: write a file of another name \[overrides-default\]$/,
-      ),
-    ]);
-  });
-});
-
-describe('several MachineConfigs', () => {
-  const of = (name: string, pool: string) =>
-    linted(
-      machineConfig({ ...files(file('/etc/motd')), name, metadata: { labels: { [role]: pool } } }),
-      `${name}.json`,
-    );
-
-  it('are found where one has the name of another, which replaces it', () => {
-    const found = lintMachineConfigs([
-      of('99-a', 'worker'),
-      linted(machineConfig({ ...files(file('/etc/other')), name: '99-a' }), 'copy.json'),
-    ]);
-    expect(found).toEqual([
-      expect.objectContaining({
-        place: '99-a.json:1',
-        rule: 'name-twice',
-        severity: 'warning',
-        message:
-          'copy.json:1 has the name 99-a too: where both are applied, one replaces the other [name-twice]',
-      }),
-    ]);
-  });
-
-  it('are found where a later name of the same role has the same file', () => {
-    const found = lintMachineConfigs([
-      of('99-b', 'worker'),
-      of('99-a', 'worker'),
-      of('99-c', 'master'),
-    ]);
-    expect(found).toEqual([
-      expect.objectContaining({
-        place: '99-a.json:1',
-        rule: 'no-effect',
-        severity: 'warning',
-        message:
-          '/etc/motd is in 99-b too, whose name is later: this one has no effect [no-effect]',
-      }),
-    ]);
+    ).toEqual(['d/a.yaml:7 kernel-type', 'd/a.yaml:13 file-mode', 'd/a.yaml:14 path-relative']);
   });
 });
 
