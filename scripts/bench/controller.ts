@@ -9,7 +9,7 @@ import { pathOfSelection } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { withoutPrefix } from '../../mocks/lab/start-cluster.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { approved, requestState } from '../../src/cluster/csr/signing-request.ts';
+import { approved, readRequest } from '../../src/cluster/csr/read-request.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { clusterOf } from '../../test/kube/rig.ts';
 import { bundlePath } from '../bundle.ts';
@@ -130,7 +130,8 @@ async function openControllerStage() {
       const since = performance.now();
       const version = made.metadata.resourceVersion ?? '';
       for await (const { object } of rig.client.watch(csrs, { resourceVersion: version, signal })) {
-        if (object.metadata.uid === made.metadata.uid && requestState(object) === 'approved') break;
+        if (object.metadata.uid === made.metadata.uid && readRequest(object).state === 'approved')
+          break;
       }
       return secondsSince(since);
     },

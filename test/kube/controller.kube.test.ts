@@ -4,7 +4,7 @@ import {
   controllerName as role,
   controllerNamespace as namespace,
 } from '../../src/cluster/controller.ts';
-import { approved } from '../../src/cluster/csr/signing-request.ts';
+import { approved } from '../../src/cluster/csr/read-request.ts';
 import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
 import { certificateSigningRequests, events } from '../../src/kube/kinds.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';

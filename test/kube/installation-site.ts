@@ -14,8 +14,7 @@ import type { AuditedRequest, Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { controllerName, controllerNamespace as namespace } from '../../src/cluster/controller.ts';
-import { readSigningRequest } from '../../src/cluster/csr/signing-request.ts';
-import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
+import { nodeBootstrapper, readRequest } from '../../src/cluster/csr/read-request.ts';
 import {
   bareMetalHosts,
   certificateSigningRequests,
@@ -187,7 +186,7 @@ export async function completesInstallation({
     (await client.get({ kind, namespace: place, name })) === undefined;
   const stateOf = async (name: string): Promise<string | undefined> => {
     const object = await client.get({ kind: certificateSigningRequests, name });
-    return object && readSigningRequest(object)?.state;
+    return object && readRequest(object).state;
   };
   const putNodes = async (isReady: boolean): Promise<void> => {
     for (const { hostname, addresses } of members) {

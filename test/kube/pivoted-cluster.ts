@@ -4,8 +4,11 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
-import { readSigningRequest, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
+import {
+  nodeBootstrapper,
+  readRequest,
+  type RequestPurpose,
+} from '../../src/cluster/csr/read-request.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import {
   certificateSigningRequests,
@@ -76,7 +79,7 @@ export async function startPivotedCluster(): Promise<PivotedCluster> {
     requestOf,
     stateOf: async (name) => {
       const object = await requestOf(name);
-      return object && readSigningRequest(object)?.state;
+      return object && readRequest(object).state;
     },
     close: async () => {
       for (const one of open) await one.close();

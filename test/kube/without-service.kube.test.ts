@@ -9,7 +9,7 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { openTransport } from '../../mocks/kube/transport.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';
-import { approved } from '../../src/cluster/csr/signing-request.ts';
+import { approved } from '../../src/cluster/csr/read-request.ts';
 import { certificateSigningRequests, events as eventKind } from '../../src/kube/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';

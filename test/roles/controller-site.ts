@@ -1,4 +1,4 @@
-import { readSigningRequest } from '../../src/cluster/csr/signing-request.ts';
+import { readRequest } from '../../src/cluster/csr/read-request.ts';
 import { overridePatch, etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import {
   bareMetalHosts,
@@ -151,7 +151,7 @@ function bootstrapHost(
 const isApproved = (kube: FakeKube, name: string): boolean =>
   kube
     .objectsOf(certificateSigningRequests)
-    .some((one) => one.metadata.name === name && readSigningRequest(one)?.state === 'approved');
+    .some((one) => one.metadata.name === name && readRequest(one).state === 'approved');
 
 const has = (kube: FakeKube, kind: typeof nodes, name: string): boolean =>
   kube.objectsOf(kind).some(({ metadata }) => metadata.name === name);

@@ -11,7 +11,7 @@ import {
   tags,
   usualKey,
 } from './raw-request.ts';
-import type { RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
+import type { RequestPurpose } from '../../src/cluster/csr/read-request.ts';
 
 const { set, sequence, bmp } = tags;
 const rdn = (...parts: readonly Buffer[]): Buffer => der(set, ...parts);

@@ -8,7 +8,7 @@ import {
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
 import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
-import { kubeletSigners, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
+import { kubeletSigners, type RequestPurpose } from '../../src/cluster/csr/read-request.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
 // The library can be loaded only after what stands first here.

@@ -1,4 +1,4 @@
-import { approved } from '../../cluster/csr/signing-request.ts';
+import { approved } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, clusterVersions, nodes, secrets } from '../../kube/kinds.ts';
 import { wholeSeconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';

@@ -13,134 +13,112 @@ export interface KubeletRequest {
 const onePemBlock =
   /^\s*-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----\s*$/;
 
-/**
- * Reads a PKCS #10 request (RFC 2986) that has the parts of a kubelet's (client-go,
- * `MakeCSRFromTemplate`) and no other; undefined for anything else. So nothing is passed over that
- * the signer may read. Its key and its signature are opaque here: the API server has checked them
- * when it took the request.
- */
-export function readPkcs10(pem: string): KubeletRequest | undefined {
-  const base64 = onePemBlock.exec(pem)?.[1]?.replaceAll(/\s/g, '');
-  if (base64 === undefined) return undefined;
-  const der = Buffer.from(base64, 'base64');
-  if (der.toString('base64') !== base64) return undefined;
-  try {
-    return contentOf(der);
-  } catch (error) {
-    if (error instanceof OtherShape) return undefined;
-    throw error;
-  }
-}
-
 /** Tags of DER (X.690). */
 const [integer, bits, octets, identifier, sequence, set] = [0x02, 0x03, 0x04, 0x06, 0x30, 0x31];
 const [utf8, printable, attributes, dnsName, ipAddress] = [0x0c, 0x13, 0xa0, 0x82, 0x87];
 
-/** Contents of the object identifiers 2.5.4.3, 2.5.4.10, 1.2.840.113549.1.9.14 and 2.5.29.17. */
-const commonName = Buffer.from('550403', 'hex');
-const organization = Buffer.from('55040a', 'hex');
-const extensionRequest = Buffer.from('2a864886f70d01090e', 'hex');
-const alternativeNames = Buffer.from('551d11', 'hex');
+/** From here on the first byte of a length says how many bytes of length follow. */
+const longForm = 0x80;
 
-function contentOf(der: Buffer): KubeletRequest {
-  const [request] = partsOf(der, [sequence]);
-  const [signed] = partsOf(request, [sequence, sequence, bits]);
-  const [, subject, , asked] = partsOf(signed, [integer, sequence, sequence, attributes]);
-  const [group, name] = partsOf(subject, [set, set]);
-  if (textOf(group, organization) !== 'system:nodes') throw new OtherShape();
-  const names = asked.length === 0 ? [] : namesIn(asked);
-  const valuesOf = (wanted: number): readonly Buffer[] =>
-    names.flatMap(({ tag, content }) => (tag === wanted ? [content] : []));
+const oid = (hex: string): Buffer => der(identifier, Buffer.from(hex, 'hex'));
+/** 2.5.4.3, 2.5.4.10, 1.2.840.113549.1.9.14 and 2.5.29.17. */
+const [commonName, organization, extensionRequest, alternativeNames] = [
+  oid('550403'),
+  oid('55040a'),
+  oid('2a864886f70d01090e'),
+  oid('551d11'),
+];
+
+/**
+ * Reads a PKCS #10 request (RFC 2986) of a kubelet (client-go, `MakeCSRFromTemplate`); undefined
+ * for anything else. What was read is written again, and every byte is compared: so nothing is
+ * passed over that the signer may read. The contents of its key and signature are opaque here: the
+ * API server has checked them when it took the request.
+ */
+export function readPkcs10(pem: string): KubeletRequest | undefined {
+  const base64 = onePemBlock.exec(pem)?.[1]?.replaceAll(/\s/g, '') ?? '';
+  const bytes = Buffer.from(base64, 'base64');
+  const [request] = elementsIn(bytes);
+  const group = partOf(request, 0, 1, 0, 0, 1);
+  const name = partOf(request, 0, 1, 1, 0, 1);
+  const names = partsIn(partOf(request, 0, 3, 0, 1, 0, 0, 1, 0)).filter(
+    ({ tag }) => tag === dnsName || tag === ipAddress,
+  );
+  const signed = der(
+    sequence,
+    der(integer, Buffer.from([0])),
+    der(
+      sequence,
+      subjectPart(organization, group?.tag, Buffer.from('system:nodes')),
+      subjectPart(commonName, name?.tag, contentOf(name)),
+    ),
+    der(sequence, contentOf(partOf(request, 0, 2))),
+    der(attributes, ...(names.length === 0 ? [] : [namesAttribute(names)])),
+  );
+  const algorithm = der(sequence, contentOf(partOf(request, 1)));
+  const written = der(sequence, signed, algorithm, der(bits, contentOf(partOf(request, 2))));
+  const addresses = names.filter(({ tag }) => tag === ipAddress).map(addressOf);
+  const isSame = written.equals(bytes) && bytes.toString('base64') === base64;
+  if (!isSame || addresses.includes(undefined)) return undefined;
   return {
-    user: textOf(name, commonName),
-    dnsNames: valuesOf(dnsName).map((one) => one.toString('latin1')),
-    addresses: valuesOf(ipAddress).map(addressOf),
+    user: contentOf(name).toString('latin1'),
+    dnsNames: names
+      .filter(({ tag }) => tag === dnsName)
+      .map(({ content }) => content.toString('latin1')),
+    addresses: addresses.filter((address) => address !== undefined),
   };
 }
 
-/** The text of one part of a subject, of letters that each encoding writes in the same way. */
-function textOf(part: Buffer, wanted: Buffer): string {
-  const [pair] = partsOf(part, [sequence]);
-  const [type, value] = elementsIn(pair);
-  const text = value?.content.toString('latin1') ?? '';
-  const isText = value?.tag === utf8 || value?.tag === printable;
-  if (!isText || !/^[a-z0-9:.-]+$/.test(text) || elementsIn(pair).length !== 2)
-    throw new OtherShape();
-  expectIdentifier(type, wanted);
-  return text;
+/** A part of a subject, in the encodings that write these letters in the same way. */
+const subjectPart = (type: Buffer, tag: number | undefined, text: Buffer): Buffer =>
+  der(set, der(sequence, type, der(tag === utf8 ? utf8 : printable, text)));
+
+/** Alternative names are the one extension that a kubelet asks for. */
+function namesAttribute(names: readonly Element[]): Buffer {
+  const list = der(sequence, ...names.map(({ tag, content }) => der(tag, content)));
+  const extension = der(sequence, alternativeNames, der(octets, list));
+  return der(sequence, extensionRequest, der(set, der(sequence, extension)));
 }
 
-/** The alternative names, which are the one extension that a kubelet asks for. */
-function namesIn(asked: Buffer): readonly Element[] {
-  const [attribute] = partsOf(asked, [sequence]);
-  const [type, values] = elementsIn(attribute);
-  expectIdentifier(type, extensionRequest);
-  partsOf(attribute, [identifier, set]);
-  const [extensions] = partsOf(values?.content, [sequence]);
-  const [extension] = partsOf(extensions, [sequence]);
-  const [kind, value] = elementsIn(extension);
-  expectIdentifier(kind, alternativeNames);
-  partsOf(extension, [identifier, octets]);
-  const [list] = partsOf(value?.content, [sequence]);
-  const names = elementsIn(list);
-  const areKnown = names.every(({ tag }) => tag === dnsName || tag === ipAddress);
-  if (names.length === 0 || !areKnown) throw new OtherShape();
-  return names;
+function addressOf({ content }: Element): string | undefined {
+  if (content.length === 4) return content.join('.');
+  const groups = content.toString('hex').match(/.{4}/g) ?? [];
+  return content.length === 16 ? canonicalAddress(groups.join(':')) : undefined;
 }
-
-function addressOf(bytes: Buffer): string {
-  if (bytes.length === 4) return bytes.join('.');
-  const groups = bytes.toString('hex').match(/.{4}/g) ?? [];
-  const address = bytes.length === 16 ? canonicalAddress(groups.join(':')) : undefined;
-  if (address === undefined) throw new OtherShape();
-  return address;
-}
-
-/** What was read is no DER, or has other parts than a kubelet's request. */
-class OtherShape extends Error {}
 
 interface Element {
   readonly tag: number;
   readonly content: Buffer;
 }
 
-function expectIdentifier(element: Element | undefined, wanted: Buffer): void {
-  if (element?.tag !== identifier || !element.content.equals(wanted)) throw new OtherShape();
-}
+const contentOf = (element: Element | undefined): Buffer => element?.content ?? Buffer.alloc(0);
 
-/**
- * The contents of the elements that the bytes hold, which have these tags, each once and in this
- * order.
- */
-function partsOf<const T extends readonly number[]>(
-  bytes: Buffer | undefined,
-  tags: T,
-): { readonly [K in keyof T]: Buffer } {
-  const found = bytes === undefined ? [] : elementsIn(bytes);
-  if (found.length !== tags.length || found.some(({ tag }, index) => tag !== tags[index]))
-    throw new OtherShape();
-  return found.map(({ content }) => content) as { readonly [K in keyof T]: Buffer };
-}
+const partsIn = (element: Element | undefined): readonly Element[] =>
+  elementsIn(contentOf(element));
 
-/** From here on the first byte of a length says how many bytes of length follow. */
-const longForm = 0x80;
+/** The element at a place of the tree. */
+const partOf = (element: Element | undefined, ...places: readonly number[]): Element | undefined =>
+  places.reduce((inside, place) => partsIn(inside)[place], element);
 
-/** The elements that fill the bytes to their end; a length can be written in one way only. */
+/** The elements in the bytes. What is no DER gives elements that are written in another way. */
 function elementsIn(bytes: Buffer): readonly Element[] {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length;) {
-    const [tag = 0, first = longForm] = bytes.subarray(at, at + 2);
-    const count = first < longForm ? 0 : first - longForm;
-    const start = at + 2 + count;
-    // A tag with all lower bits set is a longer one. No request has a length of more than two
-    // bytes.
-    const isLong = (tag & 0x1f) === 0x1f || first === longForm || count > 2;
-    if (isLong || start > bytes.length) throw new OtherShape();
-    const length = count === 0 ? first : bytes.readUIntBE(at + 2, count);
-    const isShortest = count === 0 || length >= (count === 1 ? longForm : 0x1_00);
-    if (!isShortest || start + length > bytes.length) throw new OtherShape();
+    const [tag = 0, first = 0] = bytes.subarray(at, at + 2);
+    const start = at + 2 + Math.max(0, first - longForm);
+    const length =
+      first < longForm ? first : Number.parseInt(bytes.toString('hex', at + 2, start), 16);
     found.push({ tag, content: bytes.subarray(start, start + length) });
+    // No length at all ends the reading.
     at = start + length;
   }
   return found;
+}
+
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
+  const { length } = content;
+  const bytes = length < 0x1_00 ? [length] : [length >> 8, length & 0xff];
+  const head = length < longForm ? [length] : [longForm + bytes.length, ...bytes];
+  return Buffer.concat([Buffer.from([tag, ...head]), content]);
 }

@@ -6,15 +6,14 @@ import {
   type RequestWishes,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { nodeBootstrapper, readRequest } from './read-request.ts';
+import { approved, nodeBootstrapper, readRequest } from './read-request.ts';
 
 const conditions = (type: string) => ({ conditions: [{ type, status: 'True' }] });
 
 describe('a request that is read', () => {
   it('is for a node', async () => {
-    const { username } = nodeBootstrapper;
     const read = readRequest(signingRequestObject('client', await pkcs10()));
-    expect(read).toMatchObject({ state: 'pending', purpose: 'client', username, cause: undefined });
+    expect(read).toMatchObject({ state: 'pending', cause: undefined });
     expect(read.claim).toMatchObject({ purpose: 'client', node: 'm0', addresses: [] });
   });
 
@@ -118,6 +117,19 @@ describe('a request that is read', () => {
       }
     },
   );
+
+  it('is approved by one more condition, and nothing else is changed', () => {
+    const other = { type: 'Other', status: 'True', reason: 'x' };
+    const status = { certificate: 'c', conditions: [other] };
+    const before = signingRequestObject('client', 'pem', { status });
+    const at = Date.UTC(2026, 10, 21, 9, 8, 7, 65);
+    const why = { reason: 'Why', message: 'because' };
+    const lastUpdateTime = '2026-11-21T09:08:07Z';
+    const approval = { type: 'Approved', status: 'True', ...why, lastUpdateTime };
+    const after = approved(before, { ...why, at });
+    expect(after).toEqual({ ...before, status: { ...status, conditions: [other, approval] } });
+    expect(readRequest(after).state).toBe('approved');
+  });
 
   it.each<unknown>([undefined, null, 'text', [1], { conditions: 'x' }, { conditions: [null] }])(
     'may have any spec and status: %j',

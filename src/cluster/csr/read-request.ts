@@ -1,11 +1,16 @@
+import * as z from 'zod';
+import { wholeSeconds } from '../../model/duration.ts';
 import type { KubeMetadata, KubeObject } from '../../ports/kube.ts';
 import { readPkcs10 } from './pkcs10.ts';
-import {
-  readSigningRequest,
-  requestState,
-  type RequestPurpose,
-  type SigningRequest,
-} from './signing-request.ts';
+
+/** The signers whose requests a kubelet makes (kubernetes.io, "Kubernetes signers"). */
+export const kubeletSigners = {
+  client: 'kubernetes.io/kube-apiserver-client-kubelet',
+  serving: 'kubernetes.io/kubelet-serving',
+} as const;
+
+/** What a kubelet asks a certificate for: to reach the API server, or to be reached by it. */
+export type RequestPurpose = keyof typeof kubeletSigners;
 
 /** What the request of a kubelet is for. */
 export interface KubeletClaim {
@@ -32,8 +37,8 @@ export const refusalCauses = {
 /** One of them. */
 export type RefusalCause = keyof typeof refusalCauses;
 
-/** What is to be decided on a request by. */
-type Reading = Pick<ReadRequest, 'state' | 'purpose' | 'username' | 'claim' | 'cause'>;
+/** Denied or failed is `denied`: both are final. */
+type RequestState = 'pending' | 'approved' | 'denied';
 
 /**
  * A CertificateSigningRequest that was read, with nothing of it that is not needed to decide on it:
@@ -42,53 +47,52 @@ type Reading = Pick<ReadRequest, 'state' | 'purpose' | 'username' | 'claim' | 'c
 export class ReadRequest implements KubeObject {
   readonly [member: string]: unknown;
   readonly metadata: KubeMetadata;
-  readonly state: SigningRequest['state'];
-  /** Undefined for one that no kubelet makes. */
-  readonly purpose: RequestPurpose | undefined;
-  /** Who asks; empty for one that no kubelet makes. */
-  readonly username: string;
+  readonly state: RequestState;
+  /** The user of the node for which a kubelet requests a serving certificate. */
+  readonly servedUser: string | undefined;
   /** What it is for, of one that may be approved, or was. */
   readonly claim: KubeletClaim | undefined;
   /** Why it can never be approved. */
   readonly cause: RefusalCause | undefined;
 
-  constructor(metadata: KubeMetadata, { state, purpose, username, claim, cause }: Reading) {
-    this.metadata = metadata;
-    this.state = state;
-    this.purpose = purpose;
-    this.username = username;
-    this.claim = claim;
-    this.cause = cause;
+  constructor(object: KubeObject) {
+    const { name, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
+    this.metadata = { name, uid, resourceVersion, creationTimestamp };
+    this.state = stateOf(object);
+    const spec = Spec.safeParse(object['spec']).data;
+    const purpose = purposes.find((one) => kubeletSigners[one] === spec?.signerName);
+    this.servedUser = purpose === 'serving' ? spec?.username : undefined;
+    const isOver = this.state === 'denied' || (this.state === 'approved' && purpose === 'serving');
+    if (isOver) return;
+    const claim = spec === undefined || purpose === undefined ? 'signer' : claimOf(purpose, spec);
+    if (typeof claim === 'string') this.cause = claim;
+    else this.claim = claim;
   }
 }
 
-/** A kubelet's has a thousand letters. */
-const longestRequest = 16 * 1024;
+const purposes = ['client', 'serving'] as const;
 
-/**
- * Reads a request: only once, as its spec cannot change, and its content only where that counts.
- */
-export function readRequest(object: KubeObject): ReadRequest {
-  if (object instanceof ReadRequest) return object;
-  const { name, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
-  return new ReadRequest({ name, uid, resourceVersion, creationTimestamp }, readingOf(object));
+/** Who requests what of whom; it cannot change later. */
+const Spec = z.object({
+  signerName: z.string(),
+  username: z.string().default(''),
+  groups: z.array(z.string()).default([]),
+  request: z.string(),
+});
+
+const Status = z.looseObject({
+  conditions: z.array(z.looseObject({ type: z.string() })).optional(),
+});
+
+function stateOf(object: KubeObject): RequestState {
+  const { conditions = [] } = Status.safeParse(object['status']).data ?? {};
+  if (conditions.some(({ type }) => type === 'Denied' || type === 'Failed')) return 'denied';
+  return conditions.some(({ type }) => type === 'Approved') ? 'approved' : 'pending';
 }
 
-function readingOf(object: KubeObject): Reading {
-  const asked = readSigningRequest(object);
-  if (asked === undefined) {
-    const state = requestState(object);
-    return { state, purpose: undefined, username: '', claim: undefined, cause: 'signer' };
-  }
-  const { state, purpose } = asked;
-  // Thousands of requests have the same name of the bootstrapper.
-  const username = isBootstrapper(asked) ? nodeBootstrapper.username : asked.username;
-  const reading = { state, purpose, username, claim: undefined, cause: undefined };
-  const isOver = state === 'denied' || (state === 'approved' && purpose === 'serving');
-  if (isOver) return reading;
-  const claim = claimOf(asked);
-  return typeof claim === 'string' ? { ...reading, cause: claim } : { ...reading, claim };
-}
+/** Reads a request: only once, as its spec cannot change. */
+export const readRequest = (object: KubeObject): ReadRequest =>
+  object instanceof ReadRequest ? object : new ReadRequest(object);
 
 const bootstrapperNamespace = 'openshift-machine-config-operator';
 
@@ -100,45 +104,71 @@ export const nodeBootstrapper = {
   groups: ['system:serviceaccounts', `system:serviceaccounts:${bootstrapperNamespace}`],
 } as const;
 
-const isBootstrapper = ({ username }: SigningRequest): boolean =>
-  username === nodeBootstrapper.username;
-
 /** A node as the user of its certificate; its name is a DNS subdomain (RFC 1123). */
 const nodeUser = /^system:node:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/;
+
+/** A kubelet's has a thousand letters, in base64. */
+const longestRequest = 21 * 1024;
 
 /**
  * What a request is for, or why it can never be approved. Which signature, usages and key it may
  * have is checked by the API server and the signer (k8s.io/kubernetes,
  * pkg/apis/certificates/helpers.go): they issue no other certificate.
  */
-function claimOf(asked: SigningRequest): KubeletClaim | RefusalCause {
-  const { purpose, pem } = asked;
-  if (!mayAsk(asked)) return 'requestor';
-  const content = pem.length > longestRequest ? undefined : readPkcs10(pem);
+function claimOf(
+  purpose: RequestPurpose,
+  { username, groups, request }: z.infer<typeof Spec>,
+): KubeletClaim | RefusalCause {
+  if (!mayAsk(purpose, username, groups)) return 'requestor';
+  const pem = Buffer.from(request, 'base64').toString('utf8');
+  const content = request.length > longestRequest ? undefined : readPkcs10(pem);
   const [, node] = nodeUser.exec(content?.user ?? '') ?? [];
   if (content === undefined || node === undefined) return 'unreadable';
   const { user, dnsNames, addresses } = content;
   if (purpose === 'client')
     return dnsNames.length + addresses.length > 0 ? 'names' : { purpose, node, addresses: none };
-  if (asked.username !== user) return 'requestor';
+  if (username !== user) return 'requestor';
   const areOwn = dnsNames.every((name) => name.toLowerCase() === node);
   return areOwn && addresses.length > 0 ? { purpose, node, addresses } : 'names';
+}
+
+/**
+ * Whether it may be a kubelet or its bootstrapper that asks, which are of these groups and of no
+ * other (cluster-machine-approver, same rule).
+ */
+function mayAsk(purpose: RequestPurpose, username: string, groups: readonly string[]): boolean {
+  const isClient = purpose === 'client';
+  const own: readonly string[] = isClient ? nodeBootstrapper.groups : ['system:nodes'];
+  const others = groups.filter((group) => group !== 'system:authenticated');
+  return (
+    (!isClient || username === nodeBootstrapper.username) &&
+    own.every((group) => others.includes(group)) &&
+    others.every((group) => own.includes(group))
+  );
 }
 
 /** One for all of the thousands that ask for no address. */
 const none: readonly string[] = [];
 
-/**
- * Whether a kubelet or its bootstrapper asks, which are of these groups and of no other
- * (cluster-machine-approver, same rule).
- */
-function mayAsk(asked: SigningRequest): boolean {
-  const isClient = asked.purpose === 'client';
-  const groups: readonly string[] = isClient ? nodeBootstrapper.groups : ['system:nodes'];
-  const others = asked.groups.filter((group) => group !== 'system:authenticated');
-  return (
-    (isClient ? isBootstrapper(asked) : nodeUser.test(asked.username)) &&
-    groups.every((group) => others.includes(group)) &&
-    others.every((group) => groups.includes(group))
-  );
+/** Why a request is approved, as its condition says it. */
+interface Approval {
+  /** One word in camel case. */
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** The request with the condition that approves it, to be put to its subresource `approval`. */
+export function approved(object: KubeObject, { reason, message, at }: Approval): KubeObject {
+  const before = Status.safeParse(object['status']).data ?? {};
+  const condition = {
+    type: 'Approved',
+    status: 'True',
+    reason,
+    message,
+    lastUpdateTime: wholeSeconds(at),
+  };
+  const conditions = [...(before.conditions ?? []), condition];
+  return { ...object, status: { ...before, conditions } };
 }

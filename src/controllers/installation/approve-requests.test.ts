@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/kubelet-request.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
+import type { RequestPurpose } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, configMaps, events, nodes } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';
@@ -439,25 +439,6 @@ describe('requests that are left', () => {
     await clock.advance(minutes(1));
     const [event] = kube.objectsOf(events);
     expect(event?.['message']).toMatch(/: a bc{90,100}…$/);
-    await stop();
-  });
-
-  it('have no count where the permissions do not let an event change, which is asked once', async () => {
-    let patches = 0;
-    const kube: FakeKube = {
-      ...fakeKube(),
-      patch: () => {
-        patches += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'events', { context: { status: 403 } }));
-      },
-    };
-    const { clock, put, stop } = setUp({ kube });
-    for (const name of ['a', 'b', 'c']) {
-      await put('client', { name, node: `x-${name}` });
-      await clock.advance(minutes(3));
-    }
-    expect(patches).toBe(1);
-    expect(kube.objectsOf(events)).toMatchObject([{ count: 1 }]);
     await stop();
   });
 });

@@ -1,21 +1,20 @@
 import { controllerEvent } from '../../cluster/controller.ts';
 import { type KnownCluster, refusalNow } from '../../cluster/csr/hosts-requests.ts';
 import {
+  approved,
   type KubeletClaim,
   readRequest,
   type ReadRequest,
   type RefusalCause,
   refusalCauses,
 } from '../../cluster/csr/read-request.ts';
-import { type ApprovalReason, approved } from '../../cluster/csr/signing-request.ts';
 import { hostIndexOf } from '../../cluster/host-index.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../kube/kinds.ts';
 import { nodeLabel } from '../../cluster/node.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
-import { type KubeMetadata, type KubeObject, selectionOf } from '../../ports/kube.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
+import { type KubeObject, selectionOf } from '../../ports/kube.ts';
+import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
 import { performActions } from '../../kube/actions.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
@@ -55,9 +54,6 @@ interface Approval {
   readonly request: OpenRequest;
 }
 
-/** What this process has done about a request before the API server shows it. */
-type OwnAnswer = 'approved' | 'forbidden';
-
 type Work = ReturnType<typeof requestWork>;
 
 /** The stores, and what this process has done about requests. */
@@ -79,7 +75,8 @@ function requestWork(
     { node: (object) => claimedNodes(object) },
   );
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
-  const own = new Map<string, { readonly answer: OwnAnswer; readonly claim: KubeletClaim }>();
+  /** Requests that this process has approved before the API server shows it, or may not approve. */
+  const own = new Map<string, { readonly isForbidden: boolean; readonly claim: KubeletClaim }>();
   /** Makes the requests of a node be decided. */
   const add: (node: string) => void = () => undefined;
   let byName: ReadonlyMap<string, KubeObject> | undefined;
@@ -89,12 +86,12 @@ function requestWork(
   /** Whether a master of this name is on its way, or fewer masters are than are missing. */
   const isAwaited = (node: string): boolean => {
     const shown = requests.all().map(readRequest);
-    const claims = [
-      ...shown.filter(({ state }) => state === 'approved').map(({ claim }) => claim),
-      ...[...own.values()].filter(({ answer }) => answer === 'approved').map(({ claim }) => claim),
+    const approvals = [
+      ...shown.filter(({ state }) => state === 'approved'),
+      ...[...own.values()].filter((answer) => !answer.isForbidden),
     ];
     const coming = new Set(
-      claims.flatMap((claim) =>
+      approvals.flatMap(({ claim }) =>
         claim?.purpose === 'client' && byName?.has(claim.node) !== true ? [claim.node] : [],
       ),
     );
@@ -181,10 +178,10 @@ async function readAgain(
 }
 
 /** What a request of a host is approved with, as by the controller that is replaced. */
-const approval: ApprovalReason = {
+const approval = {
   reason: 'NodeCSRApprove',
   message: 'This CSR was approved by the assisted-installer-controller',
-};
+} as const;
 
 async function approve(
   { scope: { kube, clock, note }, own }: Work,
@@ -194,7 +191,7 @@ async function approve(
   const { name, uid = '' } = metadata;
   if (found === undefined) return;
   // Before it is sent: no other master may be taken for the one that is missing meanwhile.
-  own.set(uid, { answer: 'approved', claim });
+  own.set(uid, { isForbidden: false, claim });
   try {
     const ref = { kind: certificateSigningRequests, name };
     const next = approved(found, { ...approval, at: clock.now() });
@@ -202,11 +199,9 @@ async function approve(
     const { node, purpose } = claim;
     note('info', `certificate request ${name} is approved`, { node, purpose });
   } catch (error) {
-    if (isForbidden(error)) own.set(uid, { answer: 'forbidden', claim });
-    else {
-      own.delete(uid);
-      throw error;
-    }
+    own.delete(uid);
+    if (!isForbidden(error)) throw error;
+    own.set(uid, { isForbidden: true, claim });
   }
 }
 
@@ -228,7 +223,6 @@ const reportEvery = seconds(60);
  */
 function counting(work: Work): Controller {
   const { clock } = work.scope;
-  const reportLeft = leftReports(work.scope);
   const reported = new Map<RefusalCause, { readonly count: number; readonly at: Millis }>();
   return {
     id: 'controller/count-requests',
@@ -243,7 +237,7 @@ function counting(work: Work): Controller {
         const last = reported.get(cause) ?? { count: 0, at: -reportEvery };
         const now = clock.elapsed();
         if (names.length <= last.count || now - last.at < reportEvery) continue;
-        await reportLeft({ cause, names }, signal);
+        await reportLeft(work.scope, cause, names, signal);
         reported.set(cause, { count: names.length, at: now });
       }
       return { after: countEvery };
@@ -258,14 +252,14 @@ function counting(work: Work): Controller {
 function leftNow(work: Work): ReadonlyMap<RefusalCause, readonly string[]> {
   const left = new Map<RefusalCause, string[]>();
   const cluster = work.known();
-  const isFresh = ({ creationTimestamp = '' }: KubeMetadata): boolean =>
-    work.scope.clock.now() - Date.parse(creationTimestamp) < countsAfter;
+  const now = work.scope.clock.now();
   for (const { state, claim, cause, metadata } of work.requests.all().map(readRequest)) {
-    const answer = work.own.get(metadata.uid ?? '')?.answer;
-    if (state !== 'pending' || answer === 'approved') continue;
-    const why = answer ?? cause ?? (claim && refusalNow(claim, cluster));
+    const answer = work.own.get(metadata.uid ?? '');
+    if (state !== 'pending' || answer?.isForbidden === false) continue;
+    const why = answer ? 'forbidden' : (cause ?? (claim && refusalNow(claim, cluster)));
+    const isFresh = now - Date.parse(metadata.creationTimestamp ?? '') < countsAfter;
     if (why === undefined) work.add(claim?.node ?? '');
-    else if (!isFresh(metadata)) {
+    else if (!isFresh) {
       const names = left.get(why) ?? [];
       names.push(metadata.name);
       left.set(why, names);
@@ -275,18 +269,12 @@ function leftNow(work: Work): ReadonlyMap<RefusalCause, readonly string[]> {
 }
 
 const claimedNodes = (object: KubeObject | undefined): readonly string[] => {
-  const { claim } = object === undefined ? {} : readRequest(object);
+  const claim = object && readRequest(object).claim;
   return claim === undefined ? [] : [claim.node];
 };
 
 const isMaster = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.[nodeLabel('master')] === '';
-
-/** Requests that are left for one cause. */
-interface Left {
-  readonly cause: RefusalCause;
-  readonly names: readonly string[];
-}
 
 /** How many requests a report names. */
 const mostNamed = 5;
@@ -303,45 +291,28 @@ const namesAdvice =
  * Reports requests that were left by one event of the cluster for each cause, whose count grows
  * where it may.
  */
-function leftReports({
-  kube,
-  clock,
-  config: { namespace },
-  note,
-}: InstallationScope): (left: Left, signal: AbortSignal) => Promise<void> {
-  let [isDenied, mayNotPatch] = [false, false];
-  const write = async ({ cause, names }: Left, signal: AbortSignal) => {
-    const name = `certificate-requests-left.${cause}`;
-    const named = names.slice(0, mostNamed).map((one) => plainLine(one, longestName));
-    const what = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${named.join(', ')}`;
-    const message = cause === 'names' ? `${what}. ${namesAdvice}` : what;
-    const count = names.length;
-    const reason = { reason: 'CertificateRequestsLeft', type: 'Warning' } as const;
-    const event = controllerEvent({ namespace, name, message, count, at: clock.now(), ...reason });
-    try {
-      await kube.create({ kind: events, namespace }, event, signal);
-    } catch (error) {
-      if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
-      if (mayNotPatch) return;
+async function reportLeft(
+  { kube, clock, config: { namespace }, note }: InstallationScope,
+  cause: RefusalCause,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const name = `certificate-requests-left.${cause}`;
+  const named = names.slice(0, mostNamed).map((one) => plainLine(one, longestName));
+  const what = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${named.join(', ')}`;
+  const message = cause === 'names' ? `${what}. ${namesAdvice}` : what;
+  const count = names.length;
+  const reason = { reason: 'CertificateRequestsLeft', type: 'Warning' } as const;
+  const event = controllerEvent({ namespace, name, message, count, at: clock.now(), ...reason });
+  try {
+    await kube.create({ kind: events, namespace }, event, signal).catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
       const body = { count, message, lastTimestamp: event['lastTimestamp'] };
-      const ref = { kind: events, namespace, name };
-      await kube.patch(ref, { type: 'merge', body }, signal).catch((refusal: unknown) => {
-        // An event of another cause can still be made.
-        mayNotPatch = isForbidden(refusal);
-        if (!mayNotPatch) throw refusal;
-      });
-    }
-  };
-  return async (left, signal) => {
-    const { cause, names } = left;
-    try {
-      if (!isDenied) await write(left, signal);
-    } catch (error) {
-      isDenied = isForbidden(error);
-      if (!isDenied) throw error;
-    }
-    const first = names.slice(0, mostNamed).join(', ');
-    const count = names.length;
-    note('warn', `certificate requests not approved: ${refusalCauses[cause]}`, { count, first });
-  };
+      return kube.patch({ kind: events, namespace, name }, { type: 'merge', body }, signal);
+    });
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  const first = named.join(', ');
+  note('warn', `certificate requests not approved: ${refusalCauses[cause]}`, { count, first });
 }

@@ -14,8 +14,7 @@ import {
 } from '../../../test/support/kubelet-request.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { certificateSigningRequests, nodes } from '../../kube/kinds.ts';
-import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
-import { nodeBootstrapper } from '../../cluster/csr/read-request.ts';
+import { nodeBootstrapper, type RequestPurpose } from '../../cluster/csr/read-request.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 

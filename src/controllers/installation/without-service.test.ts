@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/kubelet-request.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
-import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
+import type { RequestPurpose } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, nodes } from '../../kube/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';

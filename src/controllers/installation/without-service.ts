@@ -169,7 +169,7 @@ export function endOfHost(seen: HostSeen): PollResult<string> {
     return { status: `${node} has joined and is not Ready: ${readiness.reason}` };
   const serving = requests
     .map(readRequest)
-    .filter(({ purpose, username }) => purpose === 'serving' && username === `system:node:${node}`);
+    .filter(({ servedUser }) => servedUser === `system:node:${node}`);
   const isServing = serving.some(({ state }) => state === 'approved');
   const isQuiet = readyFor >= quietTime && !serving.some(({ state }) => state === 'pending');
   return isServing || isQuiet

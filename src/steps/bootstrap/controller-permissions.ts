@@ -1,5 +1,5 @@
 import { gatheringPodName, leftName } from '../../cluster/controller.ts';
-import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
+import { kubeletSigners } from '../../cluster/csr/read-request.ts';
 import { type PolicyRule, rule } from '../../layering/manifests/service-account.ts';
 
 const follow = ['list', 'watch'] as const;
