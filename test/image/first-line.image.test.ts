@@ -131,10 +131,10 @@ const liveHost = (device: string): string => `
     mount -t overlay own -o lowerdir=$folder,upperdir=/run/own$folder/upper,workdir=/run/own$folder/work $folder
   done
   mkdir /run/parts
-  mount --bind ${parts} /run/parts
+  mount --rbind ${parts} /run/parts
   mount -t tmpfs own /root
   mkdir -p ${parts}
-  mount --bind /run/parts ${parts}
+  mount --rbind /run/parts ${parts}
   put() { printf '#!/bin/sh\\n%s\\n' "$2" > $1; chmod +x $1; }
   put /usr/local/sbin/udevadm 'partx --update ${device} 2> /dev/null
 for part in ${device}p*; do
