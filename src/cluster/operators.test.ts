@@ -10,8 +10,6 @@ import {
   csvSnapshot,
   failedSetup,
   hasConsole,
-  inRelease,
-  operatorInRelease,
   operatorReport,
 } from './operators.ts';
 
@@ -160,19 +158,6 @@ describe('the report of an operator', () => {
 });
 
 const odf = { name: 'odf', namespace: 'openshift-storage', subscription: 'odf-operator' };
-
-describe('the name of ODF', () => {
-  it.each([
-    ['4.8.5', 'ocs-operator', 'odf'],
-    ['4.8.0-rc.1', 'odf-operator', 'ocs'],
-    ['4.18.1', 'odf-operator', 'ocs'],
-    ['4.9.0', 'odf-operator', 'ocs'],
-  ])('in %s', (release, subscription, ofManifest) => {
-    expect(inRelease(odf, release)).toEqual({ ...odf, subscription });
-    expect(operatorInRelease('ocs', release)).toBe(ofManifest);
-    expect(operatorInRelease('odf', release)).toBe('odf');
-  });
-});
 
 const named = (name: string, members: object = {}, namespace = 'openshift-storage') => ({
   metadata: { name, namespace },

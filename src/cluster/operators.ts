@@ -142,22 +142,6 @@ export interface OlmObjects {
   readonly jobs: readonly KubeObject[];
 }
 
-/** Releases in which the operator `odf` was still called `ocs`. */
-const isOcsRelease = (release: string): boolean => /^v?4\.8(\.\d+)?$/.test(release);
-
-/** The operators as OLM names them in a release of OpenShift. */
-export const inRelease = (
-  { name, namespace, subscription }: OlmOperator,
-  release: string,
-): OlmOperator =>
-  name === 'odf' && isOcsRelease(release)
-    ? { name, namespace, subscription: 'ocs-operator' }
-    : { name, namespace, subscription };
-
-/** The name of the operator that a manifest belongs to. */
-export const operatorInRelease = (name: string, release: string): string =>
-  name === 'ocs' && isOcsRelease(release) ? 'odf' : name;
-
 const SubscriptionShape = z.object({
   status: z.object({ currentCSV: text }).catch({ currentCSV: '' }),
 });

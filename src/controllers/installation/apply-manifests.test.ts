@@ -52,11 +52,11 @@ describe('the list of manifests', () => {
   it('is read with names in any case, in its order, without what cannot be read', () => {
     const list = [
       { Name: 'lso', Content: base64(yaml('a')) },
-      { name: 'ocs', content: base64(yaml('b')) },
+      { name: 'odf', content: base64(yaml('b')) },
       { NAME: 'cnv', CONTENT: '%' },
       { Name: 'cnv' },
     ];
-    expect(readCustomManifests(JSON.stringify(list), '4.8.1')).toEqual({
+    expect(readCustomManifests(JSON.stringify(list))).toEqual({
       manifests: [
         { operator: 'lso', object: objectOf('a') },
         { operator: 'odf', object: objectOf('b') },
@@ -69,8 +69,8 @@ describe('the list of manifests', () => {
   });
 
   it('is empty for null, and nothing for another thing', () => {
-    expect(readCustomManifests('null', '')).toEqual({ manifests: [], problems: [] });
-    for (const text of ['', '{}', '["a"]']) expect(readCustomManifests(text, '')).toBeUndefined();
+    expect(readCustomManifests('null')).toEqual({ manifests: [], problems: [] });
+    for (const text of ['', '{}', '["a"]']) expect(readCustomManifests(text)).toBeUndefined();
   });
 });
 
@@ -131,17 +131,12 @@ describe('the setup of operators', () => {
 
   it('applies what is ready, and removes what failed while one is not', () => {
     expect(setupDue(state)).toEqual([
+      { type: 'remove', failed: { kind: jobs, name: 'unpack', uid: 'j1' } },
       {
         type: 'remove',
-        target: 'jobs unpack j1',
-        failed: { kind: jobs, name: 'unpack', uid: 'j1' },
-      },
-      {
-        type: 'remove',
-        target: 'installplans plan p1',
         failed: { kind: installPlans, name: 'plan', namespace: 'cnv', uid: 'p1' },
       },
-      { type: 'apply', target: 'lso', due: [ofLso] },
+      { type: 'apply', operator: 'lso', due: [ofLso] },
     ]);
     expect(missingSetup(state)).toEqual([
       'operator cnv has no CSV yet',

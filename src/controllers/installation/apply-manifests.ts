@@ -6,18 +6,16 @@ import {
   failedSetup,
   type OlmObjects,
   type OlmOperator,
-  operatorInRelease,
 } from '../../cluster/operators.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { Kube, KubeObject, KubeSelection } from '../../ports/kube.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
-import { performActions } from '../../kube/actions.ts';
-import { type ControllerScope, untilDone } from './step.ts';
+import { allOf, type ControllerScope, untilDone } from './step.ts';
 
 /** What an operator needs beside its subscription. */
 export interface OperatorManifest {
@@ -65,7 +63,7 @@ const CustomManifests = z.array(z.record(z.string(), z.unknown())).nullable();
  * base64, whose names may be written in any case (assisted-service, `custom_manifests.json`).
  * Undefined for what is no such list.
  */
-export function readCustomManifests(text: string, release: string): ManifestsReading | undefined {
+export function readCustomManifests(text: string): ManifestsReading | undefined {
   const list = CustomManifests.safeParse(jsonIn(text));
   if (!list.success) return undefined;
   const manifests: OperatorManifest[] = [];
@@ -80,40 +78,29 @@ export function readCustomManifests(text: string, release: string): ManifestsRea
       continue;
     }
     const reading = decodeManifest(content);
-    const operator = operatorInRelease(name, release);
-    if ('problem' in reading)
-      problems.push(`a manifest of operator ${operator}: ${reading.problem}`);
-    else manifests.push(...reading.objects.map((object) => ({ operator, object })));
+    if ('problem' in reading) problems.push(`a manifest of operator ${name}: ${reading.problem}`);
+    else manifests.push(...reading.objects.map((object) => ({ operator: name, object })));
   }
   return { manifests, problems };
 }
-
-/** What OLM may have failed to set up, and does not try again. */
-type Setup = Pick<OlmObjects, 'installPlans' | 'jobs'>;
 
 /** Objects of OLM that a wait follows. */
 export interface FollowedOlm {
   readonly watch: Watch;
   readonly objects: () => OlmObjects;
-  /** By requests of their own. */
-  readonly setupNow: (signal: AbortSignal) => Promise<Setup>;
   /** Why they may be incomplete. */
   readonly gap: () => string | undefined;
 }
 
-const plansOf: KubeSelection = { kind: installPlans };
-/** Where OLM unpacks its bundles. */
-const unpackingOf: KubeSelection = { kind: jobs, namespace: 'openshift-marketplace' };
-
 /**
  * Follows the operators that OLM installs. The copies of a CSV, one in each namespace, are of no
- * interest.
+ * interest; jobs are those that unpack its bundles.
  */
 export function followedOlm(kube: Kube): FollowedOlm {
   const subscribed = followed(kube, { kind: subscriptions });
   const csvs = followed(kube, { kind: clusterServiceVersions, labelSelector: '!olm.copiedFrom' });
-  const plans = followed(kube, plansOf);
-  const unpacking = followed(kube, unpackingOf);
+  const plans = followed(kube, { kind: installPlans });
+  const unpacking = followed(kube, { kind: jobs, namespace: 'openshift-marketplace' });
   return {
     watch: together(subscribed.watch, csvs.watch, plans.watch, unpacking.watch),
     objects: () => ({
@@ -121,10 +108,6 @@ export function followedOlm(kube: Kube): FollowedOlm {
       csvs: csvs.view().objects,
       installPlans: plans.view().objects,
       jobs: unpacking.view().objects,
-    }),
-    setupNow: async (signal) => ({
-      installPlans: await kube.list(plansOf, signal),
-      jobs: await kube.list(unpackingOf, signal),
     }),
     gap: () => gapAmong(subscribed, csvs),
   };
@@ -161,9 +144,13 @@ interface Observed extends OperatorSetup {
 }
 
 type SetupAction =
-  | { readonly type: 'remove'; readonly target: string; readonly failed: FailedSetup }
-  /** Of the operator that is its target. */
-  | { readonly type: 'apply'; readonly target: string; readonly due: readonly OperatorManifest[] };
+  /** What has failed is removed by its uid: what took its name meanwhile stays. */
+  | { readonly type: 'remove'; readonly failed: FailedSetup }
+  | {
+      readonly type: 'apply';
+      readonly operator: string;
+      readonly due: readonly OperatorManifest[];
+    };
 
 /** The same manifest with another content is another one. */
 const manifestKey = ({ operator, object }: OperatorManifest): string =>
@@ -205,21 +192,12 @@ export async function setUpOperators(
     watch: together(watch, olm.watch),
     isOver: isStopped,
     work: async (signal) => {
-      await performActions<Observed, SetupAction>(
-        {
-          seen: observe(),
-          decide: setupDue,
-          readAgain: async (seen, inner) => {
-            const setupNow = removalsDue(seen).length === 0 ? {} : await olm.setupNow(inner);
-            const now = observe();
-            return { ...now, objects: { ...now.objects, ...setupNow } };
-          },
-          table: {
-            remove: ({ failed }, inner) => remove(failed, inner),
-            apply: ({ due }, inner) => applyEach({ adminKube, note }, { due, applied }, inner),
-          },
-        },
-        signal,
+      await allOf(
+        setupDue(observe()).map((action) =>
+          action.type === 'remove'
+            ? remove(action.failed, signal)
+            : applyEach({ adminKube, note }, { due: action.due, applied }, signal),
+        ),
       );
       const missing = missingSetup(observe());
       return missing.length === 0 ? { done: undefined } : { status: missing.join('; ') };
@@ -251,28 +229,23 @@ async function applyEach(
 const bareOf = ({ operators, objects }: Observed): readonly OlmOperator[] =>
   operators.filter((operator) => csvOf(operator, objects) === undefined);
 
-function removalsDue(observed: Observed): readonly SetupAction[] {
-  const bare = bareOf(observed);
-  return (bare.length === 0 ? [] : failedSetup(bare, observed.objects))
-    .filter(({ kind }) => !observed.denied.has(kind.plural))
-    .map((failed) => ({
-      type: 'remove',
-      failed,
-      target: `${failed.kind.plural} ${failed.name} ${failed.uid ?? ''}`,
-    }));
-}
-
 /** What is to be removed and applied now. */
 export function setupDue(observed: Observed): readonly SetupAction[] {
-  const { isStopped, operators, manifests, applied } = observed;
+  const { isStopped, operators, manifests, objects, applied, denied } = observed;
   if (isStopped) return [];
   const bare = bareOf(observed);
+  const failures = bare.length === 0 ? [] : failedSetup(bare, objects);
+  const removals = failures
+    .filter(({ kind }) => !denied.has(kind.plural))
+    .map((failed): SetupAction => ({ type: 'remove', failed }));
   const ready = operators.filter((operator) => !bare.includes(operator));
-  const manifestsDue = ready.flatMap(({ name }): readonly SetupAction[] => {
-    const due = manifests.filter((one) => one.operator === name && !applied.has(manifestKey(one)));
-    return due.length === 0 ? [] : [{ type: 'apply', target: name, due }];
+  const manifestsDue = ready.flatMap(({ name: operator }): readonly SetupAction[] => {
+    const due = manifests.filter(
+      (one) => one.operator === operator && !applied.has(manifestKey(one)),
+    );
+    return due.length === 0 ? [] : [{ type: 'apply', operator, due }];
   });
-  return [...removalsDue(observed), ...manifestsDue];
+  return [...removals, ...manifestsDue];
 }
 
 /** What is not set up yet. */
@@ -282,8 +255,8 @@ export function missingSetup(observed: Observed): readonly string[] {
     observed.missing,
     bare.length === 0 ? undefined : observed.gap,
     ...bare.map(({ name }) => `operator ${name} has no CSV yet`),
-    ...setupDue(observed).flatMap(({ type, target }) =>
-      type === 'apply' ? [`manifests of operator ${target} are not applied`] : [],
+    ...setupDue(observed).flatMap((action) =>
+      action.type === 'apply' ? [`manifests of operator ${action.operator} are not applied`] : [],
     ),
   ].filter((one) => one !== undefined);
 }

@@ -8,9 +8,8 @@ import {
   type MonitoredOperator,
   type OperatorReport,
 } from '../../ports/inventory.ts';
-import { performActions } from '../../kube/actions.ts';
 import { isEnded } from './wait-for-end.ts';
-import { type ControllerScope, followedInstallation, untilDone } from './step.ts';
+import { allOf, type ControllerScope, followedInstallation, untilDone } from './step.ts';
 
 /** The end of an installation, as the service and we go through it. */
 export interface Finalizing {
@@ -114,32 +113,10 @@ export interface OperatorWait {
   readonly isStopped: () => boolean;
 }
 
-/** What is remembered of an operator between two polls. */
-interface OperatorTimes {
-  /** It is failed since then. */
-  readonly failedSince?: number;
-  readonly reportedAt?: number;
-}
-
-interface Observed {
-  readonly isStopped: boolean;
-  /** As the service has them; undefined where that is not known. */
-  readonly known: ReadonlyMap<string, MonitoredOperator> | undefined;
-  readonly operators: readonly SeenOperator[];
-  readonly times: ReadonlyMap<string, OperatorTimes>;
-  readonly now: Millis;
-}
-
-interface ReportAction {
-  readonly type: 'report';
-  /** Name of the operator. */
-  readonly target: string;
-  readonly report: OperatorReport;
-}
-
 /**
  * Reports operators to the service until it has each of them as available. It is asked for what it
- * has once, and again after a report that failed: nobody else reports them.
+ * has once, and again after a report that failed: nobody else reports them. One that the service
+ * does not wait for is available when the cluster says so.
  * @returns the names of those that are not available
  */
 export async function reportOperators(
@@ -148,26 +125,34 @@ export async function reportOperators(
 ): Promise<readonly string[]> {
   const { inventory, clock } = scope;
   let known: ReadonlyMap<string, MonitoredOperator> | undefined;
-  const times = new Map<string, OperatorTimes>();
-  const observe = (): Observed => {
+  const failedSince = new Map<string, Millis>();
+  const reportedAt = new Map<string, Millis>();
+  const pending = (): readonly SeenOperator[] =>
+    operators().filter(
+      ({ name, seen }) => known === undefined || (known.get(name) ?? seen)?.status !== 'available',
+    );
+  const reportOf = ({ name, seen }: SeenOperator): OperatorReport | undefined => {
     const now = clock.elapsed();
-    for (const { name, seen } of operators()) {
-      const { failedSince = now, ...rest } = times.get(name) ?? {};
-      times.set(name, { ...rest, ...(seen?.status === 'failed' ? { failedSince } : {}) });
-    }
-    return { isStopped: isStopped(), known, operators: operators(), times, now };
+    if (seen?.status !== 'failed') failedSince.delete(name);
+    else if (!failedSince.has(name)) failedSince.set(name, now);
+    const entry = known?.get(name);
+    if (entry === undefined || seen === undefined) return undefined;
+    const failedFor = now - (failedSince.get(name) ?? now);
+    const sinceReport = now - (reportedAt.get(name) ?? -Infinity);
+    return operatorReport({ known: entry, seen, failedFor, sinceReport });
   };
-  const report = async ({ target, report: sent }: ReportAction, signal: AbortSignal) => {
+  const send = async (report: OperatorReport, signal: AbortSignal): Promise<void> => {
+    const { name } = report;
     try {
-      await inventory.reportOperator(sent, signal);
+      await inventory.reportOperator(report, signal);
     } catch (error) {
       known = undefined;
       throw error;
     }
-    times.set(target, { ...times.get(target), reportedAt: clock.elapsed() });
-    const before = known?.get(target);
+    reportedAt.set(name, clock.elapsed());
+    const before = known?.get(name);
     if (known !== undefined && before !== undefined)
-      known = new Map(known).set(target, { ...before, ...sent });
+      known = new Map(known).set(name, { ...before, ...report });
   };
   await untilDone(scope, {
     sentence,
@@ -175,49 +160,18 @@ export async function reportOperators(
     isOver: isStopped,
     work: async (signal) => {
       known ??= new Map((await inventory.operators(signal)).map((one) => [one.name, one]));
-      const readAgain = () => Promise.resolve(observe());
-      await performActions(
-        { seen: observe(), decide: reportsDue, readAgain, table: { report } },
-        signal,
+      const due = isStopped() ? [] : pending().map(reportOf);
+      await allOf(
+        due.filter((report) => report !== undefined).map((report) => send(report, signal)),
       );
-      const pending = pendingOf(observe());
-      const status = pending
-        .map(({ name, seen, reason }) => statusText(name, seen, reason))
-        .join('; ');
-      return pending.length === 0 ? { done: undefined } : { status };
+      const status = pending().map(statusText).join('; ');
+      return status === '' ? { done: undefined } : { status };
     },
   });
-  return pendingOf(observe()).map(({ name }) => name);
+  return pending().map(({ name }) => name);
 }
 
-const pendingOf = ({ known, operators }: Observed): readonly SeenOperator[] =>
-  operators.filter((one) => !isAvailable(known, one));
-
-/** One that the service does not wait for is available when the cluster says so. */
-const isAvailable = (
-  known: ReadonlyMap<string, MonitoredOperator> | undefined,
-  { name, seen }: SeenOperator,
-): boolean => known !== undefined && (known.get(name) ?? seen)?.status === 'available';
-
-/** What the service is to be told now of the operators that it lists. */
-function reportsDue(observed: Observed): readonly ReportAction[] {
-  const { isStopped, known, times, now } = observed;
-  if (isStopped) return [];
-  return pendingOf(observed).flatMap(({ name, seen }) => {
-    const entry = known?.get(name);
-    if (entry === undefined || seen === undefined) return [];
-    const { failedSince = now, reportedAt = -Infinity } = times.get(name) ?? {};
-    const report = operatorReport({
-      known: entry,
-      seen,
-      failedFor: now - failedSince,
-      sinceReport: now - reportedAt,
-    });
-    return report === undefined ? [] : [{ type: 'report', target: name, report }];
-  });
-}
-
-function statusText(name: string, seen: OperatorSnapshot | undefined, reason: string): string {
+function statusText({ name, seen, reason }: SeenOperator): string {
   if (seen === undefined) return `${name}: ${reason}`;
   return seen.text === '' ? `${name} is ${seen.status}` : `${name} is ${seen.status}: ${seen.text}`;
 }

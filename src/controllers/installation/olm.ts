@@ -1,4 +1,4 @@
-import { csvOf, csvSnapshot, inRelease } from '../../cluster/operators.ts';
+import { csvOf, csvSnapshot } from '../../cluster/operators.ts';
 import { noteFailed } from '../../engine/failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { minutes } from '../../model/duration.ts';
@@ -23,13 +23,11 @@ const [, , initStage, applyStage, waitStage] = finalizingStages;
  * as failed then. The installation succeeds without them.
  */
 export async function installOlmOperators(scope: OlmScope, finalizing: Finalizing): Promise<void> {
-  const { config, kube } = scope;
   if (finalizing.isPast(waitStage)) return;
   const isInit = await finalizing.enter(initStage);
-  const listed = await listOlmOperators(scope, finalizing);
-  if (listed.length === 0) return;
-  const operators = listed.map((one) => inRelease(one, config.cluster.openshiftVersion));
-  const olm = followedOlm(kube);
+  const operators = await listOlmOperators(scope, finalizing);
+  if (operators.length === 0) return;
+  const olm = followedOlm(scope.kube);
   if (isInit) {
     await setUpOperators(scope, {
       sentence: 'OLM has initialized every operator',
@@ -91,7 +89,7 @@ async function downloadManifests(
   scope: OlmScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly OperatorManifest[]> {
-  const { inventory, config, note } = scope;
+  const { inventory, note } = scope;
   const found = await untilDone(scope, {
     sentence: `${manifestsFile} is downloaded`,
     watch,
@@ -100,7 +98,7 @@ async function downloadManifests(
       const { body } = await inventory.clusterFile(manifestsFile, signal);
       const bytes = await readUpTo(body, mostManifestBytes);
       const text = Buffer.from(bytes ?? []).toString('utf8');
-      const reading = readCustomManifests(text, config.cluster.openshiftVersion);
+      const reading = readCustomManifests(text);
       return reading === undefined
         ? { status: `${manifestsFile} cannot be read` }
         : { done: reading };

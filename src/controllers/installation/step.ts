@@ -121,3 +121,9 @@ export function untilDone<T>(
   };
   return until(sentence, poll, { ...(watch && { watch }), every: tryEvery, within });
 }
+
+/** Waits for all, then throws what failed first. */
+export async function allOf(works: readonly Promise<void>[]): Promise<void> {
+  for (const ended of await Promise.allSettled(works))
+    if (ended.status === 'rejected') throw ended.reason;
+}
