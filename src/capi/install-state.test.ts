@@ -93,7 +93,7 @@ describe('the Secret with the state of the installer', () => {
     [
       'is no JSON',
       '{"a": b}',
-      'data[.openshift_install_state.json]:1:7: the state of the installer is JSON: a value is expected',
+      'data[.openshift_install_state.json]:1:7: the state of the installer is JSON: Unexpected character',
     ],
     [
       'is a list',

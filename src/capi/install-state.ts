@@ -158,7 +158,7 @@ function configFindings({ value }: SourceObject): readonly Problem[] {
 
 function isPullSecret(text: string): boolean {
   try {
-    return 'auths' in fieldsOf(parseJson(text).value);
+    return 'auths' in fieldsOf(parseJson(text));
   } catch {
     return false;
   }
@@ -174,7 +174,7 @@ function readState(secret: string, bytes: Uint8Array): InstallStateRead {
   const file = installStateKeys.state;
   let state: Fields;
   try {
-    state = fieldsOf(parseJson(bytes).value);
+    state = fieldsOf(parseJson(bytes));
   } catch (error) {
     if (!(error instanceof AgentError)) throw error;
     const { line = 1, column = 1, problem = 'the file is empty' } = error.context;
@@ -210,6 +210,6 @@ export function installConfigText(files: {
   const { config, state } = files;
   if (config !== undefined) return { path: installStateKeys.config, text: config };
   if (state === undefined) return undefined;
-  const text = configOfState(fieldsOf(parseJson(state).value));
+  const text = configOfState(fieldsOf(parseJson(state)));
   return text === undefined ? undefined : { path: installStateKeys.state, text: text.toString() };
 }

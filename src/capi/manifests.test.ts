@@ -143,7 +143,7 @@ describe('manifests in Secrets', () => {
       'YAML in a file of JSON',
       'a.json',
       '{"apiVersion": v1}',
-      'data[a.json]:1:16: this is not JSON: a value is expected',
+      'data[a.json]:1:16: this is not JSON: Unexpected character',
     ],
     ['nothing', 'a.yaml', '# nothing\n---\n', 'data[a.yaml]:1:1: the file is empty'],
     ['a list', 'a.yaml', '- a\n', 'data[a.yaml]:1:1: an object is expected, and this is a list'],

@@ -175,10 +175,8 @@ function readFile(at: FilePlace, bytes: Buffer): ReadFile {
 /** JSON by the letter: what the YAML parser takes beside it is refused by other readers. */
 function jsonFinding(at: FilePlace, { text }: SourceFile): InputFinding | undefined {
   try {
-    const [duplicate] = parseJson(text).warnings;
-    return duplicate === undefined || text.length <= 65_536
-      ? undefined
-      : findingAt(at, '', duplicate.message);
+    parseJson(text);
+    return undefined;
   } catch (error) {
     if (!(error instanceof AgentError)) throw error;
     const { line = 1, column = 1, problem = 'the file is empty' } = error.context;

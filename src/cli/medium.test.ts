@@ -31,7 +31,7 @@ const made = (more: Partial<MediumInput> = {}) => {
     keyfiles: new Map([['eth0.nmconnection', '[connection]\nid=eth0\ntype=ethernet\n']]),
     ...more,
   });
-  const { config } = parseValidConfig(ignition);
+  const config = parseValidConfig(ignition);
   const text = (path: string): string => Buffer.from(readFileContent(config, path)).toString();
   const [unit] = config.systemd?.units ?? [];
   return { config, items, text, unit: unit?.contents ?? '' };

@@ -9,7 +9,6 @@ import {
   type LiveFile,
   livePaths,
 } from '../ignition/live-agent.ts';
-import { renderConfig } from '../ignition/parse.ts';
 import { certificateBundle } from '../lib/certificates.ts';
 import { mirrorsPath, renderMirrors } from '../lib/image-mirrors.ts';
 import { renderDiskHints } from '../lib/disk-hints.ts';
@@ -94,7 +93,7 @@ export function mediumOf(input: MediumInput): Medium {
   // The registry of the agent may be behind the same authority as the service.
   const trusted = [texts.get('service.caFile'), texts.get('registries.ca')];
   const trustBundle = certificateBundle(trusted.join('\n')) || undefined;
-  const ignition = renderConfig(
+  const ignition = JSON.stringify(
     liveConfig({
       image,
       args: ['install'],

@@ -8,8 +8,7 @@ import type { Config } from './types.ts';
 type Sections = Record<string, unknown>;
 
 const configOf = ({ ignition, ...sections }: Sections, version = '3.5.0'): Config =>
-  parseConfig(JSON.stringify({ ignition: { version, ...(ignition as object) }, ...sections }))
-    .config;
+  parseConfig(JSON.stringify({ ignition: { version, ...(ignition as object) }, ...sections }));
 
 const files = (...entries: object[]): Sections => ({ storage: { files: entries } });
 const header = (name: string, value?: string): object => ({ name, value });
@@ -183,10 +182,22 @@ describe('merging two configs', () => {
     expect(merged.ignition.version).toBe(version);
   });
 
-  it('lets an empty target of an old spec count, for it has no null state there', () => {
-    const parent = configOf({ storage: { links: [{ path: '/a', target: '/b' }] } }, '3.5.0');
-    const child = configOf({ storage: { links: [{ path: '/a' }] } }, '3.2.0');
-    expect(mergeConfigs(parent, child).storage?.links).toEqual([{ path: '/a', target: '' }]);
+  it('keeps what only one of them has, even what is not known', () => {
+    const merged = mergeConfigs(configOf({ x: [1], y: { a: 1 } }), configOf({ y: { b: 2 } }));
+    expect(merged).toMatchObject({ x: [1], y: { a: 1, b: 2 } });
+  });
+
+  it.each(['__proto__', 'constructor'])('keeps a member %s as any other', (member) => {
+    const odd = parseConfig(`{"ignition":{"version":"3.2.0"},"${member}":{"a":1}}`);
+    const plain = configOf({}, '3.2.0');
+    for (const merged of [mergeConfigs(odd, plain), mergeConfigs(plain, odd)])
+      expect(JSON.stringify(merged)).toContain(`"${member}":{"a":1}`);
+  });
+
+  it('is refused for a spec whose lists are not known', () => {
+    expect(() => mergeConfigs(configOf({}), configOf({}, '3.6.0'))).toThrow(
+      expect.objectContaining({ code: 'ignition.version-unsupported' }),
+    );
   });
 
   it('changes neither of the two', () => {

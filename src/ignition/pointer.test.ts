@@ -18,7 +18,7 @@ function pointerOf(
     config: { merge },
     security: { tls: { certificateAuthorities } },
   };
-  return readPointer(parseConfig(JSON.stringify({ ignition })).config);
+  return readPointer(parseConfig(JSON.stringify({ ignition })));
 }
 
 describe('a pointer', () => {
@@ -85,7 +85,7 @@ describe('a pointer', () => {
   });
 
   it('is refused in a config without any', () => {
-    const { config } = parseConfig('{"ignition":{"version":"3.2.0"}}');
+    const config = parseConfig('{"ignition":{"version":"3.2.0"}}');
     expect(() => readPointer(config)).toThrow(
       expect.objectContaining({ code: 'ignition.pointer-missing' }),
     );

@@ -165,7 +165,7 @@ describe('a data URL', () => {
 });
 
 // The shape of a bootstrap config of assisted-service: spec 3.1 with members of older specs in it.
-const { config } = parseConfig(
+const config = parseConfig(
   JSON.stringify({
     ignition: { version: '3.1.0' },
     networkd: {},
@@ -196,7 +196,7 @@ describe('a file of a config', () => {
   });
 
   it('is missing from a config without files', () => {
-    const empty = parseConfig('{"ignition":{"version":"3.1.0"}}').config;
+    const empty = parseConfig('{"ignition":{"version":"3.1.0"}}');
     expect(() => readFileContent(empty, '/a')).toThrow(
       expect.objectContaining({ code: 'ignition.file-missing', context: { path: '/a' } }),
     );

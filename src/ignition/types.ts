@@ -1,35 +1,92 @@
-import type * as schema from './schema.ts';
-import type { ValueOf } from './shape.ts';
+import * as z from 'zod';
+
+const text = z.string().optional();
+const flag = z.boolean().optional();
+const number = z.number().optional();
+const list = <T extends z.ZodType>(entry: T): z.ZodOptional<z.ZodArray<T>> =>
+  z.array(entry).optional();
+const object = <T extends z.ZodRawShape>(shape: T): z.ZodOptional<z.ZodObject<T>> =>
+  z.object(shape).optional();
+
+const resource = z.object({
+  source: text,
+  compression: text,
+  verification: object({ hash: text }),
+});
+const owner = object({ id: number, name: text });
+const node = { path: z.string(), overwrite: flag, user: owner, group: owner };
+const named = { name: z.string() };
 
 /**
- * The Ignition config of spec 3.0 to 3.5, as it is after decoding: keys in their right case, nulls
- * and unknown keys left out, members without a null state always there (`''` or 0). `schema.ts` has
- * the members, and which spec added which.
+ * What is read of an Ignition config of spec 3. All else that a config has is kept, and passed on:
+ * Ignition judges it at the first boot.
  */
-export type Config = Omit<ValueOf<typeof schema.configShape>, 'ignition'> & {
-  readonly ignition: Ignition;
-};
+export const configShape = z.object({
+  ignition: z.object({
+    version: z.string(),
+    config: object({ merge: list(resource), replace: resource.optional() }),
+    security: object({ tls: object({ certificateAuthorities: list(resource) }) }),
+  }),
+  kernelArguments: object({ shouldExist: list(z.string()), shouldNotExist: list(z.string()) }),
+  passwd: object({
+    groups: list(z.object(named)),
+    users: list(
+      z.object({
+        ...named,
+        homeDir: text,
+        passwordHash: text,
+        sshAuthorizedKeys: list(z.string()),
+      }),
+    ),
+  }),
+  storage: object({
+    directories: list(z.object({ ...node, mode: number })),
+    disks: list(
+      z.object({
+        device: z.string(),
+        wipeTable: flag,
+        partitions: list(
+          z.object({ number, label: text, typeGuid: text, guid: text, wipePartitionEntry: flag }),
+        ),
+      }),
+    ),
+    files: list(
+      z.object({ ...node, mode: number, contents: resource.optional(), append: list(resource) }),
+    ),
+    filesystems: list(z.object({ device: z.string(), wipeFilesystem: flag })),
+    links: list(z.object({ ...node, target: text, hard: flag })),
+    luks: list(z.object({ ...named, device: text, wipeVolume: flag })),
+    raid: list(z.object({ ...named, devices: list(z.string()) })),
+  }),
+  systemd: object({
+    units: list(
+      z.object({
+        ...named,
+        contents: text,
+        enabled: flag,
+        mask: flag,
+        dropins: list(z.object({ ...named, contents: text })),
+      }),
+    ),
+  }),
+});
 
-/** The `ignition` section: the version, other configs, and how to fetch. */
-export type Ignition = ValueOf<typeof schema.ignitionShape>;
+type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+
+/** An Ignition config of spec 3 as it was read, without nulls. */
+export type Config = Frozen<z.infer<typeof configShape>>;
 
 /** Content from a URL, which may be a data URL. */
-export type Resource = ValueOf<typeof schema.resourceShape>;
-
-/** A user account. */
-export type PasswdUser = ValueOf<typeof schema.userShape>;
+export type Resource = Frozen<z.infer<typeof resource>>;
 
 /** Disks and what is on them. */
-export type Storage = ValueOf<typeof schema.storageShape>;
-
-/** What files, directories and links have in common. */
-export type Node = Pick<File, 'path' | 'group' | 'overwrite' | 'user'>;
+export type Storage = NonNullable<Config['storage']>;
 
 /** A file. `mode` is decimal in JSON: 420 is 0644. */
-export type File = ValueOf<typeof schema.fileShape>;
+export type File = NonNullable<Storage['files']>[number];
 
-/** A link, symbolic unless `hard`. */
-export type Link = ValueOf<typeof schema.linkShape>;
+/** A user account. */
+export type PasswdUser = NonNullable<NonNullable<Config['passwd']>['users']>[number];
 
 /** A unit: its text, its drop-ins, whether it is enabled or masked. */
-export type Unit = ValueOf<typeof schema.unitShape>;
+export type Unit = NonNullable<NonNullable<Config['systemd']>['units']>[number];

@@ -42,7 +42,7 @@ const reasonOf = (object: KubeObject, type: string): string => conditionOf(objec
 async function agentOf(namespace: string, name: string) {
   const secret = await rig.client.get({ kind: secrets, namespace, name });
   const value = Buffer.from(textAt(secret, 'data', 'value'), 'base64');
-  const { config } = parseValidConfig(value);
+  const config = parseValidConfig(value);
   const unit = config.systemd?.units?.[0]?.contents ?? '';
   const flag = (of: string): string => new RegExp(`--${of} (\\S+)`).exec(unit)?.[1] ?? '';
   const token = Buffer.from(readFileContent(config, '/etc/bootwright/token')).toString();
@@ -105,7 +105,7 @@ describe('a worker', () => {
     const oracle = startMergeOracle();
     ends.defer(oracle.stop);
     expect(await oracle.ask(value.toString())).not.toHaveProperty('error');
-    const { config } = parseValidConfig(value);
+    const config = parseValidConfig(value);
     const content = (path: string): string => Buffer.from(readFileContent(config, path)).toString();
     const names = '/etc/NetworkManager/system-connections/';
     expect(content('/etc/containers/registries.conf.d/99-bootwright.conf')).toBe(given.registries);

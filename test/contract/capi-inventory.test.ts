@@ -217,7 +217,7 @@ describe('an agent', () => {
     const data = { ...(assets['data'] as object), 'machine-config-server-ca': 'TkVX' };
     kube.put(secrets, { ...assets, data });
     const { body } = await agent('w0').hostIgnition('worker', signal);
-    const { config } = parseValidConfig(await text(body));
+    const config = parseValidConfig(await text(body));
     expect(config.ignition.security?.tls?.certificateAuthorities).toEqual([
       { source: expect.stringContaining('TkVX') as string },
     ]);
@@ -275,7 +275,7 @@ describe('a host whose agent cannot start', () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-agent-'));
     try {
       const value = Buffer.from((secretOf('w0')['data'] as { value: string }).value, 'base64');
-      const { config } = parseValidConfig(value);
+      const config = parseValidConfig(value);
       const script = Buffer.from(readFileContent(config, '/etc/bootwright/agent.sh'))
         .toString()
         .replaceAll('/etc/bootwright/', `${folder}/`)

@@ -1,222 +1,217 @@
 import fc from '../support/properties.ts';
-import * as schema from '../../src/ignition/schema.ts';
-import type { ListShape, ObjectShape, ScalarShape, Shape } from '../../src/ignition/shape.ts';
-import { NEWEST_MINOR, specVersion } from '../../src/ignition/version.ts';
-import { fallback, type Pool, pools } from './pools.ts';
-
-const configShape: ObjectShape = schema.configShape;
-
-/** How a config is to be made up. */
-interface Taste {
-  readonly minor: number;
-  /** One value in this many tends to break a rule; 0 for none. */
-  readonly oneBrokenIn: number;
-}
 
 /** JSON of a config. */
 type LooseConfig = Record<string, unknown>;
+type Fields = Record<string, fc.Arbitrary<unknown>>;
 
-/** Configs of one spec, made up from the schema: every member of every shape occurs. */
-export function configs(taste: Taste): fc.Arbitrary<LooseConfig> {
-  const names = Object.keys(configShape.fields).filter((name) => name !== 'ignition');
-  const parts = names
-    .filter((name) => configShape.fields[name]!.since <= taste.minor)
-    .map((name) => sectionOf(name, taste));
-  return fc
-    .tuple(
-      fc.option(sectionOf('ignition', taste), { freq: 2, nil: {} }),
-      fc.oneof(...parts),
-      fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, ...parts),
-    )
-    .map(([general, one, other]) => withVersion({ ...general, ...one, ...other }, taste.minor));
+const one = <T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
+const flag = fc.boolean();
+const size = one(10, 20);
+const id = one(0, 1, 1000);
+const text = one('a', 'b', 'c');
+const texts = fc.uniqueArray(text, { maxLength: 3 });
+const repeated = fc.array(text, { maxLength: 3 });
+
+/** An object with the named members always, and others at times. */
+const object = (required: Fields, others: Fields = {}): fc.Arbitrary<LooseConfig> =>
+  fc.record({ ...required, ...others }, { requiredKeys: Object.keys(required) });
+
+/** What tends to be wrong comes once in so many times. */
+const oneBrokenIn = 25;
+
+/** Configs of a spec with every member that a merge treats in a way of its own. */
+class Maker {
+  readonly #minor: number;
+  readonly #isBroken: boolean;
+
+  constructor(minor: number, isBroken: boolean) {
+    this.#minor = minor;
+    this.#isBroken = isBroken;
+  }
+
+  #since(minor: number, members: Fields): Fields {
+    return this.#minor >= minor ? members : {};
+  }
+
+  #orBroken<T>(sound: fc.Arbitrary<T>, ...broken: T[]): fc.Arbitrary<T> {
+    if (!this.#isBroken) return sound;
+    return fc.oneof(
+      { weight: oneBrokenIn, arbitrary: sound },
+      { weight: 1, arbitrary: one(...broken) },
+    );
+  }
+
+  /** Entries whose keys differ, unless something is to be wrong. */
+  #list(entry: fc.Arbitrary<LooseConfig>, keyOf: (entry: LooseConfig) => unknown) {
+    const unique = fc.uniqueArray(entry, { maxLength: 3, selector: keyOf });
+    if (!this.#isBroken) return unique;
+    const any = fc.array(entry, { maxLength: 3 });
+    return fc.oneof({ weight: oneBrokenIn, arbitrary: unique }, { weight: 1, arbitrary: any });
+  }
+
+  #by(key: string, entry: fc.Arbitrary<LooseConfig>) {
+    return this.#list(entry, (made) => made[key]);
+  }
+
+  #resource(hasHeaders = this.#minor >= 1): fc.Arbitrary<LooseConfig> {
+    const header = object({ name: one('A', 'B') }, { value: one('1', '2') });
+    const fetched = object(
+      { source: one('http://h/a', 'http://h/b') },
+      hasHeaders ? { httpHeaders: this.#by('name', header) } : {},
+    );
+    return fc.oneof(object({ source: one('data:,a', 'data:;base64,YQ==') }), fetched);
+  }
+
+  #node(): Fields {
+    const path = this.#orBroken(one('/a', '/b', '/c', '/e/f', '/g h'), '', 'a', '/a/b', '/a/');
+    return { path };
+  }
+
+  #owned(): Fields {
+    const owner = fc.oneof(object({ id }), object({ name: text }));
+    return { user: owner, group: owner, overwrite: one(false) };
+  }
+
+  storage(): Fields {
+    const device = one('/dev/sda', '/dev/sdb', '/dev/sdc');
+    const sizes = { startMiB: one(0, 100), sizeMiB: one(0, 50), wipePartitionEntry: flag };
+    const partition = fc.oneof(
+      object({ number: one(1, 2) }, { label: one('root', 'boot'), ...sizes }),
+      object({ label: one('root', 'boot') }, sizes),
+    );
+    const label = one('x', 'y');
+    const tang = object({ url: one('http://a', 'https://b'), thumbprint: text });
+    const luks = object(
+      { name: text, device },
+      {
+        options: repeated,
+        label,
+        wipeVolume: flag,
+        clevis: object({}, { tang: this.#by('url', tang), tpm2: flag }),
+        keyFile: this.#resource(),
+        ...this.#since(4, { openOptions: texts, discard: flag }),
+      },
+    );
+    const [node, owned] = [this.#node(), this.#owned()];
+    return {
+      directories: this.#by('path', object(node, { ...owned, mode: size })),
+      files: this.#by(
+        'path',
+        object(node, {
+          ...owned,
+          mode: size,
+          contents: this.#resource(),
+          append: fc.array(this.#resource(), { maxLength: 2 }),
+        }),
+      ),
+      links: this.#by('path', object({ ...node, target: one('/a', 'b') }, { hard: flag })),
+      disks: this.#by(
+        'device',
+        object(
+          { device },
+          {
+            wipeTable: flag,
+            partitions: this.#list(partition, ({ number, label: name }) => number ?? name),
+          },
+        ),
+      ),
+      filesystems: this.#by(
+        'device',
+        object(
+          { device, format: one('ext4', 'xfs') },
+          { label, options: repeated, ...this.#since(1, { mountOptions: repeated }) },
+        ),
+      ),
+      raid: this.#by(
+        'name',
+        object(
+          {
+            name: text,
+            level: one('raid1', '5'),
+            devices: fc.uniqueArray(device, { minLength: 2 }),
+          },
+          { options: repeated },
+        ),
+      ),
+      ...this.#since(2, { luks: this.#by('name', luks) }),
+    };
+  }
+
+  sections(): Record<string, Fields> {
+    const reference = this.#resource();
+    const proxy = object({}, { httpProxy: one('http://p', 'http://q'), noProxy: texts });
+    const user = object(
+      { name: one('core', 'a') },
+      { groups: texts, sshAuthorizedKeys: texts, passwordHash: text, uid: id, system: flag },
+    );
+    const dropin = object({ name: one('a.conf', 'b.conf') }, { contents: one('', '[A]\n') });
+    const unit = object(
+      { name: one('a.service', 'b.mount') },
+      {
+        contents: one('', '[Unit]\n'),
+        enabled: flag,
+        mask: flag,
+        dropins: this.#by('name', dropin),
+      },
+    );
+    return {
+      ignition: {
+        config: object({}, { merge: this.#by('source', reference), replace: reference }),
+        timeouts: object({}, { httpTotal: id, httpResponseHeaders: id }),
+        security: object(
+          {},
+          { tls: object({}, { certificateAuthorities: this.#by('source', reference) }) },
+        ),
+        ...this.#since(1, { proxy }),
+      },
+      passwd: {
+        users: this.#by('name', user),
+        groups: this.#by('name', object({ name: text }, { gid: id })),
+      },
+      storage: this.storage(),
+      systemd: { units: this.#by('name', unit) },
+      ...(this.#minor < 3
+        ? {}
+        : { kernelArguments: { shouldExist: texts, shouldNotExist: texts } }),
+    };
+  }
 }
 
-/**
- * Two sound configs that have much in common: the same one or two members of the same section, and
- * entries with the same keys.
- */
-export function configPairs(minors: readonly [number, number]): fc.Arbitrary<LooseConfig[]> {
-  const oldest = Math.min(...minors);
-  const sections = Object.entries(configShape.fields).filter(([, { since }]) => since <= oldest);
+const withVersion = (config: LooseConfig, minor: number): LooseConfig => ({
+  ...config,
+  ignition: { ...(config['ignition'] as object), version: `3.${minor}.0` },
+});
+
+/** Configs of one spec, some of which break a rule. */
+export function configs(minor: number): fc.Arbitrary<LooseConfig> {
+  const sections = Object.entries(new Maker(minor, true).sections());
   return fc
-    .constantFrom(...sections)
-    .chain(([name, { shape }]) =>
-      fc.tuple(fc.constant(name), focused(shape as ObjectShape, oldest)),
-    )
-    .chain(([name, shape]) => {
-      const pair = minors.map((minor) => objectOf(shape, { minor, oneBrokenIn: 0 }));
-      return fc.tuple(...pair).map(([parent, child]) => {
-        const aligned = alignKeys(shape, parent as LooseConfig, child as LooseConfig);
-        return [parent, aligned].map((section, index) =>
-          withVersion({ [name]: section }, minors[index]!),
-        );
+    .record(Object.fromEntries(sections.map(([name, members]) => [name, object({}, members)])), {
+      requiredKeys: [],
+    })
+    .map((config) => withVersion(config, minor));
+}
+
+/** Two sound configs that have much in common: the same one or two members of one section. */
+export function configPairs([first, other]: readonly [number, number]): fc.Arbitrary<
+  LooseConfig[]
+> {
+  const [parents, children] = [first, other].map((minor) => new Maker(minor, false).sections());
+  const both = Object.keys(parents ?? {}).filter((name) => children?.[name] !== undefined);
+  return fc.constantFrom(...both).chain((name) => {
+    const [parent = {}, child = {}] = [parents?.[name], children?.[name]];
+    const members = Object.keys(parent).filter((member) => Object.hasOwn(child, member));
+    return fc
+      .subarray(members, { minLength: 1, maxLength: Math.min(2, members.length) })
+      .chain((kept) => {
+        const made = (from: Fields): fc.Arbitrary<LooseConfig> =>
+          object(Object.fromEntries(kept.map((member) => [member, from[member]!])));
+        return fc
+          .tuple(made(parent), made(child))
+          .map(([ours, theirs]) => [
+            withVersion({ [name]: ours }, first),
+            withVersion({ [name]: theirs }, other),
+          ]);
       });
-    });
-}
-
-/** The shape with only one or two of its members. */
-function focused(shape: ObjectShape, minor: number): fc.Arbitrary<ObjectShape> {
-  const names = Object.keys(shape.fields).filter(
-    (name) => shape.fields[name]!.since <= minor && name !== 'version',
-  );
-  return fc.subarray(names, { minLength: 1, maxLength: Math.min(2, names.length) }).map((kept) => ({
-    ...shape,
-    fields: Object.fromEntries(kept.map((name) => [name, shape.fields[name]!])),
-    sharedKeys: shape.sharedKeys.filter((name) => kept.includes(name)),
-  }));
-}
-
-function sectionOf(name: string, taste: Taste): fc.Arbitrary<LooseConfig> {
-  return fc.record({ [name]: valueOf(configShape.fields[name]!.shape, name, taste) });
-}
-
-function withVersion(config: LooseConfig, minor: number): LooseConfig {
-  const { ignition = {} } = config as { ignition?: LooseConfig };
-  return { ...config, ignition: { ...ignition, version: specVersion(minor) } };
-}
-
-function valueOf(shape: Shape, name: string, taste: Taste): fc.Arbitrary<unknown> {
-  if (shape.kind === 'object') return objectOf(shape, taste);
-  return shape.kind === 'list' ? listOf(shape, name, taste) : scalarOf(shape, name, taste);
-}
-
-function scalarOf(shape: ScalarShape, name: string, taste: Taste): fc.Arbitrary<unknown> {
-  const pool: Pool = pools[name] ?? fallback[shape.kind];
-  const sound = fc.constantFrom(...pool.sound);
-  if (taste.oneBrokenIn === 0 || pool.broken === undefined) return sound;
-  return fc.oneof(
-    { weight: taste.oneBrokenIn - 1, arbitrary: sound },
-    { weight: 1, arbitrary: fc.constantFrom(...pool.broken) },
-  );
-}
-
-function listOf(shape: ListShape, name: string, taste: Taste): fc.Arbitrary<unknown> {
-  const item = valueOf(shape.item, name, taste);
-  const mayRepeat = shape.merges === 'concatenate';
-  const unique = fc.uniqueArray(item, {
-    maxLength: 3,
-    selector: (entry) => (mayRepeat ? {} : shape.keyOf(entry as never)),
-  });
-  if (taste.oneBrokenIn === 0) return unique;
-  const repeating = fc.array(item, { maxLength: 3 });
-  return fc.oneof(
-    { weight: taste.oneBrokenIn, arbitrary: unique },
-    { weight: 1, arbitrary: repeating },
-  );
-}
-
-function objectOf(shape: ObjectShape, taste: Taste): fc.Arbitrary<unknown> {
-  const members: Record<string, fc.Arbitrary<unknown>> = {};
-  const required: string[] = [];
-  for (const [name, field] of Object.entries(shape.fields)) {
-    if (field.since > taste.minor || name === 'version') continue;
-    members[name] = valueOf(field.shape, `${shape.name}.${name}`, taste);
-    const hasNoNull = field.alwaysUntil >= NEWEST_MINOR;
-    if (hasNoNull || isNeeded(`${shape.name}.${name}`, taste)) required.push(name);
-  }
-  const object = fc.record(members, { requiredKeys: required });
-  if (taste.oneBrokenIn > 0) return object;
-  const repair = repairs[shape.name] ?? ((value) => value);
-  return object.map((value) => repair(withoutSharedKeys(shape, value)));
-}
-
-/** Members that the schema lets be absent and that a valid object nearly always has. */
-const neededMembers = new Set([
-  'Reference.source',
-  'Raid.devices',
-  'Raid.level',
-  'Luks.device',
-  'Partition.label',
-  'Tang.thumbprint',
-  'Filesystem.format',
-  'ClevisCustom.pin',
-  'ClevisCustom.config',
-]);
-
-/** A sound resource needs a source for whatever else it says. */
-function isNeeded(member: string, { minor, oneBrokenIn }: Taste): boolean {
-  if (member === 'Link.target') return minor > 2;
-  return neededMembers.has(member) || (oneBrokenIn === 0 && member === 'Resource.source');
-}
-
-function withoutSharedKeys(shape: ObjectShape, value: Record<string, unknown>): LooseConfig {
-  const seen = new Set<string>();
-  const result: LooseConfig = { ...value };
-  for (const name of shape.sharedKeys) {
-    const list = shape.fields[name]!.shape as ListShape;
-    result[name] = ((value[name] ?? []) as never[]).filter((entry) => {
-      const key = list.keyOf(entry);
-      const isNew = !seen.has(key);
-      seen.add(key);
-      return isNew;
-    });
-  }
-  return result;
-}
-
-/** The members that make up the key of an entry, by the name of its shape. */
-const keyMembers: Readonly<Record<string, readonly string[]>> = {
-  Directory: ['path'],
-  Disk: ['device'],
-  Dropin: ['name'],
-  File: ['path'],
-  Filesystem: ['device'],
-  HttpHeader: ['name'],
-  Link: ['path'],
-  Luks: ['name'],
-  Partition: ['number', 'label'],
-  PasswdGroup: ['name'],
-  PasswdUser: ['name'],
-  Raid: ['name'],
-  Reference: ['source'],
-  Tang: ['url'],
-  Unit: ['name'],
-};
-
-/** The child with the keys of the parent's entries, position by position, so that they will merge. */
-function alignKeys(shape: ObjectShape, parent: LooseConfig, child: LooseConfig): LooseConfig {
-  const aligned: LooseConfig = {};
-  for (const [name, value] of Object.entries(child)) {
-    const member = shape.fields[name];
-    aligned[name] = member === undefined ? value : alignValue(member.shape, parent[name], value);
-  }
-  return aligned;
-}
-
-function alignValue(shape: Shape, parent: unknown, child: unknown): unknown {
-  if (parent === undefined || child === undefined) return child;
-  if (shape.kind === 'object') return alignKeys(shape, parent as LooseConfig, child as LooseConfig);
-  if (shape.kind !== 'list' || shape.item.kind !== 'object') return child;
-  const { item } = shape;
-  return (child as LooseConfig[]).map((entry, index) => {
-    const counterpart = (parent as LooseConfig[])[index];
-    return counterpart === undefined ? entry : alignEntry(item, counterpart, entry);
   });
 }
-
-function alignEntry(shape: ObjectShape, parent: LooseConfig, child: LooseConfig): LooseConfig {
-  const aligned = alignKeys(shape, parent, child);
-  for (const name of keyMembers[shape.name] ?? []) {
-    if (parent[name] === undefined) Reflect.deleteProperty(aligned, name);
-    else aligned[name] = parent[name];
-  }
-  return aligned;
-}
-
-/** Without the members that do not go together with others. */
-type Repair = (value: LooseConfig) => LooseConfig;
-
-function without(value: LooseConfig, ...names: readonly string[]): LooseConfig {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
-}
-
-const isFetched = ({ source }: LooseConfig): boolean => /^https?:/u.test(String(source));
-
-/** What makes an object sound whose members are sound by themselves, by the name of its shape. */
-const repairs: Readonly<Record<string, Repair>> = {
-  Owner: (owner) => (owner['id'] === undefined ? owner : without(owner, 'name')),
-  Clevis: (clevis) =>
-    clevis['custom'] === undefined ? clevis : without(clevis, 'tang', 'threshold', 'tpm2'),
-  Resource: (resource) => (isFetched(resource) ? resource : without(resource, 'httpHeaders')),
-  Reference: (resource) => (isFetched(resource) ? resource : without(resource, 'httpHeaders')),
-};

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ignitionMerge } from '../../scripts/parts/oracles.ts';
 import { type CachedPart, partFolder } from '../../scripts/parts/part.ts';
-import { parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
-import { validateConfig } from '../../src/ignition/validate.ts';
+import { lintConfig } from '../../src/ignition/parse.ts';
 import { AgentError } from '../../src/model/failure.ts';
 
 /** Names Debian's `ignition-validate`, where it is not on the path. */
@@ -88,20 +87,28 @@ interface OurVerdict {
 export function verify(config: unknown): OurVerdict {
   const text = typeof config === 'string' ? config : JSON.stringify(config);
   try {
-    const { warnings } = parseValidConfig(text);
-    return { isValid: true, rules: warnings.map(({ rule }) => rule) };
+    const rules = lintConfig(text).findings.map(({ rule }) => rule);
+    return { isValid: rules.length === 0, rules };
   } catch (failure) {
     if (!(failure instanceof AgentError)) throw failure;
-    return { isValid: false, code: failure.code, rules: rulesOf(text) };
+    return { isValid: false, code: failure.code, rules: [] };
   }
 }
 
-/** All rules that are broken, where the config can be read at all. */
-function rulesOf(text: string): string[] {
-  try {
-    return validateConfig(parseConfig(text).config).map(({ rule }) => rule);
-  } catch (failure) {
-    if (failure instanceof AgentError) return [String(failure.context['rule'] ?? failure.code)];
-    throw failure;
-  }
+/** A config as spec 3.5.0, without what is empty and means nothing. */
+export function asNewest(config: unknown): unknown {
+  const { ignition, ...sections } = (
+    typeof config === 'string' ? JSON.parse(config) : config
+  ) as Record<string, object>;
+  return withoutEmpty({ ...sections, ignition: { ...ignition, version: '3.5.0' } });
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, member]) => [key, withoutEmpty(member)] as const)
+      .filter(([, member]) => typeof member !== 'object' || Object.keys(member ?? {}).length > 0),
+  );
 }

@@ -1,10 +1,7 @@
 // What the agent saves for a host with registries, before Ignition's own code.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/schema.ts';
-import { translateUp } from '../../src/ignition/merge.ts';
-import { parseConfig, renderConfig } from '../../src/ignition/parse.ts';
 import { embeddedFile } from '../../src/ignition/resource.ts';
-import { NEWEST_MINOR } from '../../src/ignition/version.ts';
 import { mirrorsPath, renderMirrors } from '../../src/lib/image-mirrors.ts';
 import { fetchHost } from '../../src/steps/ignition/fetch-host.ts';
 import { mergeSingleNodeIgnition } from '../../src/steps/ignition/merge-single-node.ts';
@@ -13,7 +10,7 @@ import { fakeClock } from '../support/fake-clock.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
-import { askIgnitionValidate, type MergeOracle, startMergeOracle } from './oracles.ts';
+import { asNewest, askIgnitionValidate, type MergeOracle, startMergeOracle } from './oracles.ts';
 
 const ca = '/etc/bootwright/site-ca.pem';
 const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
@@ -79,9 +76,8 @@ async function savedOf(given: object): Promise<string> {
   return run.host.textOf('/opt/install-dir/worker-h.ign') ?? '';
 }
 
-/** In the newest spec, which Ignition's own merge has. */
-const newest = (text: string): unknown =>
-  JSON.parse(renderConfig(translateUp(parseConfig(text).config, NEWEST_MINOR)));
+const minorOf = (text: string): number =>
+  Number((JSON.parse(text) as { ignition: { version: string } }).ignition.version.split('.')[1]);
 
 const minors = [0, 1, 2, 3, 4, 5];
 const ofSite = [fileOf(mirrorsPath, 'of the site'), fileOf(anchorPath, authority)];
@@ -104,16 +100,16 @@ describe('Ignition of a host with registries', () => {
   /** The parser of its own spec judges it, and Ignition 2.14 where that knows it. A newer spec would be unknown to an older host. */
   const expectSound = async (text: string, newestMinor: number): Promise<void> => {
     expect(await oracle.ask(text)).toEqual({});
-    const { minor } = parseConfig(text);
+    const minor = minorOf(text);
     expect(minor).toBe(newestMinor);
     if (minor <= 3) expect(askIgnitionValidate(text)).toEqual({ isValid: true, report: '' });
   };
 
   it.each(cases)('served as %s, is what Ignition would merge', async (_, given) => {
     const text = await savedOf(given);
-    await expectSound(text, parseConfig(JSON.stringify(given)).minor);
+    await expectSound(text, minorOf(JSON.stringify(given)));
     const { merged } = await oracle.ask(settings, given);
-    expect(newest(text)).toEqual(newest(JSON.stringify(merged)));
+    expect(asNewest(text)).toEqual(asNewest(merged));
   });
 
   it.each(minors)('of a single node is what Ignition would merge, of 3.%i.0 too', async (minor) => {
@@ -126,7 +122,7 @@ describe('Ignition of a host with registries', () => {
     const { config: _, ...general } = served(2).ignition;
     const both = await oracle.ask(master, { ...served(2), ignition: general });
     const { merged } = await oracle.ask(settings, both.merged);
-    expect(newest(text)).toEqual(newest(JSON.stringify(merged)));
+    expect(asNewest(text)).toEqual(asNewest(merged));
   });
 
   it('is refused by both where what was served leaves no folder for it', async () => {

@@ -5,16 +5,6 @@ function joined(...chunks: readonly string[]): fc.Arbitrary<string> {
   return fc.array(fc.constantFrom(...chunks), { maxLength: 12 }).map((parts) => parts.join(''));
 }
 
-/** Data URLs. */
-export const dataUrls = joined(
-  ...['text', '/', 'plain', ';', 'base64', ';base64', ',', '=', 'YQ==', 'YWI=', 'a', '%41', '%'],
-  ...['%ff', ' ', '"', '\\"', '\\', 'x-', 'X', '-', 'é', '|', '~', "'", '+', '<', 'message'],
-  ...['b=c', '\n'],
-).map((text) => `data:${text}`);
-
-/** Paths. */
-export const paths = joined('/', '.', '..', 'a', '/a', '/c', 'c', 'd', '//', '../', '\u0000', ' ');
-
 /** JSON, or nearly so. Exponents are left out: Go refuses numbers beyond a double. */
 export const jsonTexts = joined(
   ...['{', '}', '"', 'a', ':', '1', ',', '[', ']', ' ', '1.0', '-', '0', '\ufeff', 'null', 'true'],
@@ -35,29 +25,17 @@ const nameOf = (member: string): string =>
     .join()
     .toLowerCase();
 
-/** Members of a config in every case, type and state that Go's decoder has an opinion about. */
+/** Members of a config in every type and state that Go's decoder has an opinion about. */
 export const members = fc.uniqueArray(
   fc.constantFrom(
-    ...['"ignition":{"version":"3.3.0"}', '"Ignition":{"VERSION":"3.2.0"}', '"ignition":null'],
-    ...['"ignition":{"version":null}', '"ignition":[]', '"ignition":{"version":3}'],
-    ...['"storage":null', '"storage":{}', '"storage":[]', '"storage":{"files":null}'],
-    ...['"storage":{"files":[null]}', '"storage":{"files":{}}', '"Storage":{"files":[{}]}'],
-    ...[
-      file('"path":"/a","mode":1.0'),
-      file('"path":"/a","mode":1e2'),
-      file('"path":"/a","mode":-0'),
-    ],
-    ...[
-      file('"path":"/a","mode":"1"'),
-      file('"Path":"/a","MODE":1'),
-      file('"path":"/a","mode":1e99'),
-    ],
-    ...[file('"path":"/a","mode":5000,"mode":1')],
-    ...['"kernelArguments":{"shouldExist":["a",null]}', '"kernelArguments":{"shouldExist":[1]}'],
-    ...['"kernelArguments":{"shouldExist":[null,null]}', '"\\u017fystemd":{"units":[]}'],
-    ...['"passwd":{"users":[{"name":"a","system":"true"}]}', '"pa\\u0073swd":{"users":[{}]}'],
-    ...['"passwd":{"users":[{"name":"a","uid":true}]}', '"x":{"y":[1.5,null]}', '"__proto__":{}'],
-    '"constructor":1',
+    ...['"ignition":{"version":"3.3.0"}', '"ignition":null', '"ignition":{"version":null}'],
+    ...['"ignition":[]', '"ignition":{"version":3}', '"storage":null', '"storage":{}'],
+    ...['"storage":[]', '"storage":{"files":null}', '"storage":{"files":[null]}'],
+    ...['"storage":{"files":{}}', '"Storage":{"files":[{}]}', file('"path":"/a","mode":"1"')],
+    ...[file('"path":"/a","mode":1.0'), file('"path":"/a","mode":5000,"mode":1')],
+    ...['"kernelArguments":{"shouldExist":[1]}', '"pa\\u0073swd":{"users":[{"name":"a"}]}'],
+    ...['"passwd":{"users":[{"name":1}]}', '"x":{"y":[1.5,null]}'],
+    ...['"__proto__":{}', '"constructor":1'],
   ),
   { minLength: 1, maxLength: 3, selector: nameOf },
 );

@@ -33,7 +33,7 @@ afterAll(async () => {
 /** The files that an Ignition writes, in a folder that is laid over /etc. */
 function applyIgnition(ignition: string): string {
   const text = readFileSync(join(deploy, 'host', ignition), 'utf8');
-  const { config } = parseConfig(text);
+  const config = parseConfig(text);
   const root = join(folder, ignition);
   for (const { path } of config.storage?.files ?? []) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -81,9 +81,9 @@ const media = (out: string, ...words: readonly string[]): Promise<number> =>
 
 /** What Ignition gets: coreos-installer wraps the config of the medium into one of its own. */
 function innerConfig(text: string) {
-  const { config } = parseValidConfig(text);
+  const config = parseValidConfig(text);
   const [inner] = config.ignition.config?.merge ?? [];
-  return parseValidConfig(decodeResource(inner!)).config;
+  return parseValidConfig(decodeResource(inner!));
 }
 
 describe('bootwright media by the real coreos-installer', () => {

@@ -172,7 +172,7 @@ describe('deploy/host/config', () => {
     const end = await install(site, { '192.0.2.10:9000': objects.url });
     expectInstalled(site, end);
     expectAsked(site, objects, ['/ignition/edge-1/bootstrap.ign', '/ignition/edge-1/master.ign']);
-    const { storage } = parseConfig(await ignitionOnDisk(site.machine)).config;
+    const { storage } = parseConfig(await ignitionOnDisk(site.machine));
     expect(storage?.files?.map(({ path }) => path)).toEqual(['/etc/kubernetes/bootstrap-in-place']);
   });
 

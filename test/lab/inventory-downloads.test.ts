@@ -43,7 +43,7 @@ describe('the inventory service', () => {
     const { url, store } = await started();
     const target = `${url}${v2}/clusters/${cluster.id}/downloads/files?file_name=bootstrap.ign`;
     const pathsNow = async (): Promise<ReadonlyMap<string, string>> => {
-      const { config } = parseConfig(await (await ask(target)).text());
+      const config = parseConfig(await (await ask(target)).text());
       expect(validateConfig(config)).toEqual([]);
       return new Map(
         (config.storage?.files ?? []).map(({ path, contents }) => [

@@ -96,8 +96,7 @@ export const bodyShapes: readonly BodyShape[] = [
   {
     about: 'units that are merged',
     read: (text) => {
-      const { config } = parseValidConfig(text);
-      mergeSingleNode({ master: config, host: config } as never);
+      mergeSingleNode(text, text);
     },
     textOf: parts(
       ignition('"systemd":{"units":['),

@@ -80,7 +80,7 @@ describe('the bootstrap provider', () => {
     });
     expect(Object.keys(secret?.['data'] as object).toSorted()).toEqual(['format', 'value']);
     expect(textIn(secret, 'format')).toBe('ignition');
-    const { config: ignition } = parseValidConfig(textIn(secret, 'value'));
+    const ignition = parseValidConfig(textIn(secret, 'value'));
     const token = readFileContent(ignition, '/etc/bootwright/token');
     const agent = secretOf(kube, 'w0-agent');
     expect(textIn(agent, 'token')).toBe(Buffer.from(token).toString());
@@ -126,7 +126,7 @@ describe('the bootstrap provider', () => {
     putSecret(kube, 'plane-install-assets', { 'mco-image': 'r.test/mco' });
     putCluster(kube, { plane: { assets: { secretName: 'plane-install-assets' } } });
     await settle(60);
-    const unit = parseValidConfig(textIn(secretOf(kube, 'm0'), 'value')).config.systemd?.units?.[0];
+    const unit = parseValidConfig(textIn(secretOf(kube, 'm0'), 'value')).systemd?.units?.[0];
     const line = unit?.contents?.split('\n').find((one) => one.startsWith('ExecStart='));
     expect(line).toContain('-r bootstrap');
     expect(line).toContain('--mco-image r.test/mco');
@@ -221,7 +221,7 @@ describe('the bootstrap provider', () => {
     putHost(kube, 'w1');
     await settle(60);
     const trusted = ['w0', 'w1'].map((name) => {
-      const { config } = parseValidConfig(textIn(secretOf(kube, name), 'value'));
+      const config = parseValidConfig(textIn(secretOf(kube, name), 'value'));
       return Buffer.from(readFileContent(config, '/etc/bootwright/ca.crt')).toString();
     });
     expect(trusted).toEqual(['first', 'second']);
@@ -247,7 +247,7 @@ describe('the bootstrap provider', () => {
     putSecret(kube, 'pull', { '.dockerconfigjson': '{"auths":{}}' });
     await clock.advance(seconds(10));
     await settle(60);
-    const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+    const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
     const pullSecret = readFileContent(config, '/root/.docker/config.json');
     expect(Buffer.from(pullSecret).toString()).toBe('{"auths":{}}');
     const writes = kube.writes.length;
@@ -282,7 +282,7 @@ describe('the bootstrap provider', () => {
     putHost(kube, 'w0', { spec });
     putHost(kube, 'w1');
     await provider(kube);
-    const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+    const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
     for (const word of words) expect(config.systemd?.units?.[0]?.contents).toContain(word);
     const names = (config.storage?.files ?? []).flatMap(
       ({ path }) => /system-connections\/(.*)$/.exec(path)?.[1] ?? [],
@@ -301,7 +301,7 @@ describe('the bootstrap provider', () => {
     putSecret(kube, 'network', keyfiles);
     putHost(kube, 'w0', { spec: { networkSecretRef: { name: 'network' } } });
     await provider(kube);
-    const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+    const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
     const path = `/etc/NetworkManager/system-connections/${name}.nmconnection`;
     expect(Buffer.from(readFileContent(config, path)).toString()).toBe(keyfile('own'));
   });
@@ -505,7 +505,7 @@ describe('the bootstrap provider', () => {
       await provider(kube, killedBy(kube, { verbs: ['create', 'patch'], last, killed }));
       expect(killed.signal.aborted).toBe(true);
       await provider(kube);
-      const { config } = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
+      const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
       const token = Buffer.from(readFileContent(config, '/etc/bootwright/token')).toString();
       expect(token).toBe(textIn(secretOf(kube, 'w0-agent'), 'token'));
       expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, dataSecretName: 'w0' });

@@ -308,7 +308,7 @@ function givenToken({ config }: ConfigView, data: KubeObject | undefined): strin
   const isOwn = config.spec.inventory?.mode !== 'External';
   if (!isOwn || !value.includes(config.metadata.uid ?? '')) return undefined;
   try {
-    return Buffer.from(readFileContent(parseValidConfig(value).config, tokenPath)).toString();
+    return Buffer.from(readFileContent(parseValidConfig(value), tokenPath)).toString();
   } catch {
     return undefined;
   }

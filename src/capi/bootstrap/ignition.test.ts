@@ -16,7 +16,7 @@ const input: MachineInput = {
 };
 
 const configOf = (more: Partial<MachineInput> = {}) =>
-  parseValidConfig(machineIgnition({ ...input, ...more })).config;
+  parseValidConfig(machineIgnition({ ...input, ...more }));
 const unitOf = (more: Partial<MachineInput> = {}): string =>
   configOf(more).systemd?.units?.[0]?.contents ?? '';
 const commandOf = (more: Partial<MachineInput> = {}): string =>
@@ -132,7 +132,7 @@ describe('the Ignition of a node', () => {
   });
 
   it('trusts the authority of the day alone', () => {
-    const { config } = parseValidConfig(nodeIgnition({ pointer, configServerCa: 'NEW' }));
+    const config = parseValidConfig(nodeIgnition({ pointer, configServerCa: 'NEW' }));
     expect(config.ignition.security?.tls?.certificateAuthorities).toEqual([
       { source: `data:text/plain;charset=utf-8;base64,${Buffer.from('NEW').toString('base64')}` },
     ]);
@@ -143,7 +143,7 @@ describe('the Ignition of a node', () => {
       name: '$METADATA_NAME',
       labels: { "it's": 'x', b: '$METADATA_UUID' },
     };
-    const { config } = parseValidConfig(
+    const config = parseValidConfig(
       nodeIgnition({ pointer, providerID: 'metal3://ns/bmh/m', nodeRegistration }),
     );
     const script = Buffer.from(

@@ -1,4 +1,3 @@
-import { refuseErrors } from '../../ignition/finding.ts';
 import {
   agentFolder,
   agentUnitName,
@@ -6,10 +5,9 @@ import {
   type LiveFile,
 } from '../../ignition/live-agent.ts';
 import { mergeConfigs } from '../../ignition/merge.ts';
-import { parseValidConfig, renderConfig } from '../../ignition/parse.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { type DiskHints, renderDiskHints } from '../../lib/disk-hints.ts';
-import { validateConfig } from '../../ignition/validate.ts';
 import type { Config } from '../../ignition/types.ts';
 import type { BootstrapConfigSpec } from '../api.ts';
 
@@ -87,11 +85,8 @@ export function machineIgnition(input: MachineInput): string {
     files: filesOf(input),
   });
   const merged =
-    input.override === undefined
-      ? base
-      : mergeConfigs(base, parseValidConfig(input.override).config);
-  refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
-  return renderConfig(merged);
+    input.override === undefined ? base : mergeConfigs(base, parseValidConfig(input.override));
+  return JSON.stringify(merged);
 }
 
 function filesOf(input: MachineInput): readonly LiveFile[] {
@@ -228,13 +223,12 @@ export interface NodeInput extends Pick<BootstrapConfigSpec, 'nodeRegistration'>
  * @throws AgentError `ignition.*` where the pointer cannot be read
  */
 export function nodeIgnition({ pointer, configServerCa, ...input }: NodeInput): string {
-  const { config } = parseValidConfig(pointer);
+  const config = parseValidConfig(pointer);
   const trusting = configServerCa === undefined ? config : withAuthority(config, configServerCa);
   const node = nodeConfig(input, config.ignition.version);
   if (node === undefined && trusting === config) return pointer;
   const merged = node === undefined ? trusting : mergeConfigs(trusting, node);
-  refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
-  return renderConfig(merged);
+  return JSON.stringify(merged);
 }
 
 /** The authority is replaced: an old one would be trusted beside the new. */

@@ -178,12 +178,6 @@ describe('the Ignition of a host', () => {
       { host: fakeHost().withFile('/h.ign', pointer) },
       { state: 'ok' },
     ],
-    [
-      'with a doubtful part',
-      { ignition: { file: '/h.ign' } },
-      { host: fakeHost().withFile('/h.ign', pointer.replace('{', '{"storag":{},')) },
-      { state: 'warning', says: expect.stringContaining('storag') as string },
-    ],
   ])('is checked: %s', async (...[, input, given, found]) => {
     const config = Config.parse(input);
     const check = networkChecks(config).find((one) => one.name === 'Ignition');

@@ -51,7 +51,7 @@ export interface WantedHost {
  */
 export function wantedHost(machineConfig: Fields): WantedHost {
   const spec = fieldsOf(machineConfig['spec']);
-  const { config } = parseConfig(JSON.stringify(spec['config'] ?? {}));
+  const config = parseConfig(JSON.stringify(spec['config'] ?? {}));
   const units = config.systemd?.units ?? [];
   return {
     osImageURL: textOf(spec['osImageURL']),

@@ -50,10 +50,10 @@ describe('readObjects', () => {
   });
 
   it('counts the lines of long JSON once', () => {
-    const [object] = read(`{"a": 1,${'\n'.repeat(500_000)}"b": 2}`);
+    const [object] = read(`{"a": 1,${'\n'.repeat(100_000)}"b": 2}`);
     const before = process.threadCpuUsage();
     const places = Array.from({ length: 1000 }, () => object?.place(['b']));
-    expect(new Set(places)).toEqual(new Set(['f.yaml:500001']));
+    expect(new Set(places)).toEqual(new Set(['f.yaml:100001']));
     // Of the processor, in microseconds.
     expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000);
   });

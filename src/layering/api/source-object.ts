@@ -1,6 +1,4 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node } from 'yaml';
-import { memberPath } from '../../ignition/finding.ts';
-import { jsonOffsets } from '../../ignition/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import { isFields, type Fields, type Value } from '../../lib/fields.ts';
 import {
@@ -52,14 +50,24 @@ export function readDocuments(
   wanted = 'an object',
   { columns = false } = {},
 ): readonly (SourceObject | SourceFinding)[] {
-  const { path } = file;
   // The parser that knows lines takes seconds for a rendered MachineConfig of a real cluster.
   const isLong = file.text.length > LONG && file.text.trimStart().startsWith('{');
   // YAML's flow style begins the same way, and its parser knows the line of what is wrong.
-  const asJson = isLong ? jsonIn(file.text) : undefined;
-  if (isFields(asJson)) {
-    return [longJson(asJson, file, columns)];
-  }
+  const value = isLong ? jsonIn(file.text) : undefined;
+  if (!isFields(value)) return readLines(file, wanted, columns);
+  let read: SourceObject | SourceFinding | undefined;
+  const place = (path: Path): string => {
+    [read] = read === undefined ? readLines(file, wanted, columns) : [read];
+    return read !== undefined && !isSourceFinding(read) ? read.place(path) : `${file.path}:1`;
+  };
+  return [{ value, place }];
+}
+
+function readLines(
+  file: SourceFile,
+  wanted: string,
+  columns: boolean,
+): readonly (SourceObject | SourceFinding)[] {
   // What Go's YAML takes for the end of a line.
   const text = file.text.replaceAll(/\r\n|[\r\u0085]/g, '\n');
   const lines = new LineCounter();
@@ -67,7 +75,7 @@ export function readDocuments(
   const end = text.trimEnd().length;
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(Math.min(offset, end));
-    return `${path}:${line}${columns ? `:${col}` : ''}`;
+    return `${file.path}:${line}${columns ? `:${col}` : ''}`;
   };
   return parseYamlStream(text, { version: '1.1', lineCounter: lines, hasAliases: true })
     .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
@@ -82,26 +90,6 @@ export const lineless = (value: Fields, path: string): SourceObject => ({
   value,
   place: () => `${path}:1`,
 });
-
-/** Its lines are looked for once somebody asks. */
-function longJson(value: Fields, { path: file, text }: SourceFile, columns: boolean): SourceObject {
-  let offsets: ReadonlyMap<string, number> | undefined;
-  const lines = new LineCounter();
-  const place = (path: Path): string => {
-    if (offsets === undefined)
-      for (const { index } of `\n${text}`.matchAll(/\n/g)) lines.addNewLine(index);
-    offsets ??= jsonOffsets(text);
-    let at = text.length - text.trimStart().length;
-    let part = '';
-    for (const segment of path) {
-      part = memberPath(part, segment);
-      at = offsets.get(part) ?? at;
-    }
-    const { line, col } = lines.linePos(at);
-    return `${file}:${line}${columns ? `:${col}` : ''}`;
-  };
-  return { value, place };
-}
 
 function sourceOf(
   document: Document.Parsed,

@@ -124,8 +124,9 @@ function ignitionFindings(
   const at = (path: string): string => [before, path].filter((part) => part !== '').join('.');
   try {
     const { config, findings } = lintConfig(JSON.stringify(value));
-    const ofIgnition = findings.map((one) => ({ ...one, at: at(one.path) }));
-    return [...ofIgnition, ...spoilt(config, at), ...ofConfig(config)];
+    const named = findings.map(({ rule, path, message }) => error(rule, at(path), message));
+    if (findings.some(({ rule }) => rule === 'wrong-type')) return named;
+    return [...named, ...spoilt(config, at), ...ofConfig(config)];
   } catch (thrown) {
     return [failureFinding(thrown, at('ignition.version'))];
   }
@@ -135,17 +136,21 @@ function ignitionFindings(
  * Embedded content that is not what it says, which Ignition finds at the first boot; what is too
  * large for us may be right.
  */
-const spoilt = (config: Config, at: (path: string) => string): readonly Found[] =>
-  visitObjects(config).flatMap(({ value, path }) => {
+function spoilt(config: Config, at: (path: string) => string): readonly Found[] {
+  const found: Found[] = [];
+  visitObjects(config, (value, path) => {
+    if (typeof value['source'] !== 'string' || !isDataUrl(value['source'])) return;
     try {
-      if (isDataUrl(textOf(value['source']))) decodeResource(value);
-      return [];
+      decodeResource(value);
     } catch (thrown) {
       const { code, message, context } = thrown as AgentError;
-      const isWrong = code === 'ignition.gzip' || context['actual'] !== undefined;
-      return isWrong ? [error('content-invalid', at(`${path}.source`), message)] : [];
+      const isWrong =
+        ['ignition.gzip', 'ignition.data-url'].includes(code) || context['actual'] !== undefined;
+      if (isWrong) found.push(error('content-invalid', at(`${path}.source`), message));
     }
   });
+  return found;
+}
 
 /** A failure of Bootwright as a finding; its code is the rule unless one is given. */
 function failureFinding(thrown: unknown, at: string, rule?: string): Found {

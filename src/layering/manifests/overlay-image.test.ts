@@ -151,7 +151,7 @@ const pointer = {
 
 describe('embedServed', () => {
   const text = embedServed(JSON.stringify(pointer), servedText);
-  const { config } = parseValidConfig(text);
+  const config = parseValidConfig(text);
 
   it('puts the config where the pointer led', () => {
     const found = readPointer(config);

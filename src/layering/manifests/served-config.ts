@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import { ENCAPSULATED_PATH, readEncapsulated } from '../../ignition/encapsulated.ts';
-import { parseConfig, renderConfig } from '../../ignition/parse.ts';
+import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { decodeResource, encodeDataUrl, readFileContent } from '../../ignition/resource.ts';
 import type { Config, File } from '../../ignition/types.ts';
@@ -34,7 +34,7 @@ export interface ServedConfig {
  */
 export function readServedConfig(ignitionText: Uint8Array | string): ServedConfig {
   const { osImageURL } = readEncapsulated(ignitionText);
-  const { config } = parseConfig(ignitionText);
+  const config = parseConfig(ignitionText);
   const annotations = objectIn(config, NODE_ANNOTATIONS_PATH);
   const rendered = textOf(annotations[nodeKeys.desiredConfig]) || undefined;
   const metadata = objectIn(config, ENCAPSULATED_PATH)['metadata'];
@@ -92,12 +92,12 @@ const invalid = (message: string): Error =>
  */
 export function overlayImage(served: Uint8Array | string, image: string): string {
   readServedConfig(served);
-  const { config } = parseConfig(served);
+  const config = parseConfig(served);
   const files = (config.storage?.files ?? []).map((file) => {
     const overlay = overlays[file.path];
     return overlay === undefined ? file : withContent(file, overlay, image);
   });
-  return renderConfig({ ...config, storage: { ...config.storage, files } });
+  return JSON.stringify({ ...config, storage: { ...config.storage, files } });
 }
 
 type Overlay = (content: Fields, image: string) => Fields;
@@ -147,13 +147,13 @@ function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
  * @throws AgentError `ignition.pointer-missing`, and as `parseConfig` and `readPointer`
  */
 export function embedServed(pointerText: Uint8Array | string, served: string): string {
-  const { config } = parseConfig(pointerText);
+  const config = parseConfig(pointerText);
   readPointer(config);
   const { ignition } = config;
   const merge = ignition.config?.merge ?? [];
   const place = merge.findIndex(({ source = '' }) => source !== '');
   const embedded = { source: encodeDataUrl(Buffer.from(served), 'application/json') };
-  return renderConfig({
+  return JSON.stringify({
     ...config,
     ignition: {
       ...ignition,
@@ -207,7 +207,7 @@ export const repositoryConfig = ({ pool, repository }: PoolRepository): Fields =
  * @throws AgentError as `parseConfig` and `decodeResource`
  */
 export function repositoryIn(served: Uint8Array | string): string | undefined {
-  const files = parseConfig(served).config.storage?.files ?? [];
+  const files = parseConfig(served).storage?.files ?? [];
   const file = files.find(({ path }) => path === OS_REPOSITORY_PATH);
   if (file === undefined) return undefined;
   return Buffer.from(decodeResource(file.contents ?? {}))
@@ -234,7 +234,7 @@ export interface PullAccess {
  * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`
  */
 export function readPullAccess(served: Uint8Array | string, repository: string): PullAccess {
-  const { config } = parseConfig(served);
+  const config = parseConfig(served);
   const ofRegistry = `/etc/docker/certs.d/${repository.split('/')[0] ?? ''}/`;
   const certificates = (config.storage?.files ?? []).filter(
     ({ path }) =>

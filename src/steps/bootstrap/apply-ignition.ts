@@ -29,7 +29,7 @@ export const placePullSecret = step({
     const text = await readTextOr({ host, signal }, path, () =>
       hostFailure('file.not-read', `${path} is missing`, { context: { path } }),
     );
-    const secret = readFileContent(parseConfig(text).config, PULL_SECRET_PATH);
+    const secret = readFileContent(parseConfig(text), PULL_SECRET_PATH);
     // The signal of the step may be aborted by then; the host's own limits bound it.
     onExit(() => host.remove(extractedPath, new AbortController().signal), 'failure');
     await host.writeFile(extractedPath, secret, { signal, mode: 0o600 });

@@ -244,14 +244,6 @@ describe('bootstrap/fetch-ignition', () => {
     expect([...host.files.keys()]).toEqual([]);
   });
 
-  it('notes the warnings about a valid config', async () => {
-    const inventory = fakeInventory({
-      files: { 'bootstrap.ign': bootstrap.replace('{', '{"storag":{},') },
-    });
-    const { notes } = await runStep(fetchIgnition, { config, inventory });
-    expect(notes).toEqual([expect.stringMatching(/^warn: bootstrap\.ign: .*storag/)]);
-  });
-
   const self = 'registry.example/own:1';
   it.each<[string, string | undefined, ConfigInput, object]>([
     ['by its installer', '4.21.3', {}, { value: { openshiftVersion: '4.21.3' } }],

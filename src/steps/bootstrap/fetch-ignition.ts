@@ -5,8 +5,8 @@ import { installerVersion } from '../../cluster/install-config.ts';
 import { isActive } from '../../engine/condition.ts';
 import { fact } from '../../engine/fact.ts';
 import type { Config } from '../../config/schema.ts';
-import type { ParsedConfig } from '../../ignition/parse.ts';
 import { PULL_SECRET_PATH, readFileContent } from '../../ignition/resource.ts';
+import type { Config as IgnitionConfig } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { seconds } from '../../model/duration.ts';
@@ -158,7 +158,7 @@ const installerManifest = '/opt/openshift/openshift/openshift-install-manifests.
  * The version of the cluster; undefined where nobody says it and nothing needs it.
  * @throws AgentError `config.incomplete`
  */
-function versionOf(config: Config, ignition: ParsedConfig['config']): string | undefined {
+function versionOf(config: Config, ignition: IgnitionConfig): string | undefined {
   const given = givenVersion(config);
   if (given !== undefined) return given;
   const hasManifest = ignition.storage?.files?.some(({ path }) => path === installerManifest);
@@ -178,7 +178,7 @@ function versionOf(config: Config, ignition: ParsedConfig['config']): string | u
  * The release image that bootstrap.ign names; undefined where it names none and nothing needs it.
  * @throws AgentError `bootstrap.no-mco-image`
  */
-function releaseImageOf(config: Config, ignition: ParsedConfig['config']): string | undefined {
+function releaseImageOf(config: Config, ignition: IgnitionConfig): string | undefined {
   const hasScript = ignition.storage?.files?.some(({ path }) => path === releaseScript) === true;
   const script = hasScript ? readFileContent(ignition, releaseScript) : [];
   const image = releaseImageIn(Buffer.from(script).toString('utf8'));
@@ -229,16 +229,13 @@ export const fetchIgnition = step({
       ...(config.images.mco === '' ? ['it must name the release image'] : []),
     ].join('; '),
   run: async (scope) => {
-    const { host, signal, note } = scope;
+    const { host, signal } = scope;
     const read = async () => {
       const valid = await readBootstrapIgnition(scope);
       refuseWrongTime(valid.config, scope.clock.now());
       return valid;
     };
-    const { bytes, warnings, ...valid } = await untilReady(scope, fileName, read);
-    for (const { message, path, rule } of warnings) {
-      note('warn', `bootstrap.ign: ${message}`, { path, rule });
-    }
+    const { bytes, ...valid } = await untilReady(scope, fileName, read);
     await host.writeFile(bootstrapIgnitionPath, bytes, { signal, mode: 0o600 });
     const { sha256, openshiftVersion, releaseImage } = valid;
     return { path: bootstrapIgnitionPath, sha256, openshiftVersion, releaseImage };

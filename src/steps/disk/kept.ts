@@ -213,7 +213,7 @@ const bootDisk = '/dev/disk/by-id/coreos-boot-disk';
 
 /** The storage of a config, and of those inside it; what it fetches is not known. */
 function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
-  const { storage = {}, ignition: section } = parseConfig(ignition).config;
+  const { storage = {}, ignition: section } = parseConfig(ignition);
   const { merge = [], replace } = section.config ?? {};
   const inside = [...merge, ...(replace === undefined ? [] : [replace])].filter(({ source = '' }) =>
     isDataUrl(source),

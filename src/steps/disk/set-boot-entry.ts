@@ -171,7 +171,7 @@ async function mirrorPaths(
 ): Promise<readonly string[]> {
   const text = ignition === undefined ? '' : ((await host.readText(ignition, signal)) ?? '');
   if (text === '') return [];
-  const partitions = espsOf(parseConfig(text).config, prepType);
+  const partitions = espsOf(parseConfig(text), prepType);
   const reals = partitions.map(({ device }) => host.realPath(device, signal));
   return (await Promise.all(reals)).flatMap((path) => deviceAt(roots, path ?? '')?.path ?? []);
 }
@@ -188,7 +188,7 @@ async function setMirrorEntries(
 ): Promise<void> {
   const { host, signal, note } = scope;
   const text = (await host.readText(ignition, signal)) ?? '';
-  const esps = text === '' ? [] : espsOf(parseConfig(text).config);
+  const esps = text === '' ? [] : espsOf(parseConfig(text));
   if (esps.length === 0) return;
   const { roots, disk: own } = await readDisks(host, disk, signal);
   const later: string[] = [];

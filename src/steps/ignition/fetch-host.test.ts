@@ -204,12 +204,6 @@ describe('ignition/fetch-host', () => {
     });
   });
 
-  it('notes the warnings about a valid config', async () => {
-    const ignition = '{"ignition":{"version":"3.2.0"},"storag":{}}';
-    const { notes } = await runStep(fetchHost, { config, inventory: fakeInventory({ ignition }) });
-    expect(notes).toHaveLength(1);
-  });
-
   it('is safe to repeat', async () => {
     await isSafeToRepeat(fetchHost, () => ({
       config,

@@ -4,7 +4,8 @@ import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { invalidCertificate } from '../../ignition/certificate-times.ts';
-import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import type { Config as IgnitionConfig } from '../../ignition/types.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
@@ -46,15 +47,6 @@ function hostIgnitionPath(config: Config): string {
 interface SavedIgnition {
   readonly served: Uint8Array;
   readonly saved: HostIgnition;
-  readonly warnings: Warnings;
-}
-
-type Warnings = ParsedConfig['warnings'];
-
-/** Notes the warnings about a valid config. */
-export function noteWarnings({ note }: Pick<StepScope<never>, 'note'>, warnings: Warnings): void {
-  for (const { message, path, rule } of warnings)
-    note('warn', `ignition: ${message}`, { path, rule });
 }
 
 /** What a config is received with. */
@@ -87,21 +79,21 @@ export async function readHostIgnition({
 export async function saveHostIgnition(
   scope: StepScope<keyof IgnitionPorts | 'clock'>,
 ): Promise<SavedIgnition> {
-  const { bytes: served, origin, config, warnings } = await readHostIgnition(scope);
+  const { bytes: served, origin, config } = await readHostIgnition(scope);
   refuseWrongTime(config, scope.clock.now());
   const path = hostIgnitionPath(scope.config);
   const content = (await withRegistries(scope, config)) ?? served;
   const { signal } = scope;
   const { bytes, sha256 } = await scope.host.writeFile(path, content, { signal, mode: 0o600 });
   const { version } = config.ignition;
-  return { served, saved: { path, bytes, sha256, origin, version }, warnings };
+  return { served, saved: { path, bytes, sha256, origin, version } };
 }
 
 /**
  * Refuses to begin with what will not be valid once it is used.
  * @throws AgentError `ignition.wrong-time`
  */
-export function refuseWrongTime(config: ParsedConfig['config'], now: number): void {
+export function refuseWrongTime(config: IgnitionConfig, now: number): void {
   const invalid = invalidCertificate(config, now);
   if (invalid === undefined) return;
   const what = `the clock of this host says ${new Date(now).toISOString()}, and ${invalid}`;
@@ -223,7 +215,8 @@ export function untilReady<T>(
 }
 
 /** A config that was received completely, and is valid. */
-export interface ValidIgnition extends ReceivedConfig, ParsedConfig {
+export interface ValidIgnition extends ReceivedConfig {
+  readonly config: IgnitionConfig;
   /** Where it came from, for people. */
   readonly origin: string;
 }
@@ -238,8 +231,8 @@ export async function receiveValid(
 ): Promise<ValidIgnition> {
   const received = await receive(download, { sha256 });
   for (const secret of secretsInIgnition(Buffer.from(received.bytes).toString())) hide(secret);
-  const parsed = parseValidConfig(received.bytes);
-  return { ...received, ...parsed, origin: shownUrl(download.origin) };
+  const config = parseValidConfig(received.bytes);
+  return { ...received, config, origin: shownUrl(download.origin) };
 }
 
 /** Fetches the Ignition of this host. */
@@ -257,8 +250,6 @@ export const fetchHost = step({
   explain: (config) => `${explainSource(config)}, to ${hostIgnitionPath(config)}`,
   run: async (scope) => {
     const read = () => saveHostIgnition(scope);
-    const { saved, warnings } = await untilReady(scope, 'the Ignition', read);
-    noteWarnings(scope, warnings);
-    return saved;
+    return (await untilReady(scope, 'the Ignition', read)).saved;
   },
 });

@@ -98,18 +98,6 @@ describe('ignition/merge-single-node', () => {
     expect(host.textOf(path)).toBe(master);
   });
 
-  it('notes the warnings about each once', async () => {
-    const inventory = fakeInventory({
-      ignition: '{"ignition":{"version":"3.2.0"},"storag":{}}',
-    });
-    const { notes } = await runStep(mergeSingleNodeIgnition, {
-      config,
-      host: nodeWith(rendered),
-      inventory,
-    });
-    expect(notes).toEqual([expect.stringContaining('storag')]);
-  });
-
   it('is safe to repeat', async () => {
     await isSafeToRepeat(mergeSingleNodeIgnition, () => ({
       config,

@@ -3,7 +3,7 @@ import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
-import { HostIgnition, isSaved, saveHostIgnition, noteWarnings } from './fetch-host.ts';
+import { HostIgnition, isSaved, saveHostIgnition } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
 import { withRegistries } from './registries.ts';
 import { isTrue } from '../host-commands.ts';
@@ -41,9 +41,8 @@ export const mergeSingleNodeIgnition = step({
     const master = await readRendered(scope);
     for (const secret of secretsInIgnition(master)) scope.hide(secret);
     const { served, saved } = await saveHostIgnition(scope);
-    const { config, json, warnings } = merge({ master, host: served });
-    noteWarnings(scope, warnings);
-    const content = (await withRegistries(scope, config)) ?? json;
+    const config = merge(master, served);
+    const content = (await withRegistries(scope, config)) ?? JSON.stringify(config);
     return {
       ...(await host.writeFile(renderedIgnitionPath, content, { signal, mode: 0o600 })),
       origin: `${saved.origin}, merged into the config that the bootstrap rendered`,

@@ -95,7 +95,7 @@ const served = {
   storage: { files: [embeddedFile('/etc/of-the-host', 'served', 0o600)] },
 };
 const fileIn = (text: string | undefined, path: string): string =>
-  Buffer.from(readFileContent(parseValidConfig(text ?? '').config, path)).toString();
+  Buffer.from(readFileContent(parseValidConfig(text ?? ''), path)).toString();
 
 describe('the Ignition of the installed host', () => {
   const path = '/opt/install-dir/worker-h.ign';
@@ -112,7 +112,7 @@ describe('the Ignition of the installed host', () => {
     expect(text).toContain('"version":"3.2.0"');
     expect(fileIn(text, mirrorsPath)).toContain('location = "quay.io/openshift"');
     expect(fileIn(text, anchor)).toBe(`${authority}\n`);
-    const { storage } = parseValidConfig(text).config;
+    const { storage } = parseValidConfig(text);
     expect(storage?.files?.filter(({ path: at }) => at !== '/etc/of-the-host')).toMatchObject([
       { path: mirrorsPath, mode: 0o644, overwrite: true },
       { path: anchor, mode: 0o644, overwrite: true },

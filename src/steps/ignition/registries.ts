@@ -1,12 +1,9 @@
 import { dirname } from 'node:path/posix';
 import type { Config } from '../../config/schema.ts';
 import { condition } from '../../engine/condition.ts';
-import { refuseErrors } from '../../ignition/finding.ts';
 import { mergeConfigs } from '../../ignition/merge.ts';
-import { renderConfig } from '../../ignition/parse.ts';
 import { embeddedFile } from '../../ignition/resource.ts';
 import type { Config as IgnitionConfig } from '../../ignition/types.ts';
-import { validateConfig } from '../../ignition/validate.ts';
 import { authorityProblem, certificateBundle } from '../../lib/certificates.ts';
 import { mirrorsPath, renderMirrors } from '../../lib/image-mirrors.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -118,7 +115,5 @@ export async function withRegistries(
     ignition: { version: '3.0.0' },
     storage: { files: files.map(([path, text]) => embeddedFile(path, text, 0o644)) },
   };
-  const merged = mergeConfigs(ours, config);
-  refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
-  return renderConfig(merged);
+  return JSON.stringify(mergeConfigs(ours, config));
 }

@@ -251,7 +251,7 @@ export async function readRendered<T>(
   }: { readonly read: (rendered: Uint8Array) => T; readonly within?: Millis },
 ): Promise<T> {
   const text = await readTextOr({ host, signal }, ignitionPath, imageFileMissing);
-  const pointer = readPointer(parseConfig(text).config);
+  const pointer = readPointer(parseConfig(text));
   const poll = async (at: AbortSignal): Promise<PollResult<T>> => {
     try {
       const rendered =

@@ -45,7 +45,7 @@ describe('layering/overlay-worker-config', () => {
   it('makes an Ignition with which the node joins as one that runs the image', async () => {
     const host = hostWith();
     await runStep(overlayWorkerConfig, settings(host));
-    const pointer = readPointer(parseConfig(host.textOf(overlaid) ?? '').config);
+    const pointer = readPointer(parseConfig(host.textOf(overlaid) ?? ''));
     expect(pointer.kind).toBe('embedded');
     const served = readServedConfig(pointer.kind === 'embedded' ? pointer.content : '');
     expect(servedImageProblem(served, image)).toBeUndefined();

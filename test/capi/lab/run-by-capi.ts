@@ -295,7 +295,7 @@ async function mastersToCome({ client }: Management): Promise<readonly NodeFacts
 
 /** What the Ignition on the disk of a host lets its kubelet register. */
 async function registeredProvider({ machine }: LabHost): Promise<string | undefined> {
-  const { config } = parseValidConfig(Buffer.from(await ignitionOnDisk(machine)));
+  const config = parseValidConfig(Buffer.from(await ignitionOnDisk(machine)));
   const path = '/etc/bootwright/register-node.sh';
   if (config.storage?.files?.every((file) => file.path !== path) !== false) return undefined;
   return /^id='(.*)'$/m.exec(String(readFileContent(config, path)))?.[1];

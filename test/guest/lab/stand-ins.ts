@@ -64,7 +64,7 @@ const folderMode = 0o755;
  * @throws AgentError for a text that is no Ignition, or one with content that is not embedded
  */
 export function onceFromScript(ignition: Uint8Array | string): string {
-  const { storage = {}, systemd = {} } = parseConfig(ignition).config;
+  const { storage = {}, systemd = {} } = parseConfig(ignition);
   const { directories = [], files = [], links = [] } = storage;
   const lines = [
     'set -euo pipefail',

@@ -49,13 +49,13 @@ describe('the inventory service of guests', () => {
   const files = `/clusters/${cluster.id}/downloads/files?file_name=`;
 
   it('points each host to the machine-config-server, which can tell who asks', async () => {
-    const { config } = parseValidConfig(await (await get(hostPath)).text());
+    const config = parseValidConfig(await (await get(hostPath)).text());
     const url = `http://10.0.2.2:2/config/master?host=${host.id}`;
     expect(readPointer(config)).toMatchObject({ kind: 'remote', url });
   });
 
   it('gives the bootstrap host scripts that ask at the desk', async () => {
-    const { config } = parseValidConfig(await (await get(`${files}bootstrap.ign`)).text());
+    const config = parseValidConfig(await (await get(`${files}bootstrap.ign`)).text());
     const paths = config.storage?.files?.map(({ path }) => path);
     expect(paths).toContain('/usr/local/bin/progress.sh');
   });
