@@ -3,7 +3,6 @@
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
 import { grouped, listed } from '../mocks/lab/list.ts';
-import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
 import { headingOf } from '../mocks/lab/page.ts';
 import { showRun } from '../mocks/lab/show.ts';
@@ -19,10 +18,6 @@ async function main(): Promise<number> {
     return 0;
   }
   if (options.isList) return list();
-  if (options.isSchema) {
-    process.stdout.write(`${JSON.stringify(reportSchema(), null, 2)}\n`);
-    return 0;
-  }
   // What is around a management cluster, as what is around guests, is modules that nobody else has
   // to wait for.
   if (options.isByCapi) {
@@ -42,7 +37,6 @@ const bundleOf = ({ agent }: LabOptions): string | Promise<string> =>
   agent ?? ensureBundle((text) => process.stderr.write(text));
 
 async function list(): Promise<number> {
-  const { columns, isTTY } = process.stdout;
   const names = await scenarioNames();
   const all = await Promise.all(
     names.map(async (name) => [name, await readScenario(name)] as const),
@@ -50,7 +44,7 @@ async function list(): Promise<number> {
   for (const { heading, scenarios } of grouped(all)) {
     process.stdout.write(`${heading}\n${'='.repeat(heading.length)}\n\n`);
     for (const [name, scenario] of scenarios) {
-      process.stdout.write(listed(name, scenario, isTTY ? columns || 80 : undefined));
+      process.stdout.write(listed(name, scenario));
     }
   }
   return 0;

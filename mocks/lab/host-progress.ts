@@ -93,7 +93,7 @@ const withoutWaiting = (progress: HostProgress, step: string): HostProgress =>
 export function timesOf(events: readonly RunEvent[]): Pick<HostReport, 'waited' | 'steps'> {
   const seconds = (millis: number): number => Math.round(millis / 10) / 100;
   const waited = new Map<string, HostReport['waited'][number]>();
-  const steps: HostReport['steps'] = [];
+  const steps: HostReport['steps'][number][] = [];
   for (const event of events) {
     if (event.type === 'step.finished')
       steps.push({ step: event.step, seconds: seconds(event.duration) });

@@ -1,15 +1,11 @@
 import { renderDuration, seconds } from '../../src/model/duration.ts';
 import { outcomeWords } from './report.ts';
 import { DEFAULT_SCENARIO, type Scenario } from './scenario.ts';
-import { wrapped } from './show.ts';
 
 type Listed = Pick<Scenario, 'title' | 'description' | 'usualSeconds' | 'expect'>;
 
-/**
- * What a scenario shows, how it ends and how long it takes.
- * @param width of the terminal, whose lines end between words; a pipe has none
- */
-export function listed(name: string, scenario: Listed, width: number | undefined): string {
+/** What a scenario shows, how it ends and how long it takes. */
+export function listed(name: string, scenario: Listed): string {
   const { title, description, usualSeconds } = scenario;
   const after =
     usualSeconds === undefined ? '' : `, after about ${renderDuration(seconds(usualSeconds))}`;
@@ -17,11 +13,8 @@ export function listed(name: string, scenario: Listed, width: number | undefined
     `${name}${name === DEFAULT_SCENARIO ? ' (the default)' : ''}: ${title}`,
     `    ${description.trim()}`,
     `    Ends: ${endOf(scenario)}${after}.`,
-    '',
-  ]
-    .flatMap((line) => (width === undefined ? [line] : wrapped(line, width)))
-    .map((line) => `${line}\n`)
-    .join('');
+    '\n',
+  ].join('\n');
 }
 
 /** Scenarios by how they end, with the heading of each group; empty groups are left out. */

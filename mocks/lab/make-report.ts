@@ -19,16 +19,16 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
     outcome: host.outcome ?? 'unfinished',
     stage: lab.inventory.store.host(host.hostId)?.stage ?? '',
     boots: host.boots,
-    ...systemOf(lab, plan.name),
+    system: systemOf(lab, plan.name),
     agentStarts: host.agentStarts,
     seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
     ...timesOf(host.events),
-    ...idleSeconds(lab, host),
+    idleSeconds: idleSeconds(lab, host),
     writes: machine.ran.filter(isWrite).length,
     commands: machine.ran.length,
     unknownCommands: [...machine.unknown],
-    ...(host.failure === undefined ? {} : { failure: host.failure }),
-    ...(host.secondAgent === undefined ? {} : { secondAgent: host.secondAgent }),
+    failure: host.failure,
+    secondAgent: host.secondAgent,
   };
 }
 
@@ -36,40 +36,23 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
  * What a host runs; nothing where no operating systems are built, or before it has started from its
  * disk.
  */
-function systemOf({ layered }: Lab, host: string): Pick<HostReport, 'system'> {
+function systemOf({ layered }: Lab, host: string): string | undefined {
   const image = layered?.systems.get(host)?.image;
-  if (image === undefined) return {};
-  return { system: image === releaseOs ? RELEASE_OS : image };
+  return image === releaseOs ? RELEASE_OS : image;
 }
 
 /** What the cluster knows of the waits of a host; nothing where no cluster is simulated. */
-function idleSeconds({ cluster }: Lab, { events }: LabHost): Pick<HostReport, 'idleSeconds'> {
-  if (cluster === undefined) return {};
-  return { idleSeconds: rounded(idleOf(cluster.marks, events).millis / 1000) };
-}
+const idleSeconds = ({ cluster }: Lab, { events }: LabHost): number | undefined =>
+  cluster && rounded(idleOf(cluster.marks, events).millis / 1000);
 
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;
 
-/** What was built and which registries were asked, for the report. */
-export function reportLayering(layered: LayeredSite): LayeringReport {
-  const { asked } = layered.network;
-  const registries = [...new Set(asked.map(({ registry }) => registry))].toSorted();
-  return {
-    images: builtPools
-      .map((pool) => ({ pool, image: finalOf(layered, pool) }))
-      .filter(({ image }) => image !== ''),
-    registries: registries.map((registry) => {
-      const own = asked.filter((one) => one.registry === registry);
-      const granted = own.filter(({ refusal }) => refusal === undefined);
-      return {
-        registry,
-        pulls: granted.filter(({ verb }) => verb === 'pull').length,
-        pushes: granted.filter(({ verb }) => verb === 'push').length,
-        refused: own.length - granted.length,
-      };
-    }),
-  };
-}
+/** What was built, for the report. */
+export const reportLayering = (layered: LayeredSite): LayeringReport => ({
+  images: builtPools
+    .map((pool) => ({ pool, image: finalOf(layered, pool) }))
+    .filter(({ image }) => image !== ''),
+});
 
 /**
  * How the cluster has ended at the service, against what is expected; nothing where no controller

@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import { nearestName } from '../../src/lib/nearest.ts';
 import { DEFAULT_SCENARIO } from './scenario.ts';
 
 /** What the lab was asked for. */
@@ -14,7 +13,7 @@ export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file
        scripts/lab --vm --no-service [--page] [--page-file FILE.html] [--keep]
        scripts/lab --capi [--page] [--page-file FILE.html] [--report FILE.json] [--agent FILE]
                    [--keep]
-       scripts/lab --list | --schema
+       scripts/lab --list
 
 Runs an installation on this machine: the inventory service, an object store and the hosts are
 stand-ins, the agents are the real program. Nothing of this machine is touched.
@@ -23,11 +22,10 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --page           serve a page to follow the run in a browser; on a terminal it stays after the
                    run until Ctrl-C
   --page-file FILE write the page with the time line of the run at its end, as one HTML file
-  --report FILE    write a report as JSON (docs/lab-report.schema.json)
+  --report FILE    write a report as JSON
   --agent FILE     run this bundle of the agent; by default it is built from the sources
   --keep           keep the files and logs of the hosts, and print where they are
   --list           list the scenarios: what each shows, how it ends, how long it takes
-  --schema         print the JSON Schema of a report
   --vm             install virtual machines instead of simulated hosts: a bootstrap host and two
                    masters in about eleven minutes, or one master with --scenario one-master;
                    needs root on Debian
@@ -48,7 +46,7 @@ when the lab could not run.
  * @throws TypeError for words that it does not know, or that do not go together
  */
 export function readOptions(args: readonly string[]) {
-  const values = valuesIn(args);
+  const { values } = parseArgs({ args: [...args], options: optionTable });
   const osConfig = values['os-config'];
   if (osConfig !== undefined && !values.vm) {
     throw new TypeError(
@@ -66,7 +64,6 @@ export function readOptions(args: readonly string[]) {
     agent: values.agent,
     isList: values.list,
     isHelp: values.help,
-    isSchema: values.schema,
     /** What virtual machines start from, which are installed instead of simulated hosts. */
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
     osConfig,
@@ -85,7 +82,6 @@ const optionTable = {
   'page-file': { type: 'string' },
   agent: { type: 'string' },
   list: { type: 'boolean', default: false },
-  schema: { type: 'boolean', default: false },
   vm: { type: 'boolean', default: false },
   firmware: { type: 'string', default: 'uefi' },
   'os-config': { type: 'string' },
@@ -94,22 +90,6 @@ const optionTable = {
   keep: { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
-
-/** The values of the options; of one that is unknown, it says which was meant. */
-function valuesIn(
-  args: readonly string[],
-): ReturnType<typeof parseArgs<{ options: typeof optionTable }>>['values'] {
-  try {
-    return parseArgs({ args: [...args], options: optionTable }).values;
-  } catch (cause) {
-    const names = Object.keys(optionTable);
-    const typed = args.map((word) => /^--([^=]+)/.exec(word)?.[1]);
-    const unknown = typed.find((name) => name !== undefined && !names.includes(name));
-    const near = unknown === undefined ? undefined : nearestName(unknown, names);
-    if (near === undefined) throw cause;
-    throw new TypeError(`--${unknown} is no option: did you mean --${near}`, { cause });
-  }
-}
 
 function firmwareNamed(name: string): 'bios' | 'uefi' {
   if (name === 'bios' || name === 'uefi') return name;

@@ -1,6 +1,5 @@
-import { z } from 'zod';
 import type { ClusterRecord } from '../inventory/records.ts';
-import { DayReport } from '../cluster/day-2/day-report.ts';
+import type { DayReport } from '../cluster/day-2/day-after.ts';
 import { releaseOs } from '../layering/plan.ts';
 
 /** What a host is said to run that runs the system of the release. */
@@ -19,110 +18,87 @@ export const systemName = (image: string): string =>
  * took the installation from it; `live` it started from the live medium again; `unfinished` the
  * lab's time was over.
  */
-export const HostOutcome = z.enum(['done', 'failed', 'stopped', 'live', 'unfinished']);
-export type HostOutcome = z.infer<typeof HostOutcome>;
+export type HostOutcome = 'done' | 'failed' | 'stopped' | 'live' | 'unfinished';
 
-const WaitReport = z.strictObject({
-  step: z.string(),
-  for: z.string().describe('what had to become true'),
-  seconds: z.number(),
-});
-
-const StepReport = z.strictObject({ step: z.string(), seconds: z.number() });
-
-const FailureSummary = z.strictObject({
-  code: z.string(),
-  message: z.string(),
-  hint: z.string().optional().describe('what to do next'),
-  logs: z.string().optional().describe('where its agent left its logs'),
-});
-
-const OperatorReport = z.strictObject({
-  name: z.string(),
-  status: z.string(),
-  info: z.string(),
-});
+interface FailureSummary {
+  readonly code: string;
+  readonly message: string;
+  /** What to do next. */
+  readonly hint?: string | undefined;
+  /** Where its agent left its logs. */
+  readonly logs?: string | undefined;
+}
 
 /** What happened on one host. */
-export const HostReport = z.strictObject({
-  name: z.string(),
-  role: z.string(),
-  outcome: HostOutcome,
-  stage: z.string().describe('the last stage that the service accepted'),
-  boots: z.int().describe('how often the host was started from its disk'),
-  system: z
-    .string()
-    .optional()
-    .describe('what it runs, where operating systems are built: `stock`, or the image by digest'),
-  agentStarts: z.int().describe('how often the agent was started'),
-  seconds: z.number(),
-  waited: z.array(WaitReport),
-  steps: z.array(StepReport).describe('where the time of the agent went, longest first'),
-  idleSeconds: z
-    .number()
-    .optional()
-    .describe('time in which nothing was missing for a wait, and the agent did nothing else'),
-  writes: z.int().describe('how often the image was written to a disk'),
-  commands: z.int().describe('commands that the agent ran on the host'),
-  unknownCommands: z.array(z.string()).describe('commands that no stand-in knows'),
-  failure: FailureSummary.optional(),
-  secondAgent: FailureSummary.optional(),
-});
-export type HostReport = z.infer<typeof HostReport>;
+export interface HostReport {
+  readonly name: string;
+  readonly role: string;
+  readonly outcome: HostOutcome;
+  /** The last stage that the service accepted. */
+  readonly stage: string;
+  /** How often the host was started from its disk. */
+  readonly boots: number;
+  /** What it runs, where operating systems are built: `stock`, or the image by digest. */
+  readonly system?: string | undefined;
+  readonly agentStarts: number;
+  readonly seconds: number;
+  /** What had to become true, and how long it took. */
+  readonly waited: readonly {
+    readonly step: string;
+    readonly for: string;
+    readonly seconds: number;
+  }[];
+  /** Where the time of the agent went, longest first. */
+  readonly steps: readonly { readonly step: string; readonly seconds: number }[];
+  /** Time in which nothing was missing for a wait, and the agent did nothing else. */
+  readonly idleSeconds?: number | undefined;
+  /** How often the image was written to a disk. */
+  readonly writes: number;
+  /** Commands that the agent ran on the host. */
+  readonly commands: number;
+  /** Commands that no stand-in knows. */
+  readonly unknownCommands: readonly string[];
+  readonly failure?: FailureSummary | undefined;
+  readonly secondAgent?: FailureSummary | undefined;
+}
 
-const LayeringReport = z
-  .strictObject({
-    images: z.array(
-      z.strictObject({
-        pool: z.string(),
-        image: z.string().describe('as nodes know it'),
-        newBytes: z
-          .int()
-          .optional()
-          .describe('of its layers that the release has not, compressed, where they are real'),
-        pulledBytes: z
-          .int()
-          .optional()
-          .describe('what hosts pulled of it, where its layers are real'),
-      }),
-    ),
-    registries: z
-      .array(
-        z.strictObject({
-          registry: z.string(),
-          pulls: z.int(),
-          pushes: z.int(),
-          refused: z.int().describe('requests that it did not grant, or did not answer'),
-        }),
-      )
-      .describe('what hosts asked of registries other than their own'),
-  })
-  .describe('where operating systems are built');
-export type LayeringReport = z.infer<typeof LayeringReport>;
+/** What was built, where operating systems are built. */
+export interface LayeringReport {
+  readonly images: readonly {
+    readonly pool: string;
+    /** As nodes know it. */
+    readonly image: string;
+    /** Of its layers that the release has not, compressed, where they are real. */
+    readonly newBytes?: number | undefined;
+    /** What hosts pulled of it, where its layers are real. */
+    readonly pulledBytes?: number | undefined;
+  }[];
+}
 
 /** What `--report` writes. */
-export const LabReport = z
-  .strictObject({
-    scenario: z.string(),
-    outcome: z
-      .enum(['installed', 'failed', 'unfinished'])
-      .describe('installed: every host is a node; unfinished: the time was over'),
-    isAsExpected: z.boolean(),
-    differences: z.array(z.string()).describe('how the run differs from what was expected'),
-    seconds: z.number(),
-    clusterStatus: z.string(),
-    operators: z.array(OperatorReport).describe('operators that are not available'),
-    requests: z
-      .int()
-      .optional()
-      .describe('requests that the inventory service of the lab has seen'),
-    faults: z.int().describe('requests to any server that a fault has hit'),
-    layering: LayeringReport.optional(),
-    dayAfter: DayReport.optional(),
-    hosts: z.array(HostReport),
-  })
-  .meta({ title: 'Report of a run of the lab' });
-export type LabReport = z.infer<typeof LabReport>;
+export interface LabReport {
+  readonly scenario: string;
+  /** installed: every host is a node; unfinished: the time was over. */
+  readonly outcome: 'installed' | 'failed' | 'unfinished';
+  readonly isAsExpected: boolean;
+  /** How the run differs from what was expected. */
+  readonly differences: readonly string[];
+  readonly seconds: number;
+  readonly clusterStatus: string;
+  /** Operators that are not available. */
+  readonly operators: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly info: string;
+  }[];
+  /** Requests that the inventory service of the lab has seen. */
+  readonly requests?: number | undefined;
+  /** Requests to any server that a fault has hit. */
+  readonly faults: number;
+  readonly layering?: LayeringReport | undefined;
+  readonly dayAfter?: DayReport | undefined;
+  readonly hosts: readonly HostReport[];
+}
 
 /** The outcome of a whole run, from those of its hosts. */
 export function outcomeOf(hosts: readonly Pick<HostReport, 'outcome'>[]): LabReport['outcome'] {
@@ -174,7 +150,7 @@ export function reportOf(run: FinishedRun): LabReport {
     scenario: name,
     outcome: outcomeOf(hosts),
     isAsExpected: differences.length === 0,
-    differences: [...differences],
+    differences,
     seconds: (Date.now() - startedAt) / 1000,
     clusterStatus: status,
     operators: operators
@@ -184,16 +160,10 @@ export function reportOf(run: FinishedRun): LabReport {
         status: state,
         info: statusInfo,
       })),
-    ...(inventory.requests === undefined ? {} : { requests: inventory.requests.length }),
+    requests: inventory.requests?.length,
     faults,
-    ...(layering === undefined ? {} : { layering }),
-    ...(dayAfter === undefined ? {} : { dayAfter }),
-    hosts: [...hosts],
+    layering,
+    dayAfter,
+    hosts,
   };
 }
-
-/** The schema of a report as JSON Schema; published as docs/lab-report.schema.json. */
-export const reportSchema = (): object => ({
-  $id: 'urn:bootwright:lab-report',
-  ...z.toJSONSchema(LabReport),
-});

@@ -9,7 +9,6 @@ import { Pace } from '../cluster/pace.ts';
 import { HostPlan } from '../host/build-machine.ts';
 import { Fault } from '../http/fault.ts';
 import { Layering } from '../layering/plan.ts';
-import { HostOutcome } from './report.ts';
 
 /** A host of a scenario: the machine, and how its agent is started. */
 export const HostSpec = HostPlan.extend({
@@ -57,7 +56,7 @@ const StoredObject = z.strictObject({
 
 /** What must have become of a host. */
 export const HostExpectation = z.strictObject({
-  outcome: HostOutcome,
+  outcome: z.enum(['done', 'failed', 'stopped', 'live', 'unfinished']),
   /** Code of the failure, where the agent failed. */
   failure: z.string().optional(),
   boots: z.int().optional(),

@@ -1,7 +1,6 @@
 // Shows a run to whoever started the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
@@ -41,8 +40,7 @@ export async function showRun(
         };
       },
     });
-    const width = stdout.isTTY ? stdout.columns || PLAIN_COLUMNS : undefined;
-    stdout.write(summaryOf(report, { keeps, width }));
+    stdout.write(summaryOf(report, keeps));
     await page.end(report);
     if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
     await leavePage(page, signal);
@@ -82,9 +80,6 @@ export function stopSignal(): AbortSignal {
 
 const POLL_INTERVAL_MILLIS = 100;
 
-/** How wide a terminal is that does not say so. */
-const PLAIN_COLUMNS = 100;
-
 /** Where a line stands for each change, a percentage is none. */
 const withoutPercent = (doing: string): string =>
   doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
@@ -114,22 +109,12 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
   };
 }
 
-/** Steps of a host that are worth a word. */
-const SHOWN_STEPS = 3;
-
-/**
- * The end of a run in words: each host, then where the time went, then what differs.
- * @param shown whether the files of the hosts stay, and the width of the terminal, whose lines end
- * between words; a pipe has none
- */
-export function summaryOf(
-  report: LabReport,
-  shown: { readonly keeps: boolean; readonly width?: number | undefined },
-): string {
-  const { scenario, outcome, seconds, hosts, differences, operators } = report;
-  const { keeps, width } = shown;
+/** The end of a run in words: each host, images, and what differs; the page shows more. */
+function summaryOf(report: LabReport, keeps: boolean): string {
+  const { scenario, outcome, seconds, hosts, layering, differences, operators } = report;
   const isMissed = outcome === 'installed' && !isInstalled(report);
   const unavailable = isMissed ? operators : [];
+  const verdict = differences.length === 0 ? 'as expected' : 'not as expected:';
   return [
     '',
     `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
@@ -138,51 +123,36 @@ export function summaryOf(
     ),
     '',
     ...hosts.flatMap((host) => hostLines(host, keeps)),
-    ...layeringLines(report.layering),
-    ...dayLines(report.dayAfter),
-    ...timeLines(hosts),
+    ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
+      `  image of pool ${pool}: ${image}`,
+      ...(pulledBytes === undefined
+        ? []
+        : [`    hosts pulled ${pulledBytes} bytes of it; its new layers have ${newBytes}`]),
+    ]),
     '',
-    ...(differences.length === 0
-      ? ['as expected']
-      : ['not as expected:', ...differences.map((one) => `  ${one}`)]),
+    [verdict, ...differences].join('\n  '),
     '',
-  ]
-    .flatMap((line) => (width === undefined ? [line] : wrapped(line, width)))
-    .join('\n');
+  ].join('\n');
 }
 
 function hostLines(host: HostReport, keeps: boolean): readonly string[] {
-  const { name, role, seconds, outcome, boots, stage, agentStarts, idleSeconds } = host;
-  const facts = [
-    `${name} (${role}) ${outcomeText(host)} after ${seconds.toFixed(1)} s`,
-    outcome === 'done' ? plural(boots, 'boot') : `last stage: ${stage || 'none'}`,
-    ...(idleSeconds === undefined || !isLong(idleSeconds)
+  const { name, role, seconds, outcome, boots, stage, agentStarts, failure, secondAgent } = host;
+  const boot = boots === 1 ? 'one boot' : `${boots} boots`;
+  const end = outcome === 'done' ? boot : `last stage: ${stage || 'none'}`;
+  const more = [
+    ...(outcome === 'done' && host.system !== undefined ? [`runs ${shortImage(host.system)}`] : []),
+    ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
+    ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
+    ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
+    ...(failure?.hint === undefined ? [] : [`next: ${failure.hint}`]),
+    ...(failure?.logs === undefined
       ? []
-      : [`idle ${idleSeconds.toFixed(1)} s`]),
+      : [`logs: ${keeps ? failure.logs : 'removed with the run; --keep keeps them'}`]),
   ];
   return [
-    `  ${facts.join(', ')}`,
-    ...[
-      ...(outcome === 'done' ? systemWords(host) : []),
-      ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
-      ...host.waited
-        .filter(({ seconds }) => isLong(seconds))
-        .map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
-      ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
-      ...failureLines(host, keeps),
-    ].map((text) => `      ${text}`),
+    `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
+    ...more.map((text) => `      ${text}`),
   ];
-}
-
-/** Whether a time is more than nothing when it is shown with one digit. */
-const isLong = (seconds: number): boolean => seconds >= 0.05;
-
-/** A line as lines of a width, each with its indent; a word that is longer stays whole. */
-export function wrapped(line: string, width: number): readonly string[] {
-  const indent = /^ */.exec(line)?.[0] ?? '';
-  return wrapAnsi(line.trimStart(), Math.max(1, width - indent.length))
-    .split('\n')
-    .map((part) => `${indent}${part}`.trimEnd());
 }
 
 const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
@@ -192,86 +162,3 @@ const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
   live: 'started from the live medium again',
   unfinished: 'did not finish',
 };
-const outcomeText = ({ outcome }: HostReport): string => outcomeTexts[outcome];
-
-/** Files of the hosts are removed with the run, unless they are kept. */
-const failureLines = ({ failure }: HostReport, keeps: boolean): readonly string[] =>
-  failure === undefined
-    ? []
-    : [
-        `${failure.code}: ${failure.message}`,
-        ...(failure.hint === undefined ? [] : [`next: ${failure.hint}`]),
-        ...(failure.logs === undefined
-          ? []
-          : [`logs: ${keeps ? failure.logs : 'removed with the run; --keep keeps them'}`]),
-      ];
-
-const systemWords = ({ system }: HostReport): readonly string[] =>
-  system === undefined ? [] : [`runs ${shortImage(system)}`];
-
-function layeringLines(layering: LabReport['layering']): readonly string[] {
-  if (layering === undefined) return [];
-  const { images, registries } = layering;
-  return [
-    '',
-    ...images.flatMap(({ pool, image, ...bytes }) => [
-      `  image of pool ${pool}:`,
-      `    ${image}`,
-      ...pulledWords(bytes),
-    ]),
-    ...registries.map(
-      ({ registry, pulls, pushes, refused }) =>
-        `  ${registry}: ${pulls} pulls, ${pushes} pushes, ${refused} refused`,
-    ),
-  ];
-}
-
-function dayLines(day: LabReport['dayAfter']): readonly string[] {
-  if (day === undefined) return [];
-  const { nodes, seconds, layerStatus } = day;
-  return [
-    '',
-    `the day after, ${seconds.toFixed(1)} s:`,
-    ...nodes.map(
-      ({ name, image, restarts, awaySeconds }) =>
-        `  ${name} runs ${shortImage(image)}, away ${awaySeconds.toFixed(1)} s, ${plural(restarts, 'restart')}`,
-    ),
-    '',
-    'bootwright layer status while a node could not be drained:',
-    ...layerStatus.trimEnd().split('\n'),
-  ];
-}
-
-/** Where layers are real: what came over the network, and what there was to come. */
-const pulledWords = ({
-  pulledBytes,
-  newBytes = 0,
-}: {
-  readonly pulledBytes?: number | undefined;
-  readonly newBytes?: number | undefined;
-}): readonly string[] =>
-  pulledBytes === undefined
-    ? []
-    : [`    hosts pulled ${pulledBytes} bytes of it; its new layers have ${newBytes}`];
-
-const plural = (count: number, word: string): string =>
-  count === 1 ? `one ${word}` : `${count} ${word}s`;
-
-/** Steps of all hosts by their longest time: the longest first. */
-function timeLines(hosts: readonly HostReport[]): readonly string[] {
-  const longest = new Map<string, { readonly seconds: number; readonly host: string }>();
-  for (const { name, steps } of hosts) {
-    for (const { step, seconds } of steps.filter((one) => isLong(one.seconds))) {
-      if (seconds > (longest.get(step)?.seconds ?? 0)) longest.set(step, { seconds, host: name });
-    }
-  }
-  if (longest.size === 0) return [];
-  const lines = [...longest]
-    .toSorted(([, one], [, other]) => other.seconds - one.seconds)
-    .slice(0, SHOWN_STEPS + 1)
-    .map(
-      ([step, { seconds, host }]) =>
-        `  ${seconds.toFixed(1).padStart(6)} s  ${step} (longest on ${host})`,
-    );
-  return ['', 'longest steps:', ...lines];
-}

@@ -4,16 +4,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import { LabReport } from '../../mocks/lab/report.ts';
+import type { LabReport } from '../../mocks/lab/report.ts';
 
 /** The top of the tree. */
 export const top = join(import.meta.dirname, '..', '..');
-
-/** The schema of reports as it is published. */
-export const publishedSchema = JSON.parse(
-  await readFile(join(top, 'docs', 'lab-report.schema.json'), 'utf8'),
-) as object;
 
 /** How a run of the lab ended. */
 export interface LabRun {
@@ -23,8 +17,9 @@ export interface LabRun {
 }
 
 /**
- * Runs the lab by a command for a shell, to which `--report` is added, and stops it when the signal aborts.
- * @throws Error when its report is none by the schema
+ * Runs the lab by a command for a shell, to which `--report` is added, and stops it when the
+ * signal aborts.
+ * @throws Error with what was printed when there is no report
  */
 export async function runLab(command: string, signal?: AbortSignal): Promise<LabRun> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
@@ -48,9 +43,8 @@ export async function runLab(command: string, signal?: AbortSignal): Promise<Lab
 }
 
 async function reportIn(file: string, output: string): Promise<LabReport> {
-  const written = await readFile(file, 'utf8').catch(() => 'null');
-  const report = JSON.parse(written) as unknown;
-  const validate = new Ajv2020().compile(publishedSchema);
-  if (!validate(report)) throw new Error(`${JSON.stringify(validate.errors)}\n${output}`);
-  return LabReport.parse(report);
+  const written = await readFile(file, 'utf8').catch(() => {
+    throw new Error(output);
+  });
+  return JSON.parse(written) as LabReport;
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
-import { type LabReport, reportSchema } from '../../mocks/lab/report.ts';
+import type { LabReport } from '../../mocks/lab/report.ts';
 import {
   DEFAULT_SCENARIO,
   hasCluster,
@@ -10,7 +10,7 @@ import {
   scenarioNames,
 } from '../../mocks/lab/scenario.ts';
 import { shownOn } from '../guides/follow-guide.ts';
-import { publishedSchema, runLab, top } from './run-lab.ts';
+import { runLab, top } from './run-lab.ts';
 
 const others = await Promise.all(
   (await scenarioNames())
@@ -31,12 +31,6 @@ const alternating = named(false).flatMap((name, index, waiting) => {
 const lines: Readonly<Record<string, string>> = {
   airgap: shownOn('docs/guides/air-gapped.md', 'scripts/lab --scenario airgap'),
 };
-
-describe('the schema of a report', () => {
-  it('is published as it is', () => {
-    expect(publishedSchema).toEqual(reportSchema());
-  });
-});
 
 async function expectAsPlanned(
   name: string,

@@ -8,7 +8,6 @@ import { operatorNamespace } from '../layering/controllers.ts';
 import { isOperators, meddling, removeOperator } from '../layering/operator.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
-import type { DayReport } from './day-report.ts';
 import { armFaults, type DayFault } from './faults.ts';
 import { awaySeconds, gatherDay } from './gather.ts';
 import { runHosts } from './hosts.ts';
@@ -24,6 +23,22 @@ import {
   workload,
 } from './person.ts';
 import { type DayRecord, isAway, recordDay, type SeenNode, whereIs } from './record.ts';
+
+/** How the day after an installation went, but for what went wrong. */
+export interface DayReport {
+  readonly seconds: number;
+  /** What `bootwright layer status` said while a node could not be drained. */
+  readonly layerStatus: string;
+  readonly nodes: readonly {
+    readonly name: string;
+    /** What it runs in the end, by digest. */
+    readonly image: string;
+    /** How often its host went down. */
+    readonly restarts: number;
+    /** How long it was cordoned, not Ready, or not what it was to be. */
+    readonly awaySeconds: number;
+  }[];
+}
 
 /** How the day went, and what went wrong, a sentence each. */
 export interface DayOutcome {

@@ -144,7 +144,6 @@ function finalReport(
 
 const layeringOf = ({ image, newBytes, pulled }: LayeredImage): LabReport['layering'] => ({
   images: [{ pool: 'master', image, newBytes, pulledBytes: pulled() }],
-  registries: [],
 });
 
 // Whether a virtual machine runs what was built for it.
