@@ -11,7 +11,11 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { checkVersion, cutChangelog, notesOf, ReleaseError } from './changelog.ts';
+
+/** A release that cannot be made. The message says what is wrong, and what to do. */
+class ReleaseError extends Error {
+  override readonly name = 'ReleaseError';
+}
 
 const top = resolve(import.meta.dirname, '..');
 
@@ -62,10 +66,13 @@ const currentVersion = (): string =>
 /** Sets the version everywhere, cuts the changelog, and commits. */
 function prepare(version: string): void {
   const from = currentVersion();
-  const date = new Date().toISOString().slice(0, 10);
-  const { changelog, notes } = cutChangelog(read('CHANGELOG.md'), version, date);
-  checkVersion(from, version, notes);
-  writeFileSync(at('CHANGELOG.md'), changelog);
+  if (!/^\d+\.\d+\.\d+$/.test(version) || !isAfter(version, from))
+    throw new ReleaseError(`${version} does not come after ${from}; name a newer version`);
+  const changelog = read('CHANGELOG.md');
+  if (!/^- /m.test(sectionOf(changelog, '## Unreleased')))
+    throw new ReleaseError('CHANGELOG.md has nothing that is unreleased');
+  const cut = `## Unreleased\n\n## [${version}] - ${new Date().toISOString().slice(0, 10)}`;
+  writeFileSync(at('CHANGELOG.md'), changelog.replace(/^## Unreleased$/m, cut));
   run('npm', 'version', '--no-git-tag-version', version);
   const source = 'src/model/version.ts';
   writeFileSync(at(source), read(source).replace(`'${from}'`, `'${version}'`));
@@ -73,9 +80,18 @@ function prepare(version: string): void {
   run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`);
 }
 
+const isAfter = (one: string, other: string): boolean =>
+  one.localeCompare(other, 'en', { numeric: true }) > 0;
+
+/** What stands in a changelog under a heading of the second level, given by its beginning. */
+function sectionOf(changelog: string, heading: string): string {
+  const [found = ''] = changelog.split(/^(?=## )/m).filter((part) => part.startsWith(heading));
+  return found.split('\n').slice(1).join('\n').trim();
+}
+
 /** Makes all that is published, of the commit that the tree is at, with its date. */
 function makeFiles(version: string, platforms: readonly string[], base: readonly string[]): void {
-  const changes = notesOf(read('CHANGELOG.md'), version);
+  const changes = sectionOf(read('CHANGELOG.md'), `## [${version}]`);
   const folder = at(`dist/release/${version}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

@@ -1,13 +1,126 @@
-import { closeSync, mkdtempDisposableSync, openSync, readFileSync } from 'node:fs';
+// Runs suites and adds them up; see docs/testing.md.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  existsSync,
+  mkdtempDisposableSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { outputStream } from '../../src/cli/messages.ts';
 import { renderDuration } from '../../src/model/duration.ts';
 import { allSuites, type Suite } from './all.ts';
-import { isGreen, type Outcome, renderCounts, sumOf } from './outcome.ts';
-import { type Output, runCommand, runSuite } from './run.ts';
+import {
+  countsOf,
+  failedOutcome,
+  isGreen,
+  none,
+  type Outcome,
+  outcomeOf,
+  summaryOf,
+  type VitestReport,
+} from './outcome.ts';
 
-/** Runs suites and adds them up; see docs/testing.md. */
+type Argv = readonly [string, ...string[]];
+
+/** Checks that run no code of the product; each counts as one test. */
+const checks: Readonly<Record<string, Argv>> = {
+  types: ['tsc', '--noEmit'],
+  'lint and fences': ['oxlint'],
+  layout: ['prettier', '--check', '--log-level', 'warn', '.'],
+  'dead code': ['knip', '--no-progress'],
+  'no export of the product for tests alone': [
+    ...(['knip', '--no-progress', '--production', '--include', 'exports,types'] as const),
+    ...(['--config', 'scripts/lint/product-exports.json'] as const),
+  ],
+  'the tree speaks of the product alone': ['node', 'scripts/lint/tree.ts'],
+  'no regular expression that backtracks': ['node', 'test/parsers/regexps.ts'],
+  'no retired word': ['node', 'scripts/lint/words.ts', '--check'],
+};
+
+const vitest = join(import.meta.dirname, '../../node_modules/vitest/vitest.mjs');
+
+/** How many suites run at once: guests need one processor, most others wait half of their time. */
+const atOnce = 3;
+
+const print = (line: string): void => {
+  outputStream('stdout').write(`${line}\n`);
+};
+
+/** Runs a command that writes to an open file; resolves with its exit code, 128 for a signal. */
+async function run([program, ...args]: Argv, output: number): Promise<number> {
+  const child = spawn(program, args, { stdio: ['ignore', output, output] });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code ?? 128;
+}
+
+/** Runs the static checks beside each other. */
+async function runChecks(output: number): Promise<Outcome> {
+  const names = Object.keys(checks);
+  const codes = await Promise.all(
+    Object.entries(checks).map(async ([name, argv]) => {
+      const code = await run(argv, output);
+      writeSync(output, `${code === 0 ? 'ok  ' : 'FAIL'} ${name}\n`);
+      return code;
+    }),
+  );
+  const failures = names.filter((_, index) => codes[index] !== 0);
+  const failed = failures.length;
+  return { passed: names.length - failed, failed, skipped: 0, failures };
+}
+
+/** Runs a project of vitest; a run that broke counts as a failure. */
+async function runTests(name: string, output: number): Promise<Outcome> {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-suite-'));
+  const file = join(folder.path, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const argv = [process.execPath, vitest, 'run', '--project', name, ...reporters] as const;
+  const exitCode = await run([...argv], output);
+  const left = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as VitestReport) : none;
+  return outcomeOf(left, exitCode);
+}
+
+/** Builds the parts that a suite needs and runs it. */
+async function runSuite({ name, parts = [], tests }: Suite, output: number): Promise<Outcome> {
+  if (parts.length > 0 && (await run(['node', 'scripts/parts.ts', ...parts], output)) !== 0)
+    return failedOutcome('a part could not be built; its message is above');
+  return tests === undefined ? runChecks(output) : runTests(name, output);
+}
+
+/** Runs a suite; the output of one that runs beside others is shown when it has ended. */
+async function runShown(suite: Suite, isBeside: boolean): Promise<Outcome> {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-output-'));
+  const file = join(folder.path, 'output.txt');
+  const output = isBeside ? openSync(file, 'w') : process.stdout.fd;
+  const since = Date.now();
+  const title = `\n== ${suite.name}: ${suite.about}`;
+  print(isBeside ? `-- ${suite.name} begins` : title);
+  const outcome = await runSuite(suite, output);
+  if (isBeside) {
+    closeSync(output);
+    print(`${title}\n${readFileSync(file, 'utf8')}`);
+  }
+  print(`${countsOf(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
+  return outcome;
+}
+
+/** Runs the suites in their order, beside each other where guests are among them. */
+async function runAll(suites: readonly Suite[]): Promise<ReadonlyMap<string, Outcome>> {
+  const waiting = [...suites];
+  const ended = new Map<string, Outcome>();
+  const isBeside = suites.length > 1 && suites.some(({ name }) => name === 'guest');
+  const work = async (): Promise<void> => {
+    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift())
+      ended.set(suite.name, await runShown(suite, isBeside));
+  };
+  await Promise.all(Array.from({ length: isBeside ? atOnce : 1 }, work));
+  return new Map(suites.map(({ name }) => [name, ended.get(name) ?? failedOutcome('did not end')]));
+}
+
 async function main(names: readonly string[]): Promise<number> {
   if (names.includes('--list')) {
     for (const { name, about } of allSuites) print(`${name.padEnd(10)} ${about}`);
@@ -23,82 +136,15 @@ async function main(names: readonly string[]): Promise<number> {
     names.length === 0 ? !isByNameOnly : names.includes(name),
   );
   const needsBundle = chosen.some((suite) => suite.needsBundle);
-  if (needsBundle && (await runCommand(['node', 'scripts/build.ts'])) !== 0) {
+  if (needsBundle && (await run(['node', 'scripts/build.ts'], process.stdout.fd)) !== 0) {
     print('FAIL the program could not be built; the message is above');
-    print(renderCounts('tests', { passed: 0, failed: 1, skipped: 0 }));
+    print(countsOf('tests', failedOutcome('')));
     return 1;
   }
-  return conclude(await runAll(chosen));
+  const results = await runAll(chosen);
+  print(['', ...summaryOf(results)].join('\n'));
+  return [...results.values()].every(isGreen) ? 0 : 1;
 }
-
-interface Result {
-  readonly suite: Suite;
-  readonly outcome: Outcome;
-}
-
-/**
- * How many suites run at once: guests are work for one processor, and most others wait for half of
- * their time.
- */
-const atOnce = 3;
-
-/** Runs the suites in their order, beside each other where guests are among them. */
-async function runAll(suites: readonly Suite[]): Promise<readonly Result[]> {
-  const waiting = [...suites];
-  const results: Result[] = [];
-  const isBeside = suites.length > 1 && suites.some(({ name }) => name === 'guest');
-  const work = async (): Promise<void> => {
-    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
-      results.push({ suite, outcome: await (isBeside ? runHidden(suite) : runShown(suite)) });
-    }
-  };
-  await Promise.all(Array.from({ length: isBeside ? atOnce : 1 }, work));
-  return results.toSorted((one, other) => suites.indexOf(one.suite) - suites.indexOf(other.suite));
-}
-
-async function runShown(suite: Suite): Promise<Outcome> {
-  print(`\n== ${suite.name}: ${suite.about}`);
-  return timed(suite, 'inherit');
-}
-
-/** Suites that run at once would mix their output: it is shown when a suite has ended. */
-async function runHidden(suite: Suite): Promise<Outcome> {
-  print(`-- ${suite.name} begins`);
-  using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-output-'));
-  const file = join(folder.path, 'output.txt');
-  const output = openSync(file, 'w');
-  try {
-    return await timed(suite, output, () => {
-      print(`\n== ${suite.name}: ${suite.about}\n${readFileSync(file, 'utf8')}`);
-    });
-  } finally {
-    closeSync(output);
-  }
-}
-
-async function timed(suite: Suite, output: Output, show?: () => void): Promise<Outcome> {
-  const since = Date.now();
-  const outcome = await runSuite(suite, output);
-  show?.();
-  print(`${renderCounts(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
-  return outcome;
-}
-
-function conclude(results: readonly Result[]): number {
-  print('');
-  for (const { suite, outcome } of results) print(renderCounts(suite.name, outcome));
-  for (const { suite, outcome } of results) {
-    for (const failure of outcome.failures) print(`FAIL ${suite.name}: ${failure}`);
-    if (outcome.passed + outcome.failed === 0) print(`FAIL ${suite.name} ran no test`);
-    if (outcome.skipped > 0) print(`FAIL ${suite.name} skipped ${outcome.skipped} tests`);
-  }
-  print(renderCounts('tests', sumOf(results.map(({ outcome }) => outcome))));
-  return results.every(({ outcome }) => isGreen(outcome)) ? 0 : 1;
-}
-
-const print = (line: string): void => {
-  outputStream('stdout').write(`${line}\n`);
-};
 
 const exitCode = await main(process.argv.slice(2));
 // Output that could not be written has set its own.
