@@ -33,7 +33,7 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
                    machine of one-master is installed; it boots straight into that image
   --firmware NAME  firmware of the virtual machines, uefi (default) or bios
   --no-service     install a virtual machine that starts from the network, with the files of
-                   deploy/host and deploy/pxe unchanged, in about four minutes
+                   deploy/host and deploy/pxe, in about four minutes
   --capi           install three masters and two workers through Cluster API: a management
                    cluster with both providers, simulated hosts, and the page of the Cluster
 

@@ -70,7 +70,7 @@ afterAll(() => {
   folder[Symbol.dispose]();
 });
 
-describe('deploy/pxe and deploy/host, as they are', () => {
+describe('deploy/pxe and deploy/host, with the digest of the image', () => {
   it('ask for nothing but files', () => {
     expect([...asked].toSorted()).toEqual([
       '/install-master.ign',

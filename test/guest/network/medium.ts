@@ -30,15 +30,22 @@ export interface MadeMedium {
 /** Where the agent of the medium serves its status. */
 export const statusPort = 9110;
 
-/** Makes the medium of a worker from a live ISO, with the configuration of `deploy` unchanged, and a keyfile and its status besides. */
-export async function makeMedium({ folder }: NetworkSite): Promise<MadeMedium> {
+/**
+ * Makes the medium of a worker from a live ISO, with the configuration of `deploy`, and the digest
+ * of the image, a keyfile and its status besides.
+ */
+export async function makeMedium({ folder, imageSha256 }: NetworkSite): Promise<MadeMedium> {
   const at = (name: string): string => join(folder, name);
   const parts = partFolder(networkLive);
   mkdirSync(at('medium-network'));
   const keyfile = '[connection]\nid=eth0\ntype=ethernet\ninterface-name=eth0\n';
   writeFileSync(at('medium-network/eth0.nmconnection'), keyfile);
-  const status = `log: { status: ':${statusPort}' }`;
-  writeFileSync(at('medium.yaml'), `network: { keyfiles: ${at('medium-network')} }\n${status}\n`);
+  const settings = [
+    `network: { keyfiles: ${at('medium-network')} }`,
+    `log: { status: ':${statusPort}' }`,
+    `image: { sha256: '${imageSha256}' }`,
+  ];
+  writeFileSync(at('medium.yaml'), settings.join('\n'));
   await createLiveIso(at('live.iso'), {
     texts: { 'boot/grub/grub.cfg': grubConfig },
     files: {

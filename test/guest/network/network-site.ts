@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { copyFileSync, createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
 import { networkLive } from '../../../scripts/parts/scripted.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
@@ -35,11 +38,31 @@ export interface NetworkSite extends AsyncDisposable {
   readonly imageDisk: string;
   readonly tftpFolder: string;
   readonly web: MockServer;
+  /** The digest of the image, which the files of `deploy` have as zeros. */
+  readonly imageSha256: string;
   /** What the Ignition of a worker points to. */
   readonly machineConfigServer: MockServer;
 }
 
-/** Starts the servers, with the files of `deploy` under their names. */
+/** The sha256 of a file, in hex. */
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+/** An Ignition of `deploy` with the digest of the image in the configuration that it brings. */
+function withDigest(ignition: string, digest: string): string {
+  return ignition.replaceAll(/(?<=;base64,)[^"]+/g, (content) => {
+    const text = gunzipSync(Buffer.from(content, 'base64')).toString();
+    return gzipSync(text.replace(/^( +sha256:) '0{64}'$/m, `$1 '${digest}'`)).toString('base64');
+  });
+}
+
+/**
+ * Starts the servers, with the files of `deploy` under their names: unchanged but for the digest of
+ * the image.
+ */
 export async function openNetworkSite(folder: string): Promise<NetworkSite> {
   const at = (name: string): string => join(folder, name);
   const imageDisk = at('network-images.raw');
@@ -52,12 +75,19 @@ export async function openNetworkSite(folder: string): Promise<NetworkSite> {
   const boot = Object.entries(kernelFiles).map(
     ([name, part]) => [name, join(parts, part)] as const,
   );
+  const image = join(partFolder(osDisk), 'labcoreos.raw.zst');
+  const imageSha256 = await sha256Of(image);
+  for (const name of ['install-worker.ign', 'install-master.ign'])
+    writeFileSync(
+      at(name),
+      withDigest(readFileSync(join(deploy, 'host', name), 'utf8'), imageSha256),
+    );
   const web = await serveFiles({
     ...Object.fromEntries(boot),
     'rhcos-live-rootfs.x86_64.img': join(parts, 'rootfs.img'),
-    'rhcos-metal.x86_64.raw.gz': join(partFolder(osDisk), 'labcoreos.raw.zst'),
-    'install-worker.ign': join(deploy, 'host/install-worker.ign'),
-    'install-master.ign': join(deploy, 'host/install-master.ign'),
+    'rhcos-metal.x86_64.raw.gz': image,
+    'install-worker.ign': at('install-worker.ign'),
+    'install-master.ign': at('install-master.ign'),
     'worker.ign': at('worker.ign'),
   });
   return {
@@ -65,6 +95,7 @@ export async function openNetworkSite(folder: string): Promise<NetworkSite> {
     imageDisk,
     tftpFolder: at('tftp'),
     web,
+    imageSha256,
     machineConfigServer,
     [Symbol.asyncDispose]: async () => {
       await Promise.all([web.close(), machineConfigServer.close()]);
