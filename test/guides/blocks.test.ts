@@ -22,6 +22,11 @@ const reasons: readonly (readonly [page: string, begin: string, reason: string])
     'scripts/lab --vm --no-service',
     'four minutes of what the suite guest does, by the same functions',
   ],
+  [
+    'README.md',
+    'podman run --privileged --pid=host -v /dev:/dev:rw -e CLUSTER_ID=production',
+    'the line of docs/image.md, which the suite image runs, with values',
+  ],
   ['README.md', 'check        find and lock', 'a drawing'],
   [
     'docs/guides/one-medium.md',
