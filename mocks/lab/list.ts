@@ -27,7 +27,7 @@ export function grouped<S extends Listed>(
   const badly = scenarios.filter(([, scenario]) => !isInstalled(scenario));
   return [
     { heading: 'Installations that succeed', scenarios: well },
-    { heading: 'Installations that fail, by what an operator sees', scenarios: badly },
+    { heading: 'Installations that fail, by symptom', scenarios: badly },
   ].filter((group) => group.scenarios.length > 0);
 }
 

@@ -158,5 +158,5 @@ function noteUnserved(note: Note, thrown: unknown, { host = '', port }: ListenAd
   const { code: errno = asAgentError(thrown).message } = thrown as NodeJS.ErrnoException;
   const message = `cannot listen on ${host}:${port}: ${errno}`;
   const { code, message: reason, hint } = statusFailure('status.not-served', message);
-  note('warn', 'the run continues, and nobody can watch it from elsewhere', { code, reason, hint });
+  note('warn', 'the run continues without serving its status', { code, reason, hint });
 }

@@ -140,7 +140,7 @@ const nodeName = {
 const hostFields = {
   'agent!': objectSchema('The agent that runs on the host.', {
     'image!': text('Its image.'),
-    args: texts('Arguments that it gets beside those of the provider.'),
+    args: texts("Arguments in addition to the provider's."),
   }),
   installDevice: text('A path below /dev that names one disk.', {
     // As udev names links (`WHITESPACE` and others are escaped), without . and .. in it.
@@ -155,11 +155,14 @@ const hostFields = {
     'Disk, the default, writes an image; ExistingRoot installs into the system that runs.',
     ...(['Disk', 'ExistingRoot'] as const),
   ),
-  osImage: text('Its container image for ExistingRoot; that of the release unless given.'),
+  osImage: text('Its container image for ExistingRoot; the image of the release unless given.'),
   kernelArguments: texts('Kernel arguments of the installed system.'),
-  ignitionConfigOverride: text('Ignition 3.x as JSON, merged over that of the live system.', {
-    maxLength: 262_144,
-  }),
+  ignitionConfigOverride: text(
+    'Ignition 3.x as JSON, merged over the Ignition of the live system.',
+    {
+      maxLength: 262_144,
+    },
+  ),
   pullSecretRef: named('A Secret of type kubernetes.io/dockerconfigjson.'),
   sshAuthorizedKeys: texts('Keys of the user core of the live system.'),
   proxy: objectSchema('The proxy of the live system.', {

@@ -104,7 +104,7 @@ export async function runConfigInit({
     '# The schema, for an editor: bootwright config schema > bootwright.schema.json',
     '#',
     ...commented(
-      'Settings are shown with their defaults: remove the # of what you change, and that of its section.',
+      'Settings are shown with their defaults: remove the # before each setting that you change, and before its section.',
     ),
     '# What an install needs besides, as `bootwright config validate --config FILE` says:',
     ...needed,

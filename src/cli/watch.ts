@@ -179,7 +179,7 @@ function requireAlone(urls: readonly string[], argv: readonly string[]): void {
   const other = argv.find((word) => !urls.includes(word));
   if (other === undefined) return;
   throw flagFailure('cli.bad-flag', `\`watch\`: hosts are watched without ${other}`, {
-    hint: 'give the URLs of hosts alone, http://HOST:PORT/status each, or that of a service',
+    hint: 'give only URLs of hosts, http://HOST:PORT/status, or one URL of a service',
   });
 }
 

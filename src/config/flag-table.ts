@@ -99,7 +99,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   'enable-skip-mco-reboot': boolean('image.skipMcoReboot', 'write the final OS before first boot'),
   'notify-num-reboots': boolean(
     'controller.notifyNumReboots',
-    'another controller counts reboots; that of Bootwright does not',
+    "another controller counts reboots; Bootwright's does not",
   ),
   'coreos-image': value('image.existingRoot', 'IMAGE', 'install into the running root'),
   'installer-args': value('image.writerArgs', 'JSON', 'arguments for coreos-installer'),

@@ -62,7 +62,7 @@ export const settingTable = {
     id: text('id of the cluster at the inventory service'),
     infraEnvId: text('id of the infra-env of this host; unset: the cluster id'),
     hostId: text('id of this host; without it nothing is reported'),
-    openshiftVersion: text('OpenShift version of the cluster; unset: that of bootstrap.ign'),
+    openshiftVersion: text('OpenShift version of the cluster; unset: the version in bootstrap.ign'),
     controlPlaneCount: count(
       'number of control-plane nodes; 1 selects the single-node flow, 0 means unknown',
       0,
@@ -114,7 +114,7 @@ export const settingTable = {
     tokenFile: text('file with the token of the service; PULL_SECRET_TOKEN wins over it'),
     insecure: flag('do not verify the certificate of the service'),
     caFile: text(
-      'PEM file with certificates to trust for every server in addition to those of the system',
+      "PEM file with certificates to trust for every server in addition to the system's",
     ),
     stopIfCancelled: flag(
       'stop if the service has cancelled, failed or reset this host: before its disk is changed, and later before it reboots',
@@ -158,7 +158,7 @@ export const settingTable = {
   },
   network: {
     keyfiles: text(
-      'folder on the host with NetworkManager keyfiles, which become those of the installed host; checked before a disk is changed',
+      'folder on the host with NetworkManager keyfiles for the installed host; checked before a disk is changed',
     ),
     nmstate: text(
       'file on the host with the network of the installed host as nmstate has it, in place of network.keyfiles; nmstatectl of the live image makes the keyfiles',
@@ -206,7 +206,7 @@ export const settingTable = {
   controller: {
     checkClusterVersion: flag('the controller waits for the cluster version operator'),
     notifyNumReboots: flag(
-      'another controller reports how often each node started; that of Bootwright does not',
+      "another controller reports how often each node started; Bootwright's does not",
     ),
     withoutService: flag('the controller in the cluster calls no service; only for our own'),
     serviceIps: list('addresses of the service for the host aliases of the controller'),

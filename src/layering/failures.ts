@@ -311,7 +311,7 @@ export const layeringFailures = {
   },
   'layering.os-config-differs': {
     kind: 'cluster',
-    title: 'The MachineOSConfig in the cluster differs from that of the installation',
+    title: "The MachineOSConfig in the cluster differs from the installation's",
     hint: 'compare the two; if the one in the cluster is not needed, delete it and run again',
     isFinal: true,
   },

@@ -50,7 +50,7 @@ export const osFailures = {
   'os.pull-denied': {
     kind: 'input',
     title: 'The registry does not let this host pull the image',
-    hint: 'put a pull secret for it into /etc/ostree/auth.json, or into that of the cluster',
+    hint: 'add a pull secret for it to /etc/ostree/auth.json, or to the pull secret of the cluster',
   },
   'os.pull-cut': {
     kind: 'remote',

@@ -6,7 +6,7 @@ export interface KernelArgumentChange {
   /** Come to the end, in this order. */
   readonly append: readonly string[];
   /**
-   * Each goes once for each time that it is given, the first first; what is not there does not
+   * Removes one occurrence for each time that it is given, in the given order; what is not there does not
    * matter.
    */
   readonly remove: readonly string[];

@@ -21,7 +21,7 @@ export const kubeFailures = {
   'kube.untrusted': {
     kind: 'remote',
     title: 'The certificate of the API server is not trusted',
-    hint: 'compare the clock of the host with the time, then the CA in the kubeconfig with that of the cluster',
+    hint: "check the clock of the host, then compare the CA in the kubeconfig with the cluster's",
   },
   'kube.denied': {
     kind: 'remote',

@@ -40,7 +40,7 @@ export function managerMetrics(): PodMetrics {
     name: 'bootwright_installer_runs_total',
     labelNames: ['result'],
     registers,
-    help: 'Runs of the installer of a release, by what they have come to.',
+    help: 'Runs of the release installer, by result.',
   });
   for (const result of ['made', 'failed']) runs.inc({ result }, 0);
   new Gauge({

@@ -189,7 +189,7 @@ function failedAttempt(
     }
     return objectsFailure(codeFor(status), `${what}: the store answered ${status} ${name}`, {
       context: { ...context, status, answer: message },
-      ...(isSkewed ? { hint: 'set the clock of this host, or that of the store' } : {}),
+      ...(isSkewed ? { hint: 'set the clock of this host, or of the store' } : {}),
     });
   };
   if (status !== undefined) {

@@ -7,7 +7,7 @@ export function addCapi(capi: ProgramCommand): void {
     capi.add(
       'manager',
       'in the management cluster: run the providers',
-      'Run by a deployment for each provider. Of a flag that is given twice the last one counts. It ends by a signal only; the next run continues.',
+      'Run by a deployment for each provider. If a flag is given twice, the last one counts. It runs until a signal; the next run continues.',
     ),
   )
     .needs('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma')
@@ -17,7 +17,8 @@ export function addCapi(capi: ProgramCommand): void {
     .option('--certificate-folder <DIR>', 'tls.crt, tls.key and ca.crt of what is served')
     .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
     .reads({
-      POD_NAMESPACE: 'namespace of the leases; default: that of the pod, or of the provider',
+      POD_NAMESPACE:
+        'namespace of the leases; default: the namespace of the pod, or of the provider',
       OPENSHIFT_INSTALL: "the installer as a program; default: Jobs of the payload's own image",
       BOOTWRIGHT_IMAGE: 'the image that it runs from, for those Jobs',
       ...podEnvironment,

@@ -151,7 +151,7 @@ export async function findDisks({ host, signal }: CheckScope): Promise<readonly 
 
 async function checkClock({ host, signal }: CheckScope): Promise<CheckAnswer> {
   const hint =
-    'check chronyd and its servers: by a wrong clock certificates are not valid, those of the cluster too';
+    "check chronyd and its servers: with a wrong clock no certificate is valid, also not the cluster's";
   try {
     const { stdout } = await host.exec(synchronizedArgv, { signal, limit });
     return stdout === 'yes' ? ok('synchronized') : warning('not synchronized', hint);
@@ -166,7 +166,7 @@ const hasUefi = async ({ host, signal }: Pick<CheckScope, 'host' | 'signal'>): P
 
 async function checkFirmware(scope: CheckScope): Promise<CheckAnswer> {
   const { host, signal } = scope;
-  if (!(await hasUefi(scope))) return ok('BIOS: the boot order is that of the firmware');
+  if (!(await hasUefi(scope))) return ok('BIOS: the firmware decides the boot order');
   const { stdout } = await host.exec(readMenuArgv, { signal, limit });
   const { order, entries } = parseMenu(stdout);
   const first = entries.find(({ number }) => number === order[0]);

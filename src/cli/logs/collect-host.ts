@@ -101,7 +101,7 @@ async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig>
     return await loadConfig(readSettings(installWords(argv), environment));
   } catch (thrown) {
     const reason = asAgentError(thrown).message;
-    printNote('note', `config.txt has the settings of this command: those of the agent: ${reason}`);
+    printNote('note', `config.txt has the settings of this command, not of the agent: ${reason}`);
     return own;
   }
 }

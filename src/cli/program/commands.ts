@@ -213,9 +213,9 @@ function addWipe(program: ProgramCommand): void {
     .add(
       'wipe',
       'erase a disk of this host for its next owner',
-      'Everything on the disk is lost. It is found, locked and checked as an install would, and refused while it is in use or the running system is on it; LVM and RAID on it are removed. Before each command it is seen to be the same disk still.',
+      'Everything on the disk is lost. It is found, locked and checked as an install would, and refused while it is in use or the running system is on it; LVM and RAID on it are removed. Before each command the disk is compared with the one that was found.',
       'An NVMe drive erases itself (Sanitize, else Format) where that reaches no other namespace; other disks by secure discard where they have it. Where none of these works, each block is overwritten with zeros, and what the disk has set aside is not reached: the output says which of them it was.',
-      'Without --confirm nothing is erased: the disk and what it is to be confirmed by are printed, and the exit code is 2. A wipe that was stopped may simply be run again.',
+      'Without --confirm nothing is erased: the disk and the value for --confirm are printed, and the exit code is 2. A wipe that was stopped can be run again.',
     )
     .option('--disk <DEVICE>', 'disk to erase; default: the install disk of the settings')
     .option(
@@ -360,7 +360,7 @@ function addController(program: ProgramCommand): void {
     program.add(
       'controller',
       'in the cluster: complete its installation',
-      'Run by a job. It also runs where no command is given and the environment is that of assisted-installer-controller.',
+      'Run by a job. It also runs without a command where the environment has the variables of assisted-installer-controller.',
     ),
   )
     .reads({

@@ -23,14 +23,14 @@ export interface KubeletClaim {
 /** Why requests are not approved, in words that are the same for all of one cause. */
 export const refusalCauses = {
   unreadable: 'they cannot be read, or hold what a kubelet does not ask for',
-  signer: 'they are for another signer than those of kubelets',
+  signer: 'their signer is not one for kubelets',
   requestor: 'another asks than the kubelet or its bootstrapper',
   names: 'they ask for names or addresses that the host does not have',
   'unknown-host': 'no host of this cluster has the name',
   'not-installing': 'their host is not being installed',
   joined: 'their node has joined already',
   'not-joined': 'their node has not joined yet',
-  'no-inventory': 'nobody knows the hosts of the cluster',
+  'no-inventory': 'the hosts of the cluster are not known',
   forbidden: 'the permissions of the controller do not allow it',
 } as const;
 

@@ -94,7 +94,7 @@ interface PauseChange {
   readonly target: string;
 }
 
-/** A pause of another stays his, and an end of it too. */
+/** A pause that this controller did not set stays, and so does its end. */
 export function pausesDue({ isNeeded, pool }: PauseSeen): readonly PauseChange[] {
   const target = workerPool.name;
   if (isNeeded && pool === 'running') return [{ type: 'pause', target }];

@@ -134,7 +134,7 @@ function nodeNotes(
   const ofNodes = byNode({ nodes });
   return {
     id: 'controller/check-nodes',
-    title: 'Compare the addresses of nodes with those of their hosts',
+    title: 'Compare the addresses of nodes and hosts',
     idle: 'nodes are watched',
     ...ofNodes,
     reads: [service, nodes],
@@ -304,7 +304,7 @@ export function taintController(
   };
   return {
     id: 'controller/remove-cloud-taint',
-    title: 'Remove the taint of cloud providers where nobody else does',
+    title: 'Remove the taint of cloud providers where no other controller does',
     idle: 'no node has the taint',
     ...byNode(stores),
     about: (name) => `taint of node ${name}`,

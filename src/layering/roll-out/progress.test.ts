@@ -197,7 +197,7 @@ describe('who runs a pool', () => {
   it('says what to do where nobody does and something waits', () => {
     const { actions } = poolProgress('master', rollOutCluster({ node: old }, { operator: none }));
     expect(actions).toEqual([
-      'nobody rolls out to pool master: neither the operator nor bootwright node controller is there',
+      'no controller rolls out to pool master: neither the operator nor bootwright node controller is there',
     ]);
     expect(poolProgress('master', rollOutCluster({}, { operator: none })).actions).toEqual([]);
   });

@@ -199,7 +199,7 @@ function actionsOf(
   const degraded = nodes.filter((node) => isDegraded(node)).map(({ metadata }) => metadata.name);
   return [
     ...(runner.by === '' && (waiting.length > 0 || nextBuild !== undefined)
-      ? [`nobody rolls out to pool ${pool}: ${runner.why}`]
+      ? [`no controller rolls out to pool ${pool}: ${runner.why}`]
       : []),
     ...(nextBuild?.isOver === true
       ? [

@@ -67,7 +67,7 @@ export function foreignReason(
     (owner) => owner['kind'] === 'MachineConfigPool' && owner['name'] === name,
   );
   if (!isOwned && renderedNameOf(pool) !== target.config)
-    return `MachineConfig ${target.config} is none of pool ${name}`;
+    return `MachineConfig ${target.config} does not belong to pool ${name}`;
   const isBuilt = builds.some(
     (build) =>
       textAt(build, 'spec', 'machineOSConfig', 'name') === name &&

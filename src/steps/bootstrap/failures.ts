@@ -19,12 +19,12 @@ export const bootstrapFailures = {
   },
   'bootstrap.etcd-stays-changed': {
     kind: 'input',
-    title: 'Nobody would put the settings of etcd back that this release needs',
+    title: 'No controller would restore the etcd settings that this release needs',
     hint: 'let the service name the image of this program as controller, or set bootstrap.etcdOverride to never',
   },
   'bootstrap.bad-pull-secret': {
     kind: 'input',
-    title: 'The pull secret in bootstrap.ign is none',
+    title: 'The pull secret in bootstrap.ign is not valid',
     hint: 'create the manifests and bootstrap.ign again, with the pull secret as it was downloaded',
   },
   'bootstrap.not-applied': {

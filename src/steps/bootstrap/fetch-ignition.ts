@@ -44,7 +44,7 @@ function requireEtcdPutBack(config: Config): void {
   if (!needsOverride(givenVersion(config), bootstrap.etcdOverride)) return;
   throw bootstrapFailure(
     'bootstrap.etcd-stays-changed',
-    `etcd of OpenShift ${cluster.openshiftVersion} would be changed, and nobody would put it back: ${whyNoFollower(config)}`,
+    `etcd of OpenShift ${cluster.openshiftVersion} would be changed, and no controller would restore it: ${whyNoFollower(config)}`,
   );
 }
 

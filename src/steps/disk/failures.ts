@@ -121,7 +121,7 @@ export const diskFailures = {
   'disk.keep-collides': {
     kind: 'input',
     title: 'A partition that is to be kept is where the operating system goes',
-    hint: 'keep only partitions behind those of the operating system (disk.keep, --save-partlabel, --save-partindex): by labels of their own, at 8 GiB or later; data that is before them must be copied elsewhere first',
+    hint: "keep only partitions behind the operating system's (disk.keep, --save-partlabel, --save-partindex), with labels of their own, at 8 GiB or later; copy data that lies before them elsewhere first",
   },
   'disk.keep-refused': {
     kind: 'input',

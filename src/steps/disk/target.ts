@@ -326,7 +326,7 @@ export async function linksOf(
 
 /**
  * Runs a command that takes data from the install disk or names it to the firmware, right after it
- * was seen to be the same disk still.
+ * was found to be the same disk.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function execOnTarget(

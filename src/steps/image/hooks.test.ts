@@ -47,7 +47,7 @@ describe('host/check-hooks', () => {
       'was written on Windows',
       [0, 0],
       '#!/bin/sh\r\ntrue\r\n',
-      'has lines that end as those of Windows: run dos2unix',
+      'has Windows line endings: run dos2unix',
     ],
     [
       'names one that the live system lacks',

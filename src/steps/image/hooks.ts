@@ -110,7 +110,7 @@ function interpretersOf(text: string): readonly string[] {
 
 /** Why the kernel does not run a script, which begins with #!; undefined where it may. */
 export function scriptProblem(text: string): string | undefined {
-  if (firstLine(text).endsWith('\r')) return 'has lines that end as those of Windows: run dos2unix';
+  if (firstLine(text).endsWith('\r')) return 'has Windows line endings: run dos2unix';
   return interpretersOf(text).includes('') ? 'names no program behind #!' : undefined;
 }
 

@@ -156,7 +156,7 @@ export async function submitOsConfig(
   if (asksTheSame(osConfig, found)) return found;
   throw layeringFailure(
     'layering.os-config-differs',
-    `MachineOSConfig ${found.metadata.name} in the cluster has another spec than that of the installation`,
+    `MachineOSConfig ${found.metadata.name} in the cluster differs from the manifest of the installation`,
   );
 }
 
