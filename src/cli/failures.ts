@@ -9,8 +9,8 @@ export const cliFailures = {
   },
   'cli.bundle-not-read': {
     kind: 'input',
-    title: 'A file is no bundle of logs that can be read',
-    hint: 'give the file that the last line of a failed install names, as it was written',
+    title: 'A file is not a readable bundle of logs',
+    hint: 'give the file that the last line of a failed install names, unchanged',
   },
   'cli.bundle-not-written': {
     kind: 'host',
@@ -39,12 +39,12 @@ export const cliFailures = {
   },
   'cli.not-installed': {
     kind: 'cluster',
-    title: 'An installation that was waited for did not end well',
+    title: 'A watched installation failed',
     hint: 'read the reason in the message, and what "bootwright status" says on the host',
   },
   'cli.not-installed-in-time': {
     kind: 'limit',
-    title: 'An installation that was waited for was not over in time',
+    title: 'A watched installation did not end in time',
     hint: 'see on the page what it waits for; watch it again with a longer --timeout',
   },
   'cli.old-node': {
@@ -65,7 +65,7 @@ export const cliFailures = {
   'cli.page-not-written': {
     kind: 'host',
     title: 'The page cannot be written to its file',
-    hint: 'give another file with --page-file, in a directory that is there and may be written to',
+    hint: 'give another file with --page-file, in a writable directory',
   },
   'cli.status-not-found': {
     kind: 'input',

@@ -35,7 +35,7 @@ export const mediaFailures = {
   'media.already-customized': {
     kind: 'input',
     title: 'A live image is customized already',
-    hint: 'give the image as it was downloaded; coreos-installer iso reset makes an ISO that again',
+    hint: 'give the unchanged image; coreos-installer iso reset makes an ISO that again',
   },
   'media.no-initramfs': {
     kind: 'input',
@@ -54,7 +54,7 @@ export const mediaFailures = {
   },
   'media.not-live': {
     kind: 'input',
-    title: 'A file is no live image of CoreOS',
+    title: 'A file is not a live image of CoreOS',
     hint: 'give the live ISO, or the live initramfs, of RHEL CoreOS, CentOS Stream CoreOS or Fedora CoreOS',
   },
   'media.not-made': {
@@ -64,7 +64,7 @@ export const mediaFailures = {
   },
   'media.no-script': {
     kind: 'input',
-    title: 'A hook for a medium is no script',
+    title: 'A hook for a medium is not a script',
     hint: 'write a script that begins with #!; a program has its place in the image of the live system, where a script can run it',
   },
   'media.out-exists': {
@@ -74,7 +74,7 @@ export const mediaFailures = {
   },
   'media.too-large': {
     kind: 'input',
-    title: 'What the medium is to hold does not fit',
+    title: 'The contents of the medium do not fit',
     hint: 'a live ISO has room for 256 KiB, compressed: serve the Ignition with ignition.url, or give --pxe, which has no such limit',
   },
 } as const satisfies FailureTable;

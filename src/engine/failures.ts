@@ -11,7 +11,7 @@ export const engineFailures = {
   'run.stopped': {
     kind: 'bug',
     title: 'The run was stopped by a signal',
-    hint: 'a service that has cancelled, failed or reset the host stops it so: nothing is to be run then. Otherwise run the same command again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false',
+    hint: 'a service stops a host that it has cancelled, failed or reset: then reset the host there. Otherwise run the same command again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false',
   },
   'run.unexpected': {
     kind: 'bug',

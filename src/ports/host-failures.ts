@@ -40,7 +40,7 @@ export const hostFailures = {
   'file.too-large': {
     kind: 'host',
     isFinal: true,
-    title: 'A file is larger than files of its kind are',
+    title: 'A file exceeds its size limit',
     hint: 'check that the path is right, and what writes to that file',
   },
   'file.not-read': {

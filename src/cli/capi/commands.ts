@@ -27,7 +27,7 @@ export function addCapi(capi: ProgramCommand): void {
   capi
     .add(
       'assets',
-      'in a Job: keep what the installer made as a Secret',
+      'in a Job: store the files of the installer in a Secret',
       'Run behind the installer of the release, by the manager alone.',
     )
     .needs('--folder <DIRECTORY>', 'folder of the installer')
@@ -35,7 +35,7 @@ export function addCapi(capi: ProgramCommand): void {
     .needs('--cluster <NAME>', 'name of the Cluster')
     .needs('--control-plane <NAME>', 'name of the control plane')
     .needs('--uid <UID>', 'its uid')
-    .needs('--inputs-hash <HASH>', 'of what the files were made of')
+    .needs('--inputs-hash <HASH>', 'hash of the inputs of the files')
     .option('--mco-image <IMAGE>', 'machine-config-operator of the release')
     .option('--coreos-image <IMAGE>', 'CoreOS of the release as a container')
     .reads(podEnvironment)
@@ -51,7 +51,7 @@ function addCapiInstall(capi: ProgramCommand): void {
   capi
     .add(
       'render',
-      'write what Cluster API makes a cluster from',
+      'write the objects of a cluster for Cluster API',
       'Checks install-config.yaml, or the state that the installer has left, with the files of manifests and openshift, and writes numbered files to infrastructure-manifests, for kubectl apply --server-side. A file that is there stays.',
     )
     .addOption(installFolder())

@@ -13,8 +13,8 @@ import { printError } from '../messages.ts';
 export const capiFailures = {
   'capi.input-invalid': {
     kind: 'input',
-    title: 'Files of an installation are not right',
-    hint: 'fix what the lines before name; nothing was written',
+    title: 'Files of an installation are not valid',
+    hint: 'fix the files that the lines above name; nothing was written',
   },
   'capi.install-config-missing': {
     kind: 'input',
@@ -24,7 +24,7 @@ export const capiFailures = {
   'capi.not-written': {
     kind: 'host',
     title: 'Files of an installation cannot be written',
-    hint: 'make room in the directory, or give one that may be written to',
+    hint: 'make room in the directory, or use a writable one',
   },
 } as const satisfies FailureTable;
 

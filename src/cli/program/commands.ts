@@ -114,7 +114,7 @@ function addConfig(program: ProgramCommand): void {
     .example('bootwright config show --config host.yaml', 'see which value wins, and why')
     .runs(async () => (await import('../config.ts')).runConfigShow);
   config
-    .add('validate', 'list all that an install would refuse of the configuration')
+    .add('validate', 'list every mistake in the configuration')
     .addOption(format('text', 'json'))
     .installFlags()
     .ends(installEnds)
@@ -178,7 +178,7 @@ function addMedia(program: ProgramCommand): void {
       'media',
       'make the live medium of one host, which installs itself from it',
       'Puts the settings, every file that they name, keyfiles, and a unit that runs the agent into a live ISO or initramfs of CoreOS, by coreos-installer. A host that starts from it loses what is on its install disk.',
-      'Settings come from the files alone. What is printed says which of what is inside is secret.',
+      'Settings come from the files alone. The output says which of the files inside are secret.',
     )
     .addOption(
       repeatable('--config <FILE>', 'settings of the host; required').makeOptionMandatory(),
@@ -214,7 +214,7 @@ function addWipe(program: ProgramCommand): void {
       'wipe',
       'erase a disk of this host for its next owner',
       'Everything on the disk is lost. It is found, locked and checked as an install would, and refused while it is in use or the running system is on it; LVM and RAID on it are removed. Before each command the disk is compared with the one that was found.',
-      'An NVMe drive erases itself (Sanitize, else Format) where that reaches no other namespace; other disks by secure discard where they have it. Where none of these works, each block is overwritten with zeros, and what the disk has set aside is not reached: the output says which of them it was.',
+      'An NVMe drive erases itself (Sanitize, else Format) where that reaches no other namespace; other disks by secure discard where they have it. Where none of these works, each block is overwritten with zeros, and spare blocks are not reached: the output says which method was used.',
       'Without --confirm nothing is erased: the disk and the value for --confirm are printed, and the exit code is 2. A wipe that was stopped can be run again.',
     )
     .option('--disk <DEVICE>', 'disk to erase; default: the install disk of the settings')
@@ -266,9 +266,9 @@ function addWatch(program: ProgramCommand): void {
   program
     .add(
       'watch',
-      'serve a page of the installation that a service has',
+      'serve a page of an installation',
       'Each host as a rail of its stages, what it waits for, the operators, a log with a filter, and a time line. The page can only be read.',
-      'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. After the installation has ended nothing is asked any more. With --until installed it ends with the installation, and the exit code is the outcome. A host of a Cluster may try again after a failure, so that only --timeout ends such a wait.',
+      'Runs until Ctrl-C, also while the service is away or refuses; then the exit code is 0. It sends no requests after the end of the installation. With --until installed it ends with the installation, and the exit code is the outcome. A host of a Cluster may try again after a failure, so that only --timeout ends such a wait.',
     )
     .argument(
       '[URL...]',
@@ -334,7 +334,7 @@ function addRecords(program: ProgramCommand): void {
     .add(
       'collect',
       'collect the logs of this host',
-      'What a failed install leaves, now: for a host that hangs, or whose agent is gone. It may run beside an agent, takes half a minute at most, and changes nothing but its own file. Secrets are masked.',
+      'Writes the same logs as a failed install, for a host that hangs or whose agent is gone. It can run beside an agent, takes half a minute at most, and changes nothing but its own file. Secrets are masked.',
     )
     .option('--output <FILE>', 'file to write, - for standard output; default: beside the journal')
     .installFlags()
@@ -343,7 +343,7 @@ function addRecords(program: ProgramCommand): void {
   logs
     .add(
       'read',
-      'say in ten lines what a bundle of logs says happened',
+      'print what failed, from a bundle of logs',
       'The last line of a failed install names its bundle, and so does "bootwright logs collect". It may be read on any machine: nothing of it is unpacked.',
     )
     .argument('<FILE>', 'the bundle, bundle-….tar.gz')
@@ -399,8 +399,8 @@ function addNode(node: ProgramCommand): void {
   managing(
     node.add(
       'agent',
-      'in the cluster: keep this node at what its pool desires',
-      'Run by a daemon set. It ends by a signal only; the next run continues.',
+      'in the cluster: apply the config and image of its pool to this node',
+      'Run by a daemon set. It runs until a signal; the next run continues.',
     ),
   )
     .reads({ NODE_NAME: 'name of the node; from spec.nodeName', ...podEnvironment })
@@ -409,7 +409,7 @@ function addNode(node: ProgramCommand): void {
     node.add(
       'controller',
       'in the cluster: roll out to the nodes of pools',
-      'Run by a deployment. It ends by a signal only; the next run continues.',
+      'Run by a deployment. It runs until a signal; the next run continues.',
     ),
   )
     .reads(podEnvironment)

@@ -21,7 +21,7 @@ export const recordFailures = {
   },
   'cluster.record-not-left': {
     kind: 'cluster',
-    title: 'The record of the bootstrap host is not in the cluster as it was sent',
+    title: 'The record of the bootstrap host in the cluster differs from what was sent',
     hint: 'delete ConfigMap assisted-installer/bootwright-bootstrap-host, and run again',
   },
 } as const satisfies FailureTable;

@@ -16,7 +16,7 @@ import { ChosenImage } from './facts.ts';
 export const hookFailures = {
   'hook.not-executable': {
     kind: 'input',
-    title: 'A hook is no executable file on the host',
+    title: 'A hook is not an executable file on the host',
     hint: 'check hooks.before and hooks.after: paths on the host, not in the container, with mode 0755, and for a script a program of the live system behind #!',
   },
   'hook.failed': {
