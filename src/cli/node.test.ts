@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { recorded } from '../../test/support/os-samples.ts';
 import { readBootcStatus } from '../os/bootc.ts';
-import type { OsSnapshot } from '../steps/os/step.ts';
+import type { OsSnapshot } from '../steps/os/request.ts';
 import { renderStatusJson, renderStatusText } from './node.ts';
 
 const snapshotOf = (name: string): OsSnapshot => ({

@@ -1,12 +1,12 @@
 import { systemClock } from '../adapters/clock.ts';
 import type { Environment } from '../config/environment.ts';
+import { notesOf } from '../engine/events.ts';
 import { argumentsIn, splitArguments } from '../os/kernel-arguments.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
-import { nodeApply, nodeRollback } from '../roles/node.ts';
-import type { OsSnapshot } from '../steps/os/step.ts';
+import { applyImage, applyRollback } from '../steps/os/apply.ts';
 import { checkRequest } from '../steps/os/check-image.ts';
-import type { NodeRequest } from '../steps/os/step.ts';
+import type { CommandScope, NodeRequest, OsSnapshot } from '../steps/os/request.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { jsonText, print } from './messages.ts';
 import { runningHost } from './running-host.ts';
@@ -28,29 +28,41 @@ interface NodeCall {
   readonly environment: Environment;
 }
 
-export const runNodeApply = (call: NodeCall): Promise<number> => runNode('apply', call);
+/** @throws AgentError `os.bad-image-name` before the host is contacted */
+export async function runNodeApply(call: NodeCall): Promise<number> {
+  checkRequest(requestOf(call));
+  return await runNode(call, applyImage);
+}
 
-export const runNodeRollback = (call: NodeCall): Promise<number> => runNode('rollback', call);
+export const runNodeRollback = (call: NodeCall): Promise<number> => runNode(call, applyRollback);
 
 /**
  * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots
  * next. The log goes to standard error. A signal ends it with the code of that signal; the host
  * then boots what it would have booted before, or what was already staged.
- * @throws AgentError `os.bad-image-name` before the host is contacted
  */
-async function runNode(action: 'apply' | 'rollback', call: NodeCall): Promise<number> {
-  const { environment } = call;
-  const request = requestOf(call);
-  if (action === 'apply') checkRequest(request);
+async function runNode(
+  call: NodeCall,
+  change: (scope: CommandScope) => Promise<boolean>,
+): Promise<number> {
   const level = call.verbose ? 'debug' : 'info';
-  return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
-    const host = await runningHost(environment, emit);
-    const role = { apply: nodeApply, rollback: nodeRollback }[action];
-    const outcome = await run({ role, config: request, ports: { host, clock: systemClock } });
+  return withoutJournal({ level, stream: 'stderr' }, async ({ emit, signal }) => {
+    const host = await runningHost(call.environment, emit);
+    const reboots = await change({
+      host,
+      clock: systemClock,
+      signal,
+      note: notesOf(emit, id),
+      progress: (progress) => emit({ type: 'step.progress', step: id, progress }),
+      config: requestOf(call),
+    });
     // A host that reboots has nothing more to print.
-    if (outcome === 'finished') await printHost(call, host, signal);
+    if (!reboots) await printHost(call, host, signal);
   });
 }
+
+/** Names these commands in the log. */
+const id = 'node/change';
 
 const requestOf = ({ values, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
   image: values[0] ?? '',

@@ -1,46 +1,42 @@
-import * as z from 'zod';
-
 /** One system that the host keeps. */
-export const OsDeployment = z.object({
+export interface OsDeployment {
   /** Name of the image, byte for byte as the host records it; none for a bare ostree commit. */
-  image: z.string().optional(),
+  readonly image?: string | undefined;
   /** `sha256:…` of the manifest that was pulled. */
-  digest: z.string().optional(),
+  readonly digest?: string | undefined;
   /** Checksum of the ostree commit; an image imported twice has two. */
-  checksum: z.string(),
-  version: z.string().optional(),
-  stateroot: z.string().optional(),
-  isPinned: z.boolean(),
-  verification: z.enum(['none', 'policy', 'remote']),
+  readonly checksum: string;
+  readonly version?: string | undefined;
+  readonly stateroot?: string | undefined;
+  readonly isPinned: boolean;
+  readonly verification: ImageVerification;
   /** Place in the list of ostree, by which its commands name a deployment. */
-  index: z.number().optional(),
+  readonly index?: number | undefined;
   /** Which of the deployments of one commit it is. */
-  serial: z.number().optional(),
+  readonly serial?: number | undefined;
   /** It is staged, and locked: a reboot leaves it out. */
-  isLocked: z.boolean().optional(),
-});
-export type OsDeployment = z.infer<typeof OsDeployment>;
+  readonly isLocked?: boolean | undefined;
+}
 
 /** What a host runs, and what it can boot. */
-export const OsStatus = z.object({
-  booted: OsDeployment.optional(),
+export interface OsStatus {
+  readonly booted?: OsDeployment | undefined;
   /** Boots next; written to the boot loader at shutdown. */
-  staged: OsDeployment.optional(),
+  readonly staged?: OsDeployment | undefined;
   /** Boots next, since it was put first: by a rollback, or by a deploy without staging. */
-  pending: OsDeployment.optional(),
+  readonly pending?: OsDeployment | undefined;
   /** What a rollback leads to. */
-  rollback: OsDeployment.optional(),
-  others: z.array(OsDeployment),
+  readonly rollback?: OsDeployment | undefined;
+  readonly others: readonly OsDeployment[];
   /** Another is changing the system now. */
-  isBusy: z.boolean(),
+  readonly isBusy: boolean;
   /** The image that an upgrade follows, where it is not that of what boots next. */
-  followed: z.string().optional(),
+  readonly followed?: string | undefined;
   /** The program refuses every change. */
-  isReadOnly: z.boolean().optional(),
+  readonly isReadOnly?: boolean | undefined;
   /** What is staged was not staged to its end: images that are bound to it may be missing. */
-  isUnfinished: z.boolean().optional(),
-});
-export type OsStatus = z.infer<typeof OsStatus>;
+  readonly isUnfinished?: boolean | undefined;
+}
 
 /** What the host boots next when that is not what runs now. */
 export const nextOf = ({ staged, pending }: OsStatus): OsDeployment | undefined =>
@@ -83,10 +79,10 @@ export function statusOf(ordered: readonly OrderedDeployment[], isBusy = false):
   const rollback = at < 0 ? undefined : rest(ordered.slice(at + 1)).find(own);
   const named = new Set([booted, staged, pending, rollback]);
   return {
-    ...(booted === undefined ? {} : { booted }),
-    ...(staged === undefined ? {} : { staged }),
-    ...(pending === undefined ? {} : { pending }),
-    ...(rollback === undefined ? {} : { rollback }),
+    booted,
+    staged,
+    pending,
+    rollback,
     others: rest(ordered).filter((deployment) => !named.has(deployment)),
     isBusy,
   };

@@ -6,8 +6,8 @@ import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-syste
 import type { Machine } from '../../mocks/host/machine.ts';
 import { restartLiveSystem } from '../../mocks/host/live-system.ts';
 import { registryNetwork } from '../../mocks/registries/network.ts';
-import { nodeApply } from '../../src/roles/node.ts';
-import type { NodeRequest } from '../../src/steps/os/step.ts';
+import { applyImage } from '../../src/steps/os/apply.ts';
+import type { NodeRequest } from '../../src/steps/os/request.ts';
 import { runOnNode } from '../support/core-os-node.ts';
 import { briskClock, machineHost } from './machine-host.ts';
 import { hostFolder } from './host-folders.ts';
@@ -35,7 +35,7 @@ async function newNode(secret?: string): Promise<Machine> {
 
 const apply = (machine: Machine, order: Partial<NodeRequest>) => {
   const host = machineHost(machine, { check: () => undefined, moved: () => undefined });
-  return runOnNode(nodeApply, host, { ...order, clock: briskClock() });
+  return runOnNode(applyImage, host, { ...order, clock: briskClock() });
 };
 
 const recorded = ({ files }: Machine): string => readFileSync(join(files.root, record), 'utf8');

@@ -1,14 +1,10 @@
 import { fakeClock } from './fake-clock.ts';
 import { any, fakeHost, type FakeHost, type FakeResult, rest } from './fake-host.ts';
 import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
-import { noJournal } from '../../src/adapters/journal.ts';
-import type { RunEvent } from '../../src/engine/events.ts';
-import type { Role } from '../../src/engine/role.ts';
-import { runRole } from '../../src/engine/run.ts';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from './os-samples.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Host } from '../../src/ports/host.ts';
-import type { NodeRequest, NodeCommandWorld } from '../../src/steps/os/step.ts';
+import type { CommandScope, NodeRequest } from '../../src/steps/os/request.ts';
 
 /** What the host of a test has beside what a CoreOS node has. */
 export interface NodeWorld {
@@ -132,35 +128,20 @@ const order: NodeRequest = {
   reboots: false,
 };
 
-/** Runs a role of a node on a host. */
+/** Runs a command of a node on a host. */
 export async function runOnNode(
-  role: Role<NodeCommandWorld>,
+  change: (scope: CommandScope) => Promise<boolean>,
   host: Host,
   { clock = fakeClock(), ...asked }: Partial<NodeRequest> & { readonly clock?: Clock } = {},
-): Promise<{
-  readonly isRestarted: boolean;
-  readonly skipped: readonly string[];
-  readonly notes: readonly string[];
-}> {
-  const events: RunEvent[] = [];
-  await runRole({
-    role,
-    config: { ...order, ...asked },
-    ports: { host, clock },
+): Promise<{ readonly isRestarted: boolean; readonly notes: readonly string[] }> {
+  const notes: string[] = [];
+  const isRestarted = await change({
+    host,
     clock,
-    journal: noJournal,
-    header: { version: '1', fingerprint: 'f', bootId: 'b' },
-    run: 'test',
-    sinks: [(event) => events.push(event)],
     signal: new AbortController().signal,
+    note: (level, message) => void notes.push(`${level}: ${message}`),
+    progress: () => undefined,
+    config: { ...order, ...asked },
   });
-  return {
-    isRestarted: events.some(
-      (event) => event.type === 'step.finished' && event.step === 'os/restart',
-    ),
-    skipped: events.flatMap((event) => (event.type === 'step.skipped' ? [event.step] : [])),
-    notes: events.flatMap((event) =>
-      event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
-    ),
-  };
+  return { isRestarted, notes };
 }

@@ -1,12 +1,10 @@
 import { minutes } from '../../model/duration.ts';
 import { nextOf } from '../../os/status.ts';
 import { type ActionTable, performActions } from '../../kube/actions.ts';
-import { checkFreeSpace, planApply } from '../../steps/os/check-image.ts';
+import { recordPath, restartArgv, stageImage } from '../../steps/os/apply.ts';
 import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.ts';
 import { dropNextBoot } from '../../steps/os/roll-back.ts';
-import { cleanUp, stagePlanned } from '../../steps/os/stage.ts';
-import type { CommandScope, NodeRequest } from '../../steps/os/step.ts';
-import { recordPath, restartArgv, verifyPlanned } from '../../steps/os/verify.ts';
+import type { NodeRequest } from '../../steps/os/request.ts';
 import {
   argumentChange,
   needsStaging,
@@ -141,21 +139,11 @@ async function stage(scope: NodeAgentScope, change: NodeChange): Promise<void> {
 async function stageForNextBoot(scope: NodeAgentScope, request: NodeRequest): Promise<void> {
   const lock = await lockHost(scope);
   try {
-    await stageLocked({ ...scope, config: request });
+    const commands = { ...scope, config: request };
+    await stageImage(commands, await readHost(commands, request.kernelArguments));
   } finally {
     await lock.release();
   }
-}
-
-async function stageLocked(scope: CommandScope): Promise<void> {
-  const snapshot = await readHost(scope, scope.config.kernelArguments);
-  const plan = await planApply(scope, { snapshot });
-  if (plan.kind !== 'nothing') {
-    await cleanUp(scope, { snapshot });
-    await checkFreeSpace(scope, plan);
-    await stagePlanned(scope, { snapshot, plan });
-  }
-  await verifyPlanned(scope, { snapshot, plan });
 }
 
 async function reboot(scope: NodeAgentScope, change: NodeChange): Promise<void> {

@@ -19,7 +19,7 @@ import { isSame, type Target } from './marker.ts';
 import { agentName } from './permissions.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Note } from '../../engine/events.ts';
-import type { CommandScope } from '../../steps/os/step.ts';
+import type { CommandScope } from '../../steps/os/request.ts';
 
 /** What the agent of a node has at hand in one pass. */
 export interface NodeAgentScope

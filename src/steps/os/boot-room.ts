@@ -4,7 +4,7 @@ import { describe } from '../../os/decide.ts';
 import { readFreeBytes } from '../../os/registry-image.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { ask } from './read-host.ts';
-import type { CommandScope, OsSnapshot } from './step.ts';
+import type { CommandScope, OsSnapshot } from './request.ts';
 
 const freeBootArgv = ['df', '--output=avail', '--block-size=1', '/boot'] as const;
 

@@ -20,18 +20,15 @@ import {
   type NodeImageName,
   parseImageName,
 } from '../../os/registry-image.ts';
-import { type NodeRequest, type CommandScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
+import type { ApplyPlan, CommandScope, NodeRequest, OsSnapshot } from './request.ts';
 import { ask, findAuthFile, readArguments } from './read-host.ts';
-import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
+import { readArchitecture, unreadableOutput } from '../host-commands.ts';
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
  * host has no skopeo, the pull itself is the first to find out.
  */
-export async function planApply(
-  scope: CommandScope,
-  { snapshot }: { readonly snapshot: OsSnapshot },
-): Promise<ApplyPlan> {
+export async function planApply(scope: CommandScope, snapshot: OsSnapshot): Promise<ApplyPlan> {
   const { config, note } = scope;
   const name = parseImageName(config.image);
   // Asked before the registry, which a host that has nothing to do may not even reach.
@@ -48,19 +45,6 @@ export async function planApply(
   const moving = name.digest === undefined ? { digest: found.digest } : {};
   return { ...plan, ...moving, missingBytes: missing };
 }
-
-/** Plans a change of the host. */
-export const checkImage = nodeStep({
-  id: 'os/check-image',
-  title: 'Check the image and decide how to apply it',
-  uses: ['host', 'clock'],
-  needs: { snapshot: OsSnapshot },
-  gives: ApplyPlan,
-  preflight: true,
-  limit: minutes(15),
-  preview: ({ image }) => [inspectArgv(image), architectureArgv, layersArgv],
-  run: planApply,
-});
 
 /**
  * What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set
@@ -141,30 +125,16 @@ export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 're
   });
 }
 
-/** Checks that what is to be pulled fits, where its size is known. */
-export const checkSpace = nodeStep({
-  id: 'os/check-space',
-  title: 'Check that the image fits on the host',
-  uses: ['host'],
-  needs: { plan: ApplyPlan },
-  limit: minutes(1),
-  preview: () => [freeSpaceArgv],
-  skipIf: ({ plan }) => whyNoSpaceNeeded(plan),
-  run: (scope, { plan }) => checkFreeSpace(scope, plan),
-});
-
-function whyNoSpaceNeeded({ kind, missingBytes }: ApplyPlan): string | undefined {
-  if (kind === 'nothing' || kind === 'keep' || kind === 'unlock') return 'no image is to be pulled';
-  return missingBytes === undefined ? 'the size of the image is not known' : undefined;
-}
-
-/** @throws AgentError `os.no-space` */
+/**
+ * Checks that what is to be pulled fits, where its size is known.
+ * @throws AgentError `os.no-space`
+ */
 export async function checkFreeSpace(
   { host, signal }: Pick<CommandScope, 'host' | 'signal'>,
   plan: ApplyPlan,
 ): Promise<void> {
-  if (whyNoSpaceNeeded(plan) !== undefined) return;
-  const { missingBytes = 0 } = plan;
+  const { kind, missingBytes } = plan;
+  if (kind === 'keep' || kind === 'unlock' || missingBytes === undefined) return;
   const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
   const free = readFreeBytes(stdout);
   const needed = bytesForPull(missingBytes);

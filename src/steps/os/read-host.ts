@@ -1,4 +1,4 @@
-import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import { type Millis, minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import {
   argumentSource,
@@ -26,7 +26,7 @@ import type { OsDeployment, OsStatus } from '../../os/status.ts';
 import type { HostLock } from '../../ports/host.ts';
 import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
 import type { HostScope } from '../step.ts';
-import { type CommandScope, OsSnapshot, nodeStep } from './step.ts';
+import type { CommandScope, OsSnapshot } from './request.ts';
 
 /** Written by ostree-prepare-root in the initramfs of every ostree system. */
 const bootedMarkArgv = ['test', '-e', '/run/ostree-booted'] as const;
@@ -202,63 +202,14 @@ export const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
 /** Two commands of Bootwright must not change one host; other programs keep their own locks. */
 const lockName = 'bootwright-node';
 
-/** Locks the host against other commands of Bootwright as long as the process lives. */
-export const lockNode = nodeStep({
-  id: 'os/lock',
-  title: 'Lock the operating system against other bootwright commands',
-  uses: ['host'],
-  rerun: 'always',
-  limit: seconds(30),
-  run: async (scope) => {
-    await lockHost(scope);
-  },
-});
-
-/** @throws AgentError `os.busy` */
+/**
+ * Locks the host against other commands of Bootwright.
+ * @throws AgentError `os.busy`
+ */
 export async function lockHost({ host, signal }: HostScope): Promise<HostLock> {
   const lock = await host.lock(lockName, signal);
   if (lock !== undefined) return lock;
   throw osFailure('os.busy', 'another bootwright node command is running on this host');
-}
-
-/** Looks what the host runs, and by which program that is changed. */
-export const inspectHost = nodeStep({
-  id: 'os/look',
-  title: 'Inspect the operating system of the host',
-  uses: ['host', 'clock'],
-  gives: OsSnapshot,
-  preflight: true,
-  limit: minutes(10),
-  preview: () => [bootcStatusArgv],
-  run: async (scope) => {
-    const { host, signal, note, config } = scope;
-    const snapshot = await readHost({ host, signal }, config.kernelArguments);
-    note('info', `the driver is ${snapshot.driver}: ${snapshot.reason}`, {
-      driver: snapshot.driver,
-    });
-    await checkOperator(scope);
-    return snapshot;
-  },
-});
-
-/**
- * A record is for nodes of the operator alone; without one the operator and the image may differ.
- */
-async function checkOperator({
-  host,
-  signal,
-  note,
-  config: { records },
-}: CommandScope): Promise<void> {
-  const found = await ask({ host, signal }, ['test', '-e', machineConfigFile]);
-  if (records && found === undefined) {
-    throw osFailure('os.not-operators', `${machineConfigFile} is not on this host`);
-  }
-  if (records || found === undefined) return;
-  note(
-    'warn',
-    'the Machine Config Operator manages this node: it marks the node degraded, or moves it back, unless its MachineConfig names the same image',
-  );
 }
 
 /**
@@ -297,16 +248,13 @@ export const linkAuthArgvs = [
   ['ln', '-sfn', kubeletAuthFile, ostreeAuthFiles[0]],
 ] as const;
 
-/** Below the limit of the steps that pull nothing, which would not name the command. */
-export const localLimit = minutes(15);
-
 /**
  * Runs commands that change the host, one after the other; what they say is the step's progress.
  */
 export async function runCommands(
   { host, signal, progress }: Pick<CommandScope, 'host' | 'signal' | 'progress'>,
   argvs: readonly (readonly string[])[],
-  longest: Millis = localLimit,
+  longest: Millis = minutes(15),
 ): Promise<void> {
   for (const argv of argvs) {
     await host.exec(argv, {

@@ -1,5 +1,4 @@
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
-import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { bootcArgumentsArgv, bootcStageArgv, bootcUnlockArgv } from '../../os/bootc.ts';
 import { describe, pullOf } from '../../os/decide.ts';
@@ -22,44 +21,20 @@ import {
 } from './read-host.ts';
 import { runPull } from './pull.ts';
 import { dropNextBoot } from './roll-back.ts';
-import { type CommandScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
+import type { ApplyPlan, CommandScope, OsSnapshot } from './request.ts';
 
 /**
  * Has the image pulled and staged. Until the programs have finished, the host boots what it booted
- * before, and what a stopped pull left is used by the next one.
- */
-export const stageOsImage = nodeStep({
-  id: 'os/stage',
-  title: 'Stage the image for the next boot',
-  uses: ['host', 'clock'],
-  needs: { snapshot: OsSnapshot, plan: ApplyPlan },
-  limit: minutes(120),
-  touches: ['os'],
-  skipIf: ({ plan, snapshot: { status } }) => {
-    if (plan.kind !== 'nothing') return undefined;
-    return (status.staged ?? status.pending) === undefined
-      ? 'the host runs this image already'
-      : 'this image boots next already';
-  },
-  run: stagePlanned,
-});
-
-/** What is known of a change, and what is to be done. */
-interface Planned {
-  readonly snapshot: OsSnapshot;
-  readonly plan: ApplyPlan;
-}
-
-/**
- * Does what is planned. What a command has staged that failed is dropped: bootc stages first, and
- * pulls then what is bound to the image; both prune at the end.
+ * before, and what a stopped pull left is used by the next one. What a command has staged that
+ * failed is dropped: bootc stages first, and pulls then what is bound to the image; both prune at
+ * the end.
  * @throws AgentError `os.*`, `command.*`
  */
 export async function stagePlanned(
   scope: CommandScope,
-  { snapshot, plan }: Planned,
+  snapshot: OsSnapshot,
+  plan: ApplyPlan,
 ): Promise<void> {
-  if (plan.kind === 'nothing') return;
   const auth = await findAuthFile(scope);
   const before = { staged: snapshot.status.staged };
   try {
@@ -68,7 +43,7 @@ export async function stagePlanned(
       await dropNextBoot(scope, snapshot);
       before.staged = undefined;
     }
-    await pullPlanned(scope, { snapshot, plan });
+    await pullPlanned(scope, snapshot, plan);
     await changeArguments(scope, snapshot);
   } catch (error) {
     scope.signal.throwIfAborted();
@@ -96,7 +71,11 @@ async function dropFailed(
   }
 }
 
-async function pullPlanned(scope: CommandScope, { snapshot, plan }: Planned): Promise<void> {
+async function pullPlanned(
+  scope: CommandScope,
+  snapshot: OsSnapshot,
+  plan: ApplyPlan,
+): Promise<void> {
   const { driver, status } = snapshot;
   if (plan.kind === 'nothing' || plan.kind === 'keep') return;
   if (plan.kind === 'unlock' && driver === 'bootc') return runCommands(scope, [bootcUnlockArgv]);
@@ -161,21 +140,7 @@ export function stageFailure(cause: unknown, image: string): AgentError {
  * what a rollback leads to and what somebody pinned stay. A failure is a warning: the image may
  * still fit.
  */
-export const removeOldImages = nodeStep({
-  id: 'os/clean-up',
-  title: 'Remove deployments and layers of earlier images',
-  uses: ['host', 'clock'],
-  needs: { snapshot: OsSnapshot, plan: ApplyPlan },
-  limit: minutes(20),
-  skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'there is nothing to do' : undefined),
-  run: cleanUp,
-});
-
-/** Removes what earlier images left. */
-export async function cleanUp(
-  scope: CommandScope,
-  { snapshot }: Pick<Planned, 'snapshot'>,
-): Promise<void> {
+export async function removeOldImages(scope: CommandScope, snapshot: OsSnapshot): Promise<void> {
   try {
     // Each switch and upgrade of bootc removes the images that no deployment has.
     if (snapshot.driver === 'rpm-ostree') await runCommands(scope, [rpmOstreeCleanArgv]);

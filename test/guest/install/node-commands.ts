@@ -1,4 +1,4 @@
-import type { OsSnapshot } from '../../../src/steps/os/step.ts';
+import type { OsSnapshot } from '../../../src/steps/os/request.ts';
 import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
 import { putRpmOstree, rpmOstreeFiles } from '../rig/rpm-ostree.ts';

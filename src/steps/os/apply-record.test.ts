@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { operatorsNode, rebase } from '../../test/support/applied-node.ts';
-import { type FakeHost, rest } from '../../test/support/fake-host.ts';
-import { imageOf } from '../../test/support/os-samples.ts';
-import { type NodeWorld, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeApply } from './node.ts';
+import { operatorsNode, rebase } from '../../../test/support/applied-node.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { imageOf } from '../../../test/support/os-samples.ts';
+import { type NodeWorld, runOnNode } from '../../../test/support/core-os-node.ts';
+import { applyImage } from './apply.ts';
 
 /** What the Machine Config Daemon goes by. */
 const record = '/etc/machine-config-daemon/currentimage';
 
-describe('the record of the role node-apply', () => {
+describe('the record of node apply', () => {
   const asked = { records: true } as const;
 
   it.each<[string, NodeWorld]>([
@@ -17,7 +17,7 @@ describe('the record of the role node-apply', () => {
     ['runs', { order: ['2', '1'], booted: '2' }],
   ])('is written when the image %s', async (_, world) => {
     const { host } = operatorsNode(world);
-    const { notes } = await runOnNode(nodeApply, host, asked);
+    const { notes } = await runOnNode(applyImage, host, asked);
     expect(host.textOf(record)).toBe(imageOf('2'));
     expect(host.files.get(record)?.mode).toBe(0o644);
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
@@ -29,7 +29,7 @@ describe('the record of the role node-apply', () => {
   ])('%s', async (_, text) => {
     const { host } = operatorsNode();
     host.withFile(record, text, 0o600);
-    await runOnNode(nodeApply, host, { records: text === imageOf('2') });
+    await runOnNode(applyImage, host, { records: text === imageOf('2') });
     expect(host.textOf(record)).toBe(text);
     expect(host.files.get(record)?.mode).toBe(0o600);
   });
@@ -37,7 +37,7 @@ describe('the record of the role node-apply', () => {
   it('takes the place of one that is not the same byte for byte', async () => {
     const { host } = operatorsNode();
     host.withFile(record, `${imageOf('2')}\n`);
-    await runOnNode(nodeApply, host, asked);
+    await runOnNode(applyImage, host, asked);
     expect(host.textOf(record)).toBe(imageOf('2'));
   });
 
@@ -47,7 +47,7 @@ describe('the record of the role node-apply', () => {
     host.on(['systemctl', 'reboot']).answers(() => {
       found = host.textOf(record);
     });
-    const { isRestarted } = await runOnNode(nodeApply, host, { ...asked, reboots: true });
+    const { isRestarted } = await runOnNode(applyImage, host, { ...asked, reboots: true });
     expect([isRestarted, found]).toEqual([true, imageOf('2')]);
   });
 
@@ -61,14 +61,14 @@ describe('the record of the role node-apply', () => {
   ])('is not written when the run fails with %s', async (code, break_) => {
     const { host, world } = operatorsNode();
     break_(host);
-    await expect(runOnNode(nodeApply, host, asked)).rejects.toMatchObject({ code });
+    await expect(runOnNode(applyImage, host, asked)).rejects.toMatchObject({ code });
     expect(host.textOf(record)).toBeUndefined();
     expect(world.staged).toBeUndefined();
   });
 
   it('is refused where what is booted next has files of its own', async () => {
     const { host } = operatorsNode({ order: ['2', '1'], booted: '1' });
-    await expect(runOnNode(nodeApply, host, asked)).rejects.toMatchObject({
+    await expect(runOnNode(applyImage, host, asked)).rejects.toMatchObject({
       code: 'os.record-lost',
     });
     expect(host.textOf(record)).toBeUndefined();
@@ -77,11 +77,11 @@ describe('the record of the role node-apply', () => {
   it('is the same when the run was stopped before any of its commands', async () => {
     const order = { ...asked, reboots: true } as const;
     const { host: whole } = operatorsNode();
-    await runOnNode(nodeApply, whole, order);
+    await runOnNode(applyImage, whole, order);
     for (let command = 0; command < whole.ran.length; command += 1) {
       const { host, world } = operatorsNode();
       host.diesAt(command);
-      await expect(runOnNode(nodeApply, host, order)).rejects.toMatchObject({
+      await expect(runOnNode(applyImage, host, order)).rejects.toMatchObject({
         code: 'command.stopped',
       });
       const left = host.textOf(record);
@@ -89,7 +89,7 @@ describe('the record of the role node-apply', () => {
       expect([undefined, world.staged === '2' ? imageOf('2') : undefined]).toContain(left);
       const again = operatorsNode(world);
       if (left !== undefined) again.host.withFile(record, left);
-      await runOnNode(nodeApply, again.host, order);
+      await runOnNode(applyImage, again.host, order);
       expect(again.host.textOf(record)).toBe(imageOf('2'));
       expect(again.host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { commandTimedOut } from '../adapters/host/command-failures.ts';
-import { minutes } from '../model/duration.ts';
+import { commandTimedOut } from '../../adapters/host/command-failures.ts';
+import { minutes } from '../../model/duration.ts';
 import {
   bootcNode,
   bootcSaid,
@@ -8,16 +8,16 @@ import {
   switchTo,
   undeploy,
   withEntries,
-} from '../../test/support/bootc-node.ts';
-import { runOnNode } from '../../test/support/core-os-node.ts';
-import { type FakeHost, rest } from '../../test/support/fake-host.ts';
+} from '../../../test/support/bootc-node.ts';
+import { runOnNode } from '../../../test/support/core-os-node.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import {
   imageOf,
   rpmOstreeDeployment,
   rpmOstreeOutput,
   sum,
-} from '../../test/support/os-samples.ts';
-import { nodeApply, nodeRollback } from './node.ts';
+} from '../../../test/support/os-samples.ts';
+import { applyImage, applyRollback } from './apply.ts';
 
 const changes = (host: FakeHost): FakeHost['ran'] =>
   host.ran.filter(
@@ -49,7 +49,7 @@ describe('node apply on a host with bootc', () => {
   it('stages the image, and nothing a second time', async () => {
     const host = bootcNode('fresh', [staging]);
     host.on(['skopeo', rest]).prints(inRegistry(two));
-    for (const _ of ['once', 'again']) await run(nodeApply, host, { image: images.two });
+    for (const _ of ['once', 'again']) await run(applyImage, host, { image: images.two });
     expect(changes(host)).toEqual([switchTo(images.two)]);
   });
 
@@ -61,7 +61,7 @@ describe('node apply on a host with bootc', () => {
     };
     const host = bootcNode('fresh', [failing, { argv: undeploy, after: 'fresh' }]);
     for (const _ of ['once', 'again'])
-      await expect(run(nodeApply, host, { image: images.bound })).rejects.toMatchObject({
+      await expect(run(applyImage, host, { image: images.bound })).rejects.toMatchObject({
         code: 'os.image-unreachable',
         message: expect.stringMatching(
           /^10\.0\.2\.2:5999\/lab\/bound:1, which is bound to \S+\/os:6: .*refused$/,
@@ -77,14 +77,14 @@ describe('node apply on a host with bootc', () => {
     const host = bootcNode('bound-failed', [whole, { argv: undeploy, after: 'fresh' }]);
     const digest = '1205be01a34f39a22a7c646a02df9a7d9337e1b6acd775ab230b866c741a382a';
     host.on(['skopeo', rest]).prints(inRegistry(digest));
-    await run(nodeApply, host, { image: images.bound });
+    await run(applyImage, host, { image: images.bound });
     expect(changes(host)).toEqual([undeploy, switchTo(images.bound)]);
   });
 
   it('leaves what was staged before a command that failed', async () => {
     const failing = { argv: ['bootc', 'upgrade', '--quiet'], error: 'error-gone.txt' };
     const host = bootcNode('staged', [failing]);
-    await expect(run(nodeApply, host, { image: images.two })).rejects.toMatchObject({
+    await expect(run(applyImage, host, { image: images.two })).rejects.toMatchObject({
       code: 'os.image-unreachable',
     });
     expect(changes(host)).toEqual([failing.argv]);
@@ -94,7 +94,7 @@ describe('node apply on a host with bootc', () => {
     const unlock = { argv: ['bootc', 'upgrade', '--quiet', '--from-downloaded'], after: 'staged' };
     const host = bootcNode('locked', [unlock]);
     host.on(['skopeo', rest]).prints(inRegistry(two));
-    await run(nodeApply, host, { image: images.two });
+    await run(applyImage, host, { image: images.two });
     expect(changes(host)).toEqual([unlock.argv]);
   });
 
@@ -106,13 +106,13 @@ describe('node apply on a host with bootc', () => {
     ['error-policy.txt', 'command.failed'],
   ])('%s is %s', async (error, code) => {
     const host = bootcNode('fresh', [{ argv: switchTo(images.two), error }]);
-    await expect(run(nodeApply, host, { image: images.two })).rejects.toMatchObject({ code });
+    await expect(run(applyImage, host, { image: images.two })).rejects.toMatchObject({ code });
   });
 
   it('follows the wanted name while a rollback is queued, and takes nothing of before for it', async () => {
     const host = bootcNode('rollback-queued', [{ argv: switchTo(images.one) }]);
     host.on(['skopeo', rest]).prints(inRegistry(sum('3')));
-    await expect(run(nodeApply, host, { image: images.one })).rejects.toMatchObject({
+    await expect(run(applyImage, host, { image: images.one })).rejects.toMatchObject({
       code: 'os.not-staged',
     });
     expect(changes(host)).toEqual([switchTo(images.one)]);
@@ -131,15 +131,15 @@ describe('node apply on a host with bootc', () => {
       .prints("libostree:\n Version: '2026.4'");
     const image = images.one;
     const foreign = { append: [], remove: ['rw'], everywhere: true };
-    await expect(run(nodeApply, host, { image, kernelArguments: foreign })).rejects.toMatchObject({
+    await expect(run(applyImage, host, { image, kernelArguments: foreign })).rejects.toMatchObject({
       code: 'os.kernel-arguments-unsupported',
       message: 'bootc removes none but its own, and not rw, and the host has no rpm-ostree',
     });
     const kernelArguments = { append: ['lab.src=2'], remove: ['lab.src=2'], everywhere: true };
-    await run(nodeApply, host, { image, kernelArguments });
+    await run(applyImage, host, { image, kernelArguments });
     expect(changes(host)).toEqual([argv]);
     host.on(['bootc', '--version']).prints('bootc 1.15.1');
-    await expect(run(nodeApply, host, { image, kernelArguments })).rejects.toMatchObject({
+    await expect(run(applyImage, host, { image, kernelArguments })).rejects.toMatchObject({
       code: 'os.kernel-arguments-unsupported',
     });
   });
@@ -153,12 +153,12 @@ describe('node apply on a host with bootc', () => {
       })
       .on(['pgrep', rest])
       .prints('812 bootc upgrade --quiet');
-    await expect(run(nodeApply, host, { image: images.two })).rejects.toMatchObject({
+    await expect(run(applyImage, host, { image: images.two })).rejects.toMatchObject({
       code: 'os.busy',
       message: 'process 812 bootc upgrade --quiet holds the sysroot',
     });
     host.on(['pgrep', rest]).fails(1);
-    await expect(run(nodeApply, host, { image: images.two })).rejects.toMatchObject({
+    await expect(run(applyImage, host, { image: images.two })).rejects.toMatchObject({
       message: 'another bootc holds the sysroot',
     });
   });
@@ -167,20 +167,20 @@ describe('node apply on a host with bootc', () => {
 describe('node rollback on a host with bootc', () => {
   it('drops what is staged, and the wish to reboot for it', async () => {
     const host = bootcNode('staged', [{ argv: undeploy, after: 'fresh' }]);
-    await run(nodeRollback, host);
+    await run(applyRollback, host);
     expect(host.textOf(required)).toBeUndefined();
   });
 
   it("leaves another's wish to reboot", async () => {
     const host = bootcNode('staged', [{ argv: undeploy, after: 'fresh' }]);
     host.withFile(required, '*** System restart required ***');
-    await run(nodeRollback, host);
+    await run(applyRollback, host);
     expect(host.textOf(required)).toBeDefined();
   });
 
   it('puts first what ran before', async () => {
     const host = bootcNode('booted', [{ argv: ['bootc', 'rollback'], after: 'rollback-queued' }]);
-    await run(nodeRollback, host, { reboots: true });
+    await run(applyRollback, host, { reboots: true });
     expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
   });
 });
@@ -204,11 +204,11 @@ it('drops what rpm-ostree has staged and failed then, and says who drives the up
     return { exitCode: 1, stderr };
   });
   const order = { image: imageOf('2') };
-  await expect(run(nodeApply, host, order)).rejects.toMatchObject({ code: 'command.failed' });
+  await expect(run(applyImage, host, order)).rejects.toMatchObject({ code: 'command.failed' });
   expect(host.ran.at(-1)).toEqual(['rpm-ostree', 'cleanup', '--pending']);
   const stderr = 'error: Updates and deployments are driven by Zincati (zincati.service)';
   host.on(['rpm-ostree', 'rebase', rest]).fails(1, stderr);
-  await expect(run(nodeApply, host, order)).rejects.toMatchObject({
+  await expect(run(applyImage, host, order)).rejects.toMatchObject({
     code: 'os.update-driver',
     message: 'updates of this host are driven by Zincati (zincati.service)',
   });

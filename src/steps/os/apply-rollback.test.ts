@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { rest } from '../../test/support/fake-host.ts';
-import { bootcEntry, bootcOutput } from '../../test/support/os-samples.ts';
-import { coreOsNode, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeRollback } from './node.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { bootcEntry, bootcOutput } from '../../../test/support/os-samples.ts';
+import { coreOsNode, runOnNode } from '../../../test/support/core-os-node.ts';
+import { applyRollback } from './apply.ts';
 
-describe('the role node-rollback', () => {
+describe('node rollback', () => {
   it('drops what was staged and not booted', async () => {
     const { host, world } = coreOsNode({ order: ['2', '1', '0'], booted: '1', staged: '2' });
-    const { isRestarted } = await runOnNode(nodeRollback, host, { reboots: true });
+    const { isRestarted } = await runOnNode(applyRollback, host, { reboots: true });
     expect(world).toMatchObject({ order: ['1', '0'], booted: '1', staged: undefined });
     // What runs is what is booted next: a reboot would change nothing.
     expect(isRestarted).toBe(false);
@@ -15,7 +15,7 @@ describe('the role node-rollback', () => {
 
   it('puts first what ran before, and restarts when asked to', async () => {
     const { host, world } = coreOsNode();
-    const { isRestarted } = await runOnNode(nodeRollback, host, { reboots: true });
+    const { isRestarted } = await runOnNode(applyRollback, host, { reboots: true });
     expect(world.order).toEqual(['0', '1']);
     expect(isRestarted).toBe(true);
     expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
@@ -23,14 +23,14 @@ describe('the role node-rollback', () => {
 
   it('is the same when run twice', async () => {
     const { world } = coreOsNode();
-    await runOnNode(nodeRollback, coreOsNode(world).host);
-    await runOnNode(nodeRollback, coreOsNode(world).host);
+    await runOnNode(applyRollback, coreOsNode(world).host);
+    await runOnNode(applyRollback, coreOsNode(world).host);
     expect(world.order).toEqual(['0', '1']);
   });
 
   it('has nothing to go back to on a host that was never moved', async () => {
     const { host } = coreOsNode({ order: ['1'], booted: '1' });
-    await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({
+    await expect(runOnNode(applyRollback, host)).rejects.toMatchObject({
       code: 'os.nothing-to-roll-back',
     });
   });
@@ -38,7 +38,7 @@ describe('the role node-rollback', () => {
   it('fails when the host will not boot the deployment that it is rolled back to', async () => {
     const { host } = coreOsNode();
     host.on(['rpm-ostree', 'rollback']).succeeds();
-    await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({ code: 'os.not-staged' });
+    await expect(runOnNode(applyRollback, host)).rejects.toMatchObject({ code: 'os.not-staged' });
   });
 
   it('drops nothing where bootc keeps no ostree deployments', async () => {
@@ -47,7 +47,7 @@ describe('the role node-rollback', () => {
     host
       .on(['bootc', 'status', rest])
       .prints(bootcOutput({ booted: bootcEntry('1'), rollback: bootcEntry('0'), staged }));
-    await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({
+    await expect(runOnNode(applyRollback, host)).rejects.toMatchObject({
       code: 'os.drop-unsupported',
     });
   });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { changing, operatorsNode, rebase } from '../../test/support/applied-node.ts';
-import { type FakeHost, rest } from '../../test/support/fake-host.ts';
-import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../test/support/os-samples.ts';
-import { coreOsNode, inspected, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeApply } from './node.ts';
+import { changing, operatorsNode, rebase } from '../../../test/support/applied-node.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../../test/support/os-samples.ts';
+import { coreOsNode, inspected, runOnNode } from '../../../test/support/core-os-node.ts';
+import { applyImage } from './apply.ts';
 
-describe('the role node-apply', () => {
+describe('node apply', () => {
   it('cleans up, stages, and leaves the host running', async () => {
     const { host, world } = coreOsNode();
-    const { isRestarted, notes } = await runOnNode(nodeApply, host);
+    const { isRestarted, notes } = await runOnNode(applyImage, host);
     expect(isRestarted).toBe(false);
     expect(changing(host)).toEqual([['rpm-ostree', 'cleanup', '--base'], rebase]);
     expect(world).toMatchObject({ booted: '1', staged: '2' });
@@ -17,7 +17,7 @@ describe('the role node-apply', () => {
 
   it('restarts the host when asked to', async () => {
     const { host } = coreOsNode();
-    expect(await runOnNode(nodeApply, host, { reboots: true })).toMatchObject({
+    expect(await runOnNode(applyImage, host, { reboots: true })).toMatchObject({
       isRestarted: true,
     });
     expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
@@ -25,7 +25,7 @@ describe('the role node-apply', () => {
 
   it('does nothing when the image runs, not even ask the registry or restart', async () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '2' });
-    const { isRestarted } = await runOnNode(nodeApply, host, { reboots: true });
+    const { isRestarted } = await runOnNode(applyImage, host, { reboots: true });
     expect(isRestarted).toBe(false);
     expect(changing(host)).toEqual([]);
     expect(host.ran.some(([program]) => program === 'skopeo')).toBe(false);
@@ -33,21 +33,21 @@ describe('the role node-apply', () => {
 
   it('only restarts when the image is staged already', async () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '1', staged: '2' });
-    await runOnNode(nodeApply, host, { reboots: true });
+    await runOnNode(applyImage, host, { reboots: true });
     expect(changing(host)).toEqual([['systemctl', 'reboot']]);
   });
 
   it('is the same when it was stopped before any of its commands and is run again', async () => {
     const { host: whole } = coreOsNode();
-    await runOnNode(nodeApply, whole);
+    await runOnNode(applyImage, whole);
     for (let command = 0; command < whole.ran.length; command += 1) {
       const { host, world } = coreOsNode();
       host.diesAt(command);
-      await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({ code: 'command.stopped' });
+      await expect(runOnNode(applyImage, host)).rejects.toMatchObject({ code: 'command.stopped' });
       host.diesAt(undefined);
       // The lock goes with the process that held it.
       const again = coreOsNode(world);
-      await runOnNode(nodeApply, again.host);
+      await runOnNode(applyImage, again.host);
       expect(again.world).toMatchObject({ order: ['2', '1', '0'], booted: '1', staged: '2' });
     }
   });
@@ -84,13 +84,13 @@ describe('the role node-apply', () => {
   ])('fails with %s and stages nothing', async (code, break_) => {
     const { host, world } = coreOsNode();
     break_(host);
-    await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({ code });
+    await expect(runOnNode(applyImage, host)).rejects.toMatchObject({ code });
     expect(world.staged).toBeUndefined();
   });
 
   it('never takes the place of what another staged', async () => {
     const { host } = coreOsNode({ order: ['3', '1'], booted: '1', staged: '3' });
-    await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({
+    await expect(runOnNode(applyImage, host)).rejects.toMatchObject({
       code: 'os.staged-by-another',
     });
     expect(changing(host)).toEqual([]);
@@ -104,7 +104,7 @@ describe('the role node-apply', () => {
       'container-image-reference': reference,
     });
     host.on(['rpm-ostree', 'status', rest]).prints(rpmOstreeOutput([booted]));
-    await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({
+    await expect(runOnNode(applyImage, host)).rejects.toMatchObject({
       code: 'os.signature-unsupported',
     });
   });
@@ -112,15 +112,15 @@ describe('the role node-apply', () => {
   it('continues without skopeo, and when what is old cannot be removed', async () => {
     const { host, world } = coreOsNode();
     host.on(['skopeo', rest]).isMissing().on(['rpm-ostree', 'cleanup', rest]).fails(1);
-    const { skipped, notes } = await runOnNode(nodeApply, host);
+    const { notes } = await runOnNode(applyImage, host);
     expect(world.staged).toBe('2');
-    expect(skipped).toContain('os/check-space');
+    expect(host.ran.some(([program]) => program === 'df')).toBe(false);
     expect(notes.filter((note) => note.startsWith('warn'))).toHaveLength(2);
   });
 
   it('tells that the Machine Config Operator looks after the node', async () => {
     const { host } = operatorsNode();
-    const { notes } = await runOnNode(nodeApply, host);
+    const { notes } = await runOnNode(applyImage, host);
     expect(notes.some((note) => note.startsWith('warn: the Machine Config Operator'))).toBe(true);
   });
 
@@ -135,7 +135,7 @@ describe('the role node-apply', () => {
       .succeeds()
       .on(['ln', rest])
       .succeeds();
-    await runOnNode(nodeApply, host);
+    await runOnNode(applyImage, host);
     expect(host.ran).toContainEqual([
       ...['ln', '-sfn', '/var/lib/kubelet/config.json', '/run/ostree/auth.json'],
     ]);
@@ -154,11 +154,11 @@ describe('the role node-apply', () => {
     async (...[boots, append, remove, then]) => {
       const { host, world } = coreOsNode({ order: ['2', '1'], booted: '2', arguments: boots });
       const asked = { append, remove: [...remove, ...append], everywhere: true };
-      await runOnNode(nodeApply, host, { kernelArguments: asked });
+      await runOnNode(applyImage, host, { kernelArguments: asked });
       expect(world).toMatchObject({ order: ['2', '2', '1'], staged: '2', stagedArguments: then });
       expect(changing(host)).toHaveLength(2);
       const { host: again } = coreOsNode(world);
-      await runOnNode(nodeApply, again, { kernelArguments: asked });
+      await runOnNode(applyImage, again, { kernelArguments: asked });
       expect(changing(again)).toEqual([]);
     },
   );
@@ -167,9 +167,9 @@ describe('the role node-apply', () => {
     const { host, world } = coreOsNode();
     const append = ['a="1"'];
     const kernelArguments = { append, remove: append, everywhere: true };
-    await runOnNode(nodeApply, host, { kernelArguments });
+    await runOnNode(applyImage, host, { kernelArguments });
     const { host: again } = coreOsNode(world);
-    await runOnNode(nodeApply, again, { kernelArguments });
+    await runOnNode(applyImage, again, { kernelArguments });
     expect(changing(again)).toEqual([]);
     expect(world.stagedArguments).toEqual(['rw', 'ignition.platform.id=metal', 'a="1"']);
     expect(changing(host).at(-1)).toEqual(['rpm-ostree', 'kargs', '--append=a="1"']);
@@ -178,7 +178,7 @@ describe('the role node-apply', () => {
   it('takes out what came with what is staged', async () => {
     const staged = { staged: '2', stagedArguments: ['rw', 'x="1"'] };
     const { host, world } = coreOsNode({ order: ['2', '1'], booted: '1', ...staged });
-    await runOnNode(nodeApply, host, {
+    await runOnNode(applyImage, host, {
       kernelArguments: { append: [], remove: ['x="1"'], everywhere: true },
     });
     expect(world).toMatchObject({ order: ['2', '1'], stagedArguments: ['rw'] });
@@ -188,7 +188,7 @@ describe('the role node-apply', () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '2', arguments: ['n="all"', 'rw'] });
     const append = ['n="all"', 'rw'];
     const kernelArguments = { append, remove: ['quiet', ...append], everywhere: true };
-    await runOnNode(nodeApply, host, { kernelArguments });
+    await runOnNode(applyImage, host, { kernelArguments });
     expect(changing(host)).toEqual([]);
   });
 
@@ -205,7 +205,7 @@ describe('the role node-apply', () => {
         const staged = rpmOstreeDeployment('2', { staged: true, ...named });
         host.on(['rpm-ostree', 'status', '--json']).prints(rpmOstreeOutput([staged, booted]));
       });
-    await runOnNode(nodeApply, host, { image: tag });
+    await runOnNode(applyImage, host, { image: tag });
     expect(changing(host).at(-1)).toEqual(['rpm-ostree', 'upgrade']);
     const { host: same } = coreOsNode();
     same
@@ -213,7 +213,7 @@ describe('the role node-apply', () => {
       .prints(rpmOstreeOutput([booted]))
       .on(['skopeo', rest])
       .prints(inspected('1'));
-    await runOnNode(nodeApply, same, { image: tag });
+    await runOnNode(applyImage, same, { image: tag });
     expect(changing(same)).toEqual([]);
   });
 });

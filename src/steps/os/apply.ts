@@ -1,0 +1,135 @@
+import { minutes } from '../../model/duration.ts';
+import { decideRollback, describe } from '../../os/decide.ts';
+import { osFailure } from '../../os/failures.ts';
+import { nextOf, type OsStatus } from '../../os/status.ts';
+import { checkFreeSpace, planApply } from './check-image.ts';
+import { ask, lockHost, machineConfigFile, readHost, readStatus } from './read-host.ts';
+import type { CommandScope, OsSnapshot } from './request.ts';
+import { rollBack } from './roll-back.ts';
+import { removeOldImages, stagePlanned } from './stage.ts';
+import { verifyPlanned } from './verify.ts';
+
+/**
+ * Switches a running node to another image, and reboots it where that is asked for. A run that was
+ * stopped anywhere is taken up by the same command.
+ * @returns whether the host reboots
+ * @throws AgentError `os.*`, `command.*`
+ */
+export async function applyImage(scope: CommandScope): Promise<boolean> {
+  const lock = await lockHost(scope);
+  try {
+    const snapshot = await inspectHost(scope);
+    await checkOperator(scope);
+    const status = await stageImage(scope, snapshot);
+    if (scope.config.records) await recordImage(scope, status);
+    return await rebootHost(scope, status);
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * Rolls a running node back to the deployment before.
+ * @returns whether the host reboots
+ * @throws AgentError `os.*`, `command.*`
+ */
+export async function applyRollback(scope: CommandScope): Promise<boolean> {
+  const lock = await lockHost(scope);
+  try {
+    const snapshot = await inspectHost(scope);
+    await checkOperator(scope);
+    const { booted, staged, pending, rollback } = snapshot.status;
+    const kind = decideRollback(snapshot.status);
+    if (kind === 'drop-staged' && staged !== undefined)
+      scope.note('info', `${describe(staged)} was never booted and is discarded`);
+    await rollBack(scope, snapshot, kind);
+    const status = await readStatus(scope, snapshot.driver);
+    const wanted = { 'drop-staged': booted, queued: pending, swap: rollback }[kind];
+    const next = nextOf(status) ?? status.booted;
+    if (next === undefined || next.checksum !== wanted?.checksum) {
+      const what = 'the host will not boot the deployment that it is rolled back to';
+      const context = { wanted: wanted?.checksum ?? '', next: next?.checksum ?? 'nothing' };
+      throw osFailure('os.not-staged', what, { context });
+    }
+    scope.note('info', `${describe(next)} boots next`, { checksum: next.checksum });
+    return await rebootHost(scope, status);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function inspectHost(scope: CommandScope): Promise<OsSnapshot> {
+  const snapshot = await readHost(scope, scope.config.kernelArguments);
+  const { driver, reason } = snapshot;
+  scope.note('info', `the driver is ${driver}: ${reason}`, { driver });
+  return snapshot;
+}
+
+/**
+ * Has an image staged for the next boot, and reads back what boots next.
+ * @throws AgentError `os.*`, `command.*`
+ */
+export async function stageImage(scope: CommandScope, snapshot: OsSnapshot): Promise<OsStatus> {
+  const plan = await planApply(scope, snapshot);
+  if (plan.kind === 'nothing') {
+    const isNext = (snapshot.status.staged ?? snapshot.status.pending) !== undefined;
+    scope.note('info', isNext ? 'this image boots next already' : 'the host runs this image');
+  } else {
+    await removeOldImages(scope, snapshot);
+    await checkFreeSpace(scope, plan);
+    await stagePlanned(scope, snapshot, plan);
+  }
+  return verifyPlanned(scope, snapshot, plan);
+}
+
+/**
+ * A record is for nodes of the operator alone; without one the operator and the image may differ.
+ * @throws AgentError `os.not-operators`
+ */
+async function checkOperator(scope: CommandScope): Promise<void> {
+  const { records } = scope.config;
+  const isOperators = (await ask(scope, ['test', '-e', machineConfigFile])) !== undefined;
+  if (records && !isOperators)
+    throw osFailure('os.not-operators', `${machineConfigFile} is not on this host`);
+  if (records || !isOperators) return;
+  scope.note(
+    'warn',
+    'the Machine Config Operator manages this node: it marks the node degraded, or moves it back, unless its MachineConfig names the same image',
+  );
+}
+
+/** What the Machine Config Daemon goes by when it starts: a pull spec and nothing else. */
+export const recordPath = '/etc/machine-config-daemon/currentimage';
+
+/** Writes down that the image is what the node is to run, once it is booted next or runs. */
+async function recordImage(
+  { host, signal, note, config: { image } }: CommandScope,
+  status: OsStatus,
+): Promise<void> {
+  // What is staged gets its /etc on the way down, from the one that is written to here.
+  if (nextOf(status) !== undefined && status.staged === undefined)
+    throw osFailure('os.record-lost', `${image} boots next with its own /etc`);
+  if ((await host.readText(recordPath, signal)) === image) {
+    note('info', 'the image is recorded already');
+    return;
+  }
+  await host.writeFile(recordPath, image, { signal, mode: 0o644 });
+  note('info', `${image} is recorded for the Machine Config Daemon`, { path: recordPath });
+}
+
+/** Restarts the host; what is staged is written to the boot loader on the way down. */
+export const restartArgv = ['systemctl', 'reboot'] as const;
+
+/** Restarts the host where that is asked for, and makes a difference. */
+async function rebootHost(
+  { host, signal, note, config }: CommandScope,
+  status: OsStatus,
+): Promise<boolean> {
+  if (!config.reboots) return false;
+  if (nextOf(status) === undefined) {
+    note('info', 'the host already runs what it boots next');
+    return false;
+  }
+  await host.exec(restartArgv, { signal, limit: minutes(2) });
+  return true;
+}
