@@ -28,7 +28,6 @@ import {
 import {
   nameOfBuild,
   type OtherRendering,
-  predictName,
   type RenderedPool,
   settlesWithin,
   waitForPool,
@@ -64,14 +63,9 @@ type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
  * kept, so that an attempt that was cut off at any point is taken up by the next. A pool that was
  * rendered again meanwhile is looked at again. Where the image does not fit what is rendered, the
  * cluster builds.
- * @param early the tag that the image has been given already, as `tagEarly` gives it
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
-export async function handOverPool(
-  scope: HandOverScope,
-  pool: PoolHandOver,
-  early: Promise<string | undefined> = Promise.resolve(undefined),
-): Promise<void> {
+export async function handOverPool(scope: HandOverScope, pool: PoolHandOver): Promise<void> {
   const { request } = pool;
   const isServed = isEarlyPool(request.pool);
   const first = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: isServed });
@@ -80,8 +74,7 @@ export async function handOverPool(
     return;
   }
   for (let image: HandedImage | undefined = first.image; image !== undefined;) {
-    const isTagged = (await early) === image.machineOSBuild;
-    const untagged = isTagged ? undefined : await tryTag(scope, tagOf(image, request));
+    const untagged = await tryTag(scope, tagOf(image, request));
     await handOverImage(scope, image, request.config);
     if (untagged !== undefined) warnOfTag(scope, image, untagged);
     image = await renderedSince(scope, pool, image);
@@ -102,21 +95,6 @@ async function renderedSince(
   const again = await prepareImage(scope, pool, { settles: 0, mustFit: false });
   scope.note('info', `pool ${name} was rendered again: ${again.difference ?? 'as before'}`);
   return again.isImageForBoth ? again.image : undefined;
-}
-
-/**
- * Tags an image by the name that its build will most likely have, while its pool is not even
- * rendered: then nothing but the cluster is waited for.
- * @returns the tag; undefined if absent
- */
-export async function tagEarly(
-  scope: HandOverScope,
-  { request, rendered, image: { final } }: PoolHandOver,
-): Promise<string | undefined> {
-  const tag = await predictName(scope, request.config, rendered);
-  if (tag === undefined) return undefined;
-  const untagged = await tryTag(scope, { final, tag, pushSecret: request.pushSecret });
-  return untagged === undefined ? tag : undefined;
 }
 
 /**

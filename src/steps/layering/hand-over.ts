@@ -14,7 +14,7 @@ import {
   RenderedConfigs,
 } from './facts.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
-import { handOverPool, tagEarly, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
+import { handOverPool, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
 import { type HeldPools, pausePools, reportLostImages, unpausePool } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 
@@ -43,15 +43,8 @@ async function handOver(
   const held: HeldPools = new Map();
   await pausePools(scope, names, held);
   await reportLostImages(scope, published.images);
-  const over = new AbortController();
-  const tagging = { ...scope, signal: AbortSignal.any([scope.signal, over.signal]) };
-  const early = pools.map((pool) => tagEarly(tagging, pool).catch(() => undefined));
-  scope.onExit(async () => {
-    over.abort(new Error('the hand-over has ended'));
-    await Promise.all(early);
-  }, 'always');
-  for (const [index, pool] of pools.entries()) {
-    await handOverPool(scope, pool, early[index]);
+  for (const pool of pools) {
+    await handOverPool(scope, pool);
     await unpausePool(scope, pool.request.pool, held);
   }
 }

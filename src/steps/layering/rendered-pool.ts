@@ -212,42 +212,6 @@ async function imagesFor(
 const asSource = (object: KubeObject): ReturnType<typeof lineless> =>
   lineless(object as unknown as Fields, `${object.kind ?? ''} ${object.metadata.name}`);
 
-/**
- * The name that the build of a pool will have, from what the bootstrap host rendered; undefined
- * where it cannot be told. The pool file lists the MachineConfigs of all pools, which are told
- * apart by their names: one that does not have that of its pool makes the name a wrong one.
- */
-export async function predictName(
-  scope: StepScope<'host' | 'kube'>,
-  config: MachineOSConfig,
-  { pool, file, osImage }: RenderedConfig,
-): Promise<string | undefined> {
-  try {
-    const path = poolFile(pool);
-    const { configuration } = readMachineConfigPool(
-      await readManifest(scope, { path, kind: 'MachineConfigPool' }),
-    );
-    const isOwn = ({ name }: { readonly name: string }): boolean =>
-      name.split('-').slice(1).includes(pool);
-    const source = configuration.source
-      .filter(isOwn)
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const rendered = readMachineConfig(
-      await readManifest(scope, { path: file, kind: 'MachineConfig' }),
-    );
-    // The file may name the built image by now.
-    const images = await imagesFor(scope, { ...rendered, osImageURL: osImage });
-    return buildName({
-      config,
-      pool: { name: pool, configuration: { ...configuration, source } },
-      images,
-    });
-  } catch {
-    scope.signal.throwIfAborted();
-    return undefined;
-  }
-}
-
 /** Waits until the temporary control plane has rendered what the images are built from. */
 export const waitForRendered = step({
   id: 'layering/wait-for-rendered',
