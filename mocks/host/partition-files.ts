@@ -13,7 +13,6 @@ import {
 import { dirname, join, relative } from 'node:path';
 import type { Device } from './devices.ts';
 import type { Machine } from './machine.ts';
-import { readdir } from './files.ts';
 
 /** Where the folders of partitions lie, below the root of the host. */
 const STORES = '.partitions';
@@ -77,10 +76,6 @@ function contentsOf(
   }
   return entry?.label === 'root' ? { 'ostree/deploy/rhcos/var/.keep': '', 'boot/.keep': '' } : {};
 }
-
-/** Names of everything below the folder of a partition; empty when it was never mounted. */
-export const partitionFiles = ({ files }: Machine, kname: string): Promise<readonly string[]> =>
-  readdir(join(files.root, STORES, kname), { recursive: true }).catch(() => []);
 
 /**
  * Where a file of a partition lies on this machine; nothing is there when the partition was never

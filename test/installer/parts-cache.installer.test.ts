@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensurePart } from '../../scripts/parts/ensure.ts';
@@ -50,14 +50,6 @@ async function ensureNoting(part: CachedPart): Promise<string[]> {
 }
 
 describe('a part of the cache', () => {
-  it('is built once, with one line said, and silent from then on', async () => {
-    const part = samplePart('echo content > file');
-    expect(await ensureNoting(part)).toHaveLength(1);
-    expect(await ensureNoting(part)).toEqual([]);
-    expect(readFileSync(join(partFolder(part), 'file'), 'utf8')).toBe('content\n');
-    expect(buildCount()).toBe(1);
-  });
-
   it('is built once by two that want it at the same time; who waits says since when, and the log', async () => {
     const gate = join(folder.path, 'gate');
     const part = samplePart(`until [ -e ${gate} ]; do sleep 0.05; done; echo content > file`);
@@ -72,44 +64,12 @@ describe('a part of the cache', () => {
     expect([(await first).length, lines.length, buildCount()]).toEqual([1, 1, 1]);
   });
 
-  it('is built beside the others that a third one needs', async () => {
-    const begun = (name: string): string => join(folder.path, `${name}-begun`);
-    // Each ends when the other has begun.
-    const meeting = (name: string, other: string): CachedPart => ({
-      ...samplePart(
-        `touch ${begun(name)}; timeout 10 sh -c 'until [ -e ${begun(other)} ]; do sleep 0.05; done'`,
-      ),
-      name,
-    });
-    const inputs = [meeting('one', 'other'), meeting('other', 'one')];
-    await ensurePart(samplePart('true', inputs), () => undefined);
-    expect(buildCount()).toBe(3);
-  });
-
   it('is absent after a failed build, which shows the log and its end', async () => {
     const part = samplePart('echo half > file; echo no luck >&2; exit 3');
     const failure = await ensurePart(part, () => undefined).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(PartError);
     expect((failure as PartError).message).toMatch(/logs\/sample\.log[^]*no luck/);
     expect(existsSync(partFolder(part))).toBe(false);
-  });
-
-  it('is built again after a failure, and leaves nothing of the failed build', async () => {
-    const flag = join(folder.path, 'flag');
-    const part = samplePart(
-      `[ -e ${flag} ] || { touch ${flag}; mkdir -p a/b; chattr +i a/b || :; exit 1; }`,
-    );
-    await ensurePart(part, () => undefined).catch(() => undefined);
-    await ensureNoting(part);
-    const left = readdirSync(join(folder.path, 'bootwright', 'parts'));
-    expect(left.filter((name) => name.startsWith('.unfinished'))).toEqual([]);
-  });
-
-  it('brings its inputs with it', async () => {
-    const input = samplePart('echo from-input > file');
-    const part = samplePart(`cp ${partFolder(input)}/file copy`, [input]);
-    expect(await ensureNoting(part)).toHaveLength(2);
-    expect(readFileSync(join(partFolder(part), 'copy'), 'utf8')).toBe('from-input\n');
   });
 
   it('waits for no one who has died while building it', async () => {

@@ -1,71 +1,60 @@
-import { describe, expect, it } from 'vitest';
+// The rules of the service that the lab holds every agent against, over HTTP.
+import { afterEach, describe, expect, it } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
-import { hostSeed } from '../../mocks/inventory/records.ts';
-import {
-  ask,
-  bootstrap,
-  cluster,
-  disabled,
-  host,
-  ignitionPath,
-  infraEnvId,
-  labInventory,
-  progressPath,
-  put,
-  token,
-  v2,
-} from './lab-inventory.ts';
+import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
+import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 
-const started = labInventory();
+const infraEnvId = 'b2f4d8f0-0000-4000-8000-000000000001';
+const cluster = clusterSeed({ id: 'b2f4d8f0-0000-4000-8000-000000000002' });
+const seed = { clusterId: cluster.id, infraEnvId, role: 'master' } as const;
+const host = hostSeed({ ...seed, id: 'b2f4d8f0-0000-4000-8000-000000000003', hostname: 'm1' });
+const bootstrap = hostSeed({
+  ...seed,
+  id: 'b2f4d8f0-0000-4000-8000-000000000004',
+  hostname: 'm0',
+  isBootstrap: true,
+});
+const issuer = tokenIssuer();
+const token = issuer.issue({ infra_env_id: infraEnvId });
+const v2 = '/api/assisted-install/v2';
+
+let server: InventoryServer | undefined;
+afterEach(() => server?.close());
+const started = async (hosts = [host]): Promise<InventoryServer> =>
+  (server = await startInventory({ cluster, hosts, auth: issuer.auth }));
+
+const report = (
+  { url }: InventoryServer,
+  body: object,
+  { of = host.id, env = infraEnvId } = {},
+): Promise<Response> =>
+  fetch(`${url}${v2}/infra-envs/${env}/hosts/${of}/progress`, {
+    method: 'PUT',
+    body: `${JSON.stringify(body)}\n`,
+    headers: { 'x-secret-key': token, 'content-type': 'application/json' },
+  });
 
 describe('the inventory service', () => {
-  it('takes a report and shows it', async () => {
-    const { url, store } = await started();
-    const answer = await put(`${url}${progressPath}`, {
-      current_stage: 'Installing',
-      progress_info: 'master',
-    });
-    expect(answer.status).toBe(200);
-    expect(await answer.text()).toBe('');
-    expect(store.host(host.id)).toMatchObject({ stage: 'Installing', stageInfo: 'master' });
-  });
-
-  it('records what was asked, and what was answered', async () => {
-    const { url, requests } = await started();
-    await put(`${url}${progressPath}`, { current_stage: 'Joined' });
-    expect(requests).toMatchObject([
-      {
-        method: 'PUT',
-        path: progressPath,
-        body: '{"current_stage":"Joined"}\n',
-        headers: { 'x-secret-key': token },
-        status: 200,
-      },
-    ]);
-  });
-
   it.each([
-    { name: 'a stage that there is not', body: { current_stage: 'Sleeping' } },
-    { name: 'a property that there is not', body: { current_stage: 'Installing', x: 1 } },
-  ])('refuses $name with 400 and a number for a code', async ({ body }) => {
-    const { url } = await started();
-    const answer = await put(`${url}${progressPath}`, body);
+    ['a stage that there is not', { current_stage: 'Sleeping' }],
+    ['a property that there is not', { current_stage: 'Installing', x: 1 }],
+  ])('refuses %s with 400 and a number for a code', async (_, body) => {
+    const answer = await report(await started(), body);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code: 400 });
   });
 
-  it('refuses a lower stage with 409 and a word for a code', async () => {
-    const { url } = await started();
-    await put(`${url}${progressPath}`, { current_stage: 'Rebooting' });
-    const answer = await put(`${url}${progressPath}`, { current_stage: 'Installing' });
-    expect(answer.status).toBe(409);
-    expect(await answer.json()).toMatchObject({ kind: 'Error', code: '409' });
+  it('answers 500 to a text of more than 2048 characters', async () => {
+    const body = { current_stage: 'Installing', progress_info: 'x'.repeat(2049) };
+    expect((await report(await started(), body)).status).toBe(500);
   });
 
-  it('answers 500 to a text of more than 2048 characters', async () => {
-    const { url } = await started();
-    const body = { current_stage: 'Installing', progress_info: 'x'.repeat(2049) };
-    expect((await put(`${url}${progressPath}`, body)).status).toBe(500);
+  it('refuses a lower stage with 409 and a word for a code', async () => {
+    const service = await started();
+    await report(service, { current_stage: 'Rebooting' });
+    const answer = await report(service, { current_stage: 'Installing' });
+    expect(answer.status).toBe(409);
+    expect(await answer.json()).toMatchObject({ kind: 'Error', code: '409' });
   });
 
   it.each([
@@ -73,87 +62,26 @@ describe('the inventory service', () => {
     { name: 'a token of another service', secret: tokenIssuer().issue({}), status: 401 },
   ])('lets nobody in with $name', async ({ secret, status }) => {
     const { url } = await started();
-    const answer = await ask(`${url}${ignitionPath}`, { headers: { 'x-secret-key': secret } });
+    const path = `${v2}/infra-env/${infraEnvId}/hosts/${host.id}/downloads/ignition`;
+    const answer = await fetch(`${url}${path}`, { headers: { 'x-secret-key': secret } });
     expect(answer.status).toBe(status);
     expect(await answer.json()).toMatchObject({ code: status });
   });
 
-  it('lists hosts by role, and the cluster with or without them', async () => {
-    const { url } = await started();
-    const clusterUrl = `${url}${v2}/clusters/${cluster.id}`;
-    expect(await (await ask(`${clusterUrl}/hosts?role=master`)).json()).toHaveLength(1);
-    expect(await (await ask(`${clusterUrl}/hosts?role=arbiter`)).json()).toEqual([]);
-    expect((await ask(`${clusterUrl}/hosts?role=king`)).status).toBe(400);
-    expect(await (await ask(`${clusterUrl}?exclude-hosts=true`)).json()).toMatchObject({
-      kind: 'Cluster',
-      hosts: null,
-    });
-  });
-
-  it('shows the cluster with every host, what was found on it, and what is asked of it', async () => {
-    const installConfigOverrides = '{"platform":{}}';
-    const { url } = await started([], {
-      cluster: { ...cluster, platform: 'vsphere', installConfigOverrides },
-      hosts: [host, bootstrap, { ...disabled, addresses: ['10.1.1.1', 'fd00::1'] }],
-    });
-    const shown = (await (
-      await ask(`${url}${v2}/clusters/${cluster.id}?exclude-hosts=false`)
-    ).json()) as { hosts: { inventory: string }[] };
-    expect(shown).toMatchObject({
-      platform: { type: 'vsphere' },
-      install_config_overrides: installConfigOverrides,
-      hosts: [{ id: host.id }, { bootstrap: true, role: 'master' }, { status: 'disabled' }],
-    });
-    expect(shown.hosts[0]).not.toHaveProperty('bootstrap');
-    expect(JSON.parse(shown.hosts[0]?.inventory ?? '')).toMatchObject({
-      hostname: 'm1',
-      interfaces: [{ ipv4_addresses: [host.addresses[0]], ipv6_addresses: [host.addresses[1]] }],
-    });
-    expect(JSON.parse(shown.hosts[2]?.inventory ?? '')).toMatchObject({
-      interfaces: [{ ipv4_addresses: ['10.1.1.1/24'], ipv6_addresses: ['fd00::1/64'] }],
-    });
-  });
-
-  it('lists a host with its name only where a user has given it one', async () => {
-    const renamed = hostSeed({ ...host, id: bootstrap.id, isRenamed: true });
-    const { url } = await started([], { hosts: [host, renamed] });
-    const listed = await (await ask(`${url}${v2}/clusters/${cluster.id}/hosts?role=master`)).json();
-    expect(listed).toMatchObject([{ id: host.id }, { requested_hostname: 'm1' }]);
-    expect((listed as object[])[0]).not.toHaveProperty('requested_hostname');
-  });
-
   it('takes reports for each host by its own ladder, at its own infra-env', async () => {
-    const { url, store } = await started([], { hosts: [host, bootstrap] });
-    const report = (id: string, stage: string, env = infraEnvId): Promise<Response> =>
-      put(`${url}${v2}/infra-envs/${env}/hosts/${id}/progress`, { current_stage: stage });
-    await report(host.id, 'Rebooting');
-    await report(bootstrap.id, 'Installing');
-    expect((await report(bootstrap.id, 'Waiting for bootkube')).status).toBe(200);
-    expect((await report(host.id, 'Waiting for bootkube')).status).toBe(409);
-    expect((await report(host.id, 'Configuring')).status).toBe(200);
-    expect((await report(host.id, 'Joined', cluster.id)).status).toBe(404);
-    expect(store.hosts().map(({ stage }) => stage)).toEqual([
+    const service = await started([host, bootstrap]);
+    const of = bootstrap.id;
+    await report(service, { current_stage: 'Rebooting' });
+    await report(service, { current_stage: 'Installing' }, { of });
+    const waiting = { current_stage: 'Waiting for bootkube' };
+    expect((await report(service, waiting, { of })).status).toBe(200);
+    expect((await report(service, waiting)).status).toBe(409);
+    expect((await report(service, { current_stage: 'Configuring' })).status).toBe(200);
+    const elsewhere = { env: cluster.id };
+    expect((await report(service, { current_stage: 'Joined' }, elsewhere)).status).toBe(404);
+    expect(service.store.hosts().map(({ stage }) => stage)).toEqual([
       'Configuring',
       'Waiting for bootkube',
     ]);
-  });
-
-  it.each(['/api/assisted-install/v1', '/api/bm-inventory/v1'])('speaks %s', async (base) => {
-    const { url, store } = await started();
-    const files = `${url}${base}/clusters/${cluster.id}/downloads/files`;
-    expect(await (await ask(`${files}?file_name=worker.ign`)).json()).toHaveProperty('ignition');
-    expect((await ask(`${files}?file_name=secret.ign`)).status).toBe(400);
-    expect((await ask(`${files}?file_name=kubeconfig-noingress`)).status).toBe(409);
-    store.setKubeconfig('kind: Config');
-    expect((await ask(`${files}?file_name=kubeconfig-noingress`)).status).toBe(200);
-    expect(await (await ask(`${files}?file_name=bootstrap.ign`)).json()).toHaveProperty('ignition');
-    const report = { current_stage: 'Start Waiting for control plane' };
-    await put(`${url}${base}/clusters/${cluster.id}/hosts/${host.id}/progress`, report);
-    expect(store.host(host.id)).toMatchObject({ stage: 'Start Waiting for control plane' });
-  });
-
-  it('answers what it does not know with 404', async () => {
-    const { url } = await started();
-    expect((await ask(`${url}/api/assisted-install/v3/nothing`)).status).toBe(404);
   });
 });
