@@ -16,7 +16,7 @@ export interface Cluster {
   readonly random: Random;
   readonly health: Health;
   /** As `CallOptions` say. */
-  readonly denials?: CallOptions['denials'];
+  readonly denials?: CallOptions['denials'] | undefined;
 }
 
 /** A call gives up after this time. */

@@ -8,6 +8,7 @@ import {
   type KubeView,
   objectKey,
 } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import type { ApiError } from './api-error.ts';
 import {
   acceptOf,
@@ -28,7 +29,7 @@ export interface Following {
   readonly keep: Keep;
 }
 
-/** Where the server forbids to watch, the selection is listed this often. */
+/** Where the server forbids to list or watch, the selection is listed this often. */
 const listInterval: Millis = seconds(30);
 
 /** A watch that ends sooner than this, with nothing said, is not asked for again at once. */
@@ -83,7 +84,7 @@ async function round(course: Course): Promise<Millis> {
   const { session, clock, random, following, known, pace, signal } = course;
   const server = await session.server(signal);
   if (known.version() === undefined) {
-    const listing = await listed(server, following, signal);
+    const listing = await listed(server, course);
     known.listed(listing);
     course.absence.reset();
     answered(course);
@@ -117,7 +118,7 @@ async function round(course: Course): Promise<Millis> {
     const end = await watchOnce(server, { request, listener }, signal);
     if (end === 'expired') return lost(course);
   } catch (error) {
-    if (!isDenial(error)) throw error;
+    if (!isDenial(course, error)) throw error;
     known.lose();
     return listInterval;
   } finally {
@@ -131,15 +132,12 @@ async function round(course: Course): Promise<Millis> {
 }
 
 /** Where the server forbids to list, one object that is named may be read all the same. */
-async function listed(
-  server: ApiServer,
-  following: Following,
-  signal: AbortSignal,
-): Promise<Listing> {
+async function listed(server: ApiServer, course: Course): Promise<Listing> {
+  const { following, signal } = course;
   try {
     return await listAll(server, following, signal);
   } catch (error) {
-    const listing = isDenial(error) ? await readOne(server, following, signal) : undefined;
+    const listing = isDenial(course, error) ? await readOne(server, following, signal) : undefined;
     if (listing === undefined) throw error;
     return listing;
   }
@@ -183,7 +181,7 @@ function afterError(course: Course, error: unknown): Millis {
   const { signal, session, known, health, pace } = course;
   signal.throwIfAborted();
   if (!isApiError(error)) throw error;
-  if (isDenial(error)) {
+  if (isDenial(course, error)) {
     known.lastError(error.failure);
     return listInterval;
   }
@@ -204,9 +202,9 @@ function afterError(course: Course, error: unknown): Millis {
   return Math.max(pace.next(), error.notBefore);
 }
 
-/** A refusal that is not asked again; see `KubeOptions.denials`. */
-const isDenial = (error: unknown): boolean =>
-  isApiError(error) && error.failure.code === 'kube.denied' && error.worth === 'none';
+/** Whether a refusal is final: it is no failure of the server. */
+const isDenial = ({ denials }: Pick<Cluster, 'denials'>, error: unknown): boolean =>
+  denials === 'final' && isApiError(error) && isForbidden(error.failure);
 
 /** A kind that is not served is answered without a Status object. */
 function noneWhereItIsMissing(error: unknown): undefined {

@@ -5,6 +5,7 @@ import { type Proxies } from '../../lib/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   ApplyOptions,
+  CallOptions,
   Kube,
   KubeKind,
   KubeObject,
@@ -27,7 +28,6 @@ import { readLast } from '../../lib/read-up-to.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Attempt, call, type Cluster, healthOf } from './call.ts';
-import { respectful } from './denials.ts';
 import { follow } from './follow.ts';
 import { servedKinds, type ServedKinds } from './discovery.ts';
 import { listAll, readObject, readText, withoutManagedFields } from './list.ts';
@@ -51,11 +51,11 @@ export interface KubeOptions {
   /** What is kept of the objects that are followed: all of them, unless given. */
   readonly keep?: (kind: KubeKind, object: KubeObject) => KubeObject;
   /**
-   * `final`: what RBAC forbids is never asked again by this process; where only the watch is
-   * forbidden, the selection is listed each 30 seconds. `passing`, the default: it is asked again,
-   * as a control plane that is being made refuses its own credentials for a while.
+   * `final`: what RBAC forbids fails at once, and what may not be listed or watched is asked for
+   * each 30 seconds. Else it is asked again, as a control plane that is being made refuses its own
+   * credentials for a while.
    */
-  readonly denials?: 'passing' | 'final';
+  readonly denials?: CallOptions['denials'];
 }
 
 /** The port with what ends its connections. */
@@ -72,14 +72,14 @@ const mostLogBytes = 16 * 1024 * 1024;
 /** A cluster by its API server. */
 export function kubeCluster(options: KubeOptions): KubeCluster {
   const { credentials, clock, random, emit, timeouts = defaultTimeouts } = options;
-  const { lookup, proxies, keep = (_, object) => object, denials = 'passing' } = options;
+  const { lookup, proxies, keep = (_, object) => object, denials } = options;
   const timeoutsOf = options.followTimeouts ?? (() => timeouts);
-  const opened = session(credentials, { clock, timeouts, lookup, proxies });
   const cluster: Cluster = {
-    session: denials === 'final' ? respectful(opened, { clock, emit }) : opened,
+    session: session(credentials, { clock, timeouts, lookup, proxies }),
     clock,
     random,
     health: healthOf(emit),
+    denials,
   };
   const served = servedKinds();
   const following: Kube['follow'] = sharedFollows((selection, seen, signal) => {
@@ -92,38 +92,47 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     };
     return follow(cluster, following, signal);
   }, selectionKey);
+  const ask = <T>(
+    request: ApiRequest,
+    signal: AbortSignal,
+    read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+    options: CallOptions = {},
+  ): Promise<T> =>
+    call({ ...cluster, ...options }, signal, (server, { signal: inner }) =>
+      server.ask(request, inner, read),
+    );
+  const remove = (request: ApiRequest, signal: AbortSignal): Promise<void> =>
+    unlessMissing(ask(request, signal, readText), undefined).then(() => undefined);
   return {
-    get: (ref, signal, options = {}) =>
-      unlessMissing(getOne({ ...cluster, ...options }, ref, signal), undefined),
-    list: (selection, signal) => unlessMissing(getAll(cluster, selection, signal), []),
+    get: (ref, signal, options) => {
+      const request = { method: 'GET', path: objectPath(ref), ...acceptOf(ref.kind) } as const;
+      return unlessMissing(ask(request, signal, readObject, options), undefined);
+    },
+    list: (selection, signal) => unlessMissing(listSorted(cluster, selection, signal), []),
     follow: following,
-    patch: (ref, { type, body, subresource }, signal) =>
-      write(cluster, signal, {
-        method: 'PATCH',
-        path: objectPath(ref, subresource),
-        body: { type: patchTypes[type], text: JSON.stringify(body) },
-      }),
+    patch: (ref, { type, body, subresource }, signal) => {
+      const text = JSON.stringify(body);
+      const path = objectPath(ref, subresource);
+      const request = { method: 'PATCH', path, body: { type: patchTypes[type], text } } as const;
+      return ask(request, signal, readObject);
+    },
     create: ({ kind, namespace, ...options }, object, signal) =>
       create({ ...cluster, ...options }, { kind, namespace }, object, signal),
-    replace: (ref, object, { subresource, signal }) =>
-      write(cluster, signal, {
-        method: 'PUT',
-        path: objectPath(ref, subresource),
-        body: jsonBody(object),
-      }),
+    replace: (ref, object, { subresource, signal }) => {
+      const path = objectPath(ref, subresource);
+      return ask({ method: 'PUT', path, body: jsonBody(object) }, signal, readObject);
+    },
     apply: (manifest, signal, options = {}) =>
       apply(cluster, { manifest, served, ...options }, signal),
-    remove: ({ uid, ...ref }, signal) => remove(cluster, signal, removalOf(objectPath(ref), uid)),
+    remove: ({ uid, ...ref }, signal) => remove(removalOf(objectPath(ref), uid), signal),
     removeAll: (selection, signal) =>
-      remove(cluster, signal, { method: 'DELETE', path: selectionPath(selection, inBackground) }),
+      remove({ method: 'DELETE', path: selectionPath(selection, inBackground) }, signal),
     evict: (pod, signal) => evict(cluster, pod, signal),
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
       const path = withQuery(log, { container, sinceSeconds });
-      return call(cluster, signal, (server, { signal: inner }) =>
-        server.ask({ method: 'GET', path, accept: '*/*' }, inner, async (body) =>
-          Buffer.from(await readLast(body, mostLogBytes)).toString('utf8'),
-        ),
+      return ask({ method: 'GET', path, accept: '*/*' }, signal, async (body) =>
+        Buffer.from(await readLast(body, mostLogBytes)).toString('utf8'),
       );
     },
     close: () => cluster.session.close(),
@@ -192,13 +201,6 @@ const removalOf = (path: string, uid: string | undefined): ApiRequest =>
         }),
       };
 
-async function remove(cluster: Cluster, signal: AbortSignal, what: ApiRequest): Promise<void> {
-  const removed = call(cluster, signal, (server, { signal: inner }) =>
-    server.ask(what, inner, readText),
-  );
-  await unlessMissing(removed, undefined);
-}
-
 async function unlessMissing<T, U>(answer: Promise<T>, otherwise: U): Promise<T | U> {
   try {
     return await answer;
@@ -208,12 +210,7 @@ async function unlessMissing<T, U>(answer: Promise<T>, otherwise: U): Promise<T 
   }
 }
 
-const getOne = (cluster: Cluster, ref: KubeRef, signal: AbortSignal): Promise<KubeObject> =>
-  call(cluster, signal, (server, { signal: inner }) =>
-    server.ask({ method: 'GET', path: objectPath(ref), ...acceptOf(ref.kind) }, inner, readObject),
-  );
-
-const getAll = (
+const listSorted = (
   cluster: Cluster,
   selection: KubeSelection,
   signal: AbortSignal,
@@ -222,9 +219,6 @@ const getAll = (
     const { objects } = await listAll(server, { selection, keep: withoutManagedFields }, inner);
     return [...objects].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1));
   });
-
-const write = (cluster: Cluster, signal: AbortSignal, what: ApiRequest): Promise<KubeObject> =>
-  call(cluster, signal, (server, { signal: inner }) => server.ask(what, inner, readObject));
 
 function create(
   cluster: Cluster,

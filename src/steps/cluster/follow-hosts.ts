@@ -211,32 +211,27 @@ function mcsLogsOf({ host, note }: StepScope<'host'>) {
   };
 }
 
-/** Makes a watch of a changing list of files; one that fails is noted, and the others continue. */
+/** Watches files whose list changes; a watch that fails is noted. */
 function changingWatch({ host, signal, note }: StepScope<'host'>, changed: () => void) {
-  const watches = new Map<string, { end: AbortController; ended: Promise<void> }>();
-  const start = (path: string): void => {
-    const end = new AbortController();
-    const either = AbortSignal.any([signal, end.signal]);
-    const ended = host.watch([path], changed, either).catch((error: unknown) => {
-      if (either.aborted) return;
-      noteFailed({ signal, note }, `cannot watch ${path}; polling it every 30 s`, error);
-    });
-    watches.set(path, { end, ended });
-  };
-  const stop = (path: string): void => {
-    watches.get(path)?.end.abort(new Error('no longer watched'));
-    watches.delete(path);
-  };
+  let [watched, end] = ['', new AbortController()];
+  let ended: Promise<unknown> = Promise.resolve();
+  const stop = (): void => end.abort(new Error('no longer watched'));
   return {
     /** Watches exactly these paths from now on. */
     set: (paths: readonly string[]): void => {
-      for (const path of watches.keys()) if (!paths.includes(path)) stop(path);
-      for (const path of paths) if (!watches.has(path)) start(path);
+      if (paths.join('\n') === watched) return;
+      stop();
+      [watched, end] = [paths.join('\n'), new AbortController()];
+      const either = AbortSignal.any([signal, end.signal]);
+      const watching = host.watch(paths, changed, either).catch((error: unknown) => {
+        if (either.aborted) return;
+        noteFailed({ signal, note }, `cannot watch ${containerLogs}; polling it every 30 s`, error);
+      });
+      ended = Promise.all([ended, watching]);
     },
     close: async (): Promise<void> => {
-      const all = [...watches];
-      for (const [path] of all) stop(path);
-      await Promise.all(all.map(([, { ended }]) => ended));
+      stop();
+      await ended;
     },
   };
 }
