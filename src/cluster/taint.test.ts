@@ -42,6 +42,7 @@ describe('the patch that removes it', () => {
     expect(untaintPatch(node)).toEqual({
       type: 'json',
       body: [
+        { op: 'test', path: '/metadata/uid', value: undefined },
         { op: 'test', path: '/spec/taints/1', value: { key: cloudTaint, effect: 'NoSchedule' } },
         { op: 'remove', path: '/spec/taints/1' },
       ],

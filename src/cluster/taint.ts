@@ -59,6 +59,7 @@ export function untaintPatch(node: KubeObject): KubePatch | undefined {
   return {
     type: 'json',
     body: [
+      { op: 'test', path: '/metadata/uid', value: node.metadata.uid },
       { op: 'test', path, value: taints[index] },
       { op: 'remove', path },
     ],

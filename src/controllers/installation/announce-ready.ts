@@ -95,7 +95,6 @@ function announcing(
       if (!(error instanceof AgentError)) throw error;
       const failure: AgentError = error;
       if (isForbidden(error)) {
-        // What was refused is not sent again by this process: its job starts another one.
         refusedSince ??= clock.elapsed();
         if (clock.elapsed() - refusedSince >= refusalLimit) throw error;
         return { status: 'the API server refuses the event of this controller' };

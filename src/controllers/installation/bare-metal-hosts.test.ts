@@ -188,7 +188,7 @@ describe('registering bare metal hosts', () => {
 
   it('leaves another host of the same name that came meanwhile', async () => {
     const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
-    kube.before('list', () => {
+    kube.before('patch', () => {
       kube.drop({ kind: bareMetalHosts, namespace, name: 'b0' });
       kube.holdViews();
       kube.put(bareMetalHosts, bmh('b0'));
@@ -199,7 +199,7 @@ describe('registering bare metal hosts', () => {
 
   it('writes no status over that of a host which has lost its annotation meanwhile', async () => {
     const kube = cluster([bmh('b0', withStatus)], [machine('w-0')]);
-    kube.before('list', () => {
+    kube.before('patch', () => {
       kube.holdViews();
       kube.put(bareMetalHosts, bmh('b0', { status: { poweredOn: false } }));
     });

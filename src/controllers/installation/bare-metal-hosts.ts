@@ -5,11 +5,10 @@ import { jsonIn } from '../../lib/json.ts';
 import { seconds, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../kube/actions.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
-import { type InstallationScope, listAgain } from './stores.ts';
+import type { InstallationScope } from './stores.ts';
 
 const namespace = 'openshift-machine-api';
 
@@ -72,22 +71,9 @@ export function metalController({ kube, clock, note }: InstallationScope): Contr
       const host = hosts.get(name, namespace);
       if (host === undefined || !mayChange(host) || refused.has(host.metadata.uid ?? '')) return {};
       const seen = await seenOf(host, signal);
-      await performActions<MetalSeen, HostChange>(
-        {
-          seen,
-          decide: (one) => hostPlan(one).actions,
-          readAgain: async (before, inner) => {
-            const now = await listAgain(kube, { ref: refOf(name), seen: before.host }, inner);
-            return now && (await seenOf(now, inner));
-          },
-          table: {
-            register: (action, inner) => register({ kube, note, refused, written }, action, inner),
-          },
-        },
-        signal,
-      );
-      const { status } = hostPlan(seen);
-      return status === undefined ? {} : { status, after: seconds(30) };
+      const { status, change, missing } = hostPlan(seen);
+      await register({ kube, note, refused, written }, host, { status, change }, signal);
+      return missing === undefined ? {} : { status: missing, after: seconds(30) };
     },
   };
 }
@@ -103,7 +89,8 @@ interface Registering extends Pick<InstallationScope, 'kube' | 'note'> {
 
 async function register(
   { kube, note, refused, written }: Registering,
-  { host, status, change }: HostChange,
+  host: KubeObject,
+  { status, change }: Omit<HostPlan, 'missing'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, uid = '' } = host.metadata;
@@ -143,19 +130,12 @@ interface SpecChange {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-interface HostChange {
-  readonly type: 'register';
-  readonly target: string;
-  readonly host: KubeObject;
-  /** Comes first: the annotation that it is made from goes with the rest. */
-  readonly status: KubePatch | undefined;
-  readonly change: SpecChange | undefined;
-}
-
 interface HostPlan {
-  readonly actions: readonly HostChange[];
+  /** Comes first: the annotation that it is made from goes with the rest. */
+  readonly status?: KubePatch | undefined;
+  readonly change?: SpecChange | undefined;
   /** What the host waits for. */
-  readonly status?: string;
+  readonly missing?: string;
 }
 
 /**
@@ -164,18 +144,13 @@ interface HostPlan {
  */
 export function hostPlan(seen: MetalSeen): HostPlan {
   const { host, machine, hasProvisioning, isWritten, now } = seen;
-  if (hasProvisioning && !isUnmanaged(host)) return { actions: [] };
-  const { name, uid = '' } = host.metadata;
+  if (hasProvisioning && !isUnmanaged(host)) return {};
+  const { name } = host.metadata;
   const status = hasProvisioning || isWritten ? undefined : statusPatch(host, now);
-  if (status === 'unreadable')
-    return { actions: [], status: `the status of ${name} cannot be read` };
+  if (status === 'unreadable') return { missing: `the status of ${name} cannot be read` };
   const isWithout = !hasConsumer(host) && machine === undefined;
   const change = isWithout ? undefined : specChange(host, machine, hasProvisioning);
-  const action = { type: 'register', target: uid, host, status, change } as const;
-  return {
-    actions: status === undefined && change === undefined ? [] : [action],
-    ...(isWithout ? { status: `no machine for ${name} yet` } : {}),
-  };
+  return isWithout ? { status, missing: `no machine for ${name} yet` } : { status, change };
 }
 
 /** Whether anything may have to be changed of a host. */
@@ -210,8 +185,7 @@ function statusPatch(host: KubeObject, now: number): KubePatch | 'unreadable' | 
   const status = Status.safeParse(jsonIn(text)).data;
   if (status === undefined) return 'unreadable';
   const lastUpdated = isZero(status['lastUpdated']) ? wholeSeconds(now) : status['lastUpdated'];
-  const value = { ...status, lastUpdated };
-  return { type: 'json', subresource: 'status', body: [{ op: 'add', path: '/status', value }] };
+  return patchOf(host, { status: { ...status, lastUpdated } }, 'status');
 }
 
 const Status = z.record(z.string(), z.unknown());

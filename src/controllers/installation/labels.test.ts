@@ -86,7 +86,7 @@ describe('labelling nodes', () => {
     const { clock, kube, node, stop, written } = setUp([host('w0', { labels: { a: 'b' } })]);
     node({ name: 'w0', notReady: 'x' });
     await clock.advance(seconds(1));
-    kube.before('get', () => {
+    kube.before('patch', () => {
       kube.drop({ kind: nodes, name: 'w0' });
       kube.holdViews();
       kube.put(nodes, nodeObject({ name: 'w0', role: 'worker' }));

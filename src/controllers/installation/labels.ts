@@ -10,32 +10,16 @@ import {
 import type { InstallingHost } from '../../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../kube/actions.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
 import {
   byHost,
-  type HostAndNode,
   type InstallationScope,
   type InstallationStores,
   nameOf,
   nodeNameOf,
 } from './stores.ts';
-
-interface NodeLabels {
-  readonly type: 'label';
-  /** Name of the node. */
-  readonly target: string;
-  readonly node: KubeObject;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-/** The labels that a user wants on the node of a host, once that is Ready. */
-export const labelsDue = ({ host, node }: HostAndNode): readonly NodeLabels[] =>
-  host !== undefined && node !== undefined && lacksLabels(host, node) && readinessOf(node).isReady
-    ? [{ type: 'label', target: node.metadata.name, node, labels: host.labels }]
-    : [];
 
 function lacksLabels({ labels, status }: InstallingHost, node: KubeObject | undefined): boolean {
   const there = node?.metadata.labels ?? {};
@@ -54,26 +38,15 @@ export const labelController = (
   ...byHost(stores),
   about: (id) => `labels of node ${nodeNameOf(stores, id)}`,
   reconcile: async (id, signal) => {
-    const seen = stores.seenOf(id);
-    if (seen.host === undefined || !lacksLabels(seen.host, seen.node)) return {};
-    await performActions(
-      {
-        seen,
-        decide: labelsDue,
-        readAgain: stores.readAgain,
-        table: {
-          label: async ({ target, node, labels }, inner) => {
-            const patch = patchOf(node, { metadata: { labels } });
-            await kube.patch({ kind: nodeKind, name: target }, patch, inner);
-            note('info', `node ${target} has its labels`, {
-              labels: Object.keys(labels).join(', '),
-            });
-          },
-        },
-      },
-      signal,
-    );
-    return { status: `labels of ${nameOf(seen.host)}` };
+    const { host, node } = stores.seenOf(id);
+    if (host === undefined || !lacksLabels(host, node)) return {};
+    if (node !== undefined && readinessOf(node).isReady) {
+      const { labels } = host;
+      const { name } = node.metadata;
+      await kube.patch({ kind: nodeKind, name }, patchOf(node, { metadata: { labels } }), signal);
+      note('info', `node ${name} has its labels`, { labels: Object.keys(labels).join(', ') });
+    }
+    return { status: `labels of ${nameOf(host)}` };
   },
 });
 
@@ -82,24 +55,6 @@ const workerPool: KubeRef = { kind: machineConfigPools, name: 'worker' };
 
 /** The pool of workers: paused by us, by another, not at all, or not to be read or changed. */
 type PoolState = 'unread' | 'ours' | 'others' | 'running' | 'forbidden';
-
-interface PauseSeen {
-  /** A worker that is to leave the pool is in it, or has asked for its Ignition. */
-  readonly isNeeded: boolean;
-  readonly pool: PoolState;
-}
-
-interface PauseChange {
-  readonly type: 'pause' | 'unpause';
-  readonly target: string;
-}
-
-/** A pause that this controller did not set stays, and so does its end. */
-export function pausesDue({ isNeeded, pool }: PauseSeen): readonly PauseChange[] {
-  const target = workerPool.name;
-  if (isNeeded && pool === 'running') return [{ type: 'pause', target }];
-  return !isNeeded && pool === 'ours' ? [{ type: 'unpause', target }] : [];
-}
 
 /** How long what was read of the pool counts: others pause it too. */
 const readEvery: Millis = seconds(30);
@@ -122,8 +77,6 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
       const isThere = node !== undefined || host.stage === 'Configuring';
       return isWorker && isThere && lacksLabels(host, node);
     });
-  const change = ({ type }: PauseChange, signal: AbortSignal): Promise<void> =>
-    pool.set(type === 'pause', signal);
   return {
     id: 'controller/pause-workers',
     title: 'Pause the pool of workers while its nodes get their labels',
@@ -139,18 +92,9 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
       // Read once for what an earlier run has left, and again only while it matters.
       const isOfUse = isNeeded() || pool.last() === 'unread' || pool.last() === 'ours';
       if (!isOfUse || pool.last() === 'forbidden') return {};
-      await performActions(
-        {
-          seen: { isNeeded: isNeeded(), pool: await pool.read(readEvery, signal) },
-          decide: pausesDue,
-          readAgain: async (__, inner) => ({
-            isNeeded: isNeeded(),
-            pool: await pool.read(0, inner),
-          }),
-          table: { pause: change, unpause: change },
-        },
-        signal,
-      );
+      // A pause that this controller did not set stays, and so does its end.
+      const state = await pool.read(readEvery, signal);
+      if (isNeeded() ? state === 'running' : state === 'ours') await pool.set(isNeeded(), signal);
       return isNeeded() ? { after: readEvery, status: 'a worker is about to leave the pool' } : {};
     },
     takeBack: async () => {

@@ -324,7 +324,7 @@ describe('the cloud provider taint', () => {
   it('stays at the successor of a node, and where it is gone by then', async () => {
     for (const taints of [[cloudTaint], []]) {
       const { clock, kube, node, stop } = setUp([], { platform: 'nutanix' });
-      kube.before('get', () => {
+      kube.before('patch', () => {
         kube.holdViews();
         if (taints.length > 0) kube.drop({ kind: nodes, name: 'm0' });
         node({ name: 'm0', notReady: 'x', taints });

@@ -18,40 +18,18 @@ import type { Stage } from '../../model/stage.ts';
 import type { InstallingHost, InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../kube/actions.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
+import { readAgain } from '../../kube/write.ts';
 import { decideUntaint } from '../../steps/cluster/untaint.ts';
 import type { NewCluster } from './new-cluster.ts';
 import {
   byHost,
   byNode,
-  type HostAndNode,
   type InstallationScope,
   type InstallationStores,
   nameOf,
 } from './stores.ts';
-
-/** All that decides what is reported of a host. */
-export interface ReportSeen extends HostAndNode {
-  readonly hasAskedIgnition: boolean;
-  readonly answered: AnsweredReport | undefined;
-}
-
-interface HostReport {
-  readonly type: 'report';
-  /** The stage. */
-  readonly target: Stage;
-  readonly host: InstallingHost;
-}
-
-/** The report of a host that is due. */
-export function reportsDue(seen: ReportSeen): readonly HostReport[] {
-  const { host, node, hasAskedIgnition, answered } = seen;
-  if (host === undefined) return [];
-  const stage = nextStage(host, { node: signOf(node), hasAskedIgnition }, answered);
-  return stage === undefined ? [] : [{ type: 'report', target: stage, host }];
-}
 
 function signOf(node: KubeObject | undefined): HostSigns['node'] {
   if (node === undefined) return 'none';
@@ -83,11 +61,6 @@ export function reportControllers(
       .map((one) => canonicalAddress(one) ?? '')
       .some((one) => asked.has(one) && index.at(one)?.id === id);
   };
-  const seenOf = (seen: HostAndNode): ReportSeen => ({
-    ...seen,
-    hasAskedIgnition: seen.host !== undefined && hasAsked(seen.host),
-    answered: answers.get(seen.host?.id ?? ''),
-  });
   const reporting: Controller = {
     id: 'controller/report-nodes',
     title: 'Report the nodes that join and become Ready',
@@ -102,24 +75,23 @@ export function reportControllers(
       ofHosts.watch(add);
     },
     reconcile: async (id, signal) => {
-      const before = answers.get(id);
-      await performActions(
-        {
-          seen: seenOf(stores.seenOf(id)),
-          decide: reportsDue,
-          readAgain: async (seen, inner) => {
-            const now = await stores.readAgain(seen, inner);
-            return now && seenOf(now);
-          },
-          table: { report: (action, inner) => send({ ...scope, answers }, action, inner) },
-        },
-        signal,
-      );
-      const { host } = stores.seenOf(id);
+      const { host, node } = stores.seenOf(id);
       if (host === undefined || !isUnderWay(host)) return {};
       const status = `${nameOf(host)} (${host.stage ?? host.status})`;
+      const stageBy = (seen: KubeObject | undefined): Stage | undefined => {
+        const signs = { node: signOf(seen), hasAskedIgnition: hasAsked(host) };
+        return nextStage(host, signs, answers.get(id));
+      };
+      const stage = stageBy(node);
+      if (stage === undefined) return { status };
+      if (node !== undefined) {
+        const ref = { kind: nodeKind, name: node.metadata.name };
+        // The service takes no stage back.
+        if (stageBy(await readAgain(scope.kube, ref, node, signal)) !== stage) return { status };
+      }
+      await send({ ...scope, answers }, host, stage, signal);
       // One that is Joined now may be Ready.
-      return answers.get(id) === before ? { status } : { status, after: 0 };
+      return { status, after: 0 };
     },
   };
   return [reporting, logs, nodeNotes(scope, stores)];
@@ -176,7 +148,8 @@ interface Reporting extends Pick<InstallationScope, 'inventory' | 'note'> {
 
 async function send(
   { inventory, note, answers }: Reporting,
-  { host, target: stage }: HostReport,
+  host: InstallingHost,
+  stage: Stage,
   signal: AbortSignal,
 ): Promise<void> {
   const { id: hostId, infraEnvId } = host;
@@ -266,12 +239,6 @@ function logController(
   };
 }
 
-interface Untaint {
-  readonly type: 'untaint';
-  readonly target: string;
-  readonly node: KubeObject;
-}
-
 /**
  * Removes the cloud provider taint where nobody else does: from nodes that are not Ready; where the
  * installation is agent-based, from all.
@@ -296,12 +263,6 @@ export function taintController(
     });
     return wanted;
   };
-  const decide = ({ node }: HostAndNode): readonly Untaint[] => {
-    const isDue = node !== undefined && hasCloudTaint(node);
-    return isDue && (isAgentBased || !readinessOf(node).isReady)
-      ? [{ type: 'untaint', target: node.metadata.name, node }]
-      : [];
-  };
   return {
     id: 'controller/remove-cloud-taint',
     title: 'Remove the taint of cloud providers where no other controller does',
@@ -309,22 +270,13 @@ export function taintController(
     ...byNode(stores),
     about: (name) => `taint of node ${name}`,
     reconcile: async (name, signal) => {
-      // Of which host it is does not matter.
-      const seen = { host: undefined, node: stores.nodes.get(name) };
-      if (decide(seen).length === 0 || !(await isWanted(signal))) return {};
-      await performActions(
-        {
-          seen,
-          decide,
-          readAgain: stores.readAgain,
-          table: {
-            untaint: async ({ node }, inner) => {
-              if (!(await untaint(scope, node, inner))) wanted = Promise.resolve(false);
-            },
-          },
-        },
-        signal,
-      );
+      const node = stores.nodes.get(name);
+      const isDue =
+        node !== undefined &&
+        hasCloudTaint(node) &&
+        (isAgentBased || !readinessOf(node).isReady) &&
+        (await isWanted(signal));
+      if (isDue && !(await untaint(scope, node, signal))) wanted = Promise.resolve(false);
       return {};
     },
   };

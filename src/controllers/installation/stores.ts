@@ -1,11 +1,10 @@
 import { hostIndexOf, hostOf, ownNode } from '../../cluster/host-index.ts';
 import { nodes as nodeKind } from '../../kube/kinds.ts';
 import type { InstallationView, InstallingHost } from '../../ports/inventory.ts';
-import { type Kube, type KubeObject, type KubeRef, selectionOf } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { type Gap, type Informer, informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import type { Note } from '../../engine/events.ts';
-import { readAgain } from '../../kube/write.ts';
 import type { ControllerConfig, ControllerPorts } from './step.ts';
 
 /** What the controllers of an installation reach and are told. */
@@ -68,22 +67,6 @@ function changedHosts(
   return [...after.filter((host) => !known.has(host)), ...gone];
 }
 
-/** An object, read again as `readAgain` does, where it may be listed and not be read alone. */
-export async function listAgain(
-  kube: Pick<Kube, 'list'>,
-  { ref, seen }: { readonly ref: KubeRef; readonly seen: KubeObject },
-  signal: AbortSignal,
-): Promise<KubeObject | undefined> {
-  const [now] = await kube.list(selectionOf(ref), signal);
-  return now?.metadata.uid === seen.metadata.uid ? now : undefined;
-}
-
-/** A host of the service, and its node. */
-export interface HostAndNode {
-  readonly host: InstallingHost | undefined;
-  readonly node: KubeObject | undefined;
-}
-
 /** What most controllers of an installation read: its hosts, and their nodes. */
 export interface InstallationStores {
   readonly service: InstallationStore;
@@ -91,9 +74,10 @@ export interface InstallationStores {
   /** The node of a host, by the id of that. */
   readonly nodeOf: (id: string) => KubeObject | undefined;
   /** A host by its id, and its node. */
-  readonly seenOf: (id: string) => HostAndNode;
-  /** The same, read again: undefined where the node is gone, or another one of its name. */
-  readonly readAgain: (seen: HostAndNode, signal: AbortSignal) => Promise<HostAndNode | undefined>;
+  readonly seenOf: (id: string) => {
+    readonly host: InstallingHost | undefined;
+    readonly node: KubeObject | undefined;
+  };
 }
 
 /** Makes the stores that controllers share. */
@@ -112,22 +96,14 @@ export function installationStores(scope: InstallationScope): InstallationStores
   service.onChange(() => nodes.reindex('host'));
   const nodeOf = (id: string): KubeObject | undefined =>
     ownNode(nodes.by('host', id), hostIndexOf(service.hosts()));
-  const seenOf = (id: string): HostAndNode => ({
-    host: service.hosts().find((host) => host.id === id),
-    node: nodeOf(id),
-  });
   return {
     service,
     nodes,
     nodeOf,
-    seenOf,
-    readAgain: async ({ host, node }, signal) => {
-      const now = seenOf(host?.id ?? '');
-      if (node === undefined) return now;
-      const ref = { kind: nodeKind, name: node.metadata.name };
-      const found = await readAgain(scope.kube, ref, node, signal);
-      return found && { host: now.host, node: found };
-    },
+    seenOf: (id) => ({
+      host: service.hosts().find((host) => host.id === id),
+      node: nodeOf(id),
+    }),
   };
 }
 

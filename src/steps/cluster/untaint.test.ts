@@ -80,6 +80,7 @@ describe('the cloud provider taint', () => {
         kind: 'nodes',
         name: 'm1',
         body: [
+          { op: 'test', path: '/metadata/uid' },
           { op: 'test', value: { key: cloudTaint } },
           { op: 'remove', path: '/spec/taints/1' },
         ],

@@ -30,8 +30,8 @@ type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config
 const retryAfter: Millis = seconds(5);
 
 /**
- * Removes the cloud provider taint from nodes that are not Ready, where nobody else does: starts in
- * the background of one wait what the given nodes need. What fails is noted, and tried again.
+ * Removes the cloud provider taint from nodes that are not Ready, where nobody else does, in the
+ * background of one wait. What fails is noted, and tried again.
  */
 export function untaintOf(
   scope: UntaintScope,
@@ -40,45 +40,30 @@ export function untaintOf(
 ): (seen: readonly KubeObject[]) => void {
   let isWanted: boolean | undefined;
   const noted = new Set<string>();
-  const trying = async (
-    what: string,
-    signal: AbortSignal,
-    work: () => Promise<void>,
-  ): Promise<void> => {
+  const untaint = async (tainted: readonly KubeObject[], signal: AbortSignal): Promise<void> => {
+    let what = 'decide whether to remove the cloud provider taint';
     try {
-      await work();
+      isWanted ??= await decideUntaint(scope, installConfig, signal);
+      for (const node of isWanted ? tainted : []) {
+        const { name } = node.metadata;
+        what = `remove the cloud provider taint from ${name}`;
+        const patch = untaintPatch(node);
+        if (patch === undefined) continue;
+        await scope.kube.patch({ kind: nodes, name }, patch, signal);
+        scope.note('info', `removed the cloud provider taint from ${name}`);
+      }
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      if (noted.has(`${what} ${code}`)) return;
+      if (!noted.has(`${what} ${code}`))
+        scope.note('warn', `could not ${what}; trying again`, { code, reason: message });
       noted.add(`${what} ${code}`);
-      scope.note('warn', `could not ${what}; trying again`, { code, reason: message });
     }
-  };
-  const decide = (signal: AbortSignal): Promise<void> =>
-    trying('decide whether to remove the cloud provider taint', signal, async () => {
-      isWanted = await decideUntaint(scope, installConfig, signal);
-    });
-  const untaint = (node: KubeObject, signal: AbortSignal): Promise<void> => {
-    const { name } = node.metadata;
-    return trying(`remove the cloud provider taint from ${name}`, signal, async () => {
-      const patch = untaintPatch(node);
-      if (patch === undefined) return;
-      await scope.kube.patch({ kind: nodes, name }, patch, signal);
-      scope.note('info', `removed the cloud provider taint from ${name}`);
-    });
   };
   return (seen) => {
     const tainted = seen.filter((node) => !readinessOf(node).isReady && hasCloudTaint(node));
-    if (tainted.length === 0 || isWanted === false) return;
-    if (isWanted === undefined) tasks.run('decide on the taint', retryAfter, decide);
-    else
-      for (const node of tainted) {
-        const { name, resourceVersion = '' } = node.metadata;
-        tasks.run(`untaint ${name} ${resourceVersion}`, retryAfter, (signal) =>
-          untaint(node, signal),
-        );
-      }
+    if (tainted.length > 0 && isWanted !== false)
+      tasks.run('remove the taint', retryAfter, (signal) => untaint(tainted, signal));
   };
 }
 
