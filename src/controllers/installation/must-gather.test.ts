@@ -189,7 +189,7 @@ describe('gathering', () => {
     const kube = fakeKube().put(imageStreams, stream);
     const admin = withEndedPods(kube, { phase: 'Succeeded', log: 'uploaded' });
     await gather(admin);
-    const made = admin.writes.filter(({ verb }) => verb === 'create');
+    const made = admin.writes.filter(({ verb }) => verb === 'create' || verb === 'apply');
     expect(made.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
       'serviceaccounts assisted-installer-must-gather',
       'clusterrolebindings assisted-installer-must-gather',
@@ -226,7 +226,7 @@ describe('gathering', () => {
     const admin = withEndedPods(kube, { phase: 'Succeeded', log: '' });
     const service = { url: 'https://svc.example' };
     await gather(admin, configOf({ images: { mustGather: 'mine' }, service }));
-    const renewed = admin.writes.find(({ verb, kind }) => verb === 'patch' && kind === 'secrets');
+    const renewed = admin.writes.find(({ verb, kind }) => verb === 'apply' && kind === 'secrets');
     expect(JSON.stringify(renewed?.body)).toContain('https://svc.example/api');
     expect(leftIn(admin)).toEqual([]);
   });
@@ -241,10 +241,10 @@ describe('gathering', () => {
     const kube = fakeKube().put(imageStreams, stream);
     const admin = {
       ...kube,
-      create: (...given: Parameters<typeof kube.create>) =>
-        given[0].kind === clusterRoleBindings
+      apply: (...given: Parameters<typeof kube.apply>) =>
+        given[0].kind === 'ClusterRoleBinding'
           ? Promise.reject(kubeFailure('kube.denied', '403', { context: { status: 403 } }))
-          : kube.create(...given),
+          : kube.apply(...given),
     };
     await expect(gather(admin)).rejects.toMatchObject({ code: 'kube.denied' });
     expect(leftIn(admin)).toEqual([]);

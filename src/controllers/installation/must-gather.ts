@@ -3,9 +3,9 @@ import { clusterRoleBindings, imageStreams, secrets, serviceAccounts } from '../
 import { noteFailed } from '../../engine/failures.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import type { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/inventory.ts';
-import type { KubeKind, KubeObject } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { cleanUpSignal, controllerFailure } from './failures.ts';
 import {
   gatheringPod,
@@ -113,22 +113,34 @@ export async function gatherCluster(
     if (image === undefined) throw notGathered('the cluster names no image that gathers');
     images = [{ name: 'release', image }];
   }
-  const owned = (object: KubeObject): KubeObject =>
-    object.metadata.namespace === undefined ? object : ownedBy(gathering.pod, object);
-  const made = [...rightsIn(namespace), { kind: secrets, object: gatheringSecret(config) }].map(
-    ({ kind, object }) => ({ kind, object: owned(object) }),
-  );
+  // No namespace can own what is of the whole cluster.
+  const made = [
+    { kind: serviceAccounts, namespace, object: ownedBy(gathering.pod, accountIn(namespace)) },
+    { kind: clusterRoleBindings, object: bindingOf(namespace) },
+    { kind: secrets, namespace, object: ownedBy(gathering.pod, gatheringSecret(config)) },
+  ];
   try {
-    for (const { kind, object } of made) await created(scope, kind, object);
+    // A controller that was killed may have left them.
+    for (const { object } of made) await admin.apply(object, signal);
     note('info', 'gathering the state of the cluster', {
       images: images.map(({ image }) => image).join(' '),
     });
-    const pod = owned(gatheringPod(config, { images, controller: gathering.pod }));
+    const pod = ownedBy(gathering.pod, gatheringPod(config, { images, controller: gathering.pod }));
     const run = { pod, container: 'upload', within: longestGatheringPod + minutes(1) };
     const { isSuccess, log } = await runPod(scope, run);
     if (!isSuccess) throw notGathered(log.trim().split('\n').at(-1) ?? '');
   } finally {
-    await removed(scope, made);
+    // At once: a controller that is stopped has little time for it.
+    await Promise.all(
+      made.map(({ kind, namespace: place }) =>
+        admin
+          .remove({ kind, name: gatheringPodName, namespace: place }, cleanUpSignal(signal))
+          .catch((error: unknown) => {
+            const reason = String(error);
+            note('warn', `${kind.plural} ${gatheringPodName} could not be removed`, { reason });
+          }),
+      ),
+    );
   }
 }
 
@@ -138,37 +150,24 @@ const notGathered = (said: string): AgentError =>
     `the cluster was not gathered: ${said.slice(0, 300)}`,
   );
 
-interface Made {
-  readonly kind: KubeKind;
-  readonly object: KubeObject;
-}
+const accountIn = (namespace: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: gatheringPodName, namespace },
+});
 
-/** The account of the pod, and what it may do: all, as there is nothing that is not gathered. */
-function rightsIn(namespace: string): readonly Made[] {
-  const name = gatheringPodName;
-  const account = { kind: 'ServiceAccount', name, namespace };
-  const roleRef = {
+/** What the account of the pod may do: all, as there is nothing that is not gathered. */
+const bindingOf = (namespace: string): KubeObject => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: gatheringPodName },
+  roleRef: {
     apiGroup: 'rbac.authorization.k8s.io',
     kind: 'ClusterRole',
     name: 'cluster-admin',
-  };
-  return [
-    {
-      kind: serviceAccounts,
-      object: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
-    },
-    {
-      kind: clusterRoleBindings,
-      object: {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name },
-        roleRef,
-        subjects: [account],
-      },
-    },
-  ];
-}
+  },
+  subjects: [{ kind: 'ServiceAccount', name: gatheringPodName, namespace }],
+});
 
 /**
  * Takes the rights of an administrator away that a controller has left which was killed while it
@@ -183,37 +182,4 @@ export async function removeLeftBinding({
   } catch (error) {
     noteFailed(scope, `clusterrolebinding ${gatheringPodName} could not be removed`, error);
   }
-}
-
-async function created(
-  { adminKube: admin, signal }: GatherScope,
-  kind: KubeKind,
-  object: KubeObject,
-): Promise<void> {
-  const { namespace } = object.metadata;
-  try {
-    await admin.create({ kind, namespace }, object, signal);
-  } catch (error) {
-    if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
-    // A controller that was killed has left it. What a Secret says may have changed since.
-    if (kind !== secrets) return;
-    const { name } = object.metadata;
-    const ref = { kind, name, namespace };
-    await admin.patch(ref, { type: 'merge', body: { stringData: object['stringData'] } }, signal);
-  }
-}
-
-async function removed(
-  { adminKube: admin, note, signal }: GatherScope,
-  made: readonly Made[],
-): Promise<void> {
-  const remove = async ({ kind, object }: Made): Promise<void> => {
-    const { name, namespace } = object.metadata;
-    const ref = { kind, name, namespace };
-    await admin.remove(ref, cleanUpSignal(signal)).catch((error: unknown) => {
-      note('warn', `${kind.plural} ${name} could not be removed`, { reason: String(error) });
-    });
-  };
-  // At once: a controller that is stopped has little time for it.
-  await Promise.all(made.map(remove));
 }
