@@ -1,4 +1,6 @@
-import type { AgentError } from '../../model/failure.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import type { PollResult } from '../../engine/wait.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 import type { StepScope } from '../step.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { RoleName } from '../../model/role.ts';
@@ -21,26 +23,21 @@ const afterFirstAnswer = 3;
 const perFurther: Millis = seconds(150);
 
 /**
- * Requests beside the one that each poll makes: the wait looks at its hosts each `perRequest`,
- * whatever they cost.
+ * Whether a wait may send a further request now, beside the one of each poll: the wait looks at its
+ * hosts each `perRequest`, whatever they cost. Called right before it is sent.
  */
-export interface FurtherRequests {
-  /** Whether one may be sent now; called right before it. */
-  readonly mayAsk: () => boolean;
-}
+export type MayAsk = () => boolean;
 
 /** The further requests of one wait. */
-export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): FurtherRequests {
+export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): MayAsk {
   let left = afterFirstAnswer;
   let last = elapsed();
-  return {
-    mayAsk: () => {
-      const now = elapsed();
-      if (left <= 0 && now - last < perFurther) return false;
-      left -= 1;
-      last = now;
-      return true;
-    },
+  return () => {
+    const now = elapsed();
+    if (left <= 0 && now - last < perFurther) return false;
+    left -= 1;
+    last = now;
+    return true;
   };
 }
 
@@ -48,14 +45,14 @@ export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): FurtherReq
  * Gives hosts the names that the list of a wait lacks, for people; they are asked for once, as the
  * answer is large, and nobody waits for them.
  */
-export function hostNames(inventory: Inventory, further: FurtherRequests) {
+export function hostNames(inventory: Inventory, mayAsk: MayAsk) {
   const names = new Map<string, string>();
   return async (
     role: RoleName,
     hosts: readonly InventoryHost[],
     signal: AbortSignal,
   ): Promise<readonly InventoryHost[]> => {
-    if (hosts.some(({ id, name }) => name === '' && !names.has(id)) && further.mayAsk()) {
+    if (hosts.some(({ id, name }) => name === '' && !names.has(id)) && mayAsk()) {
       try {
         for (const { id, name } of await inventory.namedHosts(role, signal)) names.set(id, name);
       } catch {
@@ -73,17 +70,30 @@ export const hostStates = (hosts: readonly InventoryHost[]): readonly string[] =
     .sort();
 
 /**
- * Notes that requests to the service fail, once for each cause, and says nothing beside the stage:
- * an ill service would get one more report, and is not told about itself. Undefined for one that
- * answers.
+ * Polls the service for a wait. A request that fails is noted, once for each cause, and changes
+ * nothing beside the stage: an ill service would get one more report, and is not told about itself.
  */
-export function failureNotes({ note }: Pick<StepScope<never>, 'note'>) {
+export function servicePoll(
+  scope: StepScope<'clock'>,
+  ask: (signal: AbortSignal) => Promise<PollResult<true>>,
+): (signal: AbortSignal) => Promise<PollResult<true>> {
+  const beat = heartbeatOf(scope);
+  let status = 'the inventory service has not answered yet';
   let noted: string | undefined;
-  return (failure: AgentError | undefined): void => {
-    if (failure !== undefined && failure.code !== noted) {
-      const { code, message: reason } = failure;
-      note('warn', 'the inventory service cannot be asked; asking again', { code, reason });
+  return async (signal) => {
+    try {
+      const result = await ask(signal);
+      if ('done' in result) return result;
+      ({ status } = result);
+      noted = undefined;
+      beat();
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message: reason } = asAgentError(error);
+      if (code !== noted)
+        scope.note('warn', 'the inventory service cannot be asked; asking again', { code, reason });
+      noted = code;
     }
-    noted = failure?.code;
+    return { status };
   };
 }

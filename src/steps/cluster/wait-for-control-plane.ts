@@ -1,20 +1,18 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes } from '../../model/duration.ts';
 import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
 import {
-  failureNotes,
   furtherRequests,
-  type FurtherRequests,
+  type MayAsk,
   hostNames,
   hostStates,
   perRequest,
+  servicePoll,
 } from './request-budget.ts';
-import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 
 /**
@@ -39,8 +37,14 @@ export const waitForControlPlane = step({
   limit: longestWait + minutes(30),
   waitsFor: 'two masters in stage Done, at most 24 hours; skipped for an existing cluster',
   run: async (scope) => {
-    const watch = watching(scope, furtherRequests(scope.clock));
-    await scope.until('two masters are done', watch, { every: perRequest, within: longestWait });
+    const mayAsk = furtherRequests(scope.clock);
+    const known: Known = {
+      named: hostNames(scope.inventory, mayAsk),
+      masters: [],
+      next: 'master',
+    };
+    const poll = servicePoll(scope, () => progressOf(scope, mayAsk, known));
+    await scope.until('two masters are done', poll, { every: perRequest, within: longestWait });
   },
 });
 
@@ -59,51 +63,30 @@ interface Known {
   arbiters?: readonly InventoryHost[];
   /** Which of both is asked for by the next poll. */
   next: 'master' | 'arbiter';
-  status: string;
 }
 
-function watching(scope: WaitScope, further: FurtherRequests): () => Promise<PollResult<true>> {
-  const { signal, inventory } = scope;
-  const known: Known = {
-    named: hostNames(inventory, further),
-    masters: [],
-    next: 'master',
-    status: 'the inventory service has not answered yet',
-  };
-  const beat = heartbeatOf(scope);
-  const noteFailure = failureNotes(scope);
-  return async () => {
-    try {
-      if (await isReady(scope, further, known)) return { done: true };
-      noteFailure(undefined);
-      beat();
-    } catch (error) {
-      signal.throwIfAborted();
-      noteFailure(asAgentError(error));
-    }
-    return { status: known.status };
-  };
-}
-
-async function isReady(scope: WaitScope, further: FurtherRequests, known: Known): Promise<boolean> {
+async function progressOf(
+  scope: WaitScope,
+  mayAsk: MayAsk,
+  known: Known,
+): Promise<PollResult<true>> {
   const { inventory, reports, signal } = scope;
   known.isDayTwo ??= (await inventory.cluster(signal)).kind === dayTwo;
-  if (known.isDayTwo) return true;
+  if (known.isDayTwo) return { done: true };
   if (known.next === 'arbiter') known.arbiters = await inventory.hosts('arbiter', signal);
   else known.masters = await inventory.hosts('master', signal);
-  if (known.arbiters === undefined && further.mayAsk()) await findArbiters(scope, known);
+  if (known.arbiters === undefined && mayAsk()) await findArbiters(scope, known);
   const { masters, arbiters = [] } = known;
   known.next = known.next === 'master' && arbiters.length > 0 ? 'arbiter' : 'master';
-  if (controlPlaneProgress([...masters, ...arbiters]).isReady) return true;
+  if (controlPlaneProgress([...masters, ...arbiters]).isReady) return { done: true };
   // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused a
   // text of the stage that it has.
-  if (masters.some(isGivenUp) && further.mayAsk()) await reports.confirm(signal);
+  if (masters.some(isGivenUp) && mayAsk()) await reports.confirm(signal);
   const named = [
     ...(await known.named('master', masters, signal)),
     ...(await known.named('arbiter', arbiters, signal)),
   ];
-  known.status = controlPlaneProgress(named).status;
-  return false;
+  return { status: controlPlaneProgress(named).status };
 }
 
 /** Arbiters that cannot be listed do not delay the wait; they are requested again. */

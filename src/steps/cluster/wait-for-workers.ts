@@ -11,9 +11,8 @@ import {
   hostStates,
   perRequest,
   furtherRequests,
-  failureNotes,
+  servicePoll,
 } from './request-budget.ts';
-import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './kube-watch.ts';
 
@@ -34,7 +33,14 @@ export const waitForWorkers = step({
   waitsFor: 'every worker to reboot or fail; only with the agent-based installer',
   run: async (scope) => {
     if ((await invokerOfCluster(scope)) !== agentBased) return;
-    await scope.until('every worker has rebooted or failed', watching(scope), {
+    const { inventory } = scope;
+    const named = hostNames(inventory, furtherRequests(scope.clock));
+    const poll = servicePoll(scope, async (signal) => {
+      const workers = await inventory.hosts('worker', signal);
+      if (workerProgress(workers).isDone) return { done: true };
+      return { status: workerProgress(await named('worker', workers, signal)).status };
+    });
+    await scope.until('every worker has rebooted or failed', poll, {
       every: perRequest,
       within: longestWait,
     });
@@ -62,26 +68,6 @@ async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise
     });
     return defaultInvoker;
   }
-}
-
-function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<PollResult<true>> {
-  const named = hostNames(scope.inventory, furtherRequests(scope.clock));
-  const beat = heartbeatOf(scope);
-  const noteFailure = failureNotes(scope);
-  let status = 'the inventory service has not answered yet';
-  return async (signal) => {
-    try {
-      const workers = await scope.inventory.hosts('worker', signal);
-      if (workerProgress(workers).isDone) return { done: true };
-      status = workerProgress(await named('worker', workers, signal)).status;
-      noteFailure(undefined);
-      beat();
-    } catch (error) {
-      signal.throwIfAborted();
-      noteFailure(asAgentError(error));
-    }
-    return { status };
-  };
 }
 
 /** Stages of a worker that no longer needs the service. */
