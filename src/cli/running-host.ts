@@ -1,6 +1,7 @@
 import { requireHost } from '../adapters/host-root.ts';
 import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
-import { type Environment, proxiesIn } from '../config/environment.ts';
+import type { Environment } from '../config/environment.ts';
+import { proxiesIn } from '../config/load.ts';
 import { proxyEnv } from '../lib/proxies.ts';
 import { HOST_ROOT } from '../model/host-root.ts';
 import type { Host } from '../ports/host.ts';

@@ -1,7 +1,8 @@
 import { systemClock } from '../adapters/clock.ts';
 import { web } from '../adapters/http/web.ts';
 import { systemPorts } from '../adapters/random.ts';
-import { type Environment, proxiesIn } from '../config/environment.ts';
+import type { Environment } from '../config/environment.ts';
+import { proxiesIn } from '../config/load.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
 import { jsonIn } from '../lib/json.ts';

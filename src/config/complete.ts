@@ -16,7 +16,8 @@ export function derive(given: Layer): Layer {
   if (textIn(given, 'cluster.infraEnvId') === '' && clusterId !== '') {
     derived.set('cluster.infraEnvId', { value: clusterId, origin: 'derived from cluster.id' });
   }
-  if (textIn(given, 'role') === 'worker' && given.has('cluster.controlPlaneCount')) {
+  const isCounted = typeof given.get('cluster.controlPlaneCount')?.value === 'number';
+  if (textIn(given, 'role') === 'worker' && isCounted) {
     derived.set('cluster.controlPlaneCount', { value: 0, origin: 'derived from role worker' });
   }
   const takesNetwork = writerArgsFor(given);

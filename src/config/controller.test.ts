@@ -82,7 +82,7 @@ describe('the settings of the controller', () => {
       'OPENSHIFT_VERSION is not set',
     ],
     [{ INVENTORY_URL: 'svc:8090' }, 'config.invalid-value', 'is not an http(s) URL'],
-    [{ NOTIFY_NUM_REBOOTS: 'yes' }, 'config.invalid-value', 'neither true nor false'],
+    [{ NOTIFY_NUM_REBOOTS: 'yes' }, 'config.invalid-value', 'is not true or false'],
     [{ CONTROL_PLANE_COUNT: 'three' }, 'config.invalid-value', 'not a whole number'],
   ])('are refused with %j', async (change, code, words) => {
     const read = readControllerSettings({ ...environment, ...change }, absent());

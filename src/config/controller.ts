@@ -61,7 +61,7 @@ export async function readControllerSettings(
     const found = controllerVariable(environment, name);
     if (found === undefined) continue;
     const origin = variableOrigin(found[0]);
-    layer.set(key, { value: readValue(key, found[1], origin), origin });
+    layer.set(key, { value: readValue(key, found[1]), origin });
   }
   const namespace = controllerVariable(environment, 'NAMESPACE')?.[1] ?? 'assisted-installer';
   return { ...checkConfig([layer satisfies Layer]), namespace };
@@ -87,5 +87,5 @@ async function readToken(environment: Environment, path: string): Promise<Given>
     '',
   ];
   const origin = text === undefined ? variableOrigin(name) : `file ${path}`;
-  return { value: readValue('service.token', (text ?? token).trim(), origin), origin };
+  return { value: readValue('service.token', (text ?? token).trim()), origin };
 }

@@ -94,15 +94,6 @@ describe('knownVariablesLayer', () => {
     expect((given?.value as Secret | undefined)?.reveal()).toBe('t');
   });
 
-  it('refuses a proxy of another kind by the name of its variable', () => {
-    expect(() => knownVariablesLayer({ https_proxy: 'socks5://p.example' })).toThrow(
-      expect.objectContaining({
-        code: 'config.invalid-value',
-        message: expect.stringContaining('environment https_proxy: ') as string,
-      }),
-    );
-  });
-
   it('refuses a socket of systemd, which would stop what never says that it is ready', () => {
     expect(() => knownVariablesLayer({ NOTIFY_SOCKET: '/run/notify' })).toThrow('NOTIFY_SOCKET');
   });

@@ -1,12 +1,10 @@
-import type { Proxies } from '../lib/proxies.ts';
 import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, noDryRun, notNotified, raise, readable, type Refuse } from './failures.ts';
+import { configFailure, noDryRun, notNotified, raise, type Refuse } from './failures.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
   type Given,
   type Layer,
-  proxiesOf,
   removedSettings,
   type SettingKey,
   settingKeys,
@@ -31,7 +29,7 @@ export const variableOrigin = (name: string): string => `environment ${name}`;
 /**
  * The settings that BOOTWRIGHT_* variables give; an empty variable counts as not set.
  * @param refuse takes each mistake; throws the first unless given
- * @throws AgentError `config.unknown-variable`, `config.invalid-value`
+ * @throws AgentError `config.unknown-variable`
  */
 export function environmentLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const keys = new Map(settingKeys.map((key) => [variableOf(key), key]));
@@ -44,8 +42,7 @@ export function environmentLayer(environment: Environment, refuse: Refuse = rais
       continue;
     }
     const origin = variableOrigin(name);
-    const value = readable(refuse, () => readValue(key, text, origin));
-    if (value !== undefined) layer.set(key, { value, origin });
+    layer.set(key, { value: readValue(key, text), origin });
   }
   return layer;
 }
@@ -88,7 +85,7 @@ const withScheme = (key: SettingKey, text: string): string =>
  * The settings that variables of other programs give: the token of the service, the credentials
  * of an object store, and proxies.
  * @param refuse takes each mistake; throws the first unless given
- * @throws AgentError `config.invalid-value`, also where a dry run is asked for
+ * @throws AgentError `config.invalid-value` where a dry run is asked for
  */
 export function knownVariablesLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const layer = new Map<SettingKey, Given>();
@@ -97,8 +94,7 @@ export function knownVariablesLayer(environment: Environment, refuse: Refuse = r
     if (name === undefined) continue;
     const origin = variableOrigin(name);
     const text = withScheme(key, environment[name] ?? '');
-    const value = readable(refuse, () => readValue(key, text, origin));
-    if (value !== undefined) layer.set(key, { value, origin });
+    layer.set(key, { value: readValue(key, text), origin });
   }
   if (isSet(environment['NOTIFY_SOCKET'])) refuse(notNotified());
   for (const name of ['DRYCONFIG_DRY_ENABLE', 'DRY_ENABLE']) {
@@ -109,13 +105,6 @@ export function knownVariablesLayer(environment: Environment, refuse: Refuse = r
   }
   return layer;
 }
-
-/**
- * The proxies of an environment, for commands that read no other settings.
- * @throws AgentError `config.invalid-value`
- */
-export const proxiesIn = (environment: Environment): Proxies =>
-  proxiesOf(knownVariablesLayer(environment));
 
 /** Whether a variable has a value; an empty one counts as not set. */
 export const isSet = (text: string | undefined): boolean => text !== undefined && text !== '';

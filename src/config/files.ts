@@ -40,14 +40,14 @@ export async function readContainer(path = containerFile): Promise<Layer> {
 
 /**
  * Reads the secrets that only a file gives.
- * @throws AgentError `config.file-not-read`, `config.invalid-value`
+ * @throws AgentError `config.file-not-read`
  */
 export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> {
   const wanted = secretsToRead(mergeLayers(layers));
   const read = wanted.map(async ({ key, path, origin }) => {
     const text = await readNamed({ path, kind: 'secret', origin });
     const from = `file ${path}`;
-    return [key, { value: readValue(key, text, from), origin: from }] as const;
+    return [key, { value: readValue(key, text), origin: from }] as const;
   });
   return new Map(await Promise.all(read));
 }

@@ -72,9 +72,9 @@ image:
     expect(found.map((text) => text.split(': ')[0])).toEqual([
       'cli.unknown-flag flag --nope does not exist',
       'cli.bad-flag flag --url',
-      'config.invalid-value flag --control-plane-count',
       'config.unknown-key file host.yaml:9',
       'config.unknown-variable environment BOOTWRIGHT_NOPE',
+      'config.invalid-value flag --control-plane-count',
       'config.invalid-value environment BOOTWRIGHT_IMAGE_SHA256',
       'config.invalid-value environment HTTP_PROXY',
     ]);

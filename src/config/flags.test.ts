@@ -107,15 +107,6 @@ describe('readFlags', () => {
     ['a flag like no other', ['--zzzzzz'], 'cli.unknown-flag', undefined],
     ['a slip in a setting', ['--disk.devise', 'x'], 'cli.unknown-flag', '--disk.device'],
     ['a value that is missing', ['--url'], 'cli.bad-flag', '--url'],
-    ['a role that does not exist', ['-r', 'wroker'], 'config.invalid-value', 'worker'],
-    ['arguments that are no JSON', ['--installer-args', '-a'], 'config.invalid-value', 'JSON'],
-    ['a boolean that is none', ['--insecure=maybe'], 'config.invalid-value', 'true or false'],
-    [
-      'a negation that is none',
-      ['--skip-installation-disk-cleanup=x'],
-      'config.invalid-value',
-      'true',
-    ],
     ['an own boolean that is none', ['--fresh=x'], 'cli.bad-flag', undefined],
     ['a secret', ['--service.token', 'hidden'], 'config.inline-secret', '--service.tokenFile'],
   ])('refuses %s', (...[, argv, code, hint]) => {

@@ -4,7 +4,7 @@ import { configFailure, flagFailure, raise, readable, type Refuse } from './fail
 import { type FlagMeaning, flagRows, ownFlagRows } from './flag-table.ts';
 import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { oldServiceSettings } from './old-contract.ts';
-import { goBoolean, invalid, readValue, requireItems } from './read-value.ts';
+import { goBoolean, readValue } from './read-value.ts';
 import {
   type Given,
   insteadOf,
@@ -103,27 +103,18 @@ function set(layer: Map<SettingKey, Given>, use: FlagUse, meaning: SettingMeanin
   const text = use.text ?? 'true';
   if ('addsTo' in meaning) {
     const before = layer.get(meaning.addsTo)?.value as readonly string[] | undefined;
-    requireItems(meaning.addsTo, [text], origin);
     layer.set(meaning.addsTo, { value: [...(before ?? []), text], origin });
     return;
   }
   if ('negates' in meaning) {
-    layer.set(meaning.negates, { value: !flagValue(meaning.negates, text, origin), origin });
+    const value = goBoolean(text);
+    layer.set(meaning.negates, { value: value === undefined ? text : !value, origin });
     return;
   }
   const key = meaning.sets;
   if (settingKinds[key].kind === 'secret') throw secretFlag(key, origin);
-  layer.set(key, { value: readValue(key, text, origin), origin });
+  layer.set(key, { value: readValue(key, text), origin });
 }
-
-const flagValue = (key: SettingKey, text: string, origin: string): boolean => {
-  const value = goBoolean(text);
-  if (value !== undefined) return value;
-  throw invalid(key, origin, {
-    what: `${JSON.stringify(text)} is neither true nor false`,
-    write: 'the flag alone, or with =true or =false',
-  });
-};
 
 function ownFlags(
   uses: readonly FlagUse[],

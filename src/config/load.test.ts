@@ -130,7 +130,7 @@ describe('what to write instead', () => {
   it.each<[SettingKey, unknown, string]>([
     ['role', 'mastre', 'write master'],
     ['image.source', 'nowhere', 'write one of auto, live, file, url, stream'],
-    ['image.sha256', 'ABC', 'write 64 lower-case hexadecimal digits'],
+    ['image.sha256', 'ABC', 'write a string of 64 lower-case hexadecimal digits'],
     ['image.sha256', 12, 'write a string of 64 lower-case hexadecimal digits'],
     ['proxy.http', 'proxy:3128', 'write http://HOST:PORT or https://HOST:PORT'],
     ['proxy.http', 'http://user:50%@proxy:3128', 'write %25 for a percent sign'],
@@ -139,7 +139,7 @@ describe('what to write instead', () => {
     [
       'image.writerArgs',
       '--copy-network',
-      'write a list of strings, [--append-karg, "ip=eth0:dhcp"] for example',
+      'write a list of strings, ["--append-karg", "ip=eth0:dhcp"] for example',
     ],
     ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],
     ['disk.cleanup', 'no', 'write true or false, without quotes'],
@@ -186,7 +186,7 @@ describe('fingerprintOf', () => {
   it.each<[string, ConfigInput]>([
     ['a disk', { disk: { device: '/dev/a' } }],
     ['a role', { role: 'worker' }],
-    ['the order of arguments', { image: { writerArgs: ['a', 'b'] } }],
+    ['the order of arguments', { image: { writerArgs: ['--append-karg=a', '--append-karg=b'] } }],
   ])('changes with %s', (_, input) => {
     expect(of(input)).not.toBe(of({}));
   });

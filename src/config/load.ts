@@ -1,31 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { SecretUrl } from '../lib/secret-url.ts';
-import { readWriterArgs, type WriterUse } from '../lib/writer-args.ts';
+import { nearestName } from '../lib/nearest.ts';
+import { type Proxies, revealedProxies } from '../lib/proxies.ts';
+import { readWriterArgs } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, networkFolderOf, requireComplete } from './complete.ts';
-import { readable } from './failures.ts';
+import { type Environment, knownVariablesLayer } from './environment.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
-import {
-  invalid,
-  mirrorsForm,
-  readValue,
-  requireItems,
-  requireMirrors,
-  requireWriterArgs,
-} from './read-value.ts';
+import { invalid, mirrorsForm, problemIn, type Problem, quoted } from './read-value.ts';
 import { Config } from './schema.ts';
 import type { Setting } from './setting-table.ts';
 import {
   isSettingKey,
   type Layer,
   mergeLayers,
-  namesFile,
   type SettingKey,
   settingKeys,
   settingKinds,
-  textIn,
 } from './settings.ts';
 import { type CommandSettings, layersOver } from './sources.ts';
 import { fileLayer } from './yaml-file.ts';
@@ -98,6 +91,13 @@ export function checkConfig(layers: readonly Layer[]): CheckedConfig {
   return { config: deepFreeze(config), origins, given };
 }
 
+/**
+ * The proxies of an environment, for commands that read no other settings.
+ * @throws AgentError `config.invalid-value`
+ */
+export const proxiesIn = (environment: Environment): Proxies =>
+  revealedProxies(checkConfig([knownVariablesLayer(environment)]).config.proxy);
+
 /** What the schema makes of settings: a configuration, unless it refuses some of them. */
 interface ParsedSettings {
   readonly config?: Config;
@@ -114,7 +114,7 @@ export function parseSettings(given: Layer): ParsedSettings {
     if (!isSettingKey(key)) throw new RangeError(`${key}: ${issue.message}`);
     if (!mistakes.has(key)) mistakes.set(key, issueFailure(key, issue, given));
   }
-  checkTexts(given, mistakes);
+  addConflicts(given, mistakes);
   return { ...(config === undefined ? {} : { config }), mistakes };
 }
 
@@ -139,90 +139,34 @@ export function nested(given: Layer): Record<string, unknown> {
 
 function issueFailure(key: SettingKey, issue: z.core.$ZodIssue, given: Layer): AgentError {
   const { value, origin } = given.get(key) ?? { value: undefined, origin: 'default' };
-  const { kind } = settingKinds[key];
-  const hasForm = kind === 'word' || kind === 'url' || kind === 'sha256';
-  let refused: AgentError | undefined;
-  // A text is refused with the same message as in a flag or a variable.
-  if (hasForm && typeof value === 'string') {
-    readable(
-      (mistake) => (refused = mistake),
-      () => readValue(key, value, `${origin}: ${key}`),
-    );
+  const part = issue.path.slice(2).filter((one) => typeof one === 'string');
+  const name = [key, ...part].join('.');
+  const setting = settingKinds[key];
+  // A value of the right type, or a text that says more of what is wrong than its type.
+  const isRead = issue.code === 'custom' || ['url', 'hints'].includes(setting.kind);
+  const problem =
+    (isRead && value !== undefined ? problemIn(key, value) : undefined) ??
+    schemaProblem(setting, value, issue);
+  return invalid(key, origin.endsWith(key) ? origin : `${origin}: ${name}`, problem);
+}
+
+function schemaProblem(setting: Setting, value: unknown, issue: z.core.$ZodIssue): Problem {
+  if (setting.kind === 'word') {
+    const words = `one of ${setting.words.join(', ')}`;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return {
+      what: `${quoted(text)} is not ${words}`,
+      write: nearestName(text, setting.words) ?? words,
+    };
   }
-  return (
-    refused ??
-    invalid(key, origin, {
-      what: `${[key, ...issue.path.slice(2).filter((part) => typeof part === 'string')].join('.')}: ${sentence(issue)}`,
-      write: wanted[kind],
-    })
-  );
+  const write = wanted[setting.kind];
+  if (typeof value === 'string') return { what: `${quoted(value)} is not ${write}`, write };
+  const { message } = issue;
+  return { what: message.charAt(0).toLowerCase() + message.slice(1), write };
 }
 
-/** Checks what the schema cannot say; a flag or a variable passed the same checks before. */
-function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
-  const check = (key: SettingKey, read: (place: string) => void): void => {
-    if (mistakes.has(key)) return;
-    const place = `${given.get(key)?.origin ?? 'default'}: ${key}`;
-    readable(
-      (mistake) => mistakes.set(key, mistake),
-      () => {
-        read(place);
-      },
-    );
-  };
-  const isRead = (key: SettingKey): boolean =>
-    key in namesFile || settingKinds[key].kind === 'url' || (key === 's3.region' && given.has(key));
-  for (const key of settingKeys.filter(isRead)) {
-    check(key, (place) => readValue(key, textIn(given, key), place));
-  }
-  check('image.writerArgs', (place) => {
-    const args = given.get('image.writerArgs')?.value as readonly string[] | undefined;
-    requireWriterArgs('image.writerArgs', args ?? [], place);
-  });
-  check('disk.keep', (place) => {
-    const { value = [] } = given.get('disk.keep') ?? {};
-    requireItems('disk.keep', value as readonly string[], place);
-  });
-  check('registries.mirrors', (place) => {
-    const { value = [] } = given.get('registries.mirrors') ?? {};
-    requireMirrors('registries.mirrors', value, place);
-  });
-  // coreos-installer would take another file, without them, or refuse the one that has them.
-  for (const key of ['registries.mirrors', 'registries.ca'] as const)
-    check(key, (place) => {
-      const { value = '' } = given.get(key) ?? {};
-      const other = usesOf(given).find(({ option }) => /^ignition(-file|-hash)?$/.test(option));
-      if ((value as string | readonly unknown[]).length === 0 || other === undefined) return;
-      throw invalid(key, place, {
-        what: `image.writerArgs has --${other.option}, and ${key} becomes a part of the Ignition of this host`,
-        write: 'one of them; ignition.file names the Ignition too',
-      });
-    });
-  const network = networkFolderOf(given);
-  check(network?.key ?? 'network.keyfiles', (place) => {
-    const other = usesOf(given).find(
-      ({ option, value: of }) => option === 'network-dir' && of !== network?.folder,
-    );
-    if (network === undefined || other === undefined) return;
-    throw invalid(network.key, place, {
-      what: `image.writerArgs has --network-dir ${other.value}`,
-      write: 'one of them',
-    });
-  });
-}
-
-/** The options of `image.writerArgs` that are known. */
-function usesOf(given: Layer): readonly WriterUse[] {
-  const { value } = given.get('image.writerArgs') ?? {};
-  return readWriterArgs(Array.isArray(value) ? value.map(String) : []).uses;
-}
-
-const sentence = ({ message }: z.core.$ZodIssue): string =>
-  message.charAt(0).toLowerCase() + message.slice(1);
-
-const wanted: Readonly<Record<Setting['kind'], string>> = {
+const wanted: Readonly<Record<Exclude<Setting['kind'], 'word'>, string>> = {
   text: 'a string',
-  word: 'one of the values listed in docs/configuration.md',
   place: 'a path on the host, or http://HOST:PORT/PATH',
   url: 'a string, http://HOST:PORT or https://HOST:PORT',
   sha256: 'a string of 64 lower-case hexadecimal digits',
@@ -231,11 +175,40 @@ const wanted: Readonly<Record<Setting['kind'], string>> = {
   port: 'a number from 1 to 65535',
   flag: 'true or false, without quotes',
   list: 'a list of strings',
-  argv: 'a list of strings, [--append-karg, "ip=eth0:dhcp"] for example',
+  argv: 'a list of strings, ["--append-karg", "ip=eth0:dhcp"] for example',
   mirrors: mirrorsForm,
   hints: 'a map of hints, {serialNumber: "S3Z8NB0K", rotational: false} for example',
   secret: 'a string',
 };
+
+/** Refuses settings of which each is right and that coreos-installer would not take together. */
+function addConflicts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
+  const args = given.get('image.writerArgs')?.value;
+  const { uses } = readWriterArgs(Array.isArray(args) ? args.map(String) : []);
+  const refuse = (key: SettingKey, problem: Problem): void => {
+    const origin = `${given.get(key)?.origin ?? 'default'}: ${key}`;
+    if (!mistakes.has(key)) mistakes.set(key, invalid(key, origin, problem));
+  };
+  // It would take another file, without them, or refuse the one that has them.
+  const other = uses.find(({ option }) => /^ignition(-file|-hash)?$/.test(option));
+  for (const key of ['registries.mirrors', 'registries.ca'] as const) {
+    const { value = '' } = given.get(key) ?? {};
+    if (other !== undefined && (value as string | readonly unknown[]).length > 0)
+      refuse(key, {
+        what: `image.writerArgs has --${other.option}, and ${key} becomes a part of the Ignition of this host`,
+        write: 'one of them; ignition.file names the Ignition too',
+      });
+  }
+  const network = networkFolderOf(given);
+  const folder = uses.find(
+    ({ option, value }) => option === 'network-dir' && value !== network?.folder,
+  );
+  if (network !== undefined && folder !== undefined)
+    refuse(network.key, {
+      what: `image.writerArgs has --network-dir ${folder.value}`,
+      write: 'one of them',
+    });
+}
 
 /** Freezes a value and everything in it: nothing can steer a run by changing it. */
 function deepFreeze<T>(value: T): T {

@@ -1,5 +1,4 @@
 import { type Environment, isSet, variableOrigin } from './environment.ts';
-import { raise, readable, type Refuse } from './failures.ts';
 import { flagName, type FlagUse } from './go-flags.ts';
 import { invalid, readValue } from './read-value.ts';
 import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
@@ -50,7 +49,7 @@ function fromHostAndPort(last: LastTexts, layer: Layer, notes: string[]): Settin
   const address = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   const origin = 'flag --host';
   const text = `http://${address}${port === '' ? '' : `:${port}`}`;
-  return [['service.url', { value: readValue('service.url', text, origin), origin }]];
+  return [['service.url', { value: readValue('service.url', text), origin }]];
 }
 
 function fromApiEra(last: LastTexts, layer: Layer): Settings {
@@ -66,7 +65,7 @@ function fromStore(last: LastTexts): Settings {
   if (endpoint === undefined && bucket === undefined) return [];
   const of = (key: SettingKey, text: string, flag: string): readonly [SettingKey, Given] => {
     const origin = `flag ${flag}`;
-    return [key, { value: readValue(key, text, origin), origin }];
+    return [key, { value: readValue(key, text), origin }];
   };
   return [
     ...(endpoint === undefined ? [] : [of('s3.endpoint', endpoint, '--s3-endpoint')]),
@@ -87,14 +86,8 @@ const storeVariables: readonly (readonly [SettingKey, string])[] = [
  * environment takes Ignition from `S3_URL/BUCKET/CLUSTER_ID/<file>` and calls no service. It is
  * meant when S3_URL is set and no service is named; otherwise the names are too common to be read.
  * @param others what files, flags and BOOTWRIGHT_* variables say
- * @param refuse takes each mistake; throws the first unless given
- * @throws AgentError `config.invalid-value`
  */
-export function storeContractLayer(
-  environment: Environment,
-  others: Layer,
-  refuse: Refuse = raise,
-): Layer {
+export function storeContractLayer(environment: Environment, others: Layer): Layer {
   if (!isSet(environment['S3_URL']) || textIn(others, 'service.url') !== '') return new Map();
   const layer = new Map<SettingKey, Given>([
     ['ignition.source', { value: 's3', origin: variableOrigin('S3_URL') }],
@@ -102,9 +95,7 @@ export function storeContractLayer(
   for (const [key, name] of storeVariables) {
     const text = environment[name];
     if (text === undefined || text === '') continue;
-    const origin = variableOrigin(name);
-    const value = readable(refuse, () => readValue(key, text, origin));
-    if (value !== undefined) layer.set(key, { value, origin });
+    layer.set(key, { value: readValue(key, text), origin: variableOrigin(name) });
   }
   return layer;
 }

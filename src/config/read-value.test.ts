@@ -1,11 +1,19 @@
 import { inspect } from 'node:util';
-import fc from '../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { readStringArray, readValue } from './read-value.ts';
+import { SecretUrl } from '../lib/secret-url.ts';
+import { checkConfig, settingIn } from './load.ts';
+import { readValue } from './read-value.ts';
 import { type SettingKey, settingKeys, settingKinds } from './settings.ts';
 
 const checksum = 'a'.repeat(64);
+
+/** What a run has of a text. */
+function read(key: SettingKey, text: string, origin = 'here'): unknown {
+  const given = { value: readValue(key, text), origin };
+  const value = settingIn(checkConfig([new Map([[key, given]])]).config, key);
+  return value instanceof SecretUrl ? value.reveal() : value;
+}
 
 describe('readValue', () => {
   it.each<[SettingKey, string, unknown]>([
@@ -41,7 +49,7 @@ describe('readValue', () => {
     ],
     ['registries.mirrors', '', []],
   ])('reads %s from %j', (key, text, value) => {
-    expect(readValue(key, text, 'here')).toEqual(value);
+    expect(read(key, text)).toEqual(value);
   });
 
   it.each<[SettingKey, string, RegExp]>([
@@ -53,7 +61,7 @@ describe('readValue', () => {
     ['proxy.http', 'http://u:p@fd00::5:8090', /in brackets/],
     ['service.url', 'http://host:1:2', /^write http:\/\/HOST:PORT or/],
   ])('says what to write for %s in place of %j', (key, text, hint) => {
-    expect(() => readValue(key, text, 'here')).toThrow(
+    expect(() => read(key, text)).toThrow(
       expect.objectContaining({
         code: 'config.invalid-value',
         hint: expect.stringMatching(hint) as string,
@@ -62,25 +70,25 @@ describe('readValue', () => {
   });
 
   it('takes a relative path of a file that the program itself opens', () => {
-    expect(readValue('service.tokenFile', 'token', 'here')).toBe('token');
+    expect(read('service.tokenFile', 'token')).toBe('token');
   });
 
   it('makes a secret that shows nothing', () => {
-    const value = readValue('service.token', 'hidden', 'here');
+    const value = read('service.token', 'hidden');
     expect(value).toBeInstanceOf(Secret);
     expect(inspect(value)).not.toContain('hidden');
   });
 
   it.each(['hidden\n', 'hidden\r\n'])('takes the line break at the end of %j away', (text) => {
-    expect((readValue('service.token', text, 'here') as Secret).reveal()).toBe('hidden');
+    expect((read('service.token', text) as Secret).reveal()).toBe('hidden');
   });
 
   it.each(['hidden\nhidden', 'hidden\u2026', '\ufeffhidden', 'hid\0den'])(
     'refuses the token %j, which no header carries',
     (text) => {
-      const read = () => readValue('service.token', text, 'here');
-      expect(read).toThrow(/^here: the token has a line break/);
-      expect(read).not.toThrow(/hid/);
+      const check = () => read('service.token', text);
+      expect(check).toThrow(/^here: service.token: the token has a line break/);
+      expect(check).not.toThrow(/hid/);
     },
   );
 
@@ -119,7 +127,7 @@ describe('readValue', () => {
     ['service.insecure', 'yes'],
     ['image.writerArgs', '--append-karg'],
   ])('refuses %s from %j', (key, text) => {
-    expect(() => readValue(key, text, 'here')).toThrow(
+    expect(() => read(key, text)).toThrow(
       expect.objectContaining({
         code: 'config.invalid-value',
         kind: 'input',
@@ -129,7 +137,7 @@ describe('readValue', () => {
   });
 
   it('offers the nearest word, and says where the value stands', () => {
-    expect(() => readValue('role', 'mastre', 'flag --role')).toThrow(
+    expect(() => read('role', 'mastre', 'flag --role')).toThrow(
       expect.objectContaining({
         message: expect.stringContaining('flag --role') as string,
         hint: expect.stringContaining('master') as string,
@@ -143,7 +151,7 @@ describe('readValue', () => {
     ['proxy.http', 'user:hidden@hidden@proxy.example:3128'],
     ['proxy.http', 'user:hidden/hidden@proxy.example:3128'],
   ])('does not repeat the password of %s, which is no URL: %s', (key, text) => {
-    expect(() => readValue(key, text, 'here')).toThrow(
+    expect(() => read(key, text)).toThrow(
       expect.objectContaining({
         message: expect.not.stringContaining('hidden') as string,
         hint: expect.not.stringContaining('hidden') as string,
@@ -159,7 +167,7 @@ describe('readValue', () => {
     ['ignition.url', 'https://user:p%3F@mirror.example/a%40b'],
     ['image.stream', '/opt/stream@1.json'],
   ])('reads %s from %s', (key, text) => {
-    expect(readValue(key, text, 'here')).toBe(text);
+    expect(read(key, text)).toBe(text);
   });
 });
 
@@ -177,7 +185,7 @@ describe('a user or a password that is not escaped', () => {
     for (const text of [...written, ...(isServer ? slashes : [])]) {
       let thrown: unknown;
       try {
-        readValue(key, text, 'here');
+        read(key, text);
       } catch (error) {
         thrown = error;
       }
@@ -187,54 +195,3 @@ describe('a user or a password that is not escaped', () => {
     }
   });
 });
-
-describe('readStringArray', () => {
-  it.each([
-    ['[]', []],
-    [' [ "a" , "b" ] ', ['a', 'b']],
-    [String.raw`["\u00e9\n", "a\"b"]`, ['é\n', 'a"b']],
-  ])('reads %s', (text, items) => {
-    expect(readStringArray(text)).toEqual({ items });
-  });
-
-  it.each([
-    ['--append-karg', 1],
-    ['{"a":1}', 1],
-    ['["a", 3]', 7],
-    ['["a" "b"]', 6],
-    ['["a",]', 6],
-    ['["a"', 5],
-    ['["a"] x', 7],
-    ["['a']", 2],
-    ['', 1],
-  ])('says where %s stops being one', (text, at) => {
-    expect(readStringArray(text)).toMatchObject({ at });
-  });
-
-  it('reads what JSON.stringify writes of any strings', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' })), (items) => {
-        expect(readStringArray(JSON.stringify(items))).toEqual({ items });
-      }),
-    );
-  });
-
-  it('accepts a text exactly when JSON.parse makes an array of strings of it', () => {
-    const words = fc.constantFrom('[', ']', ',', '"a"', '1', ' ', 'null', '"', '{}');
-    fc.assert(
-      fc.property(fc.array(words, { maxLength: 7 }), (parts) => {
-        const text = parts.join('');
-        expect('items' in readStringArray(text)).toBe(isArrayOfStrings(text));
-      }),
-    );
-  });
-});
-
-function isArrayOfStrings(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every((item) => typeof item === 'string');
-  } catch {
-    return false;
-  }
-}

@@ -4,7 +4,9 @@ import { type ImageMirrors, sourcePolicies } from '../lib/image-mirrors.ts';
 import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
+import { problemIn } from './read-value.ts';
 import { type Setting, settingTable, type WordSetting } from './setting-table.ts';
+import type { SettingKey } from './settings.ts';
 
 // A configuration is parsed once, and to compile a parser for it takes longer than that.
 z.config({ jitless: true });
@@ -59,51 +61,62 @@ export type ConfigInput = { role?: Config['role'] | undefined } & {
 
 const { role, ...sections } = settingTable;
 
-/** Of the settings that are written as one text. */
-const textParsers = {
-  text: (byDefault: string) => z.string().default(byDefault),
-  url: () => orEmpty(z.url({ protocol: /^https?$/ })).transform(asSecret),
-  place: () => z.string().default('').transform(asSecret),
-  sha256: () => orEmpty(z.string().regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits')),
-  listen: () => orEmpty(z.string().regex(listenPattern, 'HOST:PORT, [IPV6]:PORT or :PORT')),
-} as const;
-
 /** The whole configuration of one run. Unknown keys are refused. */
 export const Config = z.strictObject({
-  role: parserOf(role),
-  ...mapped(sections, sectionParser),
+  role: parserOf(role, 'role'),
+  ...mapped(sections, (section: Readonly<Record<string, Setting>>, name) =>
+    z
+      .strictObject(
+        mapped(section, (setting, key) => parserOf(setting, `${name}.${key}` as SettingKey)),
+      )
+      .prefault({}),
+  ),
 }) as unknown as z.ZodType<Config, ConfigInput>;
 
-function sectionParser(section: Readonly<Record<string, Setting>>): z.ZodType {
-  return z.strictObject(mapped(section, parserOf)).prefault({});
-}
-
-function parserOf(setting: Setting): z.ZodType {
-  return bareParserOf(setting).describe(setting.summary);
+function parserOf(setting: Setting, key: SettingKey): z.ZodType {
+  const parser = bareParserOf(setting).refine((value) => problemIn(key, value) === undefined);
+  return withDefault(setting, parser).describe(setting.summary);
 }
 
 function bareParserOf(setting: Setting): z.ZodType {
   switch (setting.kind) {
     case 'count':
-      return countParser(setting.byDefault);
+      return z.int().min(0);
     case 'port':
-      return z.int().min(1).max(65_535).default(setting.byDefault);
+      return z.int().min(1).max(65_535);
     case 'flag':
-      return z.boolean().default(setting.byDefault);
+      return z.boolean();
     case 'list':
     case 'argv':
-      return z.array(z.string()).default([]);
+      return z.array(z.string());
     case 'mirrors':
-      return z.array(mirrorsParser()).default([]);
+      return z.array(mirrorsParser());
     case 'hints':
-      return z.strictObject(mapped(diskHintKinds, hintParser)).default({});
+      return z.strictObject(mapped(diskHintKinds, hintParser));
     case 'secret':
-      return z.instanceof(Secret).optional();
+      return z.instanceof(Secret);
     case 'word':
-      return z.enum(setting.words as [string]).default(setting.byDefault);
+      return z.enum(setting.words as [string]);
+    case 'url':
+      return orEmpty(z.url({ protocol: /^https?$/ }));
+    case 'sha256':
+      return orEmpty(z.string().regex(/^[0-9a-f]{64}$/));
+    case 'listen':
+      return orEmpty(z.string().regex(listenPattern));
     default:
-      return textParsers[setting.kind](setting.byDefault);
+      return z.string();
   }
+}
+
+function withDefault(setting: Setting, parser: z.ZodType): z.ZodType {
+  if (!('byDefault' in setting)) {
+    const none = { list: [], argv: [], mirrors: [], hints: {}, secret: undefined }[setting.kind];
+    return none === undefined ? parser.optional() : parser.default(none);
+  }
+  if (setting.byDefault === undefined) return parser.optional();
+  const given = parser.default(setting.byDefault);
+  if (setting.kind !== 'url' && setting.kind !== 'place') return given;
+  return given.transform((text) => new SecretUrl(text as string));
 }
 
 function mirrorsParser(): z.ZodType {
@@ -128,22 +141,15 @@ function hintParser(hint: (typeof diskHintKinds)[keyof typeof diskHintKinds]): z
   return parser.optional().describe(hint.summary);
 }
 
-function countParser(byDefault: number | undefined): z.ZodType {
-  const count = z.int().min(0);
-  return byDefault === undefined ? count.optional() : count.default(byDefault);
-}
-
-function asSecret(text: string): SecretUrl {
-  return new SecretUrl(text);
-}
-
 function orEmpty(parser: z.ZodType<string>): z.ZodType<string> {
-  return z.union([z.literal(''), parser]).default('');
+  return z.union([z.literal(''), parser]);
 }
 
 function mapped<T>(
   entries: Readonly<Record<string, T>>,
-  make: (entry: T) => z.ZodType,
+  make: (entry: T, name: string) => z.ZodType,
 ): Record<string, z.ZodType> {
-  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, make(entry)]));
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, entry]) => [name, make(entry, name)]),
+  );
 }

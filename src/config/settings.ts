@@ -1,6 +1,3 @@
-import type { DiskHints } from '../lib/disk-hints.ts';
-import type { ImageMirrors } from '../lib/image-mirrors.ts';
-import type { Proxies } from '../lib/proxies.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { MASK, Secret } from '../model/secret.ts';
@@ -71,10 +68,6 @@ export const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = 
   's3.secretAccessKeyFile': 'own',
 };
 
-/** A value as one source gives it. From a file it is checked later, by the schema. */
-export type SettingValue =
-  string | number | boolean | readonly string[] | readonly ImageMirrors[] | Secret | DiskHints;
-
 /** A value with the place it comes from, for people: `flag --url`, `file config.yaml:12`. */
 export interface Given {
   readonly value: unknown;
@@ -94,13 +87,6 @@ export function textIn(layer: Layer, key: SettingKey, fallback = ''): string {
   const value = layer.get(key)?.value;
   return typeof value === 'string' ? value : fallback;
 }
-
-/** The proxies of a layer; empty where it has none. */
-export const proxiesOf = (layer: Layer): Proxies => ({
-  http: textIn(layer, 'proxy.http'),
-  https: textIn(layer, 'proxy.https'),
-  no: textIn(layer, 'proxy.no'),
-});
 
 /** The value of a setting as it may be shown, secrets masked; JSON, except plain text. */
 export function shownValue(value: unknown): string {

@@ -40,7 +40,7 @@ export function layersOver(
   return [
     ...files,
     knownVariablesLayer(environment, refuse),
-    storeContractLayer(environment, others, refuse),
+    storeContractLayer(environment, others),
     own,
     flags.layer,
   ];

@@ -57,7 +57,7 @@ describe('bad input on the command line', () => {
       'arguments that are no JSON',
       `${line} --installer-args [1]`,
       'config.invalid-value',
-      'character 2',
+      'image.writerArgs: invalid input: expected string',
     ],
     [
       'no disk',

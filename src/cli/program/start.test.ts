@@ -136,12 +136,6 @@ describe('start', () => {
 
   it.each([
     ['an unknown flag', `${whole} --bogus`],
-    ['an unknown role', '-r bogus'],
-    ['a URL that is none', '--url bogus'],
-    ['arguments that are no JSON', '--installer-args bogus'],
-    ['a proxy that is no URL', `${whole} --http-proxy proxy:3128`],
-    ['a stream by a broken URL', `${whole} --image.stream htp://mirror`],
-    ['an option that the writer does not have', `${whole} --installer-args ["--apend-karg","x"]`],
     ['help that is neither asked for nor not', `${whole} --help=x`],
   ])('refuses %s with three lines and exit 2, and loads nothing', async (_, line) => {
     const { exitCode, errors, out, order, installs } = await run(line);

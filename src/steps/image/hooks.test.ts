@@ -115,24 +115,6 @@ describe('host/check-hooks', () => {
   });
 });
 
-it('a relative path of a hook is one from / of the host, checked and run alike', async () => {
-  const relative: ConfigInput = { ...config, hooks: { before: 'opt/raid', after: './opt/raid' } };
-  const host = fakeHost()
-    .on(['test', rest])
-    .succeeds()
-    .on(['od', rest])
-    .prints('7f')
-    .on([hook])
-    .succeeds();
-  await runStep(checkHooks, { config: relative, host });
-  for (const hookStep of [runBeforeHook, runAfterHook])
-    await runStep(hookStep, { config: relative, facts, host });
-  expect(host.calls.map(({ argv }) => argv.at(-1))).toEqual(
-    expect.arrayContaining([hook]) as string[],
-  );
-  expect(host.calls.filter(({ argv }) => !argv.includes(hook))).toEqual([]);
-});
-
 describe.each([
   ['before', runBeforeHook],
   ['after', runAfterHook],

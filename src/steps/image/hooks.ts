@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path/posix';
+import { basename } from 'node:path/posix';
 import type { Config } from '../../config/schema.ts';
 import { condition } from '../../engine/condition.ts';
 import { ifGiven, type NeedValues } from '../../engine/fact.ts';
@@ -39,10 +39,7 @@ const isSet = (hook: Hook) =>
   condition<Config>(`hooks.${hook} is set`, ({ hooks }) => hooks[hook] !== '');
 
 const pathsOf = ({ hooks }: Config): readonly string[] =>
-  [hooks.before, hooks.after].filter((path) => path !== '').map(fromRoot);
-
-/** A bare name would be looked for by PATH. */
-const fromRoot = (path: string): string => join('/', path);
+  [hooks.before, hooks.after].filter((path) => path !== '');
 
 const testArgvs = (path: string): readonly (readonly string[])[] => [
   ['test', '-f', path],
@@ -127,7 +124,7 @@ const hookStep = (hook: Hook) =>
     limit: hours(24) + minutes(5),
     explain: ({ hooks }: Config) =>
       `${hooks[hook]}, at most ${limitOf(hooks)} min, with INSTALL_HOOK=${hook} in its environment`,
-    preview: ({ hooks }: Config) => [[fromRoot(hooks[hook])]],
+    preview: ({ hooks }: Config) => [[hooks[hook]]],
     run: (scope: StepScope<'host' | 'clock'>, facts: NeedValues<typeof needs>) =>
       runHook(hook, scope, facts),
   }) as const;
@@ -163,7 +160,7 @@ async function runHook(
   facts: NeedValues<typeof needs>,
 ): Promise<void> {
   const { host, config, signal, note } = scope;
-  const path = fromRoot(config.hooks[hook]);
+  const path = config.hooks[hook];
   const output = endsOf((level, line) => note(level, shownText(line), { hook }));
   const run = () =>
     host.exec([path], {
