@@ -3,9 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { seconds } from '../../src/model/duration.ts';
-import { quickClock } from '../support/quick-clock.ts';
-import { impatient, inTurn, json, makeCertificates, startServer } from './real/http-server.ts';
+import { inTurn, json, makeCertificates, startServer } from './real/http-server.ts';
 import { host, inventoryStand } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
@@ -57,46 +55,6 @@ describe('answers', () => {
     });
   });
 
-  it('500 is tried again until the call has taken its time', async () => {
-    stand.server.answering(json(500, { code: 500, message: 'out of order' }));
-    const notices: number[] = [];
-    const inventory = stand.v2({
-      callLimit: seconds(60),
-      onRetry: ({ attempt, what }) => {
-        expect(what).toBe('GET /api/assisted-install/v2/clusters/C');
-        notices.push(attempt);
-      },
-    });
-    const failure = await inventory.enabledHosts(signal).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'inventory.unreachable', context: { status: 500 } });
-    expect((failure as Error).message).toContain('out of order');
-    expect(notices.length).toBeGreaterThan(5);
-    // The call may take its time between a notice and the attempt that it announces.
-    expect([notices.length, notices.length + 1]).toContain(stand.server.seen.length);
-  });
-
-  it('a report gives up sooner than another call', async () => {
-    stand.server.answering(json(503, {}));
-    const clock = quickClock();
-    const before = clock.now();
-    const failing = stand
-      .v2({ clock, reportLimit: seconds(20) })
-      .report(host, { stage: 'Installing', info: '' }, signal);
-    await expect(failing).rejects.toMatchObject({ code: 'inventory.unreachable' });
-    expect(clock.now() - before).toBeLessThan(seconds(40));
-  });
-
-  it('a service that takes a report and says nothing is unreachable, within its limit', async () => {
-    stand.server.answering(() => undefined);
-    const failing = stand
-      .v2({ reportLimit: seconds(15) })
-      .report(host, { stage: 'Installing', info: '' }, signal);
-    await expect(failing).rejects.toMatchObject({
-      code: 'inventory.unreachable',
-      context: { attempts: 1 },
-    });
-  });
-
   it('a connection that breaks is tried again', async () => {
     stand.server.answering(
       inTurn(
@@ -112,12 +70,6 @@ describe('answers', () => {
     );
     await expect(stand.v2().enabledHosts(signal)).resolves.toEqual([]);
     expect(stand.server.seen).toHaveLength(3);
-  });
-
-  it('that never come are tried again', async () => {
-    stand.server.answering(inTurn(() => undefined, json(200, { hosts: [] })));
-    const inventory = stand.v2({ connection: impatient });
-    await expect(inventory.enabledHosts(signal)).resolves.toEqual([]);
   });
 
   it('hosts come with what is read of them', async () => {

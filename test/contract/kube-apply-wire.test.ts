@@ -56,28 +56,3 @@ it('a server that is away while it is asked for its kinds is asked again', async
   await stand.cluster().apply(subscription, signal);
   expect(stand.asked()).toEqual([discovery, discovery, path, path]);
 });
-
-it('a manifest that says too little is not sent', async () => {
-  const bare = { metadata: { name: 'x' } };
-  await expect(stand.cluster().apply(bare, signal)).rejects.toMatchObject({
-    code: 'kube.invalid',
-    message: 'a manifest without apiVersion',
-  });
-  expect(stand.asked()).toEqual([]);
-});
-
-it('many objects are removed by one request', async () => {
-  stand.server.answering(json(200, { kind: 'Status' }));
-  const kind = { group: '', version: 'v1', plural: 'pods' };
-  await stand.cluster().removeAll({ kind, namespace: 'n', labelSelector: 'a=b' }, signal);
-  expect(stand.asked()).toEqual([
-    'DELETE /api/v1/namespaces/n/pods?labelSelector=a%3Db&propagationPolicy=Background',
-  ]);
-});
-
-it('the whole log of a pod has no time in its question', async () => {
-  stand.server.answering((_, response) => void response.end('line'));
-  const pod = { namespace: 'n', name: 'p' };
-  expect(await stand.cluster().podLog(pod, undefined, signal)).toBe('line');
-  expect(stand.asked()).toEqual(['GET /api/v1/namespaces/n/pods/p/log']);
-});

@@ -123,18 +123,6 @@ describe('following', () => {
     expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
-  it('reads its credentials again when they are refused', async () => {
-    let readings = 0;
-    const credentials = (): Promise<string> => {
-      readings += 1;
-      return Promise.resolve(kubeconfigFor(server.url));
-    };
-    lists.push(status(401), listing(1, node(1)));
-    follow({ credentials });
-    await expect.poll(() => views.at(-1)?.isSynced, often).toBe(true);
-    expect(readings).toBe(2);
-  });
-
   it('continues after a broken watch without trouble when the next one begins', async () => {
     follow();
     await send('ADDED', node(8));
@@ -145,20 +133,6 @@ describe('following', () => {
     await view(3);
     expect(watchLines()[1]).toContain('resourceVersion=8&');
     expect(views.map(({ lastError }) => lastError)).toEqual([undefined, undefined, undefined]);
-  });
-
-  it('tells the trouble of a server that is away, keeps its view, and tells the end', async () => {
-    lists.push(listing(7, node(3)));
-    watches.push(stream, status(503), status(503));
-    follow();
-    await expect.poll(() => streams.length, often).toBe(1);
-    streams.at(-1)?.destroy();
-    await view(3);
-    expect(views.map(({ lastError, objects }) => [lastError?.code, objects.length])).toEqual([
-      [undefined, 1],
-      ['kube.failed', 1],
-      [undefined, 1],
-    ]);
   });
 
   it.each<[string, Responder[]]>([
