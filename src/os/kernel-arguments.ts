@@ -6,8 +6,8 @@ export interface KernelArgumentChange {
   /** Come to the end, in this order. */
   readonly append: readonly string[];
   /**
-   * Removes one occurrence for each time that it is given, in the given order; what is not there does not
-   * matter.
+   * Removes one occurrence for each time that it is given, in the given order; what is not there
+   * does not matter.
    */
   readonly remove: readonly string[];
   /** Each that is to go goes wherever it stands, and nothing changes where all is as requested. */
