@@ -1,23 +1,8 @@
-import * as z from 'zod';
 import type { KubeObject } from '../ports/kube.ts';
-
-const text = z.string().catch('');
-const Shape = z.object({
-  status: z
-    .object({
-      conditions: z
-        .array(
-          z
-            .object({ type: text, status: text, message: text })
-            .catch({ type: '', status: '', message: '' }),
-        )
-        .catch([]),
-    })
-    .catch({ conditions: [] }),
-});
+import { conditionsOf } from './operators.ts';
 
 const conditionOf = (object: KubeObject, wanted: string) =>
-  Shape.parse(object).status.conditions.find(({ type }) => type === wanted);
+  conditionsOf(object).find(({ type }) => type === wanted);
 
 /**
  * Why an installation has not come to its end, by the first object that says so; undefined once the

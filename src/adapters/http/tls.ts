@@ -13,14 +13,14 @@ import { webFailure } from './failures.ts';
 /** Whom a connection trusts. */
 export interface Trust {
   /** PEM certificates beside those of the system. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** Trust `ca` alone. */
   readonly caOnly?: boolean;
   /** Do not verify at all. */
   readonly isInsecure?: boolean;
   /** PEM certificate that shows who we are, with its key. */
-  readonly certificate?: string;
-  readonly key?: string;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /**

@@ -175,15 +175,8 @@ const keepAliveDelay = seconds(5);
 
 function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): TlsOptions {
   try {
-    return {
-      ...tlsOptionsFor({
-        isInsecure,
-        ...(ca === undefined ? {} : { ca, caOnly: true }),
-        ...(certificate === undefined ? {} : { certificate }),
-        ...(key === undefined ? {} : { key: key.reveal() }),
-      }),
-      ...(serverName === undefined ? {} : { servername: serverName }),
-    };
+    const trust = { isInsecure, ca, caOnly: ca !== undefined, certificate, key: key?.reveal() };
+    return { ...tlsOptionsFor(trust), ...(serverName ? { servername: serverName } : {}) };
   } catch (error) {
     throw kubeFailure(
       'kube.bad-credentials',

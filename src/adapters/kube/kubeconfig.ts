@@ -4,7 +4,11 @@ import { yamlIn } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 
-const text = z.string().nullish();
+/** An empty text is none. */
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => (value === null || value === '' ? undefined : value));
 
 const Cluster = z.object({
   server: z.string().min(1),
@@ -46,20 +50,20 @@ export interface ClusterAccess {
   /** Base URL without a slash at its end. */
   readonly server: string;
   /** PEM; the system's authorities without it. */
-  readonly ca?: string;
+  readonly ca: string | undefined;
   /** Expected in the server's certificate instead of the name in the URL. */
-  readonly serverName?: string;
+  readonly serverName: string | undefined;
   /** By which the server is reached, in place of those of the environment. */
-  readonly proxy?: SecretUrl;
+  readonly proxy: SecretUrl | undefined;
   /** Do not verify the server. */
   readonly isInsecure: boolean;
   /** PEM. */
-  readonly certificate?: string;
+  readonly certificate: string | undefined;
   /** PEM. */
-  readonly key?: Secret;
+  readonly key: Secret | undefined;
   /** Value of the Authorization header. */
-  readonly authorization?: Secret;
-  readonly impersonate?: string;
+  readonly authorization: Secret | undefined;
+  readonly impersonate: string | undefined;
 }
 
 /**
@@ -77,20 +81,18 @@ export function readKubeconfig(text: string): ClusterAccess {
   if (url.username + url.password !== '')
     throw bad('the server of its cluster has a user in it; give username and password instead');
   const ca = cluster['certificate-authority-data'];
-  const serverName = cluster['tls-server-name'];
   const certificate = user['client-certificate-data'];
   const key = user['client-key-data'];
-  const authorization = authorizationOf(user);
   return {
     server: `${url.origin}${url.pathname.replace(/\/$/, '')}`,
     isInsecure: cluster['insecure-skip-tls-verify'] === true,
-    ...(ca ? { ca: decode(ca) } : {}),
-    ...(serverName ? { serverName } : {}),
-    ...proxyIn(cluster),
-    ...(certificate ? { certificate: decode(certificate) } : {}),
-    ...(key ? { key: new Secret(decode(key)) } : {}),
-    ...(authorization === undefined ? {} : { authorization: new Secret(authorization) }),
-    ...(user.as ? { impersonate: user.as } : {}),
+    ca: ca ? decode(ca) : undefined,
+    serverName: cluster['tls-server-name'],
+    proxy: proxyIn(cluster),
+    certificate: certificate ? decode(certificate) : undefined,
+    key: key ? new Secret(decode(key)) : undefined,
+    authorization: authorizationOf(user),
+    impersonate: user.as,
   };
 }
 
@@ -104,7 +106,7 @@ function currentOf(config: z.output<typeof Kubeconfig>): Current {
   const context = config.contexts?.find((one) => one.name === name)?.context;
   const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
   const user = config.users?.find((one) => one.name === context?.user);
-  if (cluster !== undefined && user !== undefined) return { cluster, user: user.user ?? {} };
+  if (cluster !== undefined && user !== undefined) return { cluster, user: user.user ?? User.parse({}) };
   throw bad(`the current context ${JSON.stringify(name)} has no cluster or no user in it`);
 }
 
@@ -125,18 +127,21 @@ function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void
   }
 }
 
-function proxyIn({ 'proxy-url': url }: Current['cluster']): Pick<ClusterAccess, 'proxy'> {
-  if (!url) return {};
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return { proxy: new SecretUrl(url) };
+function proxyIn({ 'proxy-url': url }: Current['cluster']): SecretUrl | undefined {
+  if (!url) return undefined;
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return new SecretUrl(url);
   throw bad('its proxy-url is not the URL of a proxy by http or https; others are not used');
 }
 
-function authorizationOf(user: Current['user']): string | undefined {
+function authorizationOf(user: Current['user']): Secret | undefined {
   const { token, username, password, as } = user;
   if (/[^\t -~\u0080-\u00ff]/.test(`${token?.trim() ?? ''}${as ?? ''}`))
     throw bad('its token, or its user to act as, has a character that no HTTP header carries');
-  if (token) return `Bearer ${token.trim()}`;
-  if (username) return `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}`;
+  if (token) return new Secret(`Bearer ${token.trim()}`);
+  if (username) {
+    const pair = Buffer.from(`${username}:${password ?? ''}`);
+    return new Secret(`Basic ${pair.toString('base64')}`);
+  }
   const program = (['exec', 'auth-provider'] as const).find((key) => user[key]);
   if (program !== undefined && !user['client-certificate-data'])
     throw bad(`its credentials come from a program (${program}), which is not run; embed a token`);
