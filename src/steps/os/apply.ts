@@ -11,57 +11,48 @@ import { verifyPlanned } from './verify.ts';
 
 /**
  * Switches a running node to another image, and reboots it where that is asked for. A run that was
- * stopped anywhere is taken up by the same command.
+ * stopped anywhere is taken up by the same command. The lock ends with the process.
  * @returns whether the host reboots
  * @throws AgentError `os.*`, `command.*`
  */
 export async function applyImage(scope: CommandScope): Promise<boolean> {
-  const lock = await lockHost(scope);
-  try {
-    const snapshot = await inspectHost(scope);
-    await checkOperator(scope);
-    const status = await stageImage(scope, snapshot);
-    if (scope.config.records) await recordImage(scope, status);
-    return await rebootHost(scope, status);
-  } finally {
-    await lock.release();
-  }
+  await lockHost(scope);
+  const snapshot = await inspectHost(scope);
+  const status = await stageImage(scope, snapshot);
+  if (scope.config.records) await recordImage(scope, status);
+  return rebootHost(scope, status);
 }
 
 /**
- * Rolls a running node back to the deployment before.
+ * Rolls a running node back to the deployment before. The lock ends with the process.
  * @returns whether the host reboots
  * @throws AgentError `os.*`, `command.*`
  */
 export async function applyRollback(scope: CommandScope): Promise<boolean> {
-  const lock = await lockHost(scope);
-  try {
-    const snapshot = await inspectHost(scope);
-    await checkOperator(scope);
-    const { booted, staged, pending, rollback } = snapshot.status;
-    const kind = decideRollback(snapshot.status);
-    if (kind === 'drop-staged' && staged !== undefined)
-      scope.note('info', `${describe(staged)} was never booted and is discarded`);
-    await rollBack(scope, snapshot, kind);
-    const status = await readStatus(scope, snapshot.driver);
-    const wanted = { 'drop-staged': booted, queued: pending, swap: rollback }[kind];
-    const next = nextOf(status) ?? status.booted;
-    if (next === undefined || next.checksum !== wanted?.checksum) {
-      const what = 'the host will not boot the deployment that it is rolled back to';
-      const context = { wanted: wanted?.checksum ?? '', next: next?.checksum ?? 'nothing' };
-      throw osFailure('os.not-staged', what, { context });
-    }
-    scope.note('info', `${describe(next)} boots next`, { checksum: next.checksum });
-    return await rebootHost(scope, status);
-  } finally {
-    await lock.release();
+  await lockHost(scope);
+  const snapshot = await inspectHost(scope);
+  const { booted, staged, pending, rollback } = snapshot.status;
+  const kind = decideRollback(snapshot.status);
+  if (kind === 'drop-staged' && staged !== undefined)
+    scope.note('info', `${describe(staged)} was never booted and is discarded`);
+  await rollBack(scope, snapshot, kind);
+  const status = await readStatus(scope, snapshot.driver);
+  const wanted = { 'drop-staged': booted, queued: pending, swap: rollback }[kind];
+  const next = nextOf(status) ?? status.booted;
+  if (next === undefined || next.checksum !== wanted?.checksum) {
+    const what = 'the host will not boot the deployment that it is rolled back to';
+    const context = { wanted: wanted?.checksum ?? '', next: next?.checksum ?? 'nothing' };
+    throw osFailure('os.not-staged', what, { context });
   }
+  scope.note('info', `${describe(next)} boots next`, { checksum: next.checksum });
+  return rebootHost(scope, status);
 }
 
 async function inspectHost(scope: CommandScope): Promise<OsSnapshot> {
   const snapshot = await readHost(scope, scope.config.kernelArguments);
   const { driver, reason } = snapshot;
   scope.note('info', `the driver is ${driver}: ${reason}`, { driver });
+  await checkOperator(scope);
   return snapshot;
 }
 
