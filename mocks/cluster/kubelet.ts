@@ -14,15 +14,17 @@ export interface Kubelet extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Serves logs of containers on loopback; `logOf` gives the text of a pod. */
-export async function startKubelet(logOf: (pod: string) => string): Promise<Kubelet> {
+/** Serves logs of containers on loopback; `logOf` gives the text of a container of a pod. */
+export async function startKubelet(
+  logOf: (pod: string, container: string) => string,
+): Promise<Kubelet> {
   const { serving } = await createPki();
   const server = createServer(
     { cert: serving.certificate, key: serving.key },
     ({ url = '' }, answer) => {
-      const [, pod] = /^\/containerLogs\/[^/]+\/([^/]+)\//.exec(url) ?? [];
+      const [, pod, container = ''] = /^\/containerLogs\/[^/]+\/([^/]+)\/([^/?]+)/.exec(url) ?? [];
       answer.statusCode = pod === undefined ? 404 : 200;
-      answer.end(pod === undefined ? '' : logOf(pod));
+      answer.end(pod === undefined ? '' : logOf(pod, container));
     },
   );
   server.listen(0, '127.0.0.1');

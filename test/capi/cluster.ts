@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BootstrapConfigSpec, ContractRef, ControlPlaneSpec } from '../../src/capi/api.ts';
-import { bootstrapConfigType, controlPlaneType } from '../../src/capi/api.ts';
+import { bootstrapConfigs, bootstrapConfigType, controlPlaneType } from '../../src/capi/api.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 const infrastructure = (plural: string): KubeKind => ({
@@ -13,6 +13,10 @@ const infrastructure = (plural: string): KubeKind => ({
 });
 export const devMachines = infrastructure('devmachines');
 export const devClusters = infrastructure('devclusters');
+export const bootstrapConfigTemplates: KubeKind = {
+  ...bootstrapConfigs,
+  plural: 'openshiftbootstrapconfigtemplates',
+};
 
 const groupOf = (apiVersion: string): string => apiVersion.split('/')[0] ?? '';
 const infrastructureVersion = 'infrastructure.cluster.x-k8s.io/v1beta2';

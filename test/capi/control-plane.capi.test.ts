@@ -1,6 +1,6 @@
 // The providers in one namespace, with their own rights there alone, before the real Cluster API core: from a Cluster to its end.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +20,7 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { clusterOf, clusterRoles } from '../kube/rig.ts';
 import { clusterObjects, controlPlaneObject, devMachines } from './cluster.ts';
+import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, deployedObjects, startCapi } from './rig.ts';
 
 const cluster = 'shop';
@@ -28,29 +29,9 @@ const program = resolve(import.meta.dirname, '../../src/main.ts');
 
 let rig: CapiRig;
 let folder: string;
+let node: ManagementNode;
 const managers: ChildProcess[] = [];
 let inventory: string;
-
-/** What the payload's installer makes of the cluster: a kubeconfig of the guest, and Ignition. */
-async function installer(): Promise<string> {
-  const file = join(folder, 'openshift-install');
-  const kubeconfig = join(folder, 'guest.kubeconfig');
-  await writeFile(kubeconfig, await rig.kube.kubeconfigFor({ server: rig.guest.url }));
-  const script = `#!/bin/sh
-set -e
-cd "$4"
-rm -f install-config.yaml
-[ "$2" = manifests ] && exit 0
-mkdir -p auth
-for file in bootstrap master worker; do echo '{"ignition":{"version":"3.2.0"}}' >$file.ign; done
-echo '{}' >metadata.json
-echo secret >auth/kubeadmin-password
-cp ${kubeconfig} auth/kubeconfig
-`;
-  await writeFile(file, script);
-  await chmod(file, 0o700);
-  return file;
-}
 
 const providers = ['bootstrap', 'control-plane'] as const;
 type Provider = (typeof providers)[number];
@@ -103,7 +84,7 @@ async function start(provider: Provider, args: readonly string[]) {
     env: {
       ...process.env,
       POD_NAMESPACE: namespace,
-      OPENSHIFT_INSTALL: join(folder, 'openshift-install'),
+      BOOTWRIGHT_IMAGE: 'registry.example/bootwright:latest',
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -114,7 +95,7 @@ beforeAll(async () => {
   rig = await startCapi();
   await rig.deploy();
   folder = await mkdtemp(join(tmpdir(), 'bootwright-capi-'));
-  await installer();
+  node = await startNode(rig, await rig.kube.kubeconfigFor({ server: rig.guest.url }));
   const port = await freePort();
   const [namespace] = clusterObjects(cluster, rig.guest.port);
   if (namespace !== undefined) await rig.apply(namespace);
@@ -125,6 +106,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const manager of managers) manager.kill('SIGKILL');
+  await node[Symbol.asyncDispose]();
   await rig[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });

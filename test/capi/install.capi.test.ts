@@ -42,7 +42,8 @@ import {
   type ScriptedHost,
   textIn,
 } from './hosts.ts';
-import { type Manager, startManagers, writeInstaller } from './managers.ts';
+import { type Manager, startManagers } from './managers.ts';
+import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, type Management, startManagement } from './rig.ts';
 
 /** The management cluster that has the cluster: it is moved to another one. */
@@ -50,7 +51,7 @@ let rig: CapiRig;
 let infrastructure: ServerControl;
 let managers: readonly Manager[] = [];
 let kubeconfig: string;
-let installer: Awaited<ReturnType<typeof writeInstaller>>;
+let installer: ManagementNode;
 
 const ends = new AsyncDisposableStack();
 
@@ -109,8 +110,8 @@ async function applyOperators(
 
 /** Starts both providers in the management cluster. */
 async function startOurs(): Promise<void> {
-  installer = await writeInstaller(rig, kubeconfig);
-  managers = await startManagers(rig, installer.program);
+  installer = ends.use(await startNode(rig, kubeconfig));
+  managers = await startManagers(rig);
   for (const { kill } of managers) ends.defer(kill);
 }
 
@@ -469,8 +470,4 @@ const elsewhere: readonly RegExp[] = [
   /^ bootstrap\.cluster\.x-k8s\.io openshiftbootstrapconfigs get$/,
   // Its kinds are those of the provider that is installed.
   /^ infrastructure\.cluster\.x-k8s\.io \* /,
-  // Jobs, where no program runs in their place.
-  /^ batch jobs (get|create|delete)$/,
-  /^ {2}(serviceaccounts|pods|pods\/log) /,
-  /^ rbac\.authorization\.k8s\.io /,
 ];

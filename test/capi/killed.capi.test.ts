@@ -6,7 +6,6 @@ import { type Forwarder, startForwarder } from '../../mocks/kube/forwarder.ts';
 import {
   assetsSecretName,
   bootstrapConfigs,
-  bootstrapConfigTemplates,
   clusters,
   controlPlanes,
   capiMachines,
@@ -14,9 +13,16 @@ import {
 import { leases, secrets } from '../../src/kube/kinds.ts';
 import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
-import { clusterObjects, clusterSecrets, controlPlaneObject, devMachines } from './cluster.ts';
+import {
+  bootstrapConfigTemplates,
+  clusterObjects,
+  clusterSecrets,
+  controlPlaneObject,
+  devMachines,
+} from './cluster.ts';
 import { bootHost } from './hosts.ts';
-import { type Manager, startManager, writeInstaller } from './managers.ts';
+import { type Manager, startManager } from './managers.ts';
+import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, customResourceDefinitions, startCapi } from './rig.ts';
 
 const cluster = 'two';
@@ -24,6 +30,7 @@ const place = { namespace: cluster };
 const paused = 'cluster.x-k8s.io/paused';
 
 let rig: CapiRig;
+let node: ManagementNode;
 let managers: Record<Manager['provider'], Manager> | undefined;
 let startBoth: () => Promise<Record<Manager['provider'], Manager>>;
 /** Stands for the Service of the inventory. */
@@ -33,11 +40,11 @@ beforeAll(async () => {
   rig = await startCapi();
   await rig.deploy();
   const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
-  const { program } = await writeInstaller(rig, kubeconfig);
+  node = await startNode(rig, kubeconfig);
   address = await startForwarder({ port: 0 });
   startBoth = async () => ({
     bootstrap: await startManager(rig, { provider: 'bootstrap', inventoryUrl: address.url }),
-    'control-plane': await startManager(rig, { provider: 'control-plane', installer: program }),
+    'control-plane': await startManager(rig, { provider: 'control-plane' }),
   });
   managers = await startBoth();
   address.moveTo(managers.bootstrap.inventory);
@@ -50,6 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(Object.values(managers ?? {}).map(({ kill }) => kill()));
   await address.close();
+  await node[Symbol.asyncDispose]();
   await rig[Symbol.asyncDispose]();
 });
 

@@ -25,8 +25,6 @@ export interface Manager extends ServerControl {
 
 interface ProviderRun {
   readonly provider: 'bootstrap' | 'control-plane';
-  /** The program that is run in place of the payload's installer. */
-  readonly installer?: string;
   /** Where hosts reach the inventory, unless it is the manager itself. */
   readonly inventoryUrl?: string;
   /** How the program is run, unless from the sources. */
@@ -40,7 +38,7 @@ const fromSources = [process.execPath, resolve(import.meta.dirname, '../../src/m
 /** Starts the manager of a provider whose files are applied; arguments after those of its Deployment. */
 export async function startManager(
   { kube }: Pick<Management, 'kube'>,
-  { provider, installer = '', inventoryUrl, program = fromSources, as }: ProviderRun,
+  { provider, inventoryUrl, program = fromSources, as }: ProviderRun,
 ): Promise<Manager> {
   const namespace = `bootwright-${provider}-system`;
   const folder = join(kube.folder, provider);
@@ -62,7 +60,7 @@ export async function startManager(
     name: provider,
     program: 'env',
     args: [
-      `OPENSHIFT_INSTALL=${installer}`,
+      'BOOTWRIGHT_IMAGE=registry.example/bootwright:latest',
       ...[...program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig],
       ...['--health-address', at(ports.health), '--metrics', at(ports.metrics)],
       ...(provider === 'bootstrap'
@@ -98,32 +96,10 @@ export async function startManager(
 }
 
 /** Applies the files of both providers, and starts their managers as those files say. */
-export async function startManagers(
-  management: Management,
-  installer: string,
-): Promise<readonly Manager[]> {
+export async function startManagers(management: Management): Promise<readonly Manager[]> {
   await management.deploy();
   return Promise.all([
     startManager(management, { provider: 'bootstrap' }),
-    startManager(management, { provider: 'control-plane', installer }),
+    startManager(management, { provider: 'control-plane' }),
   ]);
-}
-
-/** Writes a program that makes files with a kubeconfig of the guest. */
-export async function writeInstaller({ kube }: Pick<Management, 'kube'>, content: string) {
-  const [kubeconfig, runs] = [join(kube.folder, 'guest.kubeconfig'), join(kube.folder, 'runs')];
-  await writeFile(kubeconfig, content);
-  await writeFile(runs, '');
-  const program = join(kube.folder, 'openshift-install');
-  const script = join(import.meta.dirname, 'openshift-install.ts');
-  const lines = [
-    '#!/bin/sh',
-    `export GUEST_KUBECONFIG='${kubeconfig}' INSTALLER_RUNS='${runs}'`,
-    `exec '${process.execPath}' '${script}' "$@"`,
-  ];
-  await writeFile(program, `${lines.join('\n')}\n`, { mode: 0o755 });
-  return {
-    program,
-    runs: () => readFileSync(runs, 'utf8').split('\n').filter(Boolean),
-  };
 }

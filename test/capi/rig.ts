@@ -83,7 +83,8 @@ export async function startManagement(): Promise<Management> {
     await kube.startControllerManager({
       controllers: [
         ...['garbage-collector-controller', 'namespace-controller'],
-        'clusterrole-aggregation-controller',
+        ...['clusterrole-aggregation-controller', 'job-controller', 'serviceaccount-controller'],
+        'root-ca-certificate-publisher-controller',
       ],
     });
     const product = clusterOf(await kube.kubeconfigFor({ server: kube.url }));
@@ -168,6 +169,10 @@ export function deployedObjects(): readonly KubeObject[] {
     return objectsOf(text.replaceAll(/\$\{\w+:=([^}]*)\}/g, '$1'));
   });
 }
+
+/** The kinds among them. */
+export const deployedDefinitions = (): readonly KubeObject[] =>
+  deployedObjects().filter(({ kind }) => kind === 'CustomResourceDefinition');
 
 function objectsOf(text: string): readonly KubeObject[] {
   return parseAllDocuments(text)

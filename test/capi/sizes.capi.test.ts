@@ -21,7 +21,8 @@ import {
   workerObjects,
 } from './cluster.ts';
 import { bootNext, joinNode, type ScriptedHost, textIn } from './hosts.ts';
-import { type Manager, startManagers, writeInstaller } from './managers.ts';
+import { type Manager, startManagers } from './managers.ts';
+import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, startCapi } from './rig.ts';
 
 const cluster = 'shop';
@@ -30,18 +31,20 @@ const [east, west] = ['east', 'west'] as const;
 const limit = (): AbortSignal => AbortSignal.timeout(60_000);
 
 let rig: CapiRig;
+let node: ManagementNode;
 let managers: readonly Manager[] = [];
 const hosts: Record<'east' | 'west', ScriptedHost[]> = { east: [], west: [] };
 
 beforeAll(async () => {
   rig = await startCapi();
   const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
-  const { program } = await writeInstaller(rig, kubeconfig);
-  managers = await startManagers(rig, program);
+  node = await startNode(rig, kubeconfig);
+  managers = await startManagers(rig);
 });
 afterAll(async () => {
   for (const host of [...hosts.east, ...hosts.west]) await host[Symbol.asyncDispose]();
   await Promise.all(managers.map(({ kill }) => kill()));
+  await node[Symbol.asyncDispose]();
   await rig[Symbol.asyncDispose]();
 });
 

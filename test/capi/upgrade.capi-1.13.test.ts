@@ -13,7 +13,8 @@ import {
   workerObjects,
 } from './cluster.ts';
 import { bootNext, joinNode, type ScriptedHost, textIn } from './hosts.ts';
-import { type Manager, startManagers, writeInstaller } from './managers.ts';
+import { type Manager, startManagers } from './managers.ts';
+import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, customResourceDefinitions, startCapi } from './rig.ts';
 
 const cluster = 'upgraded';
@@ -25,7 +26,7 @@ const workers: ScriptedHost[] = [];
 
 let rig: CapiRig;
 let managers: readonly Manager[] = [];
-let installer: Awaited<ReturnType<typeof writeInstaller>>;
+let installer: ManagementNode;
 let before: Awaited<ReturnType<typeof seen>>;
 
 beforeAll(async () => {
@@ -34,8 +35,9 @@ beforeAll(async () => {
     server: rig.guest,
     controllers: ['certificatesigningrequest-signing-controller'],
   });
-  installer = await writeInstaller(rig, await rig.kube.kubeconfigFor({ server: rig.guest.url }));
-  managers = await startManagers(rig, installer.program);
+  const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
+  installer = ends.use(await startNode(rig, kubeconfig));
+  managers = await startManagers(rig);
   for (const { kill } of managers) ends.defer(kill);
 });
 afterAll(() => ends.disposeAsync());

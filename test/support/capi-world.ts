@@ -11,15 +11,12 @@ import {
   capiMachines,
   ownNames,
 } from '../../src/capi/api.ts';
-import { secrets } from '../../src/kube/kinds.ts';
+import { jobs, pods, secrets } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
-import {
-  installerRuns,
-  type InstallFiles,
-  type InstallInputs,
-  madeFiles,
-} from '../../src/ports/installer.ts';
+import { assetsSecret } from '../../src/capi/control-plane/make-assets.ts';
+import { madeFiles } from '../../src/capi/control-plane/installer.ts';
+import { partOf } from '../../src/kube/object.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { startControllers } from '../../src/kube/manager.ts';
@@ -126,28 +123,67 @@ export function managementCluster(
   return kube;
 }
 
-/** What the payload's installer makes, by the rules by which it takes its inputs. */
-export function fakeInstaller(): {
-  readonly runs: InstallInputs[];
-  readonly make: (inputs: InstallInputs) => Promise<InstallFiles>;
-} {
-  const runs: InstallInputs[] = [];
+/** A run of the installer, by the Job that it is in. */
+interface InstallerRun {
+  readonly releaseImage: string;
+  readonly isSingleNode: boolean;
+}
+
+const image = (name: string): string => `r.test/${name}@sha256:${'a'.repeat(64)}`;
+
+/** Runs the Jobs of the installer to their end, one at each call, and keeps what they made as they do. */
+export function jobRunner(kube: FakeKube) {
+  const runs: InstallerRun[] = [];
+  const complete = (job: KubeObject): void =>
+    void kube.put(jobs, { ...job, status: { conditions: [{ type: 'Complete', status: 'True' }] } });
+  const answer = (job: KubeObject): void => {
+    const { name } = job.metadata;
+    kube.put(pods, {
+      metadata: { name: `${name}-x`, namespace: capiNamespace, labels: { 'job-name': name } },
+      status: { phase: 'Succeeded' },
+    });
+    kube.withPodLog(`${name}-x/installer`, image('installer'));
+    kube.withPodLog(`${name}-x/machine-config-operator`, image('mco'));
+    kube.withPodLog(`${name}-x/coreos`, '');
+    complete(job);
+  };
+  const install = (job: KubeObject, now: Millis): void => {
+    const { initContainers, containers } = partOf(job, 'spec', 'template', 'spec') as {
+      readonly initContainers: readonly {
+        readonly command: readonly string[];
+        readonly env: readonly { readonly value: string }[];
+      }[];
+      readonly containers: readonly { readonly args: readonly string[] }[];
+    };
+    const [{ command, env } = { command: [], env: [] }] = initContainers;
+    const args = containers[0]?.args ?? [];
+    const argument = (flag: string): string => args[args.indexOf(flag) + 1] ?? '';
+    const isSingleNode = command.join(' ').includes('single-node-ignition-config');
+    runs.push({ releaseImage: env.at(-1)?.value ?? '', isSingleNode });
+    const file = (text: string): Uint8Array => Buffer.from(text);
+    const files = {
+      [isSingleNode ? madeFiles.singleNode : madeFiles.bootstrap]: file(`{"run":${runs.length}}`),
+      'master.ign': file('{}'),
+      'worker.ign': file('{}'),
+      'metadata.json': file('{}'),
+      'auth/kubeconfig': file('guest'),
+      'auth/kubeadmin-password': file('secret'),
+    };
+    const [name, uid] = [argument('--control-plane'), argument('--uid')];
+    const owner = { ...controlPlaneType, name, uid, controller: true };
+    const [cluster, inputsHash] = [argument('--cluster'), argument('--inputs-hash')];
+    const place = { namespace: capiNamespace, cluster, inputsHash, owner, images: {} };
+    kube.put(secrets, assetsSecret(files, place, now));
+    complete(job);
+  };
   return {
     runs,
-    make: (inputs) => {
-      installerRuns(inputs);
-      runs.push(inputs);
-      const file = (text: string): Uint8Array => Buffer.from(text);
-      return Promise.resolve({
-        [inputs.isSingleNode ? madeFiles.singleNode : madeFiles.bootstrap]: file(
-          `{"run":${runs.length}}`,
-        ),
-        'master.ign': file('{}'),
-        'worker.ign': file('{}'),
-        'metadata.json': file('{}'),
-        'auth/kubeconfig': file('guest'),
-        'auth/kubeadmin-password': file('secret'),
-      });
+    run: (now: Millis): void => {
+      const isOpen = (job: KubeObject): boolean =>
+        partOf(job, 'status', 'conditions') === undefined;
+      const [job] = kube.objectsOf(jobs).filter(isOpen);
+      if (job?.metadata.name.includes('-images-') === true) answer(job);
+      else if (job !== undefined) install(job, now);
     },
   };
 }
@@ -156,15 +192,13 @@ interface CapiRun {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Null: Jobs run the installer of the release. */
-  readonly installer?: ReturnType<typeof fakeInstaller> | null;
   /** The API of the cluster that is installed. */
   readonly guest?: FakeKube;
 }
 
 /** Runs the control-plane provider until it is stopped; resolves with what it noted. */
 export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<readonly string[]> {
-  const { kube, clock, installer = fakeInstaller(), guest = fakeKube() } = run;
+  const { kube, clock, guest = fakeKube() } = run;
   const events: RunEvent[] = [];
   const emit = (body: object): void => {
     events.push({ ...body, at: clock.now(), run: 'test' } as RunEvent);
@@ -175,7 +209,6 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
     stores: controlPlaneStores(ports, undefined),
     ...ports,
     openGuest: () => ({ ...guest, close }),
-    installer: installer ?? undefined,
     ownImage: 'r.test/bootwright:1',
   });
   await startControllers({ ...ports, signal }, { name: 'test', controllers }).catch(
@@ -186,14 +219,23 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
   );
 }
 
+interface WorkingRun extends Pick<CapiRun, 'guest'> {
+  readonly kube: FakeKube;
+  /** Null: the Jobs of the installer are run by the test. */
+  readonly installer?: ReturnType<typeof jobRunner> | null;
+}
+
 /** The control-plane provider at work, by a clock that goes on only in `pass`; `end` resolves with what it noted. */
-export function controlPlanesAtWork(run: Omit<CapiRun, 'clock' | 'signal'>, start: Millis = 0) {
+export function controlPlanesAtWork({ installer, ...run }: WorkingRun, start: Millis = 0) {
   const clock = fakeClock({ auto: false, start });
   const stop = new AbortController();
   const ended = runControlPlanes({ ...run, clock, signal: stop.signal });
+  const runner = installer === undefined ? jobRunner(run.kube) : installer;
   return {
     pass: async (time = seconds(1)): Promise<void> => {
       for (let passed = 0; passed < time; passed += 250) {
+        await settle();
+        runner?.run(clock.now());
         await settle();
         await clock.advance(250);
       }

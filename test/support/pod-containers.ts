@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-// A kubelet for one pod: its containers are run for real, each in namespaces of its own, on a copy of this machine's files.
+// A kubelet for one pod: its containers are run for real, each in namespaces of its own, on a copy of this machine's files, by the
+// user and the groups of the pod.
 
 const run = promisify(execFile);
 
@@ -13,7 +14,8 @@ export type ImageFiles = Readonly<Record<string, string>>;
 
 interface Container {
   readonly name: string;
-  readonly command: readonly string[];
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
   readonly env?: readonly {
     readonly name: string;
     readonly value?: string;
@@ -27,6 +29,14 @@ interface Container {
   }[];
 }
 
+type Items = readonly { readonly key: string; readonly path: string }[];
+
+interface VolumeSource {
+  readonly secret?: { readonly name: string; readonly items: Items };
+  readonly configMap?: { readonly name: string; readonly items: Items };
+  readonly serviceAccountToken?: { readonly path: string };
+}
+
 interface PodShape {
   readonly metadata: { readonly name: string };
   readonly spec: {
@@ -35,22 +45,42 @@ interface PodShape {
     readonly containers: readonly Container[];
     readonly volumes?: readonly {
       readonly name: string;
-      readonly secret?: {
-        readonly secretName: string;
-        readonly items?: readonly { readonly key: string; readonly path: string }[];
+      readonly secret?: { readonly secretName: string; readonly items?: Items };
+      readonly projected?: {
+        readonly sources: readonly VolumeSource[];
       };
     }[];
+    readonly securityContext?: { readonly runAsUser?: number; readonly fsGroup?: number };
   };
 }
 
-/** The data of a Secret; undefined if absent. */
-type Secrets = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
+/** The data of a Secret or a ConfigMap; undefined if absent. */
+type Data = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
+
+/** What a pod runs with. */
+interface PodWorld {
+  readonly secrets: Data;
+  readonly configMaps?: Data;
+  /** A token of its service account. */
+  readonly token?: () => Promise<string>;
+  readonly image: ImageFiles;
+  /** What an image runs of which a container names no command. */
+  readonly entrypoint?: readonly string[];
+  /** Folders of this machine by their paths in each container. */
+  readonly binds?: Readonly<Record<string, string>>;
+  /** What every container gets, such as the address of the API server. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Kills what runs. */
+  readonly signal?: AbortSignal;
+}
 
 /** How the containers of a pod ended. */
 export interface PodEnd {
   readonly phase: 'Succeeded' | 'Failed';
-  /** What each has written, by its name. */
+  /** What each has written, by its name; one that did not run is absent. */
   readonly logs: ReadonlyMap<string, string>;
+  /** How each has ended, by its name. */
+  readonly codes: ReadonlyMap<string, number>;
 }
 
 /** Makes what is written in a container go to memory, and puts volumes to their places; then it runs the command. */
@@ -63,8 +93,8 @@ mount -t overlay overlay -o "lowerdir=/,upperdir=$BASE/up,workdir=$BASE/work" "$
 mount --rbind /dev "$BASE/root/dev"
 echo "$MOUNTS" | while read -r from to; do
   [ -n "$from" ] || continue
-  mkdir -p "$BASE/root$to"
-  mount --bind "$from" "$BASE/root$to"
+  chroot "$BASE/root" mkdir -p "$to"
+  mount --bind "$from" "$BASE/root$(chroot "$BASE/root" realpath "$to")"
 done
 cd "$BASE/root"
 mkdir -p old-root
@@ -75,64 +105,80 @@ cd /
 exec "$@" < /dev/null`;
 
 /** Runs the containers of a pod, one after the other; a program of its images is what `image` says at its path. */
-export async function runContainers(
-  object: unknown,
-  { secrets, image }: { readonly secrets: Secrets; readonly image: ImageFiles },
-): Promise<PodEnd> {
+export async function runContainers(object: unknown, world: PodWorld): Promise<PodEnd> {
   const pod = object as PodShape;
   const folder = mkdtempSync(join(tmpdir(), 'pod-'));
-  const logs = new Map<string, string>();
+  const [logs, codes] = [new Map<string, string>(), new Map<string, number>()];
   try {
-    await fill(folder, { pod, secrets, image });
+    await fill(folder, pod, world);
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
-      const { isSuccess, log } = await runContainer(container, { pod, folder, secrets });
+      const { code, log } = await runContainer(container, { pod, folder, world });
       logs.set(container.name, log);
-      if (!isSuccess) return { phase: 'Failed', logs };
+      codes.set(container.name, code);
+      if (code !== 0) return { phase: 'Failed', logs, codes };
     }
-    return { phase: 'Succeeded', logs };
+    return { phase: 'Succeeded', logs, codes };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /** Puts the programs of the images there, and the volumes of the pod. */
-async function fill(
-  folder: string,
-  {
-    pod,
-    secrets,
-    image,
-  }: { readonly pod: PodShape; readonly secrets: Secrets; readonly image: ImageFiles },
-): Promise<void> {
+async function fill(folder: string, pod: PodShape, world: PodWorld): Promise<void> {
+  const { fsGroup = 0 } = pod.spec.securityContext ?? {};
   mkdirSync(join(folder, 'image'));
   mkdirSync(join(folder, 'base'));
-  for (const [path, script] of Object.entries(image)) {
+  for (const [path, script] of Object.entries(world.image)) {
     mkdirSync(join(folder, 'image', path, '..'), { recursive: true });
     writeFileSync(join(folder, 'image', path), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
-  for (const { name, secret } of pod.spec.volumes ?? []) {
+  for (const { name, secret, projected } of pod.spec.volumes ?? []) {
     const place = join(folder, 'volumes', name);
     mkdirSync(place, { recursive: true });
-    const data = (secret && (await secrets(secret.secretName))) ?? {};
-    const items = (secret?.items ?? []).filter(({ key }) => data[key] !== undefined);
-    for (const { key, path } of items) {
-      writeFileSync(join(place, path), data[key] ?? '', { mode: 0o400 });
-    }
+    const given = secret && { name: secret.secretName, items: secret.items ?? [] };
+    for (const source of projected?.sources ?? (given ? [{ secret: given }] : []))
+      for (const [path, content] of await contentOf(source, world)) {
+        const file = join(place, path);
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, content, { mode: 0o440 });
+        chownSync(file, 0, fsGroup);
+      }
+    if (secret === undefined && projected === undefined) chmodSync(place, 0o777);
   }
+}
+
+/** What a source of a volume holds, by its paths. */
+async function contentOf(
+  { secret, configMap, serviceAccountToken }: VolumeSource,
+  { secrets, configMaps, token }: PodWorld,
+): Promise<readonly (readonly [path: string, content: string])[]> {
+  if (serviceAccountToken !== undefined)
+    return [[serviceAccountToken.path, (await token?.()) ?? '']];
+  const data = secret === undefined ? configMaps?.(configMap?.name ?? '') : secrets(secret.name);
+  const found = (await data) ?? {};
+  return (
+    (secret ?? configMap)?.items.flatMap(({ key, path }) => {
+      const content = found[key];
+      return content === undefined ? [] : [[path, content] as const];
+    }) ?? []
+  );
 }
 
 interface Place {
   readonly pod: PodShape;
   readonly folder: string;
-  readonly secrets: Secrets;
+  readonly world: PodWorld;
 }
 
-async function runContainer(container: Container, { pod, folder, secrets }: Place) {
+/** The command line that a container has on this machine, and its environment. */
+async function processOf(container: Container, { pod, folder, world }: Place) {
+  const { runAsUser, fsGroup = 0 } = pod.spec.securityContext ?? {};
   const mounts = (container.volumeMounts ?? []).map(({ name, mountPath, subPath = '' }) => {
     const from = join(folder, 'volumes', name, subPath);
     mkdirSync(from, { recursive: true });
     return `${from} ${mountPath}`;
   });
+  const bound = Object.entries(world.binds ?? {}).map(([path, from]) => `${from} ${path}`);
   const fields: Readonly<Record<string, string>> = {
     'spec.nodeName': pod.spec.nodeName,
     'metadata.name': pod.metadata.name,
@@ -142,36 +188,39 @@ async function runContainer(container: Container, { pod, folder, secrets }: Plac
     valueFrom === undefined ? value : fields[valueFrom.fieldRef.fieldPath],
   ]);
   const given = await Promise.all(
-    (container.envFrom ?? []).map(({ secretRef }) => secrets(secretRef.name)),
+    (container.envFrom ?? []).map(({ secretRef }) => world.secrets(secretRef.name)),
   );
   const env = {
     PATH: process.env['PATH'],
     BASE: join(folder, 'base'),
     IMAGE: join(folder, 'image'),
-    MOUNTS: mounts.join('\n'),
+    MOUNTS: [...mounts, ...bound].join('\n'),
+    ...world.env,
     ...Object.assign({}, ...given),
     ...Object.fromEntries(own),
   } as NodeJS.ProcessEnv;
   // With a PID namespace of its own, so that its PID 1 is not that of this machine.
-  const argv = [
-    '--mount',
-    '--pid',
-    '--fork',
-    '--kill-child',
-    '--mount-proc',
-    'sh',
-    '-c',
-    enter,
-    'enter',
+  const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+  const user = [
+    ...['setpriv', `--reuid=${runAsUser}`, '--regid=0', `--groups=${fsGroup}`],
+    ...['--bounding-set=-all', '--inh-caps=-all', '--no-new-privs'],
   ];
+  const { command = world.entrypoint ?? [], args = [] } = container;
+  const words = [...(runAsUser === undefined ? [] : user), ...command, ...args];
+  return { env, argv: [...namespaces, 'sh', '-c', enter, 'enter', ...words] };
+}
+
+async function runContainer(container: Container, place: Place) {
+  const { env, argv } = await processOf(container, place);
+  const { signal } = place.world;
   try {
-    const { stdout, stderr } = await run('unshare', [...argv, ...container.command], { env });
-    return { isSuccess: true, log: stdout + stderr };
+    const { stdout, stderr } = await run('unshare', argv, { env, killSignal: 'SIGKILL', signal });
+    return { code: 0, log: stdout + stderr };
   } catch (error) {
-    const { stdout = '', stderr = '' } = error as {
-      readonly stdout?: string;
-      readonly stderr?: string;
-    };
-    return { isSuccess: false, log: stdout + stderr };
+    const ended = error as { readonly code?: unknown } & Partial<
+      Record<'stdout' | 'stderr', string>
+    >;
+    const { code, stdout = '', stderr = '' } = ended;
+    return { code: typeof code === 'number' ? code : 137, log: `${stdout}${stderr}` };
   }
 }

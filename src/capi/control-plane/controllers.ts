@@ -2,12 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { asAgentError } from '../../engine/failures.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { Installer } from '../../ports/installer.ts';
 import type { Kube, KubeChange } from '../../ports/kube.ts';
 import { clusterNotSettled } from '../../cluster/cluster-end.ts';
 import { secrets } from '../../kube/kinds.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { performActions } from '../../kube/actions.ts';
 import { type Emit, notesOf } from '../../engine/events.ts';
 import type { Controller } from '../../kube/manager.ts';
 import type { Queue, Result } from '../../kube/queue.ts';
@@ -21,29 +19,27 @@ import {
 } from '../api.ts';
 import { right, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
-import { type AssetsBoard, assetsController, type FailedInstaller } from './make-assets.ts';
-import { type ControlPlaneAction, decideControlPlane, type Seen, upgradeOf } from './decide.ts';
+import { type AssetsBoard, type FailedInstaller, makeAssets } from './make-assets.ts';
+import { carryOut, type ControlPlaneScope, type Seen } from './reconcile.ts';
+import { readTemplate } from './template.ts';
+import { upgradeOf } from './upgrade.ts';
 import {
   clusterOwner,
   controlPlaneFacts,
   type ControlPlaneStores,
   type ControlPlaneView,
   readAsset,
-  readControlPlane,
   storedControlPlane,
 } from './view.ts';
-import type { GuestSeen } from './guest-hosts.ts';
 import {
-  configServerCaIn,
   type Guest,
+  guestSeen,
   type Guests,
   guestsOf,
   hasConfigServer,
   type OpenGuest,
-  readMasters,
 } from './guest.ts';
 import { type InputsVerdict, readInstallInputs } from './inputs.ts';
-import { controlPlaneActions, type ControlPlaneScope, readTemplate } from './perform.ts';
 import { isMarked } from './remediate.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
 import { placed, refOf, refTo, secretText } from '../objects.ts';
@@ -55,9 +51,7 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
   readonly emit: Emit;
   /** What the controllers follow. */
   readonly stores: ControlPlaneStores;
-  /** The installer as a program; Jobs of the payload's own run it unless given. */
-  readonly installer: Installer | undefined;
-  /** The image of this program, for those Jobs. */
+  /** The image of this program, for the Jobs of the installer. */
   readonly ownImage?: string | undefined;
   readonly metrics?: Pick<ManagerMetrics, 'installerEnded'> | undefined;
   readonly openGuest: OpenGuest;
@@ -76,12 +70,20 @@ const decideAgain = seconds(10);
  * and follows their clusters.
  */
 export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
-  const { kube, clock, emit, stores, installer, openGuest } = ports;
+  const { kube, clock, emit, stores, openGuest } = ports;
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
   let addKey: Queue['add'] = () => undefined;
   const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
   const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
   const scope = { kube, clock, note: notesOf(emit, id) };
+  const assetsScope = {
+    ...scope,
+    stores,
+    board,
+    note: notesOf(emit, assetsId),
+    ownImage: ports.ownImage,
+    installerEnded: ports.metrics?.installerEnded,
+  };
   const common = {
     reads: Object.values(stores),
     keys: () => stores.controlPlanes.all().map((one) => placed(one)),
@@ -108,16 +110,7 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       title: 'Make what control planes are installed from',
       idle: 'every control plane has its files',
       about: (key) => `files of ${key}`,
-      ...assetsController(
-        {
-          ...scope,
-          note: notesOf(emit, assetsId),
-          installer,
-          ownImage: ports.ownImage,
-          installerEnded: ports.metrics?.installerEnded,
-        },
-        { stores, board },
-      ),
+      reconcile: (key, signal) => makeAssets(assetsScope, key, signal),
     },
   ];
 }
@@ -129,6 +122,7 @@ interface Work {
   readonly board: AssetsBoard;
 }
 
+/** One pass over a control plane, by what the stores show. */
 async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<Result> {
   const { scope, stores, guests, board } = work;
   const view = storedControlPlane(stores, refOf(key));
@@ -140,22 +134,7 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
   const { seen, findings, guest } = await observe(work, key, view, signal);
   let failure: AgentError | undefined;
   try {
-    const done = await performActions(
-      {
-        seen: { ...scope, ...seen, followed: guest },
-        decide: decideControlPlane,
-        readAgain: async (before, inner, { type }) => {
-          if (!readBefore.has(type)) return before;
-          const now = await readControlPlane(scope.kube, view.controlPlane, inner);
-          if (now === undefined) return undefined;
-          return { ...before, view: now, guest: await seenOf(scope, guest, now, inner) };
-        },
-        table: controlPlaneActions,
-      },
-      signal,
-    );
-    // The event of that change begins the next pass, which writes the status.
-    if (done.some(({ type }) => writesControlPlane.has(type))) return {};
+    if (await carryOut({ ...scope, ...seen, followed: guest }, signal)) return {};
   } catch (error) {
     signal.throwIfAborted();
     failure = asAgentError(error);
@@ -169,26 +148,6 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
   if (failure !== undefined) throw failure;
   return isTimed(seen, findings) ? { after: decideAgain } : {};
 }
-
-type ActionType = ControlPlaneAction['type'];
-
-/**
- * Before what is destroyed, and before a host is claimed whose disk is written, all is read again.
- * Requests are read by their own action; all others are refused where their object has changed.
- */
-const readBefore: ReadonlySet<ActionType> = new Set<ActionType>([
-  'create-machine',
-  'delete-machine',
-  'remove-assets',
-  'remove-finalizer',
-]);
-
-const writesControlPlane: ReadonlySet<ActionType> = new Set<ActionType>([
-  'add-finalizer',
-  'record-bootstrap',
-  'record-remediation',
-  'remove-finalizer',
-]);
 
 /** Whether something may change without an event. */
 function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
@@ -227,29 +186,6 @@ interface Observed {
   readonly guest?: Guest | undefined;
 }
 
-/** As its informers show it; what decides about a master that is to be replaced is read again. */
-async function seenOf(
-  { clock }: Pick<ControlPlaneScope, 'clock'>,
-  guest: Guest | undefined,
-  view: ControlPlaneView,
-  signal: AbortSignal,
-): Promise<GuestSeen | undefined> {
-  if (guest === undefined) return undefined;
-  const seen = {
-    nodes: guest.nodes.all(),
-    requests: guest.requests.all(),
-    clusterVersion: guest.clusterVersion.get('version'),
-    configServerCa: configServerCaIn(guest.authorities.all()[0]),
-  };
-  if (!view.machines.some(isMarked)) return seen;
-  try {
-    return { ...seen, ...(await readMasters({ kube: guest.kube, clock }, signal)) };
-  } catch {
-    signal.throwIfAborted();
-    return seen;
-  }
-}
-
 /** All that a decision needs beside the objects of the management cluster. */
 async function observe(
   work: Work,
@@ -280,7 +216,7 @@ async function observe(
       now,
       hasTemplate: template.isRight,
       isAnswering: answering !== undefined,
-      guest: await seenOf(scope, answering, view, signal),
+      guest: await guestSeen(answering, view, signal),
     },
     findings: {
       template,

@@ -120,6 +120,6 @@ describe('what a node shows of its host', () => {
       configs: new Map([...view.configs, ['w1', config]]),
     };
     const reports = nodeReports(both, { nodes: [shown], requests: [] });
-    expect(reports.map(({ target }) => target)).toEqual(hosts);
+    expect(reports.map(({ config: { metadata } }) => metadata.name)).toEqual(hosts);
   });
 });

@@ -23,20 +23,9 @@ export interface GuestSeen {
 
 /** A stage that a node shows of its host, which says nothing itself once it has rebooted. */
 export interface NodeReport {
-  readonly type: 'report-node';
-  /** Name of the config. */
-  readonly target: string;
   readonly config: BootstrapConfig;
   readonly machine: Machine;
   readonly stage: 'Joined' | 'Done';
-}
-
-/** A certificate request that a host of the cluster made. */
-export interface Approval {
-  readonly type: 'approve-request';
-  /** Its uid. */
-  readonly target: string;
-  readonly request: ReadRequest;
 }
 
 /** A host with what it is called, and where it is. */
@@ -136,9 +125,7 @@ export function nodeReports(view: ControlPlaneView, { nodes }: GuestSeen): reado
     const node = found.get(host);
     if (node === undefined) return [];
     const stage = readinessOf(node).isReady ? 'Done' : 'Joined';
-    return stage === before
-      ? []
-      : [{ type: 'report-node', target: config.metadata.name, config, machine, stage }];
+    return stage === before ? [] : [{ config, machine, stage }];
   });
 }
 
@@ -177,17 +164,13 @@ function knownCluster(view: ControlPlaneView, { nodes }: GuestSeen): KnownCluste
  * The certificate requests to approve, by the rules of the controller of an installation: nobody in
  * the cluster approves those of hosts that come later.
  */
-export function approvals(view: ControlPlaneView, guest: GuestSeen): readonly Approval[] {
+export function approvals(view: ControlPlaneView, guest: GuestSeen): readonly ReadRequest[] {
   const open = guest.requests
     .map(readRequest)
     .filter(({ state, claim }) => state === 'pending' && claim !== undefined);
   if (open.length === 0) return [];
   const cluster = knownCluster(view, guest);
-  return open
-    .filter(({ claim }) => claim !== undefined && refusalNow(claim, cluster) === undefined)
-    .map((request) => ({
-      type: 'approve-request',
-      target: request.metadata.uid ?? '',
-      request,
-    }));
+  return open.filter(
+    ({ claim }) => claim !== undefined && refusalNow(claim, cluster) === undefined,
+  );
 }

@@ -22,6 +22,8 @@ import {
 } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../kube/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
+import { isMarked } from './remediate.ts';
+import type { ControlPlaneView } from './view.ts';
 
 /** Reads the kubeconfig of a guest; undefined where there is none. */
 type ReadKubeconfig = (signal: AbortSignal) => Promise<string | undefined>;
@@ -34,6 +36,7 @@ export type OpenGuest = (
 /** A guest that is followed. */
 export interface Guest {
   readonly kube: Kube;
+  readonly clock: Clock;
   readonly nodes: Informer;
   readonly configServers: Informer;
   /** The ConfigMap with their authority. */
@@ -108,7 +111,7 @@ const mastersLimit = seconds(5);
  * signal's reason
  */
 export async function readMasters(
-  { kube, clock }: { readonly kube: Kube; readonly clock: Clock },
+  { kube, clock }: Pick<Guest, 'kube' | 'clock'>,
   signal: AbortSignal,
 ): Promise<Pick<GuestSeen, 'nodes' | 'etcd'>> {
   const late = (): Error => kubeFailure('kube.unreachable', 'the masters cannot be looked at');
@@ -123,6 +126,28 @@ export async function readMasters(
       ]),
   );
   return { nodes: ofNodes, etcd: etcdMembers(endpoints, ofPods) };
+}
+
+/** As its informers show it; what decides about a master that is to be replaced is read again. */
+export async function guestSeen(
+  guest: Guest | undefined,
+  { machines }: Pick<ControlPlaneView, 'machines'>,
+  signal: AbortSignal,
+): Promise<GuestSeen | undefined> {
+  if (guest === undefined) return undefined;
+  const seen = {
+    nodes: guest.nodes.all(),
+    requests: guest.requests.all(),
+    clusterVersion: guest.clusterVersion.get('version'),
+    configServerCa: configServerCaIn(guest.authorities.all()[0]),
+  };
+  if (!machines.some(isMarked)) return seen;
+  try {
+    return { ...seen, ...(await readMasters(guest, signal)) };
+  } catch {
+    signal.throwIfAborted();
+    return seen;
+  }
 }
 
 const masterLabels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];
@@ -168,6 +193,7 @@ export function guestsOf(
     const runs = Object.values(stores).map((one) => one.run(stop.signal).catch(() => undefined));
     return {
       kube,
+      clock,
       uid,
       ...stores,
       gap: () => stores.nodes.gap()?.reason,

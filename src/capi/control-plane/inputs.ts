@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { secrets } from '../../kube/kinds.ts';
 import { selectorText } from '../../kube/selector.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
-import type { InstallInputs, InstallManifest } from '../../ports/installer.ts';
+import type { InstallInputs, InstallManifest } from './installer.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { checkManifests, checkReferences, findingsLine, type InputFinding } from '../manifests.ts';
 import { checkInstallState, installStateKeys } from '../install-state.ts';

@@ -11,7 +11,7 @@ import {
   type InstallerRun,
   installerRuns,
   type InstallInputs,
-} from '../../ports/installer.ts';
+} from './installer.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
 import { createOnce, isControlledBy, refTo } from '../objects.ts';
 import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
@@ -41,8 +41,7 @@ export async function stepByJobs(
   signal: AbortSignal,
 ): Promise<void> {
   if (ownImage === undefined) {
-    const what = 'BOOTWRIGHT_IMAGE names no image, and OPENSHIFT_INSTALL no program';
-    throw installerFailure('installer.not-run', what);
+    throw installerFailure('installer.not-run', 'BOOTWRIGHT_IMAGE names no image');
   }
   const step = jobNow(kube, job);
   const asked = await step({ name: imagesJobName(job), make: () => imagesJob(job) }, signal);

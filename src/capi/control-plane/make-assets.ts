@@ -1,20 +1,11 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import { secrets } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { AgentError } from '../../model/failure.ts';
-import {
-  type Installer,
-  installerFailure,
-  type InstallFiles,
-  type InstallInputs,
-  madeFiles,
-} from '../../ports/installer.ts';
-import type { Controller } from '../../kube/manager.ts';
+import { installerFailure, type InstallFiles, madeFiles } from './installer.ts';
 import type { Result } from '../../kube/queue.ts';
 import { assetKeys, assetsSecretName, capiNames, type OwnerReference, ownNames } from '../api.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
-import { areAssetsDue } from './decide.ts';
 import {
   controlPlaneFacts,
   type ControlPlaneStores,
@@ -23,11 +14,12 @@ import {
   storedControlPlane,
 } from './view.ts';
 import { readInstallInputs } from './inputs.ts';
-import { ownerOf } from './machines.ts';
-import { type ControlPlaneScope, readTemplate } from './perform.ts';
-import { removeJobs, stepByJobs } from './installer-jobs.ts';
+import { type ControlPlaneScope, hasFinalizer } from './reconcile.ts';
+import { readTemplate } from './template.ts';
+import { assetsApp, removeJobs, stepByJobs } from './installer-jobs.ts';
+import { jobs } from '../../kube/kinds.ts';
 import { isControlledBy, placed, refOf, secretData } from '../objects.ts';
-import { isConflict, isRefused } from '../../ports/kube-failures.ts';
+import { isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 
 /** A run of the installer that failed, by the hash of what it was given. */
@@ -45,113 +37,74 @@ export interface AssetsBoard {
 }
 
 interface AssetsScope extends ControlPlaneScope {
-  readonly installer: Installer | undefined;
+  readonly stores: ControlPlaneStores;
+  readonly board: AssetsBoard;
   readonly ownImage: string | undefined;
   /** Told of each run of the installer. */
   readonly installerEnded?: ManagerMetrics['installerEnded'] | undefined;
 }
 
-/** The installer takes a processor and memory of its own. */
-const mostRuns = 2;
-
 /**
- * Makes the files of each control plane once: the Secret that is made of them is what counts, and
- * whoever comes later throws away what it made. What failed for its inputs is tried again with
- * others.
+ * Makes the files of a control plane once, by Jobs whose events call for the next step. What failed
+ * for its inputs is tried again with others.
  */
-export function assetsController(
+export async function makeAssets(
   scope: AssetsScope,
-  { stores, board }: { readonly stores: ControlPlaneStores; readonly board: AssetsBoard },
-): Pick<Controller, 'atOnce' | 'reconcile'> {
-  return {
-    atOnce: mostRuns,
-    reconcile: async (key, signal) => {
-      const view = storedControlPlane(stores, refOf(key));
-      if (view === undefined) return {};
-      await endJobs(scope, stores, view, signal);
-      if (!isDue(scope, view)) return {};
-      const given = await givenFor(scope, view, signal);
-      if (given === undefined) return {};
-      const failed = board.failures.get(key);
-      // These inputs were tried, and nothing but others can help.
-      if (failed?.hash === given.hash && failed.error.isFinal) return {};
-      try {
-        const result = await make(scope, given, signal);
-        if (board.failures.delete(key)) board.changed(key);
-        return result;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (isConflict(error)) return {};
-        const failure = asAgentError(error);
-        const { code, isFinal } = failure;
-        if (code.startsWith('installer.')) scope.installerEnded?.('failed');
-        else if (!isRefused(error)) throw error;
-        board.failures.set(key, { hash: given.hash, error: failure });
-        board.changed(key);
-        if (!isFinal) throw error;
-        scope.note('warn', `the files of control plane ${key} cannot be made`, { code });
-        return {};
-      }
-    },
-  };
-}
-
-/** What files are made of. */
-interface Given {
-  readonly view: ControlPlaneView;
-  readonly inputs: InstallInputs;
-  readonly hash: string;
-}
-
-/**
- * Undefined while something of it is missing or wrong. A store may not show yet what was just made:
- * it is read again.
- */
-async function givenFor(
-  scope: AssetsScope,
-  stored: ControlPlaneView,
+  key: string,
   signal: AbortSignal,
-): Promise<Given | undefined> {
-  const { kube } = scope;
+): Promise<Result> {
+  const { kube, clock, stores, board } = scope;
+  const stored = storedControlPlane(stores, refOf(key));
+  if (stored === undefined) return {};
+  await endJobs(scope, stored, signal);
+  if (!areAssetsDue(stored, clock.now())) return {};
+  // A store may not show yet what was just made.
   const view = await readControlPlane(kube, stored.controlPlane, signal);
-  if (view === undefined || !isDue(scope, view)) return undefined;
-  const template = await readTemplate(kube, view.controlPlane, signal);
-  const { inputs, hash } = await readInstallInputs(kube, view.controlPlane, signal);
-  return inputs === undefined || !('template' in template) ? undefined : { view, inputs, hash };
+  if (view?.cluster === undefined || !areAssetsDue(view, clock.now())) return {};
+  const { controlPlane, cluster } = view;
+  const template = await readTemplate(kube, controlPlane, signal);
+  const { inputs, hash } = await readInstallInputs(kube, controlPlane, signal);
+  if (inputs === undefined || !('template' in template)) return {};
+  const failed = board.failures.get(key);
+  // These inputs were tried, and nothing but others can help.
+  if (failed?.hash === hash && failed.error.isFinal) return {};
+  try {
+    await stepByJobs(scope, { controlPlane, cluster, inputs, hash }, signal);
+    if (board.failures.delete(key)) board.changed(key);
+  } catch (error) {
+    signal.throwIfAborted();
+    takeFailure(scope, { key, hash }, error);
+  }
+  return {};
 }
 
-async function make(scope: AssetsScope, given: Given, signal: AbortSignal): Promise<Result> {
-  const { kube, clock, installer, installerEnded, note } = scope;
-  if (installer === undefined) {
-    const { controlPlane, cluster } = given.view;
-    if (cluster !== undefined) await stepByJobs(scope, { ...given, controlPlane, cluster }, signal);
-    return {};
-  }
-  const files = await installer.make(given.inputs, signal);
-  const view = await readControlPlane(kube, given.view.controlPlane, signal);
-  if (view?.cluster === undefined || !isDue(scope, view)) return {};
-  const again = await readInstallInputs(kube, view.controlPlane, signal);
-  if (again.hash !== given.hash) return { after: 0 };
-  const { namespace = '', name, annotations } = view.controlPlane.metadata;
-  const mco = annotations?.[ownNames.mcoImage];
-  const owner = {
-    owner: ownerOf(view.controlPlane, true),
-    namespace,
-    inputsHash: given.hash,
-    cluster: view.cluster.metadata.name,
-    images: { mco },
-  };
-  const secret = assetsSecret(files, owner, clock.now());
-  await kube.create({ kind: secrets, namespace, denials: 'final' }, secret, signal);
-  installerEnded?.('made');
-  note('info', `the files of control plane ${namespace}/${name} are made`, { hash: given.hash });
-  return {};
+/** @throws what may go away by itself */
+function takeFailure(
+  { board, note, installerEnded }: AssetsScope,
+  { key, hash }: { readonly key: string; readonly hash: string },
+  thrown: unknown,
+): void {
+  const error = asAgentError(thrown);
+  const { code, isFinal } = error;
+  if (code.startsWith('installer.')) installerEnded?.('failed');
+  else if (!isRefused(thrown)) throw thrown;
+  board.failures.set(key, { hash, error });
+  board.changed(key);
+  if (!isFinal) throw thrown;
+  note('warn', `the files of control plane ${key} cannot be made`, { code });
+}
+
+/** Whether the files of the cluster are to be made: never once a host may work with some. */
+function areAssetsDue(view: ControlPlaneView, now: number): boolean {
+  const facts = controlPlaneFacts(view, now);
+  const mayWork =
+    !facts.isPaused && !facts.isDeleting && !facts.areAssetsLost && hasFinalizer(view.controlPlane);
+  return mayWork && facts.isInfrastructureReady && view.assets === undefined;
 }
 
 /** Nothing of the Jobs is needed once the files are there. */
 async function endJobs(
-  { kube, clock, installerEnded }: AssetsScope,
-  stores: ControlPlaneStores,
+  { kube, clock, stores, installerEnded }: AssetsScope,
   view: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<void> {
@@ -159,17 +112,18 @@ async function endJobs(
   const { uid } = controlPlane.metadata;
   const facts = controlPlaneFacts(view, clock.now());
   if (cluster === undefined || !facts.hasAssets || facts.isPaused) return;
-  const found = stores.jobs
-    .by('cluster', placed(controlPlane, cluster.metadata.name))
-    .filter((job) => isControlledBy(job, uid));
+  const stored = stores.jobs.by('cluster', placed(controlPlane, cluster.metadata.name));
+  if (!stored.some((job) => isControlledBy(job, uid))) return;
+  // A store still shows those that the last pass has removed.
+  const { namespace } = controlPlane.metadata;
+  const all = await kube.list({ kind: jobs, namespace, labelSelector: `app=${assetsApp}` }, signal);
+  const found = all.filter(
+    (job) => isControlledBy(job, uid) && job.metadata.deletionTimestamp === undefined,
+  );
   if (found.length === 0) return;
   await removeJobs(kube, { controlPlane, found }, signal);
   installerEnded?.('made');
 }
-
-/** By what is seen of the control plane alone. */
-const isDue = ({ clock }: Pick<AssetsScope, 'clock'>, view: ControlPlaneView): boolean =>
-  areAssetsDue({ view, now: clock.now(), hasTemplate: true, isAnswering: false });
 
 /** Of which the Secret with the installer's files is. */
 export interface AssetsOwner {

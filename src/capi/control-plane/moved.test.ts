@@ -6,7 +6,7 @@ import {
   controlPlaneIn,
   controlPlaneOf,
   controlPlaneUid,
-  fakeInstaller,
+  jobRunner,
   machinesIn,
   managementCluster,
   report,
@@ -20,7 +20,7 @@ import { bootstrapConfigs, capiMachines, ownNames } from '../api.ts';
 
 /** Runs a provider for a while. */
 async function run(kube: FakeKube, { guest, start }: { guest: FakeKube; start: Millis }) {
-  const installer = fakeInstaller();
+  const installer = jobRunner(kube);
   const { pass, end } = controlPlanesAtWork({ kube, guest, installer }, start);
   await pass(seconds(2));
   return { installer, pass: () => pass(seconds(2)), end };

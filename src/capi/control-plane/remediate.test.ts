@@ -8,7 +8,8 @@ import {
   type Machine,
   ownNames,
 } from '../api.ts';
-import { type ControlPlaneAction, decideControlPlane, type Seen } from './decide.ts';
+import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
+import { controlPlaneFacts } from './view.ts';
 
 const at = '2026-11-27T12:00:00Z';
 const now = Date.parse(at);
@@ -82,7 +83,7 @@ function machineOf(master: Master, index: number): Machine {
   };
 }
 
-function seenOf(world: World): Seen {
+function seenOf(world: World) {
   const { masters, isComplete = true, remediates, strangers = 0, knowsEtcd = true } = world;
   const controlPlane = controlPlaneOf(world.spec);
   const machines = masters.map(machineOf);
@@ -135,33 +136,25 @@ function seenOf(world: World): Seen {
       },
       kubeconfig: { metadata: { name: 'kubeconfig' } },
     },
-    now,
-    hasTemplate: true,
-    isAnswering: true,
     guest: { nodes, requests: [], ...(knowsEtcd ? { etcd } : {}) },
   };
 }
 
-const summary = (action: ControlPlaneAction): readonly string[] => {
-  switch (action.type) {
-    case 'record-remediation': {
-      if (action.record === null) return ['end'];
-      const { machine, retry } = JSON.parse(action.record) as { machine: string; retry: number };
-      return [`begin ${machine} ${retry}`];
-    }
-    case 'delete-machine':
-      return [`delete ${action.target}`];
-    case 'create-machine':
-      return [action.machine.remediationFor === undefined ? 'create' : 'create for'];
-    case 'report-remediation':
-      return [`${action.target} ${action.condition?.reason ?? 'healthy'}`];
-    default:
-      return [];
-  }
+const summary = (action: RemediationAction): string => {
+  if (action.type === 'delete-machine') return `delete ${action.machine.metadata.name}`;
+  if (action.type === 'report-remediation')
+    return `${action.machine.metadata.name} ${action.condition?.reason ?? 'healthy'}`;
+  if (action.record === null) return 'end';
+  const { machine, retry } = JSON.parse(action.record) as { machine: string; retry: number };
+  return `begin ${machine} ${retry}`;
 };
 
-const decided = (world: World): readonly string[] =>
-  decideControlPlane(seenOf(world)).flatMap(summary);
+const remediationsIn = (world: World): readonly RemediationAction[] => {
+  const { view, guest } = seenOf(world);
+  return remediations({ view, facts: controlPlaneFacts(view, now), now, guest });
+};
+
+const decided = (world: World): readonly string[] => remediationsIn(world).map(summary);
 
 const good: Master = {};
 const bad: Master = { isMarked: true, isReady: false };
@@ -193,7 +186,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
       { masters: [bad, good, { ...good, isDeleting: true }] },
       [deferred],
     ],
-    ['is not while another Machine is to be made', { masters: [bad, good] }, ['create', deferred]],
+    ['is not while another Machine is to be made', { masters: [bad, good] }, [deferred]],
     ['is not while another is not Ready', { masters: [bad, good, { isReady: false }] }, [refused]],
     [
       'is not while another has no healthy member of etcd',
@@ -293,7 +286,6 @@ describe('a master that a MachineHealthCheck has marked', () => {
       { masters: [{ ...bad, isDeleting: true }, good, good], remediates: 0 },
       ['m0 MachineDeleting'],
     ],
-    ['is followed by one that knows it', { masters: [good, good], remediates: 9 }, ['create for']],
     [
       'is done with once that is there',
       {
@@ -321,11 +313,14 @@ describe('a master that a MachineHealthCheck has marked', () => {
     expect(decided(world)).toEqual(expected);
   });
 
+  it('is followed by one that knows it', () => {
+    const { view } = seenOf({ masters: [good, good], remediates: 9 });
+    expect(toBeFollowed(view)).toBe(recordOf(9));
+  });
+
   it('says each reason once', () => {
     const world: World = { masters: [bad, good, { isReady: false }] };
-    const [report] = decideControlPlane(seenOf(world)).filter(
-      (action) => action.type === 'report-remediation',
-    );
+    const [report] = remediationsIn(world).filter((action) => action.type === 'report-remediation');
     const said = { ...marks[1], ...report?.condition } as ApiCondition;
     const conditions = [condition('HealthCheckSucceeded', 'False'), said];
     expect(

@@ -27,15 +27,12 @@ type Remediation = z.infer<typeof Remediation>;
 export type RemediationAction =
   | {
       readonly type: 'record-remediation';
-      /** Name of the control plane. */
-      readonly target: string;
       /** Value of its annotation; null once the replacement is done, or taken back. */
       readonly record: string | null;
     }
-  | { readonly type: 'delete-machine'; readonly target: string; readonly machine: Machine }
+  | { readonly type: 'delete-machine'; readonly machine: Machine }
   | {
       readonly type: 'report-remediation';
-      readonly target: string;
       readonly machine: Machine;
       /** Undefined: the Machine is healthy again, and the condition is removed. */
       readonly condition: NewCondition | undefined;
@@ -102,7 +99,7 @@ export function remediations(all: Masters): readonly RemediationAction[] {
   const { view, facts, now } = all;
   // A master that is removed could not be installed again.
   if (!facts.hasAssets) return [];
-  const { name: target, annotations = {} } = view.controlPlane.metadata;
+  const { annotations = {} } = view.controlPlane.metadata;
   const marked = facts.hosts.filter(({ machine }) => isMarked(machine)).toSorted(byUrgency);
   const refused = new Map(marked.map((host) => [host, refusalOf(host, all)]));
   const first = marked.find((host) => refused.get(host) === undefined);
@@ -116,12 +113,12 @@ export function remediations(all: Masters): readonly RemediationAction[] {
   return [...others, ...healthy, ...next()];
 
   function next(): readonly RemediationAction[] {
-    const over = { type: 'record-remediation', target, record: null } as const;
+    const over = { type: 'record-remediation', record: null } as const;
     if (annotations[ownNames.remediation] === undefined) {
       if (first === undefined) return [];
       const { name: machine, uid = '' } = first.machine.metadata;
       const kept: Remediation = { machine, uid, at: wholeSeconds(now), retry: retryOf(first, now) };
-      return [{ type: 'record-remediation', target, record: JSON.stringify(kept) }];
+      return [{ type: 'record-remediation', record: JSON.stringify(kept) }];
     }
     const record = remediationIn(annotations[ownNames.remediation]);
     const subject = facts.hosts.find(({ machine }) => machine.metadata.uid === record?.uid);
@@ -129,7 +126,7 @@ export function remediations(all: Masters): readonly RemediationAction[] {
     if (subject.isDeleting) return [];
     const { machine } = subject;
     return refused.has(subject) && refused.get(subject) === undefined
-      ? [{ type: 'delete-machine', target: machine.metadata.name, machine }]
+      ? [{ type: 'delete-machine', machine }]
       : [over];
   }
 }
@@ -159,7 +156,7 @@ function reportOf(machine: Machine, why: Refusal | undefined): readonly Remediat
   const before = findCondition(machine.status?.conditions, ownerRemediated);
   const condition = why && { type: ownerRemediated, status: 'False' as const, ...why };
   if (before?.reason === why?.reason && before?.message === why?.message) return [];
-  return [{ type: 'report-remediation', target: machine.metadata.name, machine, condition }];
+  return [{ type: 'report-remediation', machine, condition }];
 }
 
 /** Why a master may not be replaced now; undefined where it may. */

@@ -19,7 +19,7 @@ import {
 import type { KubeObject } from '../../ports/kube.ts';
 import { healthChecksCondition } from '../health-checks.ts';
 import { hostsCondition } from '../host-checks.ts';
-import type { Seen } from './decide.ts';
+import type { Seen } from './reconcile.ts';
 import {
   assetsLifetime,
   type ControlPlaneFacts,

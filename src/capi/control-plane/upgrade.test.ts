@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { controlPlaneOf } from '../../../test/support/capi-world.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ownNames } from '../api.ts';
-import { upgradeOf } from './decide.ts';
+import { upgradeOf } from './upgrade.ts';
 
 const image = (digit: string): string => `r.test/ocp@sha256:${digit.repeat(64)}`;
 const entry = (digit: string, version: string, state: string) => ({

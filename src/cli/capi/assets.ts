@@ -1,16 +1,20 @@
 import { join } from 'node:path';
 import { systemClock } from '../../adapters/clock.ts';
-import { filesIn } from '../../adapters/payload-installer.ts';
 import { kubeCluster } from '../../adapters/kube/kube.ts';
 import { systemPorts } from '../../adapters/random.ts';
-import { readFileOf } from '../../adapters/file-access.ts';
+import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { controlPlaneType } from '../../capi/api.ts';
 import { assetsSecret } from '../../capi/control-plane/make-assets.ts';
+import {
+  discarded,
+  installerFailure,
+  type InstallFiles,
+  madeFiles,
+} from '../../capi/control-plane/installer.ts';
 import { installerLog } from '../../capi/control-plane/installer-jobs.ts';
 import { createOnce } from '../../capi/objects.ts';
 import { secrets } from '../../kube/kinds.ts';
 import type { Environment } from '../../config/environment.ts';
-import { discarded, installerFailure } from '../../ports/installer.ts';
 import { commandCredentials } from '../cluster.ts';
 import { withoutJournal } from '../run-context.ts';
 
@@ -61,4 +65,15 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
       await kube.close();
     }
   });
+}
+
+/** The files that count in the folder of the installer. */
+async function filesIn(folder: string): Promise<InstallFiles> {
+  const found = await Promise.all(
+    Object.values(madeFiles).map(async (name) => {
+      const content = await ifPresent(readFileOf({ at: join(folder, name), kind: 'host' }));
+      return content === undefined ? [] : [[name, content] as const];
+    }),
+  );
+  return Object.fromEntries(found.flat());
 }

@@ -19,8 +19,7 @@ export function addCapi(capi: ProgramCommand): void {
     .reads({
       POD_NAMESPACE:
         'namespace of the leases; default: the namespace of the pod, or of the provider',
-      OPENSHIFT_INSTALL: "the installer as a program; default: Jobs of the payload's own image",
-      BOOTWRIGHT_IMAGE: 'the image that it runs from, for those Jobs',
+      BOOTWRIGHT_IMAGE: 'the image that it runs from, for the Jobs of the installer',
       ...podEnvironment,
     })
     .runs(async () => (await import('./manager.ts')).runCapiManager);

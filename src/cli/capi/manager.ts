@@ -3,8 +3,6 @@ import { join } from 'node:path/posix';
 import { setFlagsFromString } from 'node:v8';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { serveHealth } from '../../adapters/health-server.ts';
-import { localHost } from '../../adapters/host/local-host.ts';
-import { payloadInstaller } from '../../adapters/payload-installer.ts';
 import { systemPorts } from '../../adapters/random.ts';
 import { serveRoutes } from '../../adapters/route-server.ts';
 import { bootstrapControllers, type BootstrapOptions } from '../../capi/bootstrap/controller.ts';
@@ -24,7 +22,7 @@ import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { hostInUrl } from '../../lib/address.ts';
 import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
-import { type Emit, notesOf } from '../../engine/events.ts';
+import { notesOf } from '../../engine/events.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
@@ -138,16 +136,10 @@ function controlPlaneOf(
   const controllers = controlPlaneControllers({
     ...ports,
     stores,
-    installer: installerIn(environment, emit),
     ownImage: environment['BOOTWRIGHT_IMAGE'],
     openGuest: (credentials) => followingCluster({ credentials, emit }),
   });
   return { name: 'control-plane', controllers };
-}
-
-/** A program of this machine instead of the payload's own image. */
-function installerIn({ OPENSHIFT_INSTALL: program = '' }: Environment, emit: Emit) {
-  return program === '' ? undefined : payloadInstaller(program, { host: localHost(), emit });
 }
 
 /** @throws AgentError `cli.bad-flag` */

@@ -4,7 +4,6 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
-import { ownNames } from '../../../src/capi/api.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import {
   authorities,
@@ -85,10 +84,6 @@ async function fillIn(folder: string, { cluster, port }: Wanted): Promise<void> 
       document.setIn([...path, 'infrastructureRef', 'kind'], kind);
       if (ofKind === 'Cluster')
         document.setIn(['spec', 'controlPlaneEndpoint'], { host: '127.0.0.1', port });
-      // The installer of the lab is a program, and names no image.
-      const mco = 'registry.example.test/mco:1';
-      if (ofKind === 'OpenShiftControlPlane')
-        document.setIn(['metadata', 'annotations'], { [ownNames.mcoImage]: mco });
     }
     await writeFile(file, documents.map(String).join('---\n'));
   }

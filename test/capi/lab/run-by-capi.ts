@@ -38,7 +38,8 @@ import { conditionOf, textAt } from '../../../src/kube/object.ts';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { devMachines } from '../cluster.ts';
 import { liveIgnition } from '../hosts.ts';
-import { type Manager, startManagers, writeInstaller } from '../managers.ts';
+import { type Manager, startManagers } from '../managers.ts';
+import { startNode } from '../node.ts';
 import { type Management, startManagement } from '../rig.ts';
 import { type ClusterView, clusterView } from './cluster-view.ts';
 import { applyCluster } from './install-folder.ts';
@@ -103,8 +104,8 @@ async function openLab(
   await guest.startControllerManager({
     controllers: ['certificatesigningrequest-signing-controller'],
   });
-  const { program } = await writeInstaller(management, guest.kubeconfig);
-  const managers = await startManagers(management, program);
+  ends.use(await startNode(management, guest.kubeconfig));
+  const managers = await startManagers(management);
   ends.defer(async () => {
     await Promise.all(managers.map(({ kill }) => kill()));
   });

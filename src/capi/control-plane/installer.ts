@@ -1,4 +1,4 @@
-import { failuresOf, type FailureTable } from '../model/failure.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
 /** A manifest of the user. */
 export interface InstallManifest {
@@ -27,15 +27,6 @@ export interface InstallInputs {
 /** Files by their names in the installer's folder, `auth/kubeconfig` for example. */
 export type InstallFiles = Readonly<Record<string, Uint8Array>>;
 
-/** The installer of a release, as a program of this machine. */
-export interface Installer {
-  /**
-   * Makes Ignition and credentials in a folder that nobody else sees, and that is gone afterwards.
-   * @throws AgentError `installer.*`, with nothing of what it was given in its text
-   */
-  readonly make: (inputs: InstallInputs, signal: AbortSignal) => Promise<InstallFiles>;
-}
-
 /** Failures of the installer. */
 export const installerFailures = {
   'installer.failed': {
@@ -52,11 +43,6 @@ export const installerFailures = {
     kind: 'input',
     title: 'The manifests are not all that belong to the state of the installer',
     hint: 'give install-config.yaml too, or all files that the installer made',
-  },
-  'installer.timed-out': {
-    kind: 'limit',
-    title: 'The installer took too long',
-    hint: 'look at the log of the manager; it is tried again',
   },
   'installer.too-large': {
     kind: 'input',

@@ -1,0 +1,46 @@
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
+import type { OpenShiftControlPlane } from '../api.ts';
+import { type CheckResult, wrong } from '../conditions.ts';
+import { contractKind, type ContractKind } from '../objects.ts';
+import { clonedKind } from './machines.ts';
+
+/** An infrastructure template with the kind of what is made of it. */
+export interface UsableTemplate {
+  readonly template: KubeObject;
+  readonly machine: ContractKind;
+}
+
+/**
+ * Reads the infrastructure template of a control plane; a finding where nothing can be made of it.
+ */
+export async function readTemplate(
+  kube: Pick<Kube, 'get'>,
+  { metadata: { namespace = '' }, spec }: OpenShiftControlPlane,
+  signal: AbortSignal,
+): Promise<UsableTemplate | CheckResult> {
+  const { apiGroup, kind, name } = spec.machineTemplate.spec.infrastructureRef;
+  const [ofTemplate, machine] = await Promise.all([
+    contractKind(kube, { apiGroup, kind }, signal),
+    contractKind(kube, { apiGroup, kind: clonedKind(kind) }, signal),
+  ]);
+  if (ofTemplate === undefined || machine === undefined || !kind.endsWith('Template')) {
+    const message = `no infrastructure provider has the kind ${kind} of ${apiGroup}; install the provider, ${orAnother}`;
+    return wrong('TemplateKindNotFound', message);
+  }
+  try {
+    const ref = { kind: ofTemplate.kind, namespace, name };
+    const template = await kube.get(ref, signal, { denials: 'final' });
+    return template === undefined
+      ? wrong('TemplateNotFound', `${kind} ${name} is not there; make it, ${orAnother}`)
+      : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const kinds = [ofTemplate, machine].map((one) => one.kind.plural).join(' and ');
+    const message = `the ServiceAccount of the provider may not read ${kind} ${name}; let it get and create ${kinds} of ${apiGroup}, ${orAnother}`;
+    return wrong('TemplateForbidden', message);
+  }
+}
+
+/** A reference cannot be changed. */
+const orAnother = 'or delete the Cluster and start again with another infrastructureRef';

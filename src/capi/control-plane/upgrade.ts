@@ -1,0 +1,95 @@
+import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
+import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { type OpenShiftControlPlane, ownNames } from '../api.ts';
+import type { CheckResult } from '../conditions.ts';
+
+/** How the version of a cluster is, by its own operator, and what it is to be told. */
+export interface UpgradeVerdict {
+  /** The version that is there as a whole; undefined while it is installed. */
+  readonly version?: string;
+  /** How an upgrade is; undefined while the cluster is installed. */
+  readonly finding?: CheckResult;
+  /** What its operator is to be told. */
+  readonly update?: { readonly version: string; readonly image: string; readonly force: false };
+}
+
+const digestOf = (image: string): string => image.split('@')[1] ?? '';
+
+/**
+ * Decides about the version of a cluster: once it is installed, another release in the control
+ * plane becomes the update that its cluster-version operator is told, by digest, and never against
+ * its own checks. A cluster that was updated otherwise keeps its newer version, unless a person
+ * marks the lower one.
+ */
+export function upgradeOf(
+  { metadata, spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
+  clusterVersion: KubeObject | undefined,
+): UpgradeVerdict {
+  const history = listAt(clusterVersion, 'status', 'history') as readonly KubeObject[];
+  const done = history.find((one) => partOf(one, 'state') === 'Completed');
+  if (clusterVersion === undefined || done === undefined) return {};
+  const version = textAt(done, 'version');
+  const wanted = digestOf(releaseImage);
+  const is = (isRight: boolean, reason: string, message?: string): UpgradeVerdict => ({
+    version,
+    finding: { isRight, reason, message },
+  });
+  if (wanted === '') return is(false, 'NoDigest', 'spec.releaseImage has no digest');
+  if (digestOf(textAt(done, 'image')) === wanted && history[0] === done)
+    return is(false, 'UpToDate');
+  const isAsked = [
+    ['spec', 'desiredUpdate', 'image'],
+    ['status', 'desired', 'image'],
+  ].some((path) => digestOf(textAt(clusterVersion, ...path)) === wanted);
+  if (isAsked) return progressOf(clusterVersion, is);
+  const newer = [history[0], partOf(clusterVersion, 'status', 'desired')]
+    .map((one) => textAt(one as KubeObject | undefined, 'version'))
+    .find((one) => isNewer(one, distributionVersion));
+  const allowed = metadata.annotations?.[ownNames.allowDowngradeTo];
+  if (newer !== undefined && allowed !== distributionVersion) {
+    const message = `the cluster has or gets ${newer}, and spec.distributionVersion is ${distributionVersion}: take releaseImage and distributionVersion of the cluster over into the control plane, or set its annotation ${ownNames.allowDowngradeTo} to the lower version`;
+    return is(false, 'NewerThanSpec', message);
+  }
+  const upgradeable = conditionOf(clusterVersion, 'Upgradeable');
+  if (upgradeable.status === 'False' && isOtherMinor(version, distributionVersion))
+    return is(false, 'NotUpgradeable', upgradeable.message);
+  const update = { version: distributionVersion, image: releaseImage, force: false } as const;
+  return { ...is(true, 'Requested', `${version} to ${distributionVersion}`), update };
+}
+
+const inNumbers = new Intl.Collator('en', { numeric: true });
+
+/** Whether one version comes after another (semver.org): a release comes after its candidates. */
+function isNewer(one: string, other: string): boolean {
+  const [mine, others] = [releaseVersion(one), releaseVersion(other)];
+  if (mine === undefined || others === undefined) return false;
+  if (!isAtLeast(others, mine)) return true;
+  if (!isAtLeast(mine, others)) return false;
+  const [before, after] = [candidateOf(one), candidateOf(other)];
+  if (before === '' || after === '') return before === '' && after !== '';
+  return inNumbers.compare(before, after) > 0;
+}
+
+const candidateOf = (version: string): string => /-([^+]+)/.exec(version)?.[1] ?? '';
+
+/** In the operator's own words. */
+function progressOf(
+  clusterVersion: KubeObject,
+  is: (isRight: boolean, reason: string, message?: string) => UpgradeVerdict,
+): UpgradeVerdict {
+  const accepted = conditionOf(clusterVersion, 'ReleaseAccepted');
+  if (accepted.status === 'False') return is(false, 'ReleaseRefused', accepted.message);
+  const failing = conditionOf(clusterVersion, 'Failing');
+  if (failing.status === 'True') return is(true, 'Failing', failing.message);
+  return is(true, 'Progressing', conditionOf(clusterVersion, 'Progressing').message);
+}
+
+/**
+ * Only another minor version is held by `Upgradeable` (cluster-version-operator,
+ * `pkg/payload/precondition`).
+ */
+function isOtherMinor(from: string, to: string): boolean {
+  const [one, other] = [releaseVersion(from), releaseVersion(to)];
+  return one?.[0] !== other?.[0] || one?.[1] !== other?.[1];
+}
