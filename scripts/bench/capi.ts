@@ -15,7 +15,6 @@ import {
   ownNames,
   tokenSecretName,
 } from '../../src/capi/api.ts';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
 import { namespaceOf, type ProviderName } from '../../src/capi/manager.ts';
 import { namespaces, secrets } from '../../src/kube/kinds.ts';
 import { partOf, textAt } from '../../src/kube/object.ts';
@@ -23,7 +22,7 @@ import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { clusterObjects, controlPlaneObject, machineObjects } from '../../test/capi/cluster.ts';
 import { startManager } from '../../test/capi/managers.ts';
-import { customResourceDefinitions } from '../../test/capi/rig.ts';
+import { customResourceDefinitions, deployedDefinitions } from '../../test/capi/rig.ts';
 import { bundlePath } from '../bundle.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { capi } from '../parts/kube/capi.ts';
@@ -100,8 +99,7 @@ async function openStage(part: string) {
     ...['clusters.cluster.x-k8s.io', 'machines.cluster.x-k8s.io'],
     'machinehealthchecks.cluster.x-k8s.io',
   ]);
-  for (const one of [controlPlaneCrd, ...bootstrapCrds])
-    await rig.client.apply(customResourceDefinitions, one);
+  for (const one of deployedDefinitions()) await rig.client.apply(customResourceDefinitions, one);
   const manage = async (provider: ProviderName) => {
     const metadata = { name: namespaceOf(provider) };
     await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });

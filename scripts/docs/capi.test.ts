@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
+import { controlPlaneType, bootstrapConfigType } from '../../src/capi/api.ts';
 import { namespaceOf, providers } from '../../src/capi/manager.ts';
+import { diskHintKinds } from '../../src/lib/disk-hints.ts';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { partAt } from '../../mocks/layering/objects.ts';
 
@@ -16,6 +17,40 @@ const objectsIn = (name: string): readonly object[] => {
 const listAt = (object: unknown, ...path: readonly string[]): readonly unknown[] =>
   (partAt(object, ...path) ?? []) as readonly unknown[];
 const objects = objectsIn('samples/metal3.yaml');
+
+const definitions = providers
+  .flatMap((provider) => objectsIn(`${provider}-components.yaml`))
+  .filter((one) => partAt(one, 'kind') === 'CustomResourceDefinition');
+const definitionOf = (kind: string): object | undefined =>
+  definitions.find((one) => partAt(one, 'spec', 'names', 'kind') === kind);
+const schemaOf = (kind: string): object =>
+  partAt(definitionOf(kind), 'spec', 'versions', '0', 'schema', 'openAPIV3Schema') as object;
+
+it('say the same of a host in each of their kinds', () => {
+  const paths = {
+    [controlPlaneType.kind]: ['spec', 'properties', 'configSpec'],
+    [bootstrapConfigType.kind]: ['spec'],
+    [`${bootstrapConfigType.kind}Template`]: [
+      'spec',
+      'properties',
+      'template',
+      'properties',
+      'spec',
+    ],
+  };
+  const [first, ...others] = Object.entries(paths).map(([kind, path]) => ({
+    ...(partAt(schemaOf(kind), 'properties', ...path) as object),
+    description: '',
+  }));
+  for (const other of others) expect(other).toEqual(first);
+  const hints = partAt(first, 'properties', 'rootDeviceHints', 'properties');
+  const patternOf = (hint: object): unknown =>
+    'pattern' in hint ? String(hint.pattern) : undefined;
+  const given = Object.entries(hints as Readonly<Record<string, { readonly pattern?: string }>>);
+  expect(given.map(([name, { pattern }]) => [name, pattern && `/${pattern}/`])).toEqual(
+    Object.entries(diskHintKinds).map(([name, hint]) => [name, patternOf(hint)]),
+  );
+});
 
 /** A schema that takes no field which it does not name, as the API server with strict validation. */
 function strict(schema: unknown): unknown {
@@ -33,10 +68,8 @@ const common = ['apiVersion', 'kind', 'metadata'].map((name) => [name, {}] as co
 it.each(['OpenShiftControlPlane', 'OpenShiftBootstrapConfigTemplate'])(
   'the sample has an %s as its definition wants it',
   (kind) => {
-    const crd = [controlPlaneCrd, ...bootstrapCrds].find(
-      (one) => partAt(one, 'spec', 'names', 'kind') === kind,
-    );
-    const schema = partAt(crd, 'spec', 'versions', '0', 'schema', 'openAPIV3Schema') as object;
+    const crd = definitionOf(kind);
+    const schema = schemaOf(kind);
     const properties = {
       ...Object.fromEntries(common),
       ...(partAt(schema, 'properties') as object),

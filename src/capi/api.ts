@@ -1,15 +1,5 @@
 import type { KubeKind, KubeMetadata, KubeObject } from '../ports/kube.ts';
-import type {
-  conditionSchema,
-  configSchema,
-  configStatusSchema,
-  controlPlaneSpecSchema,
-  controlPlaneStatusSchema,
-  referenceSchema,
-  metadataSchema,
-  progressSchema,
-  Described,
-} from './fields.ts';
+import type { DiskHints } from '../lib/disk-hints.ts';
 
 /** Kinds of the two providers and of Cluster API core, as the API server addresses them. */
 const bootstrapGroup = 'bootstrap.cluster.x-k8s.io';
@@ -21,7 +11,6 @@ const core = (plural: string): KubeKind => ({ group: coreGroup, version: 'v1beta
 
 export const controlPlanes = ours(controlPlaneGroup, 'openshiftcontrolplanes');
 export const bootstrapConfigs = ours(bootstrapGroup, 'openshiftbootstrapconfigs');
-export const bootstrapConfigTemplates = ours(bootstrapGroup, 'openshiftbootstrapconfigtemplates');
 export const clusters = core('clusters');
 export const capiMachines = core('machines');
 export const machineHealthChecks = core('machinehealthchecks');
@@ -61,12 +50,6 @@ export const capiNames = {
   secretType: 'cluster.x-k8s.io/secret',
 } as const;
 
-/** The providers as clusterctl knows them: the value of the label `cluster.x-k8s.io/provider`. */
-export const providerNames = {
-  bootstrap: 'bootstrap-bootwright',
-  controlPlane: 'control-plane-bootwright',
-} as const;
-
 /** Labels and annotations of Bootwright. */
 export const ownNames = {
   /** Label by which manifest Secrets are selected and checked. */
@@ -97,11 +80,6 @@ export const ownNames = {
   configServerCaHash: 'bootwright.io/config-server-ca-hash',
   /** Annotation of a control plane: the lower version that a person lets the cluster go back to. */
   allowDowngradeTo: 'bootwright.io/allow-downgrade-to',
-  /**
-   * Annotation of a control plane: the image of the machine-config operator, where no Job asks the
-   * payload.
-   */
-  mcoImage: 'bootwright.io/mco-image',
   /** Annotation of a control plane, without a value: its bootstrap is complete. */
   bootstrapComplete: 'bootwright.io/bootstrap-complete',
   /**
@@ -115,21 +93,137 @@ export const ownNames = {
   remediationFor: 'bootwright.io/remediation-for',
 } as const;
 
+// What objects hold is as `deploy/capi` defines it, and as the API server checks it.
+
 /** A reference as the v1beta2 contract has it: within the own namespace. */
-export type ContractRef = Described<typeof referenceSchema>;
+export interface ContractRef {
+  readonly apiGroup: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
 /** A condition (Kubernetes, `metav1.Condition`). */
-export type ApiCondition = Described<typeof conditionSchema>;
+export interface ApiCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message?: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+interface LocalRef {
+  readonly name: string;
+}
+
+type TextMap = Readonly<Record<string, string>>;
+
 /**
  * How a host is installed; the same in a control plane (`configSpec`) and in a config of its own.
  */
-export type BootstrapConfigSpec = Described<ReturnType<typeof configSchema>>;
+export interface BootstrapConfigSpec {
+  readonly agent: { readonly image: string; readonly args?: readonly string[] };
+  readonly installDevice?: string;
+  readonly rootDeviceHints?: DiskHints;
+  readonly writeMode?: 'Disk' | 'ExistingRoot';
+  readonly osImage?: string;
+  readonly kernelArguments?: readonly string[];
+  readonly ignitionConfigOverride?: string;
+  readonly pullSecretRef?: LocalRef;
+  readonly sshAuthorizedKeys?: readonly string[];
+  readonly proxy?: Readonly<Partial<Record<'httpProxy' | 'httpsProxy' | 'noProxy', string>>>;
+  readonly additionalTrustBundle?: string;
+  readonly registries?: string;
+  readonly networkSecretRef?: LocalRef;
+  readonly inventory?: {
+    readonly mode?: 'Served' | 'External';
+    readonly url?: string;
+    readonly tokenSecretRef?: LocalRef;
+    readonly clusterId?: string;
+    readonly infraEnvId?: string;
+  };
+  readonly nodeRegistration?: {
+    readonly name?: string;
+    readonly providerID?: string;
+    readonly labels?: TextMap;
+  };
+}
+
 /** How far a host is, by its own reports. */
-export type HostProgress = Described<typeof progressSchema>;
-export type BootstrapConfigStatus = Described<typeof configStatusSchema>;
-export type ControlPlaneSpec = Described<typeof controlPlaneSpecSchema>;
-export type ControlPlaneStatus = Described<typeof controlPlaneStatusSchema>;
+export interface HostProgress {
+  readonly stage: string;
+  readonly percent?: number;
+  readonly message?: string;
+  readonly stageStartedAt: string;
+  readonly updatedAt: string;
+  readonly attempt: number;
+}
+
+export interface BootstrapConfigStatus {
+  readonly initialization?: { readonly dataSecretCreated?: boolean };
+  readonly ready?: boolean;
+  readonly dataSecretName?: string;
+  readonly role?: 'bootstrap' | 'master' | 'worker';
+  readonly hostID?: string;
+  readonly progress?: HostProgress;
+  readonly logSecretName?: string;
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly ApiCondition[];
+}
+
 /** Labels and annotations that Machines, configs and infrastructure machines get. */
-export type MachineMetadata = Described<typeof metadataSchema>;
+export interface MachineMetadata {
+  readonly labels?: TextMap;
+  readonly annotations?: TextMap;
+}
+
+export interface ControlPlaneSpec {
+  readonly replicas?: number;
+  readonly distributionVersion: string;
+  readonly releaseImage: string;
+  readonly machineTemplate: {
+    readonly metadata?: MachineMetadata;
+    readonly spec: { readonly infrastructureRef: ContractRef };
+  };
+  readonly installStateSecretRef: LocalRef;
+  readonly manifestsSelector?: {
+    readonly matchLabels?: TextMap;
+    readonly matchExpressions?: readonly {
+      readonly key: string;
+      readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+      readonly values?: readonly string[];
+    }[];
+  };
+  readonly bootstrap?: {
+    readonly timeouts?: { readonly firstReport?: string; readonly bootstrapComplete?: string };
+  };
+  readonly remediation?: { readonly maxRetry?: number; readonly retryPeriodSeconds?: number };
+  readonly configSpec: BootstrapConfigSpec;
+}
+
+/** Both spellings of the contract, v1beta1 and v1beta2. */
+export interface ControlPlaneStatus {
+  readonly initialization?: { readonly controlPlaneInitialized?: boolean };
+  readonly initialized?: boolean;
+  readonly ready?: boolean;
+  readonly replicas?: number;
+  readonly readyReplicas?: number;
+  readonly availableReplicas?: number;
+  readonly upToDateReplicas?: number;
+  readonly updatedReplicas?: number;
+  readonly unavailableReplicas?: number;
+  readonly selector?: string;
+  readonly distributionVersion?: string;
+  readonly assets?: {
+    readonly secretName: string;
+    readonly hash: string;
+    readonly generatedAt: string;
+    readonly expiresAt: string;
+  };
+  readonly bootstrapMachine?: string;
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly ApiCondition[];
+}
 
 export interface BootstrapConfig extends KubeObject {
   readonly metadata: OwnedMetadata;

@@ -27,20 +27,6 @@ export const diskHintKinds = {
   rotational: { kind: 'flag', summary: 'true: a disk that turns; false: an SSD' },
 } as const satisfies Readonly<Record<string, HintKind>>;
 
-/** A JSON Schema for each hint. */
-export const diskHintSchemas = Object.fromEntries(
-  Object.entries<HintKind>(diskHintKinds).map(([name, hint]) => [name, schemaOf(hint)]),
-);
-
-function schemaOf(hint: HintKind): Readonly<Record<string, unknown>> {
-  const description = `${hint.summary.charAt(0).toUpperCase()}${hint.summary.slice(1)}.`;
-  if (hint.kind === 'text')
-    return { type: 'string', description, maxLength: 1024, pattern: hint.pattern.source };
-  return hint.kind === 'count'
-    ? { type: 'integer', format: 'int32', description, minimum: 1 }
-    : { type: 'boolean', description };
-}
-
 type HintName = keyof typeof diskHintKinds;
 
 /** By what a disk is chosen; each that is given must fit. */

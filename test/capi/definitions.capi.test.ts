@@ -11,7 +11,6 @@ import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import {
   type BootstrapConfigSpec,
   bootstrapConfigs,
-  bootstrapConfigTemplates,
   clusters,
   type OpenShiftControlPlane,
   controlPlanes,
@@ -28,7 +27,13 @@ import {
 import { jobs, secrets, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import { hostClient, roleBindings, roles } from '../kube/rig.ts';
-import { clusterObjects, configSpec, controlPlaneObject, machineObjects } from './cluster.ts';
+import {
+  bootstrapConfigTemplates,
+  clusterObjects,
+  configSpec,
+  controlPlaneObject,
+  machineObjects,
+} from './cluster.ts';
 import { type CapiRig, customResourceDefinitions, deployedObjects, startCapi } from './rig.ts';
 
 const run = promisify(execFile);
@@ -226,6 +231,12 @@ describe('what is refused by the definitions', () => {
     ['a disk twice', { agent, installDevice: '/dev/a', rootDeviceHints: { wwn: '5' } }, 422],
     ['no path of a disk', { agent, installDevice: 'vda' }, 422],
     ['a disk with a command behind it', { agent, installDevice: '/dev/sda;reboot' }, 422],
+    ['a disk with a command in it', { agent, installDevice: '/dev/$(reboot)' }, 422],
+    ['a path out of /dev', { agent, installDevice: '/dev/../etc/passwd' }, 422],
+    ['a path with a point', { agent, installDevice: '/dev/disk/./sda' }, 422],
+    ['an empty part of a path', { agent, installDevice: '/dev//sda' }, 422],
+    ['a link of udev', { agent, installDevice: '/dev/disk/by-id/nvme-D.1+x:y=z@a#b' }, 200],
+    ['an escaped link', { agent, installDevice: String.raw`/dev/disk/by-partlabel/a\x20b` }, 200],
     ['a name of 63 characters', { ...configSpec, ...named('a'.repeat(63)) }, 200],
     ['a name of 64 characters', { ...configSpec, ...named('a'.repeat(64)) }, 422],
     ['the name localhost', { ...configSpec, ...named('LocalHost.localdomain') }, 422],

@@ -16,9 +16,9 @@ import {
   clusters,
   controlPlanes,
 } from '../../src/capi/api.ts';
-import { bootstrapCrds, controlPlaneCrd } from '../../src/capi/definitions.ts';
 import type { KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { configSpec } from '../capi/cluster.ts';
+import { deployedDefinitions } from '../capi/rig.ts';
 import { followGuide } from '../guides/follow-guide.ts';
 
 const metal3 = { group: 'infrastructure.cluster.x-k8s.io', version: 'v1beta1' };
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const folder = join(rig.folder, 'definitions');
   mkdirSync(folder);
   const definitions = [
-    ...[controlPlaneCrd, ...bootstrapCrds],
+    ...deployedDefinitions(),
     ...[definitionOf(clusters, 'Cluster'), definitionOf(capiMachines, 'Machine')],
     ...['MachineDeployment', 'MachineHealthCheck'].map((kind) =>
       definitionOf({ ...clusters, plural: `${kind.toLowerCase()}s` }, kind),
