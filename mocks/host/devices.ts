@@ -7,8 +7,6 @@ export interface Content {
   readonly fstype: string;
   readonly label: string;
   readonly uuid: string;
-  /** Volume group of an LVM2_member, if it is in one. */
-  readonly group?: string;
   /** What RAID metadata at the end of the device hides until it is gone. */
   readonly behind?: Content;
 }

@@ -21,7 +21,6 @@ interface PartitionPlan {
   readonly startMebibytes?: number;
   readonly fstype?: string;
   readonly fsLabel?: string;
-  readonly group?: string;
 }
 
 /** The partitions of a CoreOS image, as coreos-installer leaves them. */
@@ -75,11 +74,10 @@ export const renumbered = (disk: Device, one: Device, number: number): Device =>
   ...(one.entry === undefined ? {} : { entry: { ...one.entry, number } }),
 });
 
-const contentOf = ({ fsLabel = '', group }: PartitionPlan, fstype: string): Content => ({
+const contentOf = ({ fsLabel = '' }: PartitionPlan, fstype: string): Content => ({
   fstype,
   label: fsLabel,
   uuid: randomUUID(),
-  ...(group === undefined ? {} : { group }),
 });
 
 /**
@@ -134,7 +132,7 @@ const common = { number: 1, type: 'linux', mebibytes: 10_240 } as const;
 const data = { label: 'data', fstype: 'ext4', fsLabel: 'data' } as const;
 const behind = { ...common, ...data, startMebibytes: 25_000 } as const;
 const plans = {
-  lvm: { ...common, label: 'pv', fstype: 'LVM2_member', group: 'old' },
+  lvm: { ...common, label: 'pv', fstype: 'LVM2_member' },
   raid: { ...common, label: 'raid', fstype: 'linux_raid_member', fsLabel: 'any:old' },
   swap: { ...common, label: 'swap', fstype: 'swap' },
   data: { ...behind, number: 5 },

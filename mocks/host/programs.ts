@@ -6,7 +6,7 @@ import { deployingPrograms } from './commands/deploying.ts';
 import { firmwarePrograms } from './commands/efibootmgr.ts';
 import { filePrograms } from './commands/files.ts';
 import { listingPrograms } from './commands/lsblk.ts';
-import { mappingPrograms, volumePrograms } from './commands/volumes.ts';
+import { mappingPrograms } from './commands/volumes.ts';
 import { mountingPrograms, wipingPrograms } from './commands/filesystems.ts';
 import { keyPrograms, namingPrograms } from './commands/identity.ts';
 import { ownRegistryPrograms } from './commands/own-registry.ts';
@@ -34,7 +34,6 @@ const bare: Programs = {
   ...ownRegistryPrograms,
   ...systemPrograms,
   ...unitPrograms,
-  ...volumePrograms,
   ...wipingPrograms,
   ...writerPrograms,
 };

@@ -24,6 +24,8 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 export type WaitLimits = {
   /** The wait fails after this time with the last status; there is no wait without it. */
   readonly within: Millis;
+  /** What it fails with then, in place of `wait.timed-out`. */
+  readonly timeoutError?: (status: string) => Error;
 } & (
   | {
       /** Pause between two polls where nothing can be watched. */
@@ -76,7 +78,7 @@ export function untilOf(
   signal: AbortSignal,
   { updated, finished }: WaitListener,
 ): Until {
-  return async (sentence, poll, { every, within, watch }) => {
+  return async (sentence, poll, { every, within, watch, timeoutError }) => {
     const since = clock.elapsed();
     const changes = subscribe(watch, signal);
     let reported: string | undefined;
@@ -95,7 +97,9 @@ export function untilOf(
         }
         if (waited >= within) {
           finish(false, waited);
-          throw late(sentence, { status: seen.status, waited, within });
+          throw (
+            timeoutError?.(seen.status) ?? late(sentence, { status: seen.status, waited, within })
+          );
         }
         if (seen.status !== reported)
           updated({ sentence, status: seen.status, waited, limit: within });

@@ -143,11 +143,6 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   shutdown: systemctl('-r'),
   udevadm: systemctl('--timeout'),
 
-  vgs: lvm2('--noheadings', '-o'),
-  pvs: lvm2('--noheadings', '-o'),
-  vgchange: lvm2('--activate'),
-  vgremove: lvm2('-y'),
-  pvremove: lvm2('-y', '-ff'),
   dmsetup: lvm2('--retry'),
   mdadm: { from: 'mdadm', options: all('4.1', '--stop', '--zero-superblock') },
   efibootmgr: {

@@ -72,8 +72,6 @@ const makers = new Set([
   'os/status.ts#renderOrigin',
   'steps/disk/erase.ts#nvmeErasuresOf',
   'steps/disk/target.ts#nameDifference',
-  'steps/disk/wipe.ts#forgetTablesArgvs',
-  'steps/disk/wipe.ts#zeroMebibyteArgv',
   'steps/heartbeat.ts#withHeartbeat',
   'steps/host-commands.ts#bytesArgv',
 ]);

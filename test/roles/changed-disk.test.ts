@@ -104,10 +104,10 @@ describe.each([
   it('is no other disk once a command has taken data from a disk', async () => {
     const straight = await install({ config, plan });
     const isChange = ({ argv: [program = '', , option] }: { argv: readonly string[] }) =>
-      /^(dd|vgchange|vgremove|pvremove|wipefs|coreos-installer)$/.test(program) &&
-      option !== '--no-act';
+      /^(dd|dmsetup|wipefs|coreos-installer)$/.test(program) && option !== '--no-act';
     const first = straight.machine.ran.findIndex(isChange);
-    for (let commands = first + 1; commands < first + 40; commands += 3) {
+    const last = straight.machine.ran.findLastIndex(isChange);
+    for (let commands = first + 1; commands <= last; commands += 2) {
       const world = newWorld({ config, plan });
       const journal = memoryJournal();
       await live(world, { config, journal, commands });

@@ -12,8 +12,6 @@ export interface FaultHost {
   readonly name: string;
   readonly host: Host;
   readonly prepare?: (world: World) => World;
-  /** Programs that it does not have. */
-  readonly lacks?: readonly string[];
   /** What failed is tried again on the same host, which costs less than another. */
   readonly chains?: true;
   /** Code with which it ends without any fault of a command. */
@@ -141,14 +139,6 @@ export const faultHosts: readonly FaultHost[] = [
       config: cornerOf('master', { image: { skipMcoReboot: true } }),
       plan: { registryKibibytes: 4, disks: [{ name: 'sda', leftovers: 'lvm' }] },
     },
-  },
-  {
-    name: 'a master with LVM on its disk, and without its tools',
-    host: {
-      config: cornerOf('master', {}),
-      plan: { disks: [{ name: 'sda', leftovers: 'lvm' }] },
-    },
-    lacks: ['vgs', 'pvs'],
   },
   {
     name: 'a single node with RAID on its disk and another to format',

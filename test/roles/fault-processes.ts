@@ -47,7 +47,7 @@ interface FaultyLife extends Life {
 
 /** Runs one process on a host, until a step has finished or to its end. */
 export async function runProcess(
-  { host, lacks = [] }: FaultHost,
+  { host }: FaultHost,
   { world, journal }: Kept,
   { faultOf, until }: { readonly faultOf: FaultOf; readonly until?: string },
 ): Promise<FaultyLife> {
@@ -70,7 +70,6 @@ export async function runProcess(
           step,
           clock,
           faultOf: (by, argv) => {
-            if (lacks.includes(argv[0] ?? '')) return 'missing';
             const fault = faultOf(by, argv);
             if (fault !== undefined) since ??= clock.elapsed();
             return fault;

@@ -217,8 +217,7 @@ const cases = kinds.flatMap((kind) =>
 );
 
 /** Programs that change what is on a disk. */
-const destroying =
-  /^(vgchange|vgremove|pvremove|mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer|ostree)$/;
+const destroying = /^(mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer|ostree)$/;
 
 describe('no disk is changed', () => {
   it.each(cases)('of a %s: %s', async (kind, _, { code, config = {}, spoil }) => {

@@ -21,8 +21,8 @@ const logsSender = (token: { readonly podman: string; readonly own: string }): s
 
 /** The Go agent cleans first of all; here it comes when every input is there, right before the write (ADR 0052). */
 const cleaning: Phase = [
-  'vgs --noheadings -o vg_name,pv_name',
-  'pvs --noheadings -o pv_name',
+  { argv: 'vgs --noheadings -o vg_name,pv_name', row: namesInCleanup },
+  { argv: 'pvs --noheadings -o pv_name', row: namesInCleanup },
   { argv: 'dmsetup ls', row: namesInCleanup },
   { argv: 'mdadm -v --query --detail --scan', row: namesInCleanup },
   { argv: 'wipefs --all --force /dev/sda', row: forcedWipe },

@@ -209,7 +209,7 @@ describe('disk/check', () => {
       config: { disk: { format: ['/dev/sda'] } },
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
-      'warn: /dev/sdb: /dev/mapper/vg-a is removed with the volume group that it shares with /dev/sda',
+      'warn: /dev/sdb: its part of /dev/mapper/vg-a stays, with the metadata of its volume group',
       'warn: /dev/sda will not be formatted: it is the install disk',
     ]);
   });

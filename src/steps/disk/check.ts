@@ -16,7 +16,7 @@ import {
 import { type BlockDevice, lsblkArgv } from './block-devices.ts';
 import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { openAloneArgv, waitUntilAlone } from './in-use.ts';
+import { openAloneArgv, requireAlone } from './in-use.ts';
 import { readTable, roomBefore, tableArgv } from './kept.ts';
 import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
@@ -55,7 +55,7 @@ export const checkDisk = step({
     }
     const room = roomBefore(target);
     if (room !== undefined) note(room.level, room.says);
-    await waitUntilAlone(scope, target);
+    await requireAlone(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
     warnOfOthers(scope, { roots, disk, emptied });

@@ -13,7 +13,7 @@ import { type BlockDevice } from './block-devices.ts';
 
 /** A disk with volumes on a partition and an array on another, which commands take down. */
 function oldDisk() {
-  const present = new Set(['dm-0', 'md127', 'vg', 'pv']);
+  const present = new Set(['dm-0', 'md127']);
   const on = (kname: string, differs: Partial<BlockDevice>) =>
     present.has(kname) ? [blockDevice(kname, differs)] : [];
   const disk = () =>
@@ -28,16 +28,6 @@ function oldDisk() {
   const host = fakeHost()
     .on(['lsblk', rest])
     .answers(() => lsblkOutput(disk(), blockDevice('sdaa')))
-    .on(['vgs', rest])
-    .answers(() => (present.has('vg') ? '  vg /dev/sda1\n  far /dev/sdaa\n' : '  far /dev/sdaa'))
-    .on(['pvs', rest])
-    .answers(() => (present.has('pv') ? '  /dev/sda1\n  /dev/sdaa\n' : '  /dev/sdaa\n'))
-    .on(['vgchange', rest])
-    .answers(gone('dm-0'))
-    .on(['vgremove', rest])
-    .answers(gone('vg'))
-    .on(['pvremove', rest])
-    .answers(gone('pv'))
     .on(['dmsetup', rest])
     .answers(gone('dm-0'))
     .on(['mdadm', '--stop', any])
@@ -52,16 +42,14 @@ function oldDisk() {
 }
 
 const changing = (ran: readonly (readonly string[])[]) =>
-  ran.filter(([program = '']) => !['lsblk', 'vgs', 'pvs', 'udevadm'].includes(program));
+  ran.filter(([program = '']) => !['lsblk', 'udevadm'].includes(program));
 
 describe('disk/clean', () => {
   it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
     const { host, facts } = oldDisk();
     const { progress, notes } = await runStep(cleanDisk, { host, facts });
     expect(changing(host.ran)).toEqual([
-      ['vgchange', '--activate', 'n', 'vg'],
-      ['vgremove', 'vg', '-y'],
-      ['pvremove', '/dev/sda1', '-y', '-ff'],
+      ['dmsetup', 'remove', '--retry', 'vg-root'],
       ['mdadm', '--stop', '/dev/md127'],
       ['mdadm', '--zero-superblock', '/dev/sda2'],
       ['wipefs', '--all', '/dev/sda1'],
@@ -96,60 +84,19 @@ describe('disk/clean', () => {
     expect(host.ran.at(-1)?.[0]).toBe('lsblk');
   });
 
-  it('removes a volume that the host knows by a link', async () => {
+  it('logs the phrase that triage looks for, and what the service shows, when something failed', async () => {
     const { host, facts } = oldDisk();
-    host
-      .withLink('/dev/disk/by-id/x', '/dev/sda1')
-      .on(['vgs', rest])
-      .prints('vg /dev/disk/by-id/x');
-    await runStep(cleanDisk, { host, facts });
-    expect(host.ran).toContainEqual(['vgremove', 'vg', '-y']);
-  });
-
-  it('removes a group of which another disk is gone', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['vgs', rest]).prints('vg [unknown]\nvg /dev/sda1');
-    const { progress } = await runStep(cleanDisk, { host, facts });
-    expect(host.ran).toContainEqual(['vgremove', 'vg', '-y']);
-    expect(progress).toEqual([]);
-  });
-
-  it('takes down with dmsetup what LVM left', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['vgchange', rest]).fails(5, 'in use').on(['vgremove', rest]).fails(5, 'in use');
-    const { progress } = await runStep(cleanDisk, { host, facts });
-    expect(host.ran).toContainEqual(['dmsetup', 'remove', '--retry', 'vg-root']);
+    host.on(['wipefs', '--all', '/dev/sda1']).fails(1, 'Input/output error');
+    const { notes, progress } = await runStep(cleanDisk, { host, facts });
+    expect(notes[0]).toMatch(
+      /^warn: failed to prepare install device \/dev\/sda, err .*Input\/output/,
+    );
     expect(progress).toEqual([
       {
         info: 'Could not clean install device /dev/sda. The installation will continue. If the installation fails, clean the disk and try again',
       },
     ]);
-  });
-
-  it('logs the phrase that triage looks for when something failed', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['pvremove', rest]).fails(5, 'in use');
-    const { notes } = await runStep(cleanDisk, { host, facts });
-    expect(notes[0]).toMatch(/^warn: failed to prepare install device \/dev\/sda, err /);
-  });
-
-  it('continues when one thing fails', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['vgs', rest]).fails(5).on(['pvs', rest]).fails(5).on(['vgremove', rest]).fails(5);
-    await runStep(cleanDisk, { host, facts });
     expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '/dev/sda']);
-  });
-
-  it('does not mind a host without LVM', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['vgs', rest]).isMissing().on(['pvs', rest]).isMissing();
-    expect((await runStep(cleanDisk, { host, facts })).progress).toEqual([]);
-  });
-
-  it('tells when wipefs does not work', async () => {
-    const { host, facts } = oldDisk();
-    host.on(['wipefs', rest]).fails(1);
-    expect((await runStep(cleanDisk, { host, facts })).progress).toHaveLength(1);
   });
 
   it.each([
@@ -166,22 +113,6 @@ describe('disk/clean', () => {
     expect(progress).toHaveLength(reported);
     if (reported > 0) expect(notes.join()).toContain('Device or resource busy');
     expect(host.ran.flat()).not.toContain('--force');
-  });
-
-  it('removes the maps of partitions over a multipath device before its own signatures', async () => {
-    const parts = [partition('dm-1', { name: 'mpatha1', path: '/dev/mapper/mpatha1' })];
-    const mpath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, parts);
-    const host = fakeHost()
-      .on(['lsblk', rest])
-      .prints(lsblkOutput(blockDevice('sda', {}, [mpath])));
-    host.on(['vgs', rest]).isMissing().on(['pvs', rest]).isMissing();
-    for (const program of ['wipefs', 'dmsetup', 'udevadm']) host.on([program, rest]).succeeds();
-    await runStep(cleanDisk, { host, facts: { disk: targetOf(mpath) } });
-    expect(changing(host.ran)).toEqual([
-      ['wipefs', '--all', '/dev/mapper/mpatha1'],
-      ['dmsetup', 'remove', '--retry', 'mpatha1'],
-      ['wipefs', '--all', '/dev/dm-0'],
-    ]);
   });
 
   it('leaves a disk that stays busy to the writer after two minutes, and says what holds it', async () => {
@@ -207,24 +138,21 @@ describe('disk/clean', () => {
   });
 
   it('gives up before its own limit when the tools hang', async () => {
-    const { host, facts } = oldDisk();
+    const parts = Array.from({ length: 12 }, (_, index) => partition(`sda${index + 1}`));
     const clock = fakeClock();
-    const hanging = fakeHost({ clock });
-    for (const program of ['vgs', 'pvs', 'wipefs', 'udevadm', 'mdadm', 'dmsetup']) {
-      hanging.on([program, rest]).hangs();
-    }
-    hanging
+    const host = fakeHost({ clock })
       .on(['lsblk', rest])
-      .answers((argv, _host, { signal }) =>
-        host.exec(argv, { signal, limit: 1 }).then(({ stdout }) => stdout),
-      );
-    const { notes } = await runStep(cleanDisk, { host: hanging, facts, clock });
-    expect(notes[0]).toContain('could not be cleaned in time');
+      .prints(lsblkOutput(blockDevice('sda', {}, parts)))
+      .on(['wipefs', rest])
+      .hangs();
+    const facts = { disk: targetOf(blockDevice('sda')) };
+    const { notes } = await runStep(cleanDisk, { host, facts, clock });
+    expect(notes[0]).toContain('could not be emptied in time');
   });
 
   it('removes nothing from a disk that is mounted in the meantime, and leaves it to the writer', async () => {
     const { host, facts } = oldDisk();
-    const isMounted = () => host.ran.some(([name]) => name === 'vgchange');
+    const isMounted = () => host.ran.some(([name]) => name === 'dmsetup');
     host.on(['lsblk', rest]).answers(() => {
       const mountpoints = isMounted() ? ['/mnt'] : [];
       return lsblkOutput(
@@ -235,14 +163,12 @@ describe('disk/clean', () => {
       );
     });
     const { failure, notes } = await tryStep(cleanDisk, { host, facts });
-    const destroying = changing(host.ran).filter(([name]) =>
-      /^(vg|pv)remove|wipefs|mdadm/.test(name ?? ''),
-    );
+    const destroying = changing(host.ran).filter(([name]) => /^(wipefs|mdadm)/.test(name ?? ''));
     expect([failure, destroying]).toEqual([undefined, []]);
     expect(JSON.stringify(notes)).toContain('/dev/sda is in use: /dev/sda2 is mounted on /mnt');
   });
 
-  it.each(['vgchange', 'vgremove', 'pvremove', 'mdadm', 'wipefs'])(
+  it.each(['dmsetup', 'mdadm', 'wipefs'])(
     'stops before %s when another disk has taken the name',
     async (program) => {
       const { host, facts } = oldDisk();
@@ -276,8 +202,10 @@ describe('disk/clean', () => {
 
   it('takes down what udev started again in between', async () => {
     const { host, facts, present } = oldDisk();
+    let settled = 0;
     host.on(['udevadm', rest]).answers(() => {
-      present.add('md127');
+      settled += 1;
+      if (settled === 1) present.add('md127');
       return {};
     });
     await runStep(cleanDisk, { host, facts });

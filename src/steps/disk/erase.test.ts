@@ -24,15 +24,11 @@ const blkdiscard = (option: string, offset: number, length: number) => [
   ...['--offset', String(offset), '--length', String(length), '/dev/sda'],
 ];
 
-/** A host with disks that nothing uses, and no tools of LVM. */
+/** A host with disks that nothing uses, */
 const hostWith = (...disks: readonly (() => BlockDevice)[]): FakeHost =>
   fakeHost()
     .on(['lsblk', rest])
     .answers(() => lsblkOutput(...disks.map((disk) => disk())))
-    .on(['vgs', rest])
-    .isMissing()
-    .on(['pvs', rest])
-    .isMissing()
     .on(['wipefs', rest])
     .succeeds()
     .on(['udevadm', rest])
@@ -209,7 +205,7 @@ describe('disk/check-erase', () => {
     );
     expect(failure).toBeUndefined();
     expect(notes).toContain('info: /dev/mapper/vg-root (lvm) uses it; it will be removed');
-    expect(notes.join('\n')).toContain('/dev/sdb: /dev/mapper/vg-root is removed with the volume');
+    expect(notes.join('\n')).toContain('/dev/sdb: its part of /dev/mapper/vg-root stays');
   });
 });
 
@@ -299,24 +295,6 @@ describe('disk/erase', () => {
     const { failure, method } = await erased(host, sda);
     expect(failure).toMatchObject({ kind: 'host' });
     expect(method).toBeUndefined();
-  });
-
-  it('erases a disk with a volume group that LVM does not remove, since another has its name', async () => {
-    const host = hostWith(() => sda)
-      .on(['vgs', rest])
-      .prints('  rhel /dev/sda\n  rhel /dev/sdb')
-      .on(['pvs', rest])
-      .prints('  /dev/sda')
-      .on(['pvremove', rest])
-      .succeeds();
-    for (const program of ['vgchange', 'vgremove'])
-      host.on([program, rest]).fails(5, 'Multiple VGs found with the same name: skipping rhel');
-    const { method, notes } = await erased(host, sda);
-    expect(method).toBe('zeros');
-    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
-      expect.stringMatching(/^warn: vgchange .*skipping rhel/),
-      expect.stringMatching(/^warn: vgremove .*skipping rhel/),
-    ]);
   });
 
   it.each([

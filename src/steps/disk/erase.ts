@@ -8,22 +8,15 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import {
-  type BlockDevice,
-  disksUnder,
-  isMapped,
-  isUnformatted,
-  partitionsOf,
-} from './block-devices.ts';
+import { type BlockDevice, disksUnder, isUnformatted } from './block-devices.ts';
 import { warnOfOthers } from './check.ts';
-import { removeLeftovers } from './clean.ts';
+import { emptyDisk, settleArgv } from './empty.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { requireFree } from './guards.ts';
+import { diskReadiness, requireFree } from './guards.ts';
 import { describeDisk } from './hints.ts';
-import { waitUntilAlone, writerLock } from './in-use.ts';
-import { type Disks, execOnTarget, readDisks, readTarget } from './target.ts';
-import { removeMappedArgv, settleArgv, wipefsListArgv } from './wipe.ts';
+import { requireAlone, writerLock } from './in-use.ts';
+import { type Disks, execOnTarget, readDisks } from './target.ts';
 import { readWriterSetup } from './writer-args.ts';
 
 /** How a disk can be erased, and what is true of it afterwards. */
@@ -54,6 +47,11 @@ export interface ErasedDisk {
   readonly method: EraseMethod;
 }
 
+/** Prints the remaining signatures; nothing when the device is clean. */
+const wipefsListArgv = (path: string): readonly string[] => [
+  ...['wipefs', '--noheadings', '--output', 'TYPE,OFFSET', path],
+];
+
 type EraseScope = StepScope<'host' | 'clock'>;
 
 /**
@@ -80,7 +78,10 @@ export const checkErase = (confirm: string | undefined) =>
       const { disk } = disks;
       if (disk.sizeBytes === 0)
         throw notWiped(disk, isUnformatted(disk) ? 'it is not formatted' : 'it says no size');
-      for (const remark of await requireFree(scope, target, true)) note('info', remark);
+      const state = { disk, willBeCleaned: true, keepsPartitions: false, neededBytes: 0 };
+      const { problem, remarks } = diskReadiness(state);
+      if (problem !== undefined) throw problem;
+      for (const remark of remarks) note('info', remark);
       warnOfOthers(scope, { ...disks, emptied: [] });
       const [strongest] = await nvmeErasures(scope, target);
       note(
@@ -89,7 +90,7 @@ export const checkErase = (confirm: string | undefined) =>
       );
       const name = distinctName(disks);
       if (confirm !== name) throw notConfirmed(disk, name, confirm);
-      await waitUntilAlone(scope, target);
+      await requireAlone(scope, target);
     },
   });
 
@@ -159,14 +160,14 @@ async function erase(scope: EraseScope, disk: TargetDisk): Promise<EraseMethod> 
     await waitUntilSanitized(scope, disk);
     return 'nvme-sanitize';
   }
-  // Of what could not be removed, that which still uses the disk ends the next command.
-  for (const problem of await removeLeftovers(scope, disk)) note('warn', problem);
+  for (const problem of await emptyDisk(scope, disk)) note('warn', problem);
+  // nvme does not ask the kernel whether something has the disk.
+  await requireAlone(scope, disk);
   for (const { method, argv } of own) {
     if (!(await isAccepted(scope, () => runOnFree(scope, disk, argv)))) continue;
     if (method === 'nvme-sanitize') await waitUntilSanitized(scope, disk);
     return method;
   }
-  await removePartitionMaps(scope, disk);
   if (await isAccepted(scope, () => discard(scope, disk, '--secure'))) return 'secure-discard';
   await discard(scope, disk, '--zeroout');
   return 'zeros';
@@ -179,7 +180,6 @@ async function runOnFree(
   argv: readonly string[],
 ): Promise<void> {
   const { host, signal } = scope;
-  await waitUntilAlone(scope, target);
   await requireFree(scope, target, false);
   await host.exec(argv, { signal, limit: hours(2), underLock: writerLock(target) });
 }
@@ -202,13 +202,6 @@ async function isAccepted(
     note('info', `continuing with the next way to erase: ${error.message}`);
     return false;
   }
-}
-
-/** Maps of partitions over a multipath device keep it busy, and mean nothing any more. */
-async function removePartitionMaps(scope: EraseScope, target: TargetDisk): Promise<void> {
-  const disk = await readTarget(scope.host, target, scope.signal);
-  for (const { name } of partitionsOf(disk).filter(isMapped))
-    await runOnFree(scope, target, removeMappedArgv(name));
 }
 
 /** Between two of them the disk is looked at again. A hard disk takes a minute for one. */

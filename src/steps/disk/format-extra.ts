@@ -1,6 +1,7 @@
 import { AgentError } from '../../model/failure.ts';
-import { minutes } from '../../model/duration.ts';
+import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
+import { emptyDisk, emptyingPreview } from './empty.ts';
 import {
   type ExtraDisk,
   extraDisks,
@@ -10,9 +11,7 @@ import {
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { waitUntilAlone } from './in-use.ts';
-import { execOnTarget, isOtherDisk, readDisks } from './target.ts';
-import { forgetTablesArgvs, tablesOf, takedownArgvs, wipefsListArgv } from './wipe.ts';
+import { readDisks } from './target.ts';
 
 /**
  * Removes the partition tables of additional disks, so that the firmware boots none of them. A
@@ -22,14 +21,15 @@ import { forgetTablesArgvs, tablesOf, takedownArgvs, wipefsListArgv } from './wi
 export const formatExtraDisks = step({
   id: 'disk/format-extra',
   title: 'Remove the partition tables of additional disks',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { disk: TargetDisk },
   when: formatsExtraDisks,
   destroys: true,
   touches: ['disk:extra'],
-  limit: minutes(20),
+  // Each disk that is busy is waited for.
+  limit: hours(2),
   explain: ({ disk }) => disk.format.join(', '),
-  preview: ({ disk }) => disk.format.flatMap(previewOf),
+  preview: ({ disk }) => disk.format.flatMap(emptyingPreview),
   run: async (scope, { disk: target }) => {
     const found = await readDisks(scope.host, target, scope.signal);
     const disks = await extraDisks(scope, { ...found, extra: target.extra });
@@ -40,22 +40,14 @@ export const formatExtraDisks = step({
   },
 });
 
-/** The commands for a disk of one partition, before it is looked at. */
-const previewOf = (asked: string): readonly (readonly string[])[] => [
-  ...forgetTablesArgvs(asked, {
-    path: asked,
-    ends: [0, '<end of the disk - 1 MiB>'],
-    partitions: ['<partition>'],
-  }),
-  wipefsListArgv(asked),
-];
-
-async function formatOrWarn(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
+async function formatOrWarn(scope: StepScope<'host' | 'clock'>, disk: ExtraDisk): Promise<void> {
   try {
     if (disk.kind === 'missing')
       throw diskFailure('disk.not-formatted', `${disk.asked} is not a disk of this host`);
     if (disk.kind === 'refused') throw diskFailure('disk.extra-refused', disk.because);
-    await forgetTables(scope, disk);
+    const problems = await emptyDisk(scope, disk.identity);
+    if (problems.length > 0) throw diskFailure('disk.not-formatted', problems.join('; '));
+    scope.note('info', `${disk.asked} has no partition table any more`);
   } catch (error) {
     scope.signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
@@ -64,31 +56,4 @@ async function formatOrWarn(scope: StepScope<'host'>, disk: ExtraDisk): Promise<
       hint: error.hint,
     });
   }
-}
-
-async function forgetTables(
-  scope: StepScope<'host'>,
-  { asked, device, identity }: ExtraDisk & { readonly kind: 'format' },
-): Promise<void> {
-  const { host, signal, note } = scope;
-  await waitUntilAlone(scope, identity);
-  const problems: string[] = [];
-  // What uses the disk first: an array that is stopped later writes to its members again.
-  const argvs = [...takedownArgvs(device), ...forgetTablesArgvs(device.path, tablesOf(device))];
-  for (const argv of argvs) {
-    try {
-      await execOnTarget({ host, target: identity }, argv, { signal, limit: minutes(1) });
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;
-      problems.push(error.message);
-    }
-  }
-  const left = await host.exec(wipefsListArgv(device.path), { signal, limit: minutes(1) });
-  if (left.stdout !== '') {
-    throw diskFailure('disk.not-formatted', `wipefs still finds signatures: ${left.stdout}`);
-  }
-  if (problems.length > 0)
-    note('debug', `${asked} is clean although commands failed: ${problems.join('; ')}`);
-  note('info', `${asked} has no partition table any more`);
 }

@@ -215,13 +215,13 @@ describe('twinsOf', () => {
 });
 
 describe('sharedWith', () => {
-  it('says that volumes go from every disk', () => {
+  it('says that other disks keep their part of a volume', () => {
     const volume = blockDevice('dm-0', { name: 'vg-data' });
     const sda = blockDevice('sda', {}, [partition('sda1', {}, [volume])]);
     const sdb = blockDevice('sdb', {}, [volume]);
     const sdc = blockDevice('sdc', {}, [partition('sdc1')]);
     const words = [
-      '/dev/sdb: /dev/mapper/vg-data is removed with the volume group that it shares with /dev/sda',
+      '/dev/sdb: its part of /dev/mapper/vg-data stays, with the metadata of its volume group',
     ];
     expect(sharedWith([sda, sdb, sdc], sda)).toEqual(words);
   });

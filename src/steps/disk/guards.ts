@@ -1,5 +1,5 @@
 // What guards a disk: whether it may be written, cleaned or formatted. resolve.ts makes sure that
-// it is the disk that was meant, in-use.ts that no other run and no process uses it, wipe.ts has
+// it is the disk that was meant, in-use.ts that no other run and no process uses it, empty.ts has
 // what destroys.
 import { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
@@ -18,7 +18,7 @@ import {
   withDescendants,
   type BlockDevice,
 } from './block-devices.ts';
-import type { StepScope } from '../step.ts';
+import type { HostScope, StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { all, condition, not } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
@@ -83,24 +83,22 @@ export function diskReadiness(state: DiskState): DiskReadiness {
   return { ...(problem === undefined ? {} : { problem }), remarks };
 }
 
-type LookScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
-
 /**
- * Makes sure that it is the same disk still, and that nothing uses it. Resolves with what will be
- * removed.
+ * Reads a disk, and makes sure that it is the same one still and that nothing uses it.
+ * @param willBeCleaned LVM, RAID and device-mapper leftovers may be on it
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`,
  * `disk.busy`
  */
 export async function requireFree(
-  scope: LookScope,
-  target: TargetDisk,
+  { host, signal }: HostScope,
+  target: DiskIdentity,
   willBeCleaned: boolean,
-): Promise<readonly string[]> {
-  const disk = await readTarget(scope.host, target, scope.signal);
+): Promise<BlockDevice> {
+  const disk = await readTarget(host, target, signal);
   const state = { disk, willBeCleaned, keepsPartitions: false, neededBytes: 0 };
-  const { problem, remarks } = diskReadiness(state);
+  const { problem } = diskReadiness(state);
   if (problem !== undefined) throw problem;
-  return remarks;
+  return disk;
 }
 
 function physicalProblem({
@@ -279,8 +277,8 @@ export function renderHolder(holder: Holder): string {
 }
 
 /**
- * What becomes of other disks when what uses this disk too is taken down: a volume group is removed
- * from all of them, an array from this disk alone.
+ * What becomes of other disks when what uses this disk too is taken down: they keep their part of
+ * it.
  * @param emptied further disks that lose what is on them
  */
 export function sharedWith(
@@ -296,9 +294,7 @@ export function sharedWith(
     if (isArray(device))
       return [`${paths}: its half of ${device.path} stays, with its RAID superblock`];
     if (device.type !== 'lvm') return [];
-    return [
-      `${paths}: ${device.path} is removed with the volume group that it shares with ${disk.path}`,
-    ];
+    return [`${paths}: its part of ${device.path} stays, with the metadata of its volume group`];
   });
 }
 

@@ -1,7 +1,7 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { isPartition, withDescendants, type BlockDevice } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
-import { step, type StepScope } from '../step.ts';
+import { type HostScope, step, type StepScope } from '../step.ts';
 import { type DiskIdentity, TargetDisk } from './facts.ts';
 import { isBusy } from './guards.ts';
 import { writesDisk } from '../conditions.ts';
@@ -17,24 +17,22 @@ export const openAloneArgv = (path: string): readonly string[] => [
 ];
 
 /**
- * What of a disk the kernel gives to nobody else although lsblk shows nothing on it: what is
+ * A part of a disk that the kernel gives to nobody else although lsblk shows nothing on it: what is
  * mounted in another mount namespace, and every disk but one of a mounted btrfs file system. Where
  * it cannot be asked, lsblk is believed.
  */
-async function readHidden(
-  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+async function findHidden(
+  { host, signal }: HostScope,
   disk: BlockDevice,
-): Promise<readonly string[]> {
+): Promise<string | undefined> {
   const all = withDescendants(disk);
   // Who has a whole disk, as an array or LVM, has its partitions too.
   const taken = all
     .filter(({ children }) => !children.every(isPartition))
-    .flatMap(({ children }) => children);
+    .flatMap(({ children }) => children.filter(isPartition).map(({ kname }) => kname));
   const shownFree = all.filter(
-    (one) =>
-      one.sizeBytes > 0 &&
-      one.children.length + one.mountpoints.length === 0 &&
-      !(isPartition(one) && taken.some(({ kname }) => kname === one.kname)),
+    ({ kname, sizeBytes, children, mountpoints }) =>
+      sizeBytes > 0 && children.length + mountpoints.length === 0 && !taken.includes(kname),
   );
   for (const { path } of shownFree) {
     try {
@@ -42,40 +40,34 @@ async function readHidden(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof AgentError)) throw error;
-      if (!String(error.context['stderr']).includes('Device or resource busy')) continue;
-      return [
-        `${path} is held by something that lsblk does not show, as a mount in another mount namespace or a btrfs file system of several disks (findmnt --task PID, btrfs filesystem show)`,
-      ];
+      if (String(error.context['stderr']).includes('Device or resource busy')) return path;
     }
   }
-  return [];
+  return undefined;
 }
 
 /**
- * Waits until the kernel gives the disk to nobody else, right before a command that does not ask
- * it: `wipefs --force`, `dd`, `nvme`.
+ * Makes sure that the kernel gives the disk to nobody else, before anything is lost, and before
+ * `nvme`, which does not ask. What reads a disk for a moment has closed it within ten seconds.
  * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
  */
-export async function waitUntilAlone(
-  scope: StepScope<'host'>,
-  target: DiskIdentity,
-): Promise<void> {
+export async function requireAlone(scope: StepScope<'host'>, target: DiskIdentity): Promise<void> {
   const { host, signal, until } = scope;
-  let last: readonly string[] = [];
-  try {
-    await until(
-      'nothing else has the install disk',
-      async () => {
-        last = await readHidden(scope, await readTarget(host, target, signal));
-        return last.length === 0 ? { done: true } : { status: last.join('; ') };
-      },
-      { every: seconds(2), within: seconds(10) },
-    );
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    throw isBusy(target, last);
-  }
+  await until(
+    'nothing else has the install disk',
+    async () => {
+      const held = await findHidden(scope, await readTarget(host, target, signal));
+      if (held === undefined) return { done: true };
+      return {
+        status: `${held} is held by something that lsblk does not show, as a mount in another mount namespace or a btrfs file system of several disks (findmnt --task PID, btrfs filesystem show)`,
+      };
+    },
+    {
+      every: seconds(2),
+      within: seconds(10),
+      timeoutError: (status) => isBusy(target, [status]),
+    },
+  );
 }
 
 /** Name of the lock of a disk; by device number (`8-0`), since a disk has many names. */
@@ -111,11 +103,8 @@ export const lockDisk = step({
 const isLocked = ({ path }: TargetDisk, lock: string, what: string): AgentError =>
   diskFailure('disk.locked', what, { context: { disk: path, lock } });
 
-/** How long a command whose agent was killed is waited for. */
-const writerTimeout = minutes(2);
-
 /**
- * Waits for a writer whose agent was killed: two would leave neither's system.
+ * Waits two minutes for a writer whose agent was killed: two would leave neither's system.
  * @throws AgentError `disk.locked`
  */
 export async function waitForWriter(
@@ -123,22 +112,16 @@ export async function waitForWriter(
   disk: TargetDisk,
 ): Promise<void> {
   const name = writerLock(disk);
-  try {
-    await until(
-      'nothing that an earlier run has started writes to the install disk',
-      async () => {
-        const lock = await host.lock(name, signal);
-        await lock?.release();
-        const status = `a command of an earlier run writes to ${disk.path}`;
-        return lock === undefined ? { status } : { done: true };
-      },
-      { every: seconds(2), within: writerTimeout },
-    );
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    throw isLocked(disk, name, `a command of an earlier run still writes to ${disk.path}`);
-  }
+  const status = `a command of an earlier run still writes to ${disk.path}`;
+  await until(
+    'nothing that an earlier run has started writes to the install disk',
+    async () => {
+      const lock = await host.lock(name, signal);
+      await lock?.release();
+      return lock === undefined ? { status } : { done: true };
+    },
+    { every: seconds(2), within: minutes(2), timeoutError: () => isLocked(disk, name, status) },
+  );
 }
 
 /**

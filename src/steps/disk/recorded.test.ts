@@ -18,7 +18,7 @@ import { decideExtraDisk, diskReadiness } from './guards.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 import { setBootEntry } from './set-boot-entry.ts';
 import { readTarget } from './target.ts';
-import { tablesOf, takedownArgvs } from './wipe.ts';
+import { emptyingArgvs } from './empty.ts';
 
 const { signal } = new AbortController();
 const textOf = (name: string): string =>
@@ -105,11 +105,18 @@ describe('a multipath device', () => {
 
   it('is cleaned from the top, and never by its paths', () => {
     const disk = on(devicesOf('multipath-friendly'), friendly);
-    expect(takedownArgvs(disk)).toEqual([['dmsetup', 'remove', '--retry', 'rhel-root']]);
-    expect(tablesOf(disk)).toMatchObject({
-      path: friendly,
-      partitions: [1, 2, 3, 4].map((number) => `${friendly}${number}`),
-    });
+    const partitions = [1, 2, 3, 4].map((number) => `${friendly}${number}`);
+    expect(emptyingArgvs(disk)).toEqual([
+      ['dmsetup', 'remove', '--retry', 'rhel-root'],
+      ...partitions.map((path) => ['wipefs', '--all', path]),
+      ...partitions.map((path) => [
+        'dmsetup',
+        'remove',
+        '--retry',
+        path.slice('/dev/mapper/'.length),
+      ]),
+      ['wipefs', '--all', friendly],
+    ]);
   });
 
   it.each([
@@ -168,7 +175,7 @@ describe('a PERC', () => {
   it('is described without the blanks of its firmware, and cleaned', () => {
     expect(availableOn('perc')[0]).toMatch(/^\/dev\/sda \(600 GB, PERC H730 Mini, 6/);
     const disk = on(devicesOf('perc'), '/dev/sda');
-    expect(takedownArgvs(disk)).toEqual([['dmsetup', 'remove', '--retry', 'rhel-root']]);
+    expect(emptyingArgvs(disk)[0]).toEqual(['dmsetup', 'remove', '--retry', 'rhel-root']);
     const state = { disk, willBeCleaned: true, keepsPartitions: false };
     expect(diskReadiness(state).problem).toBeUndefined();
   });

@@ -158,7 +158,7 @@ describe('image/write', () => {
         facts: writeFacts(),
       });
       expect((failure as AgentError | undefined)?.code).toBe(code);
-      const status = 'a command of an earlier run writes to /dev/sda';
+      const status = 'a command of an earlier run still writes to /dev/sda';
       expect(events).toContainEqual(expect.objectContaining({ status }));
       expect(ran(host)).toHaveLength(writes);
     },

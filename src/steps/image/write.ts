@@ -10,7 +10,7 @@ import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
 import { type OpenSource, openSource, previewSource } from './source.ts';
 import { writerFailure } from './writer-failure.ts';
-import { makeUnbootable } from '../disk/wipe.ts';
+import { makeUnbootable } from '../disk/make-unbootable.ts';
 import { writerArgv, writerProgress, type WriterProgress, writerOutput } from './writer.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';

@@ -22,7 +22,7 @@ import {
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { execOnTarget, readTarget, confirmTarget } from '../disk/target.ts';
-import { settleArgv } from '../disk/wipe.ts';
+import { settleArgv } from '../disk/empty.ts';
 import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { registryFailure, RegistryMedia } from './find-media.ts';
