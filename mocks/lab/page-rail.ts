@@ -6,17 +6,17 @@ import type { Rail, RailStep, Track, Work } from '../../src/page/state.ts';
 const writes = /^image\/(write|deploy|overwrite)|^layering\/(deploy|overlay)|^registry\/copy$/;
 const builds = /^layering\/(build|copy|send|publish)-/;
 
-function workOf({ id, waitsFor }: Pick<PlannedStep, 'id' | 'waitsFor'>): Work {
+function workOf({ id, explanation = '' }: PlannedStep): Work {
   if (writes.test(id)) return 'write';
   if (builds.test(id)) return 'build';
-  return waitsFor === undefined ? 'prepare' : 'wait';
+  return explanation.includes('waits for') ? 'wait' : 'prepare';
 }
 
-const stepOf = ({ id, title, isActive, waitsFor }: PlannedStep): RailStep => ({
-  id,
-  title,
-  isActive,
-  work: workOf({ id, ...(waitsFor === undefined ? {} : { waitsFor }) }),
+const stepOf = (step: PlannedStep): RailStep => ({
+  id: step.id,
+  title: step.title,
+  isActive: step.isActive,
+  work: workOf(step),
 });
 
 /**

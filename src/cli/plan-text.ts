@@ -40,10 +40,10 @@ function sectionLines(
 }
 
 /** The mark of a step. */
-function markOf({ isActive, destroys, leaves }: PlannedStep): string {
+function markOf({ isActive, effect }: PlannedStep): string {
   if (!isActive) return '–';
-  if (destroys) return '!';
-  return leaves ? '‣' : '•';
+  if (effect === 'destroys') return '!';
+  return effect === 'leaves' ? '‣' : '•';
 }
 
 function textOfStep(step: PlannedStep, width: number): readonly string[] {
@@ -59,7 +59,7 @@ function textOfStep(step: PlannedStep, width: number): readonly string[] {
         (line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`,
       ),
     ),
-    ...step.commands.map((argv) => `    $ ${renderCommand(argv)}`),
+    ...step.commands.filter((argv) => !isOpen(argv)).map((argv) => `    $ ${renderCommand(argv)}`),
     '',
   ];
 }
@@ -68,18 +68,25 @@ function textOfStep(step: PlannedStep, width: number): readonly string[] {
 const factWidth = 82;
 
 function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
-  const rerun = rerunWords[step.rerun];
   const programs = programsBeside(step);
   return [
     ...(step.stage === undefined ? [] : [['reports', step.stage] as const]),
-    ...(step.explanation === undefined ? [] : [['chosen', step.explanation] as const]),
+    ...explanationLine(step),
     ...(step.needs.length === 0 ? [] : [['needs', step.needs.join(', ')] as const]),
     ...(step.gives === undefined ? [] : [['gives', step.gives] as const]),
-    ...(step.waitsFor === undefined ? [] : [['waits for', step.waitsFor] as const]),
     ...(programs.length === 0 ? [] : [['runs', programs.join(', ')] as const]),
     ['takes', renderBounds(step)] as const,
-    ...(rerun === undefined ? [] : [['if resumed', rerun] as const]),
+    ...(step.effect === 'locks' ? [['if resumed', 'runs again'] as const] : []),
   ];
+}
+
+/** What was chosen, or what the step waits for. */
+function explanationLine({ explanation }: PlannedStep): readonly (readonly [string, string])[] {
+  const waits = 'waits for';
+  if (explanation === undefined) return [];
+  return explanation.startsWith(waits)
+    ? [[waits, explanation.slice(waits.length + 1)]]
+    : [['chosen', explanation]];
 }
 
 /** An argv as a person would type it, for reading only. */
@@ -88,20 +95,16 @@ export const renderCommand = (argv: readonly string[]): string => argv.map(quote
 const quoted = (word: string): string =>
   /^[\w@%+=:,./<>*-]+$/.test(word) ? word : shellQuoted(word);
 
+/** Whether the arguments of a command depend on what the step finds. */
+const isOpen = ([, ...args]: readonly string[]): boolean => args.join(' ') === '…';
+
 /** The programs of a step that none of its shown commands names. */
 const programsBeside = ({ commands, programs }: PlannedStep): readonly string[] =>
-  programs.filter((program) => !commands.some(([name]) => name === program));
+  programs.filter((program) => !commands.some((argv) => argv[0] === program && !isOpen(argv)));
 
 /** How long a step may take, and how often it is tried. */
 export const renderBounds = ({ limit, attempts }: PlannedStep): string =>
   `at most ${renderDuration(limit)}${attempts > 1 ? `, tried up to ${attempts} times` : ''}`;
-
-/** What happens to a step when an earlier run stopped inside it; undefined: it runs again. */
-const rerunWords = {
-  safe: undefined,
-  probe: 'checks first whether it is done',
-  always: 'runs again',
-} as const;
 
 /** Every step of a plan, lanes one after the other. */
 export const everyStep = ({ items, follow, always }: Plan): readonly PlannedStep[] => [
@@ -116,7 +119,7 @@ export const everyStep = ({ items, follow, always }: Plan): readonly PlannedStep
 export function renderCounts(plan: Plan): string {
   const steps = everyStep(plan);
   const active = steps.filter(({ isActive }) => isActive);
-  const destroying = active.filter(({ destroys }) => destroys);
+  const destroying = active.filter(({ effect }) => effect === 'destroys');
   const skipped = steps.length - active.length;
   return [
     `${active.length} ${active.length === 1 ? 'step' : 'steps'}`,

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { role } from '../engine/check.ts';
 import { condition } from '../engine/condition.ts';
 import { describeRole, type Plan } from '../engine/describe.ts';
 import { fact } from '../engine/fact.ts';
-import { lanes } from '../engine/role.ts';
+import { lanes, role } from '../engine/role.ts';
 import { stepsOf } from '../engine/step.ts';
 import { minutes } from '../model/duration.ts';
 import { Secret } from '../model/secret.ts';
@@ -30,7 +29,7 @@ const findDisk = step({
   stage: 'Starting installation',
   uses: ['host'],
   gives: Disk,
-  preflight: true,
+  effect: 'reads',
   limit: minutes(1),
   explain: () => 'the only disk there is',
   run: () => Promise.resolve({ path: '/dev/sda' }),
@@ -40,7 +39,7 @@ const writeDisk = step({
   title: 'Write the disk',
   uses: ['host'],
   needs: { disk: Disk },
-  destroys: true,
+  effect: 'destroys',
   limit: minutes(90),
   retry: { attempts: 3, every: 0 },
   preview: ({ token }, { disk }) => [['write', '--token', token, `it's`, disk.path]],
@@ -50,8 +49,8 @@ const waitForMasters = step({
   id: 'cluster/wait',
   title: 'Wait for the masters',
   uses: [],
-  waitsFor: 'two masters are ready',
-  rerun: 'always',
+  effect: 'locks',
+  explain: () => 'waits for two masters',
   limit: minutes(60),
   run: done,
 });
@@ -67,7 +66,7 @@ const leave = step({
   id: 'finish/leave',
   title: 'Leave',
   uses: [],
-  leaves: true,
+  effect: 'leaves',
   limit: minutes(1),
   run: done,
 });
@@ -102,7 +101,7 @@ describe('plan as text', () => {
       │
       ├─ cluster
       │  • cluster/wait  Wait for the masters
-      │      waits for  two masters are ready
+      │      waits for  two masters
       │      takes      at most 1 h
       │      if resumed runs again
       │
@@ -130,7 +129,7 @@ describe('plan as JSON', () => {
       items: [
         { kind: 'step', step: { id: 'disk/find', gives: 'disk.target', isActive: true } },
         { kind: 'lanes', lanes: [{ name: 'disk' }, { name: 'cluster' }] },
-        { kind: 'step', step: { id: 'finish/leave', leaves: true } },
+        { kind: 'step', step: { id: 'finish/leave', effect: 'leaves' } },
       ],
       always: [{ id: 'logs/send', isActive: false }],
     });

@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
-import { stepsInJournal } from '../reporting/run-history.ts';
+import { stepsInJournal } from '../engine/run-steps.ts';
 import { cliFailure } from './failures.ts';
 import { jsonText, print } from './messages.ts';
 
@@ -34,10 +34,10 @@ type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
  * milliseconds.
  */
 const journalledSteps = (entries: readonly JournalEntry[]) =>
-  [...stepsInJournal(entries).values()].map(({ step, state, attempts, since, until, failure }) => ({
+  Object.values(stepsInJournal(entries)).map(({ step, state, attempt, since, until, failure }) => ({
     step,
     state,
-    attempts,
+    attempts: attempt,
     since,
     ...(until === undefined ? {} : { duration: Math.max(0, until - since) }),
     ...(failure === undefined ? {} : { failure: plainLine(`${failure.code}: ${failure.message}`) }),

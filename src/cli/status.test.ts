@@ -68,12 +68,16 @@ describe('the status for people', () => {
     [{ kind: 'set-aside', because: 'b' }, 'a restart would begin at the first step: b\n'],
     [{ kind: 'resume', reused: 20, next: [] }, 'find all 20 steps finished\n'],
     [
+      { kind: 'resume', reused: 0, next: [{ id: 'disk/check', title: 'Check' }] },
+      'a restart would begin at the first step: nothing is destroyed yet\n',
+    ],
+    [
       {
         kind: 'resume',
         reused: 12,
-        next: [{ id: 'disk/sign', title: 'Sign', action: 'probe' }],
+        next: [{ id: 'disk/sign', title: 'Sign' }],
       },
-      '  disk/sign looks whether it was done, and runs if not\n',
+      'would keep what 12 steps did, and continue with:\n  disk/sign\n',
     ],
   ])('says what a restart would do: %o', (restart, end) => {
     const text = renderStatus({ status, agent: 'gone', restart }, now);

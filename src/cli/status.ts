@@ -9,7 +9,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/sources.ts';
 import { parseJournal } from '../engine/journal.ts';
-import { decideRestart, type ResumedStep, type Restart } from '../engine/resume.ts';
+import { decideRestart, type Restart } from '../engine/resume.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration, seconds } from '../model/duration.ts';
@@ -118,13 +118,7 @@ export const StatusDocument = z.strictObject({
       z.strictObject({
         kind: z.literal('resume'),
         reused: z.int().describe('steps that finished and are not run again'),
-        next: z.array(
-          z.strictObject({
-            id: z.string(),
-            title: z.string(),
-            action: z.enum(['run', 'probe']),
-          }),
-        ),
+        next: z.array(z.object({ id: z.string(), title: z.string() })),
       }),
     ])
     .describe('what the next run with the same flags would do'),
@@ -234,15 +228,9 @@ export function restartLines(restart: Restart): readonly string[] {
     return [`a restart would begin at the first step: ${restart.because}`];
   const { reused, next } = restart;
   if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
+  if (reused === 0) return ['a restart would begin at the first step: nothing is destroyed yet'];
   return [
-    `a restart with the same flags would keep what ${reused} steps did, and continue:`,
-    ...next.map(nextLine),
+    `a restart with the same flags would keep what ${reused} steps did, and continue with:`,
+    ...next.map(({ id }) => `  ${id}`),
   ];
 }
-
-const actions: Readonly<Record<ResumedStep['action'], string>> = {
-  run: 'runs',
-  probe: 'looks whether it was done, and runs if not',
-};
-
-const nextLine = ({ id, action }: ResumedStep): string => `  ${id} ${actions[action]}`;

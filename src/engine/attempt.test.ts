@@ -26,17 +26,10 @@ const journalOf = (...entries: readonly JournalEntry[]): MemoryJournal => {
   return memoryJournal(records.map((record) => renderRecord(record)));
 };
 
-const begun = (id: string): MemoryJournal => journalOf({ type: 'started', step: id, at: 1 });
-
 describe('the journal of a step', () => {
-  const destroys = { ...doing('a/destroy'), destroys: true } as const;
-  const once = {
-    ...doing('a/once'),
-    rerun: 'probe',
-    probe: () => Promise.resolve({ isDone: false as const }),
-  } as const;
+  const destroys = { ...doing('a/destroy'), effect: 'destroys' } as const;
 
-  it('is on the disk before a step that destroys or is probed, and behind each', async () => {
+  it('is on the disk before a step that destroys, and behind each', async () => {
     const flushed: string[] = [];
     const journal = memoryJournal([], {
       onStored: (line, isFlushed) => {
@@ -44,13 +37,11 @@ describe('the journal of a step', () => {
         if (isFlushed) flushed.push(`${type} ${id}`);
       },
     });
-    await runToy(toy({ steps: [destroys, once, doing('a/safe')] }), { journal });
+    await runToy(toy({ steps: [destroys, doing('a/safe')] }), { journal });
     expect(flushed).toEqual([
       'header ',
       'started a/destroy',
       'finished a/destroy',
-      'started a/once',
-      'finished a/once',
       'finished a/safe',
     ]);
   });
@@ -91,7 +82,10 @@ describe('a fact', () => {
   });
 
   it('of an earlier run that its schema refuses is handed to no step', async () => {
-    const journal = journalOf({ type: 'finished', step: 'disk/find', at: 1, fact: { disk: 'a' } });
+    const journal = journalOf(
+      { type: 'finished', step: 'disk/find', at: 1, fact: { disk: 'a' } },
+      { type: 'started', step: 'disk/wipe', at: 2 },
+    );
     const { error, world } = await runToy(toy({ steps: [findDisk, wipe] }), { journal });
     expect(error).toMatchObject({ code: 'run.unexpected' });
     expect(world.did).toEqual([]);
@@ -106,7 +100,7 @@ it('waits for the last report before the step that leaves the host, and before n
     await settle();
     order.push('the report is sent');
   };
-  const reboot = { ...doing('host/reboot'), leaves: true };
+  const reboot = { ...doing('host/reboot'), effect: 'leaves' as const };
   await runToy(toy({ steps: [doing('a/one'), reboot] }), { world, beforeLeaving });
   expect(order).toEqual(['a/one', 'the report begins', 'the report is sent', 'host/reboot']);
 });
@@ -160,34 +154,6 @@ describe('attempts', () => {
     });
     await runToy(toy({ steps: [sets] }));
     expect(undone).toEqual(['always']);
-  });
-});
-
-describe('a probe', () => {
-  const probing = (undone: string[], answers: () => Promise<{ isDone: true; fact: never }>) => ({
-    ...findDisk,
-    rerun: 'probe' as const,
-    probe: (...[scope]: Parameters<NonNullable<typeof findDisk.probe>>) => {
-      scope.onExit(() => Promise.resolve(void undone.push('undone')), 'always');
-      return answers();
-    },
-  });
-
-  it('hands on what it found, and what it set up is undone', async () => {
-    const undone: string[] = [];
-    const fact = { path: '/dev/probed' } as never;
-    const found = probing(undone, () => Promise.resolve({ isDone: true, fact }));
-    const { world } = await runToy(toy({ steps: [found, wipe] }), { journal: begun('disk/find') });
-    expect(world.did).toEqual(['wipe /dev/probed']);
-    expect(undone).toEqual(['undone']);
-  });
-
-  it('that fails has what it set up undone too', async () => {
-    const undone: string[] = [];
-    const fails = probing(undone, () => Promise.reject(failure('toy.broken', 'no answer')));
-    const { error } = await runToy(toy({ steps: [fails] }), { journal: begun('disk/find') });
-    expect(error).toMatchObject({ code: 'toy.broken' });
-    expect(undone).toEqual(['undone']);
   });
 });
 

@@ -15,6 +15,8 @@ export interface RunContext<W extends World> {
   readonly clock: Clock;
   readonly journal: Journal;
   readonly past: Past;
+  /** An earlier run had begun to destroy: what it finished is reused. */
+  readonly isBehindLoss: boolean;
   readonly facts: FactStore;
   readonly emit: (body: RunEventBody) => void;
   readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;

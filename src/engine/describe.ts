@@ -1,10 +1,10 @@
 import type { AgentError } from '../model/failure.ts';
 import type { Stage } from '../model/stage.ts';
-import { isActive, renderCondition } from './condition.ts';
+import { isActive } from './condition.ts';
 import { type AnyFact, isOptional, placeholder } from './fact.ts';
 import { asAgentError } from './failures.ts';
 import { isLanes, linesFor, mainLine, type Role } from './role.ts';
-import type { AnyStep, Rerun, World } from './step.ts';
+import type { AnyStep, Effect, World } from './step.ts';
 
 /** One step of a plan, as data. */
 export interface PlannedStep {
@@ -14,20 +14,16 @@ export interface PlannedStep {
   /** False when the configuration leaves the step out. */
   readonly isActive: boolean;
   readonly onlyWhen?: string;
-  readonly destroys: boolean;
-  readonly preflight: boolean;
-  readonly leaves: boolean;
-  readonly rerun: Rerun;
+  readonly effect?: Effect;
   readonly uses: readonly string[];
   readonly needs: readonly string[];
   readonly gives?: string;
-  readonly waitsFor?: string;
   readonly explanation?: string;
   /** In milliseconds. */
   readonly limit: number;
   readonly attempts: number;
   readonly commands: readonly (readonly string[])[];
-  /** All that the step starts on the host, its commands' included. */
+  /** What the step starts on the host. */
   readonly programs: readonly string[];
 }
 
@@ -97,15 +93,11 @@ function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): P
     title: step.title,
     ...(step.stage === undefined ? {} : { stage: step.stage }),
     isActive: takesPart,
-    ...(step.when === undefined ? {} : { onlyWhen: renderCondition(step.when, config) }),
-    destroys: step.destroys === true,
-    preflight: step.preflight === true,
-    leaves: step.leaves === true,
-    rerun: step.rerun ?? 'safe',
+    ...(step.when === undefined ? {} : { onlyWhen: step.when.describe(config) }),
+    ...(step.effect === undefined ? {} : { effect: step.effect }),
     uses: [...step.uses].map(String),
     needs: Object.values(needs).flatMap((need) => (isOptional(need) ? [] : [need.name])),
     ...(gives === undefined ? {} : { gives: gives.name }),
-    ...(step.waitsFor === undefined ? {} : { waitsFor: step.waitsFor }),
     ...(step.explain === undefined || !takesPart ? {} : { explanation: step.explain(config) }),
     limit: step.limit,
     attempts: step.retry?.attempts ?? 1,
@@ -114,7 +106,7 @@ function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): P
 }
 
 function commandsOf<W extends World>(
-  { preview, programs = [] }: AnyStep<W>,
+  { preview }: AnyStep<W>,
   config: W['config'],
   needs: Readonly<Record<string, AnyFact>>,
 ): Pick<PlannedStep, 'commands' | 'programs'> {
@@ -122,6 +114,5 @@ function commandsOf<W extends World>(
     Object.entries(needs).map(([name, fact]) => [name, placeholder(fact)]),
   );
   const commands = preview?.(config, values).map((argv) => argv.map(String)) ?? [];
-  const shown = commands.flatMap(([program]) => program ?? []);
-  return { commands, programs: [...new Set([...shown, ...programs])] };
+  return { commands, programs: [...new Set(commands.flatMap(([program]) => program ?? []))] };
 }

@@ -3,11 +3,6 @@ import type { FailureReport } from './events.ts';
 
 /** Failures of the engine itself. */
 export const engineFailures = {
-  'role.broken': {
-    kind: 'bug',
-    title: 'A role breaks a rule of the engine',
-    hint: 'report this as a bug, with the message',
-  },
   'run.stopped': {
     kind: 'bug',
     title: 'The run was stopped by a signal',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JournalHeader, type JournalRecord, renderRecord } from './journal.ts';
-import { decideResume, decideStep, type Past } from './resume.ts';
+import { decideResume, isReused, type Past } from './resume.ts';
 
 const header: JournalHeader = {
   type: 'header',
@@ -60,24 +60,19 @@ describe('decideResume', () => {
   });
 });
 
-describe('decideStep', () => {
+describe('isReused', () => {
   const finished: Past = new Map([['a/one', { state: 'finished', fact: null }]]);
   const begun: Past = new Map([['a/one', { state: 'begun' }]]);
-  const later: Past = new Map([...finished, ['a/two', { state: 'begun' }]]);
   const id = 'a/one';
 
   it.each([
-    ['never came to', new Map(), { id, rerun: 'probe' }, 'run'],
-    ['began and is safe', begun, { id }, 'run'],
-    ['began and can be asked', begun, { id, rerun: 'probe' }, 'probe'],
-    ['finished', finished, { id }, 'reuse'],
-    ['finished and can be asked', finished, { id, rerun: 'probe' }, 'reuse'],
-    ['finished, whose work ends with the process', finished, { id, rerun: 'always' }, 'run'],
-    ['finished to leave the host', finished, { id, rerun: 'probe', leaves: true }, 'probe'],
-    ['finished before what ends it began', finished, { id, freshUntil: 'a/two' }, 'run'],
-    ['finished before one that ends it', later, { id, freshUntil: ['a/x', 'a/two'] }, 'reuse'],
-    ['finished before what ends it, which began', later, { id, freshUntil: 'a/two' }, 'reuse'],
-  ] as const)('a step that an earlier run %s', (...[, past, step, action]) => {
-    expect(decideStep(past, step)).toBe(action);
+    ['never came to', new Map(), { id }, true, false],
+    ['began', begun, { id }, true, false],
+    ['finished before anything was lost', finished, { id }, false, false],
+    ['finished before a loss that has begun', finished, { id }, true, true],
+    ['finished, whose lock ends with the process', finished, { id, effect: 'locks' }, true, false],
+    ['finished to leave the host', finished, { id, effect: 'leaves' }, true, false],
+  ] as const)('a step that an earlier run %s', (...[, past, step, isBehindLoss, isKept]) => {
+    expect(isReused(past, step, isBehindLoss)).toBe(isKept);
   });
 });

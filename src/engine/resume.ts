@@ -43,34 +43,21 @@ function pastOf(entries: readonly JournalEntry[]): Past {
   return past;
 }
 
-/** What to do with one step of a resumed run. */
-export type StepAction = 'run' | 'reuse' | 'probe';
+/** Whether a run came to a step of its role that destroys. */
+export const hasDestroyed = <W extends World>(role: Pick<Role<W>, 'steps'>, past: Past): boolean =>
+  mainLine(role).some(({ step }) => step.effect === 'destroys' && past.has(step.id));
 
 /**
- * Whether what a finished step found may have changed: no step that it must be fresh for has begun.
+ * The rule of resuming. Before something was destroyed everything runs again, since what was found
+ * may have changed; behind it a finished step is reused. A step that leaves the host and whose run
+ * still came back runs again: somebody may have called the reboot off.
  */
-const runsAgain = (past: Past, freshUntil: string | readonly string[] | undefined): boolean =>
-  freshUntil !== undefined && ![freshUntil].flat().some((id) => past.has(id));
-
-/** What a step says about being run again. */
-type RerunRules = Pick<AnyStep<World>, 'id' | 'rerun' | 'leaves' | 'freshUntil'>;
-
-/**
- * The table of resuming: what the journal says against what the step allows. A step that leaves the
- * host and whose run still came back is always asked for: somebody may have called the reboot off.
- */
-export function decideStep(
+export const isReused = (
   past: Past,
-  { id, rerun = 'safe', leaves = false, freshUntil }: RerunRules,
-): StepAction {
-  const record = past.get(id);
-  if (record === undefined || rerun === 'always') return 'run';
-  if (record.state === 'finished') {
-    if (runsAgain(past, freshUntil)) return 'run';
-    return leaves && rerun === 'probe' ? 'probe' : 'reuse';
-  }
-  return rerun === 'probe' ? 'probe' : 'run';
-}
+  { id, effect }: Pick<AnyStep<World>, 'id' | 'effect'>,
+  isBehindLoss: boolean,
+): boolean =>
+  isBehindLoss && past.get(id)?.state === 'finished' && effect !== 'locks' && effect !== 'leaves';
 
 /** What the next run of the same command line would do with the journal that is there. */
 export type Restart =
@@ -85,15 +72,10 @@ export type Restart =
     };
 
 /** A step that the next run continues with. */
-export interface ResumedStep {
-  readonly id: string;
-  readonly title: string;
-  readonly action: Exclude<StepAction, 'reuse'>;
-}
+export type ResumedStep = Pick<AnyStep<World>, 'id' | 'title'>;
 
 /**
- * Decides by the journal what the next run of a role would do; the engine decides by the same
- * table.
+ * Decides by the journal what the next run of a role would do; the engine decides by the same rule.
  */
 export function decideRestart<W extends World>(
   { lines, header }: { readonly lines: readonly string[]; readonly header: JournalHeader },
@@ -104,22 +86,13 @@ export function decideRestart<W extends World>(
   if (decision.kind !== 'resume') return decision;
   const { past } = decision;
   const steps = mainLine(role)
+    .map(({ step }) => step)
     // What the run came to took part in it, whatever this command line says.
-    .filter(
-      ({ step }) => past.has(step.id) || step.when === undefined || isActive(step.when, config),
-    )
-    .map(({ step }) => ({ step, action: decideStep(past, step) }));
-  const reused = steps.filter(({ action }) => action === 'reuse').length;
-  const begun = steps.filter(
-    ({ step, action }) => past.get(step.id)?.state === 'begun' && action !== 'reuse',
-  );
-  const last = steps.findLastIndex(({ step }) => past.has(step.id));
-  const next = begun.length > 0 ? begun : steps.slice(last + 1, last + 2);
-  return {
-    kind: 'resume',
-    reused,
-    next: next.flatMap(({ step: { id, title }, action }) =>
-      action === 'reuse' ? [] : [{ id, title, action }],
-    ),
-  };
+    .filter(({ id, when }) => past.has(id) || isActive(when, config));
+  const isBehindLoss = hasDestroyed(role, past);
+  const reused = steps.filter((step) => isReused(past, step, isBehindLoss)).length;
+  const begun = steps.filter(({ id }) => past.get(id)?.state === 'begun');
+  const last = isBehindLoss ? steps.findLastIndex(({ id }) => past.has(id)) : -1;
+  const next = isBehindLoss && begun.length > 0 ? begun : steps.slice(last + 1, last + 2);
+  return { kind: 'resume', reused, next: next.map(({ id, title }) => ({ id, title })) };
 }

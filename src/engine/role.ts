@@ -7,6 +7,11 @@ export interface Lanes<W extends World> {
   readonly lanes: Readonly<Record<string, readonly AnyStep<W>[]>>;
   /** When the lanes run one after the other instead, in the order in which they are written. */
   readonly inTurn?: Condition<W['config']>;
+  /**
+   * By the name of a lane, the text beside its first stage while the other lanes have finished and
+   * its step cannot begin yet. Without it the stage before stays shown.
+   */
+  readonly ahead?: Readonly<Record<string, string>>;
 }
 
 /** One line of a role. */
@@ -25,10 +30,16 @@ export interface Role<W extends World> {
   readonly always?: readonly AnyStep<W>[];
 }
 
+/** Declares a role. test/roles/role-rules.test.ts holds each to the rules of roles. */
+export const role = <W extends World>(name: string, parts: Omit<Role<W>, 'name'>): Role<W> => ({
+  name,
+  ...parts,
+});
+
 /** Runs several lists beside each other, or in turn where that is asked for. */
 export const lanes = <W extends World>(
   named: Readonly<Record<string, readonly AnyStep<W>[]>>,
-  options: Pick<Lanes<W>, 'inTurn'> = {},
+  options: Pick<Lanes<W>, 'inTurn' | 'ahead'> = {},
 ): Lanes<W> => ({ lanes: named, ...options });
 
 /** Whether a line of a role is a set of lanes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { condition, not } from './condition.ts';
+import { condition } from './condition.ts';
 import { lanes } from './role.ts';
 import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import {
@@ -69,14 +69,9 @@ describe('lanes', () => {
   });
 
   it('run beside each other where it is not', async () => {
-    const inTurn = not(isSmall, 'the toy does not clean');
+    const inTurn = condition<ToyConfig>('the toy does not clean', ({ cleans }) => !cleans);
     const { world } = await runToy(toy({ steps: [lanes(beside, { inTurn })] }));
     expect(world.did).toEqual(['a/one', 'b/one', 'a/two']);
-  });
-
-  it('must be able to run in turn when they may', () => {
-    const crossing = lanes({ one: [wipe], two: [findDisk] }, { inTurn: isSmall });
-    expect(() => toy({ steps: [crossing] })).toThrow('nothing before it gives toy.disk');
   });
 });
 

@@ -1,19 +1,19 @@
 // Invariants of running one step:
-// 1. `started` is on the disk before a step that destroys or may not simply run again;
+// 1. `started` is on the disk before a step that destroys;
 // 2. `finished` is on the disk before the step's fact can be needed;
 // 3. a step that was stopped because of another failure is `stopped`, never `failed`.
 import { plainText } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { Stage } from '../model/stage.ts';
-import { isActive, renderCondition } from './condition.ts';
+import { isActive } from './condition.ts';
 import { about, noteFailure, orHalted, record, type RunContext } from './context.ts';
 import { type AnyFact, isOptional } from './fact.ts';
 import { asAgentError, engineFailure, reportOf, withFirst } from './failures.ts';
 import { limited } from './limit.ts';
-import { decideStep } from './resume.ts';
+import { isReused } from './resume.ts';
 import type { PlacedStep } from './role.ts';
-import type { AnyStep, World, ProbeAnswer, Scope } from './step.ts';
+import type { AnyStep, World, Scope } from './step.ts';
 import { untilOf } from './wait.ts';
 
 /** What became of a step that did not fail. A step that an earlier run finished is done. */
@@ -33,19 +33,19 @@ export async function runStep<W extends World>(
   const orEnded = orHalted(context, signal);
   orEnded.throwIfAborted();
   if (step.when !== undefined && !isActive(step.when, context.config)) {
-    return skip(context, placed, `only when ${renderCondition(step.when, context.config)}`);
+    return skip(context, placed, `only when ${step.when.describe(context.config)}`);
   }
   const needs = await gather(context, step, orEnded);
   const needless = step.skipIf?.(needs, context.config);
   if (needless !== undefined) return skip(context, placed, needless);
   const earlier = context.past.get(step.id);
-  const action = decideStep(context.past, step);
-  const fact = earlier?.state === 'finished' ? earlier.fact : undefined;
-  if (action === 'reuse' && (await isKept(context, placed, { fact, signal }))) {
-    takeOver(context, placed, { needs, fact });
+  if (earlier?.state === 'finished' && isReused(context.past, step, context.isBehindLoss)) {
+    give(context, step, earlier.fact);
+    const stage = stageOf(step, context.config, needs);
+    context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
     return 'done';
   }
-  await execute(context, placed, { needs, signal, probesFirst: action === 'probe' });
+  await execute(context, placed, { needs, signal });
   return 'done';
 }
 
@@ -58,17 +58,6 @@ function skip<W extends World>(
   return 'skipped';
 }
 
-function takeOver<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { needs, fact }: { readonly needs: Needs; readonly fact: unknown },
-): void {
-  const { step } = placed;
-  give(context, step, fact);
-  const stage = stageOf(step, context.config, needs);
-  context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
-}
-
 function give<W extends World>(context: RunContext<W>, step: AnyStep<W>, value: unknown): void {
   const gives = step.gives as AnyFact | undefined;
   if (gives !== undefined) context.facts.give(gives.name, gives.schema.parse(value));
@@ -77,14 +66,12 @@ function give<W extends World>(context: RunContext<W>, step: AnyStep<W>, value: 
 interface Execution {
   readonly needs: Needs;
   readonly signal: AbortSignal;
-  /** Probe first whether an earlier run had finished this step. */
-  readonly probesFirst: boolean;
 }
 
 async function execute<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
-  { needs, signal, probesFirst }: Execution,
+  { needs, signal }: Execution,
 ): Promise<void> {
   const { step } = placed;
   const since = context.clock.elapsed();
@@ -94,7 +81,7 @@ async function execute<W extends World>(
     });
   try {
     const fact = await limited(context.clock, { limit: step.limit, signal, late }, (inner) =>
-      runAttempts(context, placed, { needs, signal: inner, probesFirst }),
+      runAttempts(context, placed, { needs, signal: inner }),
     );
     await recordFinished(context, placed, fact);
     give(context, step, fact);
@@ -113,11 +100,11 @@ async function recordFinished<W extends World>(
   given: unknown,
 ): Promise<void> {
   const fact = given ?? null;
-  const { id, leaves = false } = placed.step;
+  const { id, effect } = placed.step;
   try {
     await record(context, { type: 'finished', step: id, fact }, { flush: true });
   } catch (thrown) {
-    if (!leaves) throw thrown;
+    if (effect !== 'leaves') throw thrown;
     noteFailure(context, placed, {
       message: 'the journal does not say that the host reboots',
       thrown,
@@ -184,20 +171,10 @@ const stageOf = <W extends World>(
 async function runAttempts<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
-  { needs, signal, probesFirst }: Execution,
+  { needs, signal }: Execution,
 ): Promise<unknown> {
   const { step } = placed;
-  if (probesFirst) {
-    const work: StepWork<W> = async (scope) =>
-      (await step.probe?.(scope, needs)) ?? { isDone: false };
-    const answer = (await attemptOnce(context, placed, { signal, work })) as ProbeAnswer<undefined>;
-    if (answer.isDone) {
-      const stage = stageOf(step, context.config, needs);
-      context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
-      return answer.fact;
-    }
-  }
-  await record(context, { type: 'started', step: step.id }, { flush: mustBeKnown(step) });
+  await record(context, { type: 'started', step: step.id }, { flush: step.effect === 'destroys' });
   const { attempts: most, every } = step.retry ?? { attempts: 1, every: 0 };
   let first: AgentError | undefined;
   for (let attempt = 1; ; attempt += 1) {
@@ -208,10 +185,9 @@ async function runAttempts<W extends World>(
       attempt,
       ...stageOf(step, context.config, needs),
     });
-    if (step.leaves === true) await context.beforeLeaving(signal);
+    if (step.effect === 'leaves') await context.beforeLeaving(signal);
     try {
-      const work: StepWork<W> = (scope) => step.run(scope, needs);
-      return await attemptOnce(context, placed, { signal, work });
+      return await attemptOnce(context, placed, { needs, signal });
     } catch (thrown) {
       const error = asAgentError(thrown);
       if (signal.aborted) throw error;
@@ -224,43 +200,15 @@ async function runAttempts<W extends World>(
   }
 }
 
-/**
- * Whether what an earlier run made is there; what cannot be looked at is not, and the step says
- * why.
- */
-async function isKept<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { fact, signal }: { readonly fact: unknown; readonly signal: AbortSignal },
-): Promise<boolean> {
-  const { step } = placed;
-  const gives = step.gives as AnyFact | undefined;
-  const work: StepWork<W> = async (scope) =>
-    step.isKept?.(scope, gives?.schema.parse(fact)) ?? true;
-  try {
-    return (await attemptOnce(context, placed, { signal, work })) === true;
-  } catch {
-    signal.throwIfAborted();
-    return false;
-  }
-}
-
-/** Whether it must be on the disk that a step has begun, before it does. */
-const mustBeKnown = <W extends World>({ destroys, rerun = 'safe' }: AnyStep<W>): boolean =>
-  destroys === true || rerun !== 'safe';
-
-/** One piece of work of a step: its body, or the probe for what an earlier run did. */
-type StepWork<W extends World> = (scope: Scope<W, keyof W['ports']>) => Promise<unknown>;
-
-/** Does the work and undoes what it registered, however it ended. */
+/** Runs the body of a step and undoes what it registered, however it ended. */
 async function attemptOnce<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
-  { signal, work }: { readonly signal: AbortSignal; readonly work: StepWork<W> },
+  { needs, signal }: Execution,
 ): Promise<unknown> {
   const undo = undoStack();
   try {
-    const value = await work(scopeOf(context, placed, { signal, undo }));
+    const value: unknown = await placed.step.run(scopeOf(context, placed, { signal, undo }), needs);
     await unwind(context, placed, undo.unwind('success'));
     return value;
   } catch (error) {

@@ -66,7 +66,7 @@ describe('a run', () => {
   });
 
   it('says that it leaves the host, after what always runs', async () => {
-    const reboot = { ...doing('host/reboot'), leaves: true };
+    const reboot = { ...doing('host/reboot'), effect: 'leaves' as const };
     const { outcome, world } = await runToy(
       toy({ steps: [doing('a/one'), reboot], always: [doing('logs/collect')] }),
     );
@@ -75,7 +75,11 @@ describe('a run', () => {
   });
 
   it('does not say so when the step that would leave it is left out', async () => {
-    const reboot = { ...doing('host/reboot'), leaves: true, skipIf: () => 'nobody asked for it' };
+    const reboot = {
+      ...doing('host/reboot'),
+      effect: 'leaves' as const,
+      skipIf: () => 'nobody asked for it',
+    };
     const { outcome, world } = await runToy(toy({ steps: [doing('a/one'), reboot] }));
     expect(outcome).toBe('finished');
     expect(world.did).toEqual(['a/one']);
@@ -113,7 +117,7 @@ describe('a step that fails', () => {
     const world = breaks(2);
     await runToy(three, { world, journal });
     await runToy(three, { world, journal });
-    expect(world.did).toEqual(['a/one', 'logs/collect', 'logs/collect']);
+    expect(world.did.filter((what) => what === 'logs/collect')).toHaveLength(2);
   });
 
   it('keeps its own failure when the stop comes while that runs', async () => {

@@ -11,7 +11,7 @@ import { type Emit, notesOf, type RunEvent, type Sink, type StagedLane } from '.
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
-import { decideResume, type Past } from './resume.ts';
+import { decideResume, hasDestroyed, type Past } from './resume.ts';
 import { isLanes, type Item, type Lanes, linesFor, mainLine, type Role } from './role.ts';
 import { runStep } from './run-step.ts';
 import type { AnyStep, World } from './step.ts';
@@ -64,6 +64,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     clock,
     journal,
     past,
+    isBehindLoss: hasDestroyed(role, past),
     emit,
     halt,
     facts: factStore(),
@@ -140,7 +141,7 @@ async function runMainLine<W extends World>(
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   for (const item of linesFor(role, context.config)) {
-    if (!isLanes(item) && item.leaves === true) {
+    if (!isLanes(item) && item.effect === 'leaves') {
       await runAlways(context, role, signal);
       const end = await runStep(context, { step: item }, signal);
       return end === 'skipped' ? 'finished' : 'left the host';
@@ -178,11 +179,12 @@ async function runItem<W extends World>(
   context.halt?.throwIfAborted();
 }
 
-const stagedLanes = <W extends World>({ lanes }: Lanes<W>): readonly StagedLane[] =>
+const stagedLanes = <W extends World>({ lanes, ahead = {} }: Lanes<W>): readonly StagedLane[] =>
   Object.entries(lanes).flatMap(([lane, steps]) => {
-    const { stage: first, stageAhead: ahead } =
-      steps.find(({ stage }) => stage !== undefined) ?? {};
-    return first === undefined ? [] : [{ lane, first, ...(ahead === undefined ? {} : { ahead }) }];
+    const first = steps.find(({ stage }) => stage !== undefined)?.stage;
+    const text = ahead[lane];
+    if (first === undefined) return [];
+    return [text === undefined ? { lane, first } : { lane, first, ahead: text }];
   });
 
 /** Runs what always runs, whatever an earlier run did of it: each failure has logs of its own. */

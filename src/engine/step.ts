@@ -16,11 +16,12 @@ export interface World {
 }
 
 /**
- * What an earlier run means for a step. When it stopped inside the step: `safe` runs it again,
- * `probe` asks the world first. A finished step is not run again, except `always`: what that gives
- * lives only as long as the process, a lock.
+ * What a step does beside giving a fact. `reads`: it only looks, and `doctor` runs it too. `locks`:
+ * what it takes lives as long as the process, so each run takes it. `destroys`: data is lost on
+ * the machine; from there a resumed run keeps what is finished. `leaves`: the host goes away, and
+ * nothing comes after it.
  */
-export type Rerun = 'safe' | 'probe' | 'always';
+export type Effect = 'reads' | 'locks' | 'destroys' | 'leaves';
 
 /** What every step has at hand beside the ports it names. */
 export interface StepScope<Config> {
@@ -63,53 +64,14 @@ export interface Step<
   readonly stage?: Stage;
   /** The text beside the stage when the step starts; empty unless given. */
   readonly stageInfo?: (config: W['config'], needs: NeedValues<Needs>) => string;
-  /**
-   * For the first stage of a lane: the text beside it while the other lanes have finished and this
-   * step cannot begin yet. Without it the stage before stays shown.
-   */
-  readonly stageAhead?: string;
   readonly uses: readonly Uses[];
   readonly needs?: Needs;
   readonly gives?: Gives;
   readonly when?: Condition<W['config']>;
   /** For a step that gives nothing: why earlier facts make it needless, or undefined to run it. */
   readonly skipIf?: (needs: NeedValues<Needs>, config: W['config']) => string | undefined;
-  /** `safe` unless given. */
-  readonly rerun?: Rerun;
-  /**
-   * Ids of later steps of the role. Until one of them has begun, a resumed run runs this one again
-   * although it was finished: what it found may have changed since.
-   */
-  readonly freshUntil?: string | readonly string[];
-  /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
-  readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
-  /**
-   * For a finished step whose fact a resumed run would take over: whether what it made is still
-   * there unchanged. It registers the secrets in it as `run` does. Where it is not, the step runs
-   * again.
-   */
-  isKept?(
-    scope: Scope<W, Uses>,
-    fact: Gives extends AnyFact ? FactValue<Gives> : undefined,
-  ): Promise<boolean>;
-  /** Data is lost on the machine when this step runs. */
-  readonly destroys?: boolean;
-  /** The step only looks; every such step comes before the first that destroys. */
-  readonly preflight?: boolean;
-  /**
-   * The step brings an input of the installation, and checks it; every such step comes before the
-   * first that destroys.
-   */
-  readonly fetches?: boolean;
-  /**
-   * Why what the step gives cannot be known before something is destroyed; a step that destroys may
-   * need it all the same.
-   */
-  readonly knownLate?: string;
-  /** The host goes away with this step; nothing comes after it. */
-  readonly leaves?: boolean;
-  /** Things that two lanes must not touch at once: `disk:install`, `network`. */
-  readonly touches?: readonly string[];
+  /** Nothing that matters to a resumed run unless given; every step is safe to run again. */
+  readonly effect?: Effect;
   /**
    * Checks of the configuration that `run` makes too, for whoever asks before a run; each throws an
    * AgentError.
@@ -117,33 +79,22 @@ export interface Step<
   readonly requires?: readonly ((config: W['config']) => void)[];
   readonly retry?: { readonly attempts: number; readonly every: Millis };
   readonly limit: Millis;
-  /** A sentence that says what the step waits for in the world. */
-  readonly waitsFor?: string;
-  /** Says what was chosen for this configuration, and why. */
+  /** Says what was chosen for this configuration and why, or what the step waits for. */
   readonly explain?: (config: W['config']) => string;
   /**
    * Commands that `run` has as data, by its argv builders, for a plan. What loses data that was
-   * there before the installation shows each command that does so.
+   * there before the installation shows each command that does so. A program whose arguments depend
+   * on what is found comes as `callsOf` writes it.
    */
   readonly preview?: (
     config: W['config'],
     needs: NeedValues<Needs>,
   ) => readonly (readonly string[])[];
-  /** Further programs that `run` starts on the host, for whoever looks whether they are there. */
-  readonly programs?: readonly string[];
   readonly run: (
     scope: Scope<W, Uses>,
     needs: NeedValues<Needs>,
   ) => Promise<Gives extends AnyFact ? FactValue<Gives> : void>;
 }
-
-/** What a probe found: done (with the fact, where the step gives one), or not. */
-export type ProbeAnswer<Gives extends AnyFact | undefined> =
-  | { readonly isDone: false }
-  | {
-      readonly isDone: true;
-      readonly fact: Gives extends AnyFact ? FactValue<Gives> : undefined;
-    };
 
 /** Any step of a program, where its own facts and ports do not matter. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of steps of many types

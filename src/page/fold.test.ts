@@ -49,7 +49,7 @@ describe('a page after the events of an agent', () => {
       started(20, 'image/write'),
     );
     expect(page.hosts[0]?.steps).toMatchObject({
-      'disk/clean': { state: 'done', since: 10, until: 20 },
+      'disk/clean': { state: 'finished', since: 10, until: 20 },
       'image/write': { state: 'running', since: 20 },
     });
     expect(page.hosts[0]?.spans).toEqual([
@@ -115,7 +115,7 @@ describe('a page after the events of an agent', () => {
       ...[phase(1, 'starts from the live medium'), started(10, 'image/write'), phase(12, '')],
       ...[phase(90, 'starts from its disk'), stage(95, 'Configuring')],
     );
-    expect(page.hosts[0]?.steps['image/write']).toMatchObject({ state: 'done', until: 90 });
+    expect(page.hosts[0]?.steps['image/write']).toMatchObject({ state: 'finished', until: 90 });
     expect(page.hosts[0]?.spans.map(({ work, from, until }) => [work, from, until])).toEqual([
       ...[['live', 1, 12] as const, ['write', 10, 90] as const, ['boot', 90, undefined] as const],
     ]);
@@ -137,8 +137,8 @@ describe('a page of stages', () => {
 
   it('marks what was passed, and ends at the last stage', () => {
     const page = after(known, stage(10, 'Writing image to disk', '40%'), stage(60, 'Done'));
-    expect(page.hosts[0]?.steps[stageStep('Starting installation')]?.state).toBe('done');
-    expect(page.hosts[0]?.steps[stageStep('Done')]?.state).toBe('done');
+    expect(page.hosts[0]?.steps[stageStep('Starting installation')]?.state).toBe('finished');
+    expect(page.hosts[0]?.steps[stageStep('Done')]?.state).toBe('finished');
     expect(page.hosts[0]?.spans).toEqual([
       { track: '', title: 'Writing image to disk', work: 'write', from: 10, until: 60 },
     ]);

@@ -1,13 +1,7 @@
 import { plainLine } from '../lib/plain-text.ts';
 import { eventLine } from './event-line.ts';
-import {
-  allEnded,
-  closed,
-  closedOf,
-  hostAfterEvent,
-  withFailure,
-  withSpan,
-} from './host-events.ts';
+import { closed, closedOf, hostAfterEvent, withFailure, withSpan } from './host-events.ts';
+import { allEnded, type StepState } from '../engine/run-steps.ts';
 import { isLadder, railSteps, stageStep, workOfStage } from './rail.ts';
 import {
   caps,
@@ -16,7 +10,6 @@ import {
   type ObjectState,
   type PageState,
   type PageUpdate,
-  type StepState,
 } from './state.ts';
 
 const short = (text: string): string => plainLine(text, caps.text);
@@ -111,10 +104,11 @@ function afterStage(before: HostState, update: Of<'stage'>): HostState {
   const isLast = place === steps.length - 1;
   const entries = steps.slice(0, place + 1).flatMap(({ id, title }, index) => {
     if (!id.startsWith(stageStep(''))) return [];
-    if (index === place) return [[id, stageState(title, since, isLast)] as const];
+    if (index === place)
+      return [[id, stageState({ step: id, title, since, attempt: 1 }, isLast)] as const];
     // One that nobody saw was passed all the same.
-    const before = host.steps[id] ?? { title, since, attempt: 1 };
-    return [[id, { until: since, ...before, state: 'done' }] as const];
+    const before = host.steps[id] ?? { step: id, title, since, attempt: 1 };
+    return [[id, { until: since, ...before, state: 'finished' as const }] as const];
   });
   // Where an agent is listened to, its steps and the phases of the machine say where the time goes.
   const ended = closed(host.spans, since);
@@ -126,12 +120,8 @@ function afterStage(before: HostState, update: Of<'stage'>): HostState {
   };
 }
 
-const stageState = (title: string, since: number, isLast: boolean): StepState => ({
-  title,
-  since,
-  attempt: 1,
-  ...(isLast ? { state: 'done', until: since } : { state: 'running' }),
-});
+const stageState = (known: Omit<StepState, 'state'>, isLast: boolean): StepState =>
+  isLast ? { ...known, state: 'finished', until: known.since } : { ...known, state: 'running' };
 
 function afterPhase(host: HostState, { at, ...update }: Of<'phase'>): HostState {
   const phase = short(update.phase);
@@ -144,7 +134,7 @@ function afterPhase(host: HostState, { at, ...update }: Of<'phase'>): HostState 
   const span = { track: '', title: phase, work, from: at } as const;
   const spans = withSpan(closed(host.spans, at), span);
   // A reboot can take the last events of the agent that asked for it.
-  const steps = host.phase === '' ? allEnded(host.steps, at, 'done') : host.steps;
+  const steps = host.phase === '' ? allEnded(host.steps, at, 'finished') : host.steps;
   return { ...host, phase, steps, spans };
 }
 

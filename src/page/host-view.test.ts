@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { pageWord, percentIn, timesOf, viewOf } from './host-view.ts';
 import { railOfStages, stageStep } from './rail.ts';
-import { emptyPage, type HostState, type StepState } from './state.ts';
+import type { StepState } from '../engine/run-steps.ts';
+import { emptyPage, type HostState } from './state.ts';
 
 const stages = [
   'Installing',
@@ -28,7 +29,14 @@ const host = (change: Partial<HostState> = {}): HostState => ({
 const running = (stage: string, change: Partial<StepState> = {}): HostState => ({
   ...host({ stage }),
   steps: {
-    [stageStep(stage)]: { title: stage, state: 'running', since: 5, attempt: 1, ...change },
+    [stageStep(stage)]: {
+      step: stageStep(stage),
+      title: stage,
+      state: 'running',
+      since: 5,
+      attempt: 1,
+      ...change,
+    },
   },
 });
 
@@ -79,7 +87,9 @@ describe('what is said of a host', () => {
       'works, and no service says at what',
       {
         ...host(),
-        steps: { 'disk/lock': { title: '', state: 'done', since: 1, until: 2, attempt: 1 } },
+        steps: {
+          'disk/lock': { step: '', title: '', state: 'finished', since: 1, until: 2, attempt: 1 },
+        },
       },
       { tone: 'busy', word: 'installing' },
     ],
@@ -106,7 +116,7 @@ describe('what is said of a host', () => {
   it('counts steps that were skipped as ended, and those left out not at all', () => {
     const [track] = railOfStages(stages)[0] ?? [];
     const steps = (track?.steps ?? []).map((step, index) => ({ ...step, isActive: index !== 3 }));
-    const skipped = { title: '', state: 'skipped', since: 1, attempt: 1 } as const;
+    const skipped = { step: '', title: '', state: 'skipped', since: 1, attempt: 1 } as const;
     const state = host({
       rail: [[{ name: '', steps }]],
       steps: { [stageStep('Installing')]: skipped },
@@ -147,7 +157,7 @@ describe('how long a step took on another host', () => {
   const ended = (
     name: string,
     stage: string,
-    { until, state = 'done' }: { until: number; state?: StepState['state'] },
+    { until, state = 'finished' }: { until: number; state?: StepState['state'] },
   ): HostState => ({
     ...running(stage, { state, since: 1000, until }),
     name,

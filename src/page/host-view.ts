@@ -1,6 +1,7 @@
 import { type Millis, renderDuration } from '../model/duration.ts';
 import { railSteps } from './rail.ts';
-import type { HostState, PageState, RailStep, StepState, Tone, Work } from './state.ts';
+import type { StepState } from '../engine/run-steps.ts';
+import type { HostState, PageState, RailStep, Tone, Work } from './state.ts';
 
 /** Something that a host is at now. */
 export interface NowLine {
@@ -23,7 +24,7 @@ export interface HostView {
   readonly percent: number;
 }
 
-const endStates: readonly StepState['state'][] = ['done', 'kept', 'skipped'];
+const endStates: readonly StepState['state'][] = ['finished', 'reused', 'skipped'];
 
 /** The longest that each step has taken on a host of this installation, by its id. */
 export type StepTimes = ReadonlyMap<string, { readonly host: string; readonly took: Millis }>;
@@ -34,7 +35,7 @@ export function timesOf(hosts: readonly Pick<HostState, 'name' | 'rail' | 'steps
   for (const { name, rail, steps } of hosts) {
     for (const { id, work } of railSteps(rail)) {
       const { state, since, until } = steps[id] ?? {};
-      if (state !== 'done' || since === undefined || until === undefined) continue;
+      if (state !== 'finished' || since === undefined || until === undefined) continue;
       const took = until - since;
       if (work !== 'wait' && took >= 1000 && took > (times.get(id)?.took ?? 0))
         times.set(id, { host: name, took });

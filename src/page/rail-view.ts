@@ -2,7 +2,8 @@ import { renderDuration } from '../model/duration.ts';
 import { isWaiting } from './host-view.ts';
 import { html, type Html } from './html.ts';
 import { isLadder, railSteps } from './rail.ts';
-import type { HostState, Rail, RailStep, StepState, Track, Work } from './state.ts';
+import type { StepState } from '../engine/run-steps.ts';
+import type { HostState, Rail, RailStep, Track, Work } from './state.ts';
 
 const cellHeight = 10;
 const rowHeight = 14;
@@ -104,8 +105,8 @@ function cellTitle({ title, id }: RailStep, state: StepState | undefined, track:
 
 const words: Readonly<Record<StepState['state'], string>> = {
   running: 'running',
-  done: 'done',
-  kept: 'done by an earlier run',
+  finished: 'done',
+  reused: 'done by an earlier run',
   skipped: 'skipped',
   failed: 'failed',
   stopped: 'stopped',

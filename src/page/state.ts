@@ -1,5 +1,6 @@
 import type { RunEvent } from '../engine/events.ts';
 import type { Millis } from '../model/duration.ts';
+import type { RunSteps } from '../engine/run-steps.ts';
 
 /** What a span of time went into; the time line has a colour for each. */
 export type Work = 'live' | 'prepare' | 'write' | 'build' | 'wait' | 'boot';
@@ -27,29 +28,6 @@ export interface Track {
  * other.
  */
 export type Rail = readonly (readonly Track[])[];
-
-/** What a step waits for. */
-export interface Waiting {
-  readonly sentence: string;
-  readonly status: string;
-  readonly since: number;
-  readonly limit: Millis;
-}
-
-/** Where a step is. */
-export interface StepState {
-  readonly title: string;
-  readonly state: 'running' | 'done' | 'kept' | 'skipped' | 'failed' | 'stopped';
-  readonly since: number;
-  readonly until?: number | undefined;
-  readonly attempt: number;
-  readonly info?: string | undefined;
-  /** 0 to 100; never falls. */
-  readonly percent?: number | undefined;
-  readonly bytesPerSecond?: number | undefined;
-  readonly remaining?: Millis | undefined;
-  readonly wait?: Waiting | undefined;
-}
 
 /** A span of the time line. */
 export interface Span {
@@ -87,7 +65,7 @@ export interface HostState {
   readonly name: string;
   readonly role: string;
   readonly rail: Rail;
-  readonly steps: Readonly<Record<string, StepState>>;
+  readonly steps: RunSteps;
   readonly spans: readonly Span[];
   /** Stage and text that the service has of it. */
   readonly stage: string;

@@ -67,7 +67,7 @@ main { display: grid; gap: 1rem; padding: 1rem clamp(.8rem, 2vw, 2.5rem) 2rem; g
 svg { display: block; width: 100%; overflow: visible; }
 .rail { margin: .5rem 0; }
 .cell { fill: var(--todo); }
-.cell.is-done, .cell.is-kept { fill: var(--good); }
+.cell.is-finished, .cell.is-reused { fill: var(--good); }
 .cell.is-running { fill: var(--busy); fill-opacity: .45; animation: breathe 2.4s ease-in-out infinite; }
 .part { fill: var(--busy); }
 .cell.is-waiting { fill: var(--wait); animation: breathe 2.4s ease-in-out infinite; }

@@ -45,7 +45,7 @@ function after(...bodies: readonly RunEventBody[]): RunHistory {
 }
 
 it('is empty of a run that did not begin', () => {
-  expect(after(end('m'))).toEqual({ run: 'r', steps: new Map() });
+  expect(after(end('m'))).toEqual({ run: 'r', steps: {} });
 });
 
 it('names the step that the run failed by, not one beside it, and its last wait', () => {
@@ -56,14 +56,17 @@ it('names the step that the run failed by, not one beside it, and its last wait'
   );
   expect(history).toMatchObject({
     since: 10,
-    failed: { step: 'main', since: 12, until: 18, attempts: 2, state: 'failed' },
+    failed: { step: 'main', since: 12, until: 18, attempt: 2, state: 'failed' },
     wait: { step: 'main', status: 'two', since: 13, limit: 100 },
   });
-  expect(history.steps.get('aside')?.state).toBe('failed');
+  expect(history.steps['aside']?.state).toBe('failed');
 });
 
 it('names what waited last where no step is known', () => {
-  const history = after(begin, waiting('a', '1'), waiting('b', '2'), waiting('a', '3'), end('m'));
+  const history = after(
+    ...[begin, started('a'), started('b'), waiting('a', '1'), waiting('b', '2')],
+    ...[waiting('a', '3'), end('m')],
+  );
   expect(history.failed).toBeUndefined();
   expect(history.wait).toMatchObject({ step: 'a', status: '3' });
 });
@@ -74,7 +77,7 @@ it.each([
   ['reused', { type: 'step.reused', step: 'a', title: 't' }],
   ['stopped', { type: 'step.stopped', step: 'a' }],
 ] as const)('has a step that was %s', (state, event) => {
-  expect(after(begin, event).steps.get('a')).toMatchObject({ state, until: 11 });
+  expect(after(begin, event).steps['a']).toMatchObject({ state, until: 11 });
 });
 
 it('is read of the status and the journal of another process, with the step that waits', () => {
@@ -108,15 +111,15 @@ it('is read of the status and the journal of another process, with the step that
   expect(history).toMatchObject({
     run: 'r',
     since: 1,
-    failed: { step: 'c', title: 't', since: 6, attempts: 2 },
+    failed: { step: 'c', title: 't', since: 6, attempt: 2 },
     wait: { step: 'c', sentence: 's', status: 'one', since: 7, limit: 100 },
   });
-  const ends = [...history.steps.values()].map((one) => [one.step, one.state, one.attempts]);
+  const ends = Object.values(history.steps).map((one) => [one.step, one.state, one.attempt]);
   expect(ends).toEqual([
     ['a', 'finished', 1],
     ['b', 'stopped', 2],
     ['c', 'running', 2],
     ['d', 'running', 2],
   ]);
-  expect(history.steps.get('b')?.failure).toBeUndefined();
+  expect(history.steps['b']?.failure).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { RunEvent } from '../engine/events.ts';
+import { isEnd, type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
 
 const instant = z.number().describe('milliseconds since 1970');
 const span = z.number().describe('milliseconds');
@@ -20,7 +21,7 @@ const RunningStep = z.object({
   since: instant,
   attempt: z.int(),
   info: z.string().optional(),
-  percent: z.number().optional().describe('0 to 100; left out while an attempt is behind the last'),
+  percent: z.number().optional().describe('0 to 100; never falls'),
   bytesPerSecond: z.number().optional(),
   remaining: span.optional().describe('milliseconds to the end of the step, at the present rate'),
   wait: Wait.optional(),
@@ -60,12 +61,16 @@ export function runStatusOf(
   mainLine: ReadonlySet<string>,
 ): (event: RunEvent) => RunStatus | undefined {
   let status: RunStatus | undefined;
+  let steps: RunSteps = {};
   let failed: string | undefined;
   const ended = new Set<string>();
   return (event) => {
+    steps = stepsAfter(steps, event);
     if (event.type === 'run.started') {
-      const { run, role, version, isResumed, steps, at } = event;
-      status = { v: 1, run, role, version, isResumed, steps, ...begun(at) };
+      const { run, role, version, isResumed, steps: count, at } = event;
+      const times = { since: at, updated: at };
+      const known = { v: 1, run, role, version, isResumed, steps: count } as const;
+      status = { ...known, ...times, state: 'running', ended: 0, running: [] };
       return status;
     }
     if (status === undefined) return undefined;
@@ -76,28 +81,19 @@ export function runStatusOf(
       ...endOf(event, failed),
       updated: event.at,
       ended: ended.size,
-      running: runningAfter(status.running, event),
+      running: Object.values(steps).flatMap(runningStep),
     };
     return status;
   };
 }
 
-const begun = (
-  at: number,
-): Pick<RunStatus, 'state' | 'since' | 'updated' | 'ended' | 'running'> => ({
-  state: 'running',
-  since: at,
-  updated: at,
-  ended: 0,
-  running: [],
-});
-
-const ends = ['step.finished', 'step.reused', 'step.skipped'] as const;
-
-type StepEndEvent = Extract<RunEvent, { readonly type: (typeof ends)[number] }>;
-
-const isEnd = (event: RunEvent): event is StepEndEvent =>
-  (ends as readonly string[]).includes(event.type);
+/** A step as the status shows it, while it runs. */
+function runningStep(found: StepState): RunningStep[] {
+  if (found.state !== 'running') return [];
+  const { step, title, lane, since, attempt } = found;
+  const { info, percent, bytesPerSecond, remaining, wait } = found;
+  return [{ step, title, lane, since, attempt, info, percent, bytesPerSecond, remaining, wait }];
+}
 
 function endOf(
   event: RunEvent,
@@ -110,52 +106,3 @@ function endOf(
   const where = failed === undefined ? '' : `${failed}: `;
   return { state: 'failed', reason: `${where}${code}: ${message}; ${hint}` };
 }
-
-function runningAfter(running: readonly RunningStep[], event: RunEvent): RunningStep[] {
-  switch (event.type) {
-    case 'step.started': {
-      const { step, title, lane, attempt, at } = event;
-      const before = running.find((one) => one.step === step);
-      const started = { step, title, attempt, since: before?.since ?? at };
-      return [
-        ...running.filter((one) => one.step !== step),
-        { ...started, ...(lane === undefined ? {} : { lane }) },
-      ];
-    }
-    case 'step.progress':
-      return changed(running, event.step, ({ step, title, lane, attempt, since }) => ({
-        step,
-        title,
-        attempt,
-        since,
-        ...event.progress,
-        ...(lane === undefined ? {} : { lane }),
-      }));
-    case 'wait.updated': {
-      const { sentence, status, waited, limit, at } = event;
-      const wait = { sentence, status, since: at - waited, limit };
-      return changed(running, event.step, (step) => ({ ...step, wait }));
-    }
-    case 'wait.finished':
-      return changed(running, event.step, withoutWait);
-    case 'step.finished':
-    case 'step.failed':
-    case 'step.stopped':
-      return running.filter(({ step }) => step !== event.step);
-    case 'run.finished':
-      return [];
-    default:
-      return [...running];
-  }
-}
-
-function withoutWait(step: RunningStep): RunningStep {
-  const { wait, ...others } = step;
-  return wait === undefined ? step : others;
-}
-
-const changed = (
-  running: readonly RunningStep[],
-  id: string,
-  change: (step: RunningStep) => RunningStep,
-): RunningStep[] => running.map((step) => (step.step === id ? change(step) : step));

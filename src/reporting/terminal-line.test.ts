@@ -34,7 +34,9 @@ describe('the line of a terminal', () => {
   it('continues showing the wait of another lane', () => {
     const show = lineOf();
     show(wait);
-    show({ ...wait, step: 'cluster/wait-for-masters', status: '0 of 2' });
+    const other = { step: 'cluster/wait-for-masters', title: 'Wait for masters' };
+    show({ type: 'step.started', ...other, attempt: 1 });
+    show({ ...wait, step: other.step, status: '0 of 2' });
     expect(show(end)).toBeUndefined();
   });
 });

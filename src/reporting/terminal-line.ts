@@ -1,57 +1,37 @@
 import type { RunEvent } from '../engine/events.ts';
 import { plainLine } from '../lib/plain-text.ts';
-import { type Millis, renderDuration } from '../model/duration.ts';
+import { renderDuration } from '../model/duration.ts';
+import { type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
 
-/** What the line at the bottom of a terminal shows. */
-export interface TerminalLine {
-  readonly title: string;
-  readonly detail: string;
-}
-
-/** Follows a run and renders its present state as one line for a terminal. */
+/** Follows a run and renders the step that the last event is about as one line for a terminal. */
 export function terminalLineOf(): (event: RunEvent) => string | undefined {
-  let title = '';
-  /** The step whose wait is shown. */
-  let waiting: string | undefined;
+  let steps: RunSteps = {};
+  let shown: string | undefined;
   return (event) => {
-    switch (event.type) {
-      case 'step.started':
-        title = event.title;
-        waiting = undefined;
-        return render({ title, detail: event.attempt > 1 ? `attempt ${event.attempt}` : '' });
-      case 'step.progress':
-        waiting = undefined;
-        return render({ title, detail: renderProgress(event.progress) });
-      case 'wait.updated':
-        waiting = event.step;
-        return render({
-          title,
-          detail: `${event.status}, waited ${renderDuration(event.waited)} of ${renderDuration(event.limit)}`,
-        });
-      case 'wait.finished':
-        if (waiting !== event.step) return undefined;
-        waiting = undefined;
-        return render({ title, detail: '' });
-      default:
-        return undefined;
-    }
+    steps = stepsAfter(steps, event);
+    const step = 'step' in event ? steps[event.step] : undefined;
+    if (step?.state !== 'running') return undefined;
+    if (event.type === 'wait.finished' && shown !== step.step) return undefined;
+    shown = step.step;
+    const detail = event.type === 'wait.finished' ? '' : detailOf(step, event.at);
+    return detail === '' ? step.title : `${step.title}  ${plainLine(detail)}`;
   };
 }
 
-const render = ({ title, detail }: TerminalLine): string =>
-  detail === '' ? title : `${title}  ${plainLine(detail)}`;
-
-interface Measured {
-  readonly info: string;
-  readonly percent?: number;
-  readonly bytesPerSecond?: number;
-  readonly remaining?: Millis;
+function detailOf(step: StepState, now: number): string {
+  const { wait, attempt, info } = step;
+  if (wait !== undefined) {
+    const waited = renderDuration(now - wait.since);
+    return `${wait.status}, waited ${waited} of ${renderDuration(wait.limit)}`;
+  }
+  if (info !== undefined) return renderProgress(step);
+  return attempt > 1 ? `attempt ${attempt}` : '';
 }
 
 /** Width of the bar in characters. */
 const barWidth = 24;
 
-function renderProgress({ info, percent, bytesPerSecond, remaining }: Measured): string {
+function renderProgress({ info = '', percent, bytesPerSecond, remaining }: StepState): string {
   if (percent === undefined) return info;
   const filled = Math.round((barWidth * percent) / 100);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}`;

@@ -1,7 +1,6 @@
 import type { Config } from '../config/schema.ts';
-import { role } from '../engine/check.ts';
 import { condition } from '../engine/condition.ts';
-import { lanes } from '../engine/role.ts';
+import { lanes, role } from '../engine/role.ts';
 import { applyIgnition, placePullSecret } from '../steps/bootstrap/apply-ignition.ts';
 import { addControllerManifests } from '../steps/bootstrap/controller-manifests.ts';
 import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
@@ -132,7 +131,7 @@ export const bootstrapHost = role('bootstrap', {
         disk: [...writeSystem, ...makeBootable, ...buildLayeredImages],
         cluster: waitForCluster,
       },
-      { inTurn },
+      { inTurn, ahead: { cluster: 'Waiting for bootstrap node preparation' } },
     ),
     waitForWorkers,
     waitForMachineConfigs,

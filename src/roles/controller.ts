@@ -1,5 +1,4 @@
-import { role } from '../engine/check.ts';
-import { lanes } from '../engine/role.ts';
+import { lanes, role } from '../engine/role.ts';
 import { applyAgentManifests } from '../controllers/installation/agent-manifests.ts';
 import { announceReady } from '../controllers/installation/announce-ready.ts';
 import { completeInstallation } from '../controllers/installation/complete-installation.ts';

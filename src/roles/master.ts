@@ -1,4 +1,4 @@
-import { role } from '../engine/check.ts';
+import { role } from '../engine/role.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { overwriteOs } from '../steps/layering/deploy-image.ts';

@@ -1,4 +1,4 @@
-import { role } from '../engine/check.ts';
+import { role } from '../engine/role.ts';
 import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';

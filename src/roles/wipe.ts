@@ -1,5 +1,4 @@
-import { role } from '../engine/check.ts';
-import type { Role } from '../engine/role.ts';
+import { role, type Role } from '../engine/role.ts';
 import { checkErase, type ErasedDisk, eraseDisk } from '../steps/disk/erase.ts';
 import { lockDisk } from '../steps/disk/in-use.ts';
 import { resolveDisk } from '../steps/disk/resolve.ts';
@@ -17,14 +16,7 @@ export const wipe = ({ confirm, report }: WipeRequest): Role<WipeWorld> =>
   role<WipeWorld>('wipe', {
     title: 'Erases a disk of this host for its next owner',
     ladder: 'worker',
-    // It keeps no journal: the steps of an installation until which the disk is found again are not
-    // here.
-    steps: [
-      { ...resolveDisk, freshUntil: 'disk/erase' },
-      lockDisk,
-      checkErase(confirm),
-      eraseDisk(report),
-    ],
+    steps: [resolveDisk, lockDisk, checkErase(confirm), eraseDisk(report)],
   });
 
 /** What it works on: an install without a service. */

@@ -1,4 +1,4 @@
-import { role } from '../engine/check.ts';
+import { role } from '../engine/role.ts';
 import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';

@@ -1,6 +1,6 @@
 import { configFailure } from '../config/failures.ts';
 import type { Config } from '../config/schema.ts';
-import { all, condition, not } from '../engine/condition.ts';
+import { all, condition } from '../engine/condition.ts';
 import { layeringSupport } from '../layering/manifests/release-support.ts';
 import { isSameImage } from '../lib/image-name.ts';
 
@@ -22,7 +22,10 @@ export const usesExistingRoot = condition<Config>(
 );
 
 /** The disk is written with coreos-installer, the usual case. */
-export const writesDisk = not(usesExistingRoot, 'a disk is written');
+export const writesDisk = condition<Config>(
+  'a disk is written',
+  ({ image }) => image.existingRoot === '',
+);
 
 /**
  * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig
@@ -76,12 +79,9 @@ export const takesBuiltImage = condition<Config>(
 );
 
 /** The bootstrap host brings other masters up; an unknown number counts as several. */
-export const isMultiNode = not(
-  condition<Config>(
-    'the cluster has a single control-plane node',
-    ({ cluster }) => cluster.controlPlaneCount === 1,
-  ),
+export const isMultiNode = condition<Config>(
   'the cluster has several control-plane nodes',
+  ({ cluster }) => cluster.controlPlaneCount !== 1,
 );
 
 /**

@@ -16,3 +16,7 @@ export type StepScope<Uses extends keyof Ports> = Scope<InstallWorld, Uses>;
 
 /** What whoever asks the host, or changes it, has at hand. */
 export type HostScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
+
+/** Calls of programs whose arguments depend on what the step finds, for its preview. */
+export const callsOf = (...programs: readonly string[]): readonly (readonly string[])[] =>
+  programs.map((program) => [program, '…']);

@@ -50,7 +50,7 @@ const makers = new Set([
   'adapters/kube/api-server.ts#withQuery',
   'cluster/etcd.ts#needsOverride',
   'controllers/pools/stores.ts#storedView',
-  'engine/check.ts#role',
+  'engine/role.ts#role',
   'engine/condition.ts#condition',
   'engine/fact.ts#fact',
   'ignition/resource.ts#embeddedFile',

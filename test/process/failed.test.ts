@@ -38,11 +38,6 @@ const startFaults: Readonly<Record<string, readonly [number, string, Fault]>> = 
     'config.file-not-read',
     { words: ['--cacert', '/does/not/exist'] },
   ],
-  'a role that cannot be loaded': [
-    1,
-    'run.unexpected',
-    { env: { NODE_OPTIONS: imports(faultIn('engine/check')) } },
-  ],
   'certificates that are none': [2, 'web.bad-authority', { words: ['--cacert', bundle] }],
 };
 

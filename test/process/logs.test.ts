@@ -79,7 +79,7 @@ describe('the logs of a failed install', () => {
       host: singleIds.host,
       failure: { kind: 'host' },
       step: { id: 'image/write', attempts: 3 },
-      restart: { kind: 'resume', next: [{ id: 'image/write', action: 'run' }] },
+      restart: { kind: 'resume', next: [{ id: 'image/write' }] },
     });
     expect(found.failure?.code).toMatch(/^image\./);
     expect((await logsRead(path)).trimEnd().split('\n').length).toBeLessThanOrEqual(10);

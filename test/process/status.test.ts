@@ -57,7 +57,7 @@ it('says how an agent stands while it runs, when it was killed, and at its end',
   expect(await status(host)).toMatchObject({
     agent: 'gone',
     status: { state: 'running' },
-    restart: { kind: 'resume', next: [{ id: 'image/write', action: 'run' }] },
+    restart: { kind: 'resume', next: [{ id: 'image/write' }] },
   });
 
   const killed = await ofKilled.ended;

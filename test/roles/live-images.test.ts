@@ -33,7 +33,8 @@ const learn = (step: string, argv: readonly string[]): void => {
 
 beforeAll(async () => {
   for (const { id, commands } of corners.flatMap(({ config }) => plannedSteps(config))) {
-    for (const argv of commands) learn(id, argv);
+    // Of some programs a plan knows no arguments.
+    for (const argv of commands.filter(([, first]) => first !== '…')) learn(id, argv);
   }
   for (const faultHost of faultHosts) {
     const kept = begin(faultHost);

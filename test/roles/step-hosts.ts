@@ -15,11 +15,10 @@ export function withStepHosts<W extends HostWorld>(
     return host === undefined ? scope : { ...scope, host: hostFor(id, host) };
   };
   const changed = (step: AnyStep<W>): AnyStep<W> => {
-    const { id, run, probe } = step;
+    const { id, run } = step;
     return {
       ...step,
       run: (scope, needs) => run(given(id, scope), needs),
-      ...(probe === undefined ? {} : { probe: (scope, needs) => probe(given(id, scope), needs) }),
     };
   };
   const all = (steps: readonly AnyStep<W>[]): readonly AnyStep<W>[] => steps.map(changed);

@@ -8,7 +8,6 @@ import {
   type NeedsOf,
   type NeedValues,
 } from '../../src/engine/fact.ts';
-import type { Past } from '../../src/engine/resume.ts';
 import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
 import { type Masker, masker } from '../../src/lib/masker.ts';
@@ -53,8 +52,6 @@ interface StepRun<Needs extends NeedsOf> extends Partial<AllPorts> {
   readonly halt?: AbortSignal;
   /** What earlier steps have read. */
   readonly secrets?: readonly string[];
-  /** The step was begun by an earlier run that did not come to its end. */
-  readonly wasBegun?: boolean;
   /** Hears each event as it happens, where a test must wait for one. */
   readonly heard?: (event: RunEvent) => void;
 }
@@ -100,7 +97,6 @@ export async function tryStep<
   const hidden: string[] = [];
   const clock = run.clock ?? fakeClock();
   const facts = factsOf(step.needs, run.facts);
-  const past: Past = run.wasBegun === true ? new Map([[step.id, { state: 'begun' }]]) : new Map();
   const config = Config.parse(run.config ?? {});
   const secrets = maskerFor(config, run.secrets ?? []);
   const context = {
@@ -108,7 +104,8 @@ export async function tryStep<
     ports: portsOf(run, clock),
     clock,
     journal: memoryJournal(),
-    past,
+    past: new Map(),
+    isBehindLoss: false,
     facts,
     beforeLeaving: () => Promise.resolve(),
     halt: run.halt,
@@ -191,7 +188,7 @@ type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
 };
 
 /**
- * The law of every step with `rerun: 'safe'`: run twice, or stopped before any of its commands and
+ * The law of every step: run twice, or stopped before any of its commands and
  * run again, it leaves the same world and the same fact as one run.
  */
 export async function isSafeToRepeat<

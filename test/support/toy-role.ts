@@ -2,10 +2,9 @@ import { fakeClock, type FakeClock } from './fake-clock.ts';
 import { memoryJournal, type MemoryJournal } from './memory-journal.ts';
 import { minutes } from '../../src/model/duration.ts';
 import { failuresOf } from '../../src/model/failure.ts';
-import { role } from '../../src/engine/check.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { fact } from '../../src/engine/fact.ts';
-import type { Role } from '../../src/engine/role.ts';
+import { role, type Role } from '../../src/engine/role.ts';
 import { runRole, type RunOptions, type RunOutcome } from '../../src/engine/run.ts';
 import { type AnyStep, stepsOf } from '../../src/engine/step.ts';
 import * as z from 'zod';
@@ -52,7 +51,7 @@ export const wipe = step({
   title: 'Wipe the disk',
   uses: ['world'],
   needs: { disk: Disk },
-  destroys: true,
+  effect: 'destroys',
   limit,
   run: async ({ world }, { disk }) => {
     await world.perform(`wipe ${disk.path}`);

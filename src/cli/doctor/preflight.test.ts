@@ -17,7 +17,7 @@ const findDisk = (kept?: TargetDisk['kept']) =>
   step({
     id: 'disk/resolve',
     title: 'Find the disk',
-    preflight: true,
+    effect: 'reads',
     limit: seconds(5),
     uses: [],
     gives: TargetDisk,

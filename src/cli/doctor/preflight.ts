@@ -39,7 +39,7 @@ const checkKept = step({
   uses: ['host', 'inventory', 'objects', 'web'],
   needs: { disk: TargetDisk },
   when: writesDisk,
-  preflight: true,
+  effect: 'reads',
   limit,
   run: async (scope, { disk }) => {
     const { config, host, signal, note } = scope;
@@ -72,7 +72,7 @@ const needed = ({ needs = {} }: Step): readonly string[] =>
 export async function checkPreflight(given: PreflightRun): Promise<readonly HostFinding[]> {
   const found = new Map<string, CheckAnswer>();
   const steps: readonly Step[] = [
-    ...mainLine(given.role).flatMap(({ step: one }) => (one.preflight === true ? [one] : [])),
+    ...mainLine(given.role).flatMap(({ step: one }) => (one.effect === 'reads' ? [one] : [])),
     ...(mayKeepPartitions(given.config.image.writerArgs) ? [checkKept] : []),
   ];
   let left = steps;

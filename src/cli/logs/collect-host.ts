@@ -74,7 +74,7 @@ async function findRun(
   await requireHost(own.config.host.root);
   const status = await readRunStatus(own.config).catch(asAgentError);
   if (status instanceof AgentError) {
-    const history: RunHistory = { run: '', steps: new Map() };
+    const history: RunHistory = { run: '', steps: {} };
     const end = { state: `of no run: ${status.message}` };
     return { loaded: own, role: chooseRole(own.config), history, end };
   }

@@ -88,7 +88,7 @@ function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogRea
 }
 
 function stepLine(id: string, title: string, { steps }: RunHistory): string {
-  const found = steps.get(id);
+  const found = steps[id];
   const facts = [
     ...(found?.until === undefined ? [] : [renderDuration(found.until - found.since)]),
     ...(found?.failure === undefined ? [] : [`${found.failure.code}: ${found.failure.message}`]),
@@ -173,7 +173,7 @@ const factsOf = ({
           id: failed.step,
           title: failed.title,
           since: failed.since,
-          attempts: failed.attempts,
+          attempts: failed.attempt,
         },
       }),
   ...(wait === undefined ? {} : { wait }),

@@ -44,8 +44,8 @@ const manifest = {
     kind: 'resume',
     reused: 4,
     next: [
-      { id: 'cluster/wait', title: 'Wait for masters', action: 'run' },
-      { id: 'disk/sign', title: 'Sign', action: 'probe' },
+      { id: 'cluster/wait', title: 'Wait for masters' },
+      { id: 'disk/sign', title: 'Sign' },
     ],
   },
   files: [
@@ -97,7 +97,7 @@ describe('bootwright logs read', () => {
       'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',
       'cluster/wait waited last until two masters are ready: 1 of 2; for 3 min of at most 1 h',
       'next: fix that',
-      'a restart with the same flags would keep what 4 steps did, and continue: cluster/wait runs; disk/sign looks whether it was done, and runs if not',
+      'a restart with the same flags would keep what 4 steps did, and continue with: cluster/wait; disk/sign',
       'in the bundle: 2 of 5 files',
       'not in it: mounts.txt (it is not there), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
       'only the end of: agent.log',

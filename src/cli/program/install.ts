@@ -20,6 +20,7 @@ import type { InstallWorld } from '../../steps/step.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
 import { withdrawal } from '../../steps/host/confirm-installation.ts';
+import { hideSaved } from '../../steps/ignition/fetch-host.ts';
 import { readBootId } from '../../steps/host-commands.ts';
 import { reporterFor, takeAgentLock } from '../service.ts';
 import type { StopSignal } from '../stop-signal.ts';
@@ -196,7 +197,7 @@ interface RunKeepers {
  * Prepares a run, and resolves with the id of the boot. What goes wrong is reported as in a step.
  */
 async function setUp(
-  { loaded, world, stop }: Run,
+  { loaded, world, secrets, stop }: Run,
   { reporter, journal }: RunKeepers,
 ): Promise<string> {
   const { hub, ports } = world;
@@ -207,7 +208,11 @@ async function setUp(
     reportStop(stop.signal, reporter);
     stop.signal.throwIfAborted();
     const bootId = await readBootId(host, stop.signal);
-    if (loaded.isFresh && (await journal.read()).length > 0) await journal.setAside();
+    if ((await journal.read()).length > 0) {
+      if (loaded.isFresh) await journal.setAside();
+      const { signal } = stop;
+      await hideSaved({ host, signal, hide: secrets.register }, loaded.config);
+    }
     return bootId;
   } catch (thrown) {
     const { aborted } = stop.signal;

@@ -40,7 +40,6 @@ export const applyAgentManifests = controllerStep({
   skipIf: ({ cluster }) =>
     cluster.isAgentBased ? undefined : 'the service has the manifests of operators',
   limit: unlimited,
-  waitsFor: 'OLM to initialize the operators, at most half an hour after the cluster is available',
   run: async (scope) => {
     const { kube, clock, config, note } = scope;
     const source = followedOne(kube, {

@@ -35,8 +35,6 @@ export const announceReady = controllerStep({
       ? 'on an agent-based single node the service has left, and nobody waits'
       : undefined,
   limit: serviceLimit + minutes(5),
-  waitsFor:
-    'the service and the API server, at most 70 minutes; at most five where it is agent-based',
   run: async (scope, { cluster: { isAgentBased } }) => {
     const within = isAgentBased ? agentBasedLimit : serviceLimit;
     const service = followedInstallation(scope.inventory);

@@ -38,7 +38,6 @@ export const completeInstallation = controllerStep({
       ? 'the service of the agent-based installer does not wait for it'
       : undefined,
   limit: unlimited,
-  waitsFor: 'the service to finalize the cluster, then the operators of the cluster',
   run: async (scope) => {
     const { inventory, signal } = scope;
     const finalizing = await beginFinalizing(scope);

@@ -54,7 +54,6 @@ export const reconcileInstallation = controllerStep({
   uses: ['inventory', 'kube', 'adminKube', 'clock', 'random', 'emit'],
   needs: { cluster: NewCluster },
   limit: unlimited,
-  waitsFor: '(none: runs until the installation has ended)',
   run: async (scope, { cluster }) => {
     if (scope.config.controller.notifyNumReboots)
       scope.note(

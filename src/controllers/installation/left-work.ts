@@ -147,7 +147,6 @@ export const removeLeftRecord = controllerStep({
   title: 'Remove the record of the bootstrap host',
   uses: ['kube', 'clock'],
   limit: longestWait + minutes(5),
-  waitsFor: 'the settings of etcd to be put back, at most 30 minutes; a day without a service',
   run: async (scope) => {
     const { kube, until, signal, config } = scope;
     const records = followedOne(kube, recordRef);

@@ -49,7 +49,6 @@ export const readNewCluster = controllerStep({
   uses: ['kube', 'clock'],
   gives: NewCluster,
   limit: hours(1),
-  waitsFor: 'the API server to answer, at most an hour',
   run: async (scope) => {
     const { kube, clock, signal, until, note } = scope;
     const began = clock.elapsed();

@@ -27,7 +27,6 @@ export const uploadLogsRegularly = controllerStep({
   needs: { cluster: NewCluster },
   skipIf: withoutService,
   limit: unlimited,
-  waitsFor: 'the installation to be over: then come the last logs, which must not be replaced',
   run: async (scope) => {
     const { clock, inventory } = scope;
     const service = followedInstallation(inventory);
@@ -68,7 +67,6 @@ export const uploadFinalLogs = controllerStep({
   skipIf: withoutService,
   // The states beside it take two minutes each at most, and whoever cleans up one more.
   limit: longestUpload + minutes(45),
-  waitsFor: 'the inventory service to take the logs, at most 70 minutes',
   run: async (scope) => {
     await announce(scope, 'requested');
     const gathering = await neededGathering(scope);

@@ -28,7 +28,6 @@ export const waitForEnd = controllerStep({
   uses: ['inventory', 'kube', 'clock'],
   needs: { cluster: NewCluster },
   limit: unlimited,
-  waitsFor: 'the service to end the installation; where it is agent-based, the new cluster',
   run: (scope, { cluster: { isAgentBased } }) =>
     isAgentBased ? waitForCluster(scope) : waitForService(scope),
 });

@@ -89,8 +89,6 @@ export const waitForBootstrapHost = controllerStep({
   uses: ['kube', 'clock'],
   needs: { cluster: NewCluster },
   limit: longestWait + minutes(10),
-  waitsFor:
-    'the node of the bootstrap host to be Ready with a serving certificate, at most 24 hours',
   run: async (scope, { cluster }) => {
     const { kube, clock, config, until, note } = scope;
     note(

@@ -4,7 +4,7 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
-import { type HostScope, step } from '../step.ts';
+import { callsOf, type HostScope, step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 import { BootstrapIgnition } from './fetch-ignition.ts';
 import { readTextOr } from '../host-commands.ts';
@@ -79,14 +79,11 @@ export const applyIgnition = step({
   needs: { ignition: BootstrapIgnition },
   retry: { attempts: 3, every: seconds(5) },
   limit: 6 * longestRun + minutes(1),
-  programs: ['podman'],
-  preview: ({ images: { mco } }, { ignition }) =>
-    mco === ''
-      ? [
-          imageForArgv('RELEASE_IMAGE', operator, PULL_SECRET_PATH),
-          applyArgv('IMAGE', ignition.path),
-        ]
-      : [applyArgv(mco, ignition.path)],
+  preview: ({ images: { mco } }, { ignition }) => [
+    ...(mco === '' ? [imageForArgv('RELEASE_IMAGE', operator, PULL_SECRET_PATH)] : []),
+    applyArgv(mco || 'IMAGE', ignition.path),
+    ...callsOf('podman'),
+  ],
   run: async (scope, { ignition }) => {
     const { host, config, signal } = scope;
     const { mco } = config.images;

@@ -21,8 +21,8 @@ import {
   choiceOr,
 } from '../conditions.ts';
 import {
-  gated,
-  isSaved,
+  bootstrapIgnitionPath,
+  gatedLimit,
   type ReceiveScope,
   receiveValid,
   refuseWrongTime,
@@ -67,7 +67,7 @@ export const checkBootstrapSettings = step({
   id: 'bootstrap/check',
   title: 'Check that the settings for the bootstrap are complete',
   uses: [],
-  preflight: true,
+  effect: 'reads',
   limit: seconds(5),
   requires: bootstrapRequirements,
   run: ({ config }) => {
@@ -140,9 +140,6 @@ export const BootstrapIgnition = fact(
     releaseImage: z.string().optional(),
   }),
 );
-
-/** Where bootstrap.ign is kept; the machine-config-daemon reads it there. */
-const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
 
 /** A pull secret as podman reads it (containers-auth.json(5)); its text is never quoted. */
 function requirePullSecret(content: Uint8Array): void {
@@ -218,10 +215,8 @@ export const fetchIgnition = step({
   title: 'Fetch bootstrap.ign',
   uses: ['host', 'inventory', 'objects', 'clock'],
   gives: BootstrapIgnition,
-  isKept: isSaved,
-  fetches: true,
   retry: { attempts: 3, every: seconds(2) },
-  ...gated,
+  limit: gatedLimit,
   explain: (config) =>
     [
       `${explainBootstrapSource(config)}, to ${bootstrapIgnitionPath}`,

@@ -1,5 +1,5 @@
 import { minutes } from '../../model/duration.ts';
-import { step } from '../step.ts';
+import { callsOf, step } from '../step.ts';
 import { isMultiNode } from '../conditions.ts';
 import { readHostname } from '../host-commands.ts';
 
@@ -21,7 +21,7 @@ export const setHostname = step({
   title: 'Set a random hostname if none is set',
   uses: ['host', 'random'],
   limit: minutes(2),
-  programs: ['hostnamectl'],
+  preview: () => callsOf('hostnamectl'),
   run: async (scope) => {
     const { host, random, signal, note } = scope;
     const name = await readHostname(scope);
@@ -45,7 +45,6 @@ export const restartNetwork = step({
   title: 'Point NetworkManager at the local DNS server',
   uses: ['host'],
   when: isMultiNode,
-  touches: ['network'],
   limit: minutes(4),
   preview: () => [restartNetworkArgv],
   run: async ({ host, signal }) => {

@@ -34,7 +34,7 @@ export const overlayNodeImage = step({
   title: 'Overlay the node image (provides `oc`)',
   uses: ['host'],
   limit: 2 * longestUnit + minutes(5),
-  waitsFor: 'the node image to be pulled and overlaid, if /usr/bin/oc is missing',
+  explain: () => 'waits for the node image to be pulled and overlaid, if /usr/bin/oc is missing',
   preview: () => [
     hasOcArgv,
     forgetFailedArgv,

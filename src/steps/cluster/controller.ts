@@ -32,7 +32,8 @@ export const waitForController = step({
   needs: { controlPlane: ControlPlane },
   when: deploysController,
   limit: longestWait + minutes(30),
-  waitsFor: 'the event AssistedControllerIsReady in the namespace assisted-installer',
+  explain: () =>
+    'waits for the event AssistedControllerIsReady in the namespace assisted-installer',
   run: async (scope) => {
     const { kube, until } = scope;
     const followedEvents = followed(kube, { kind: events, namespace: controllerNamespace });

@@ -46,11 +46,10 @@ export const patchEtcd = step({
   when: all(needsEtcdOverride, leavesRecord),
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
-  waitsFor: 'the object etcd/cluster, and the API server to change it',
   explain: ({ cluster, bootstrap }) =>
     bootstrap.etcdOverride === 'always'
-      ? 'set by bootstrap.etcdOverride'
-      : `OpenShift ${cluster.openshiftVersion} needs the override`,
+      ? 'set by bootstrap.etcdOverride; waits for the object etcd/cluster'
+      : `OpenShift ${cluster.openshiftVersion} needs the override; waits for the object etcd/cluster`,
   run: async (scope) => {
     const etcds = followedOne(scope.kube, etcdCluster);
     const bootkube = followedBootkube(scope);

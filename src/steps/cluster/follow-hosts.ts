@@ -27,7 +27,7 @@ export const followHosts = step({
   needs: { controlPlane: ControlPlane },
   when: hasService,
   limit: longestWait + minutes(30),
-  waitsFor: 'Ignition requests in the log of the machine-config-server',
+  explain: () => 'waits for Ignition requests in the log of the machine-config-server',
   run: async (scope) => {
     const { clock, signal } = scope;
     // Silently: the info of the stage belongs to the main sequence.

@@ -33,9 +33,8 @@ export const leaveRecord = step({
   uses: ['kube', 'host', 'inventory', 'clock'],
   when: leavesRecord,
   limit: minutes(40),
-  waitsFor:
-    'the API server to take the record, at most 15 minutes; the installation continues without it',
-  explain: () => 'for the controller, which is this program too',
+  explain: () =>
+    'for the controller, which is this program too; waits for the API server to take it, at most 15 minutes',
   preview: () => [listAddressesArgv],
   run: async (scope) => {
     try {

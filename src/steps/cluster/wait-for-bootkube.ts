@@ -51,7 +51,7 @@ export const waitForBootkube = step({
   uses: ['host'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
-  waitsFor: `the file ${directory}/${doneFile}, which bootkube writes last`,
+  explain: () => `waits for the file ${directory}/${doneFile}, which bootkube writes last`,
   preview: () => [...bootkubeArgvs, unitStatusArgv(unit)],
   run: async (scope) => {
     const { host, until, signal, note } = scope;

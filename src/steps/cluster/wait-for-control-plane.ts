@@ -35,7 +35,8 @@ export const waitForControlPlane = step({
   uses: ['inventory', 'reports', 'clock'],
   when: all(hasService, hasWorkerStage),
   limit: longestWait + minutes(30),
-  waitsFor: 'two masters in stage Done, at most 24 hours; skipped for an existing cluster',
+  explain: () =>
+    'waits for two masters in stage Done, at most 24 hours; skipped for an existing cluster',
   run: async (scope) => {
     const mayAsk = furtherRequests(scope.clock);
     const known: Known = {

@@ -67,7 +67,7 @@ export const waitForEtcd = step({
   uses: ['host'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
-  waitsFor: `${unit} to end`,
+  explain: () => `waits for ${unit} to end`,
   preview: () => [...unitArgvs(unit), unitStatusArgv(unit)],
   run: async (scope) => {
     const { host, until, signal, note } = scope;
@@ -109,7 +109,8 @@ export const waitForEtcdHandover = step({
   needs: { controlPlane: ControlPlane },
   gives: EtcdHandover,
   limit: longestHandover + minutes(2),
-  waitsFor: 'the etcd operator to remove the member on this host, at most 10 minutes',
+  explain: () =>
+    'waits for the etcd operator to remove the member on this host, at most 10 minutes',
   run: async (scope) => {
     const etcds = followedOne(scope.kube, etcdCluster);
     const poll = ([etcd]: readonly KubeObject[]): PollResult<boolean> => {

@@ -18,7 +18,7 @@ export const waitForMachineConfigs = step({
   uses: ['kube'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
-  waitsFor: 'one MachineConfig that exists and is desired by every master',
+  explain: () => 'waits for one MachineConfig that exists and is desired by every master',
   run: async (scope) => {
     const { kube, note } = scope;
     const masters = followed(kube, { kind: nodes, labelSelector: masterLabel });

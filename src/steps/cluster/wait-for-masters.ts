@@ -34,13 +34,12 @@ export const waitForMasters = step({
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
   // The release image may still be pulled when the disk is written: that has an hour, the write
   // half of one.
-  stageAhead: 'Waiting for bootstrap node preparation',
   uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
-  waitsFor:
-    'two masters besides this host, Ready and reported as Joined, or tried to be for 10 seconds; one if there are two',
+  explain: () =>
+    'waits for two masters besides this host, Ready and reported as Joined, or tried to be for 10 seconds; one if there are two',
   run: (scope) => waitForNodes(scope, 'master'),
 });
 
@@ -52,8 +51,8 @@ export const waitForArbiter = step({
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
-  waitsFor:
-    'one arbiter, Ready and reported as Joined, or tried to be for 10 seconds; skipped in a cluster without one',
+  explain: () =>
+    'waits for one arbiter, Ready and reported as Joined, or tried to be for 10 seconds; skipped in a cluster without one',
   run: (scope) => waitForNodes(scope, 'arbiter'),
 });
 

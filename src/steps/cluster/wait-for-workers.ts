@@ -30,7 +30,7 @@ export const waitForWorkers = step({
   uses: ['kube', 'inventory', 'clock'],
   when: hasService,
   limit: longestWait + minutes(30),
-  waitsFor: 'every worker to reboot or fail; only with the agent-based installer',
+  explain: () => 'waits for every worker to reboot or fail; only with the agent-based installer',
   run: async (scope) => {
     if ((await invokerOfCluster(scope)) !== agentBased) return;
     const { inventory } = scope;

@@ -3,7 +3,7 @@ import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { isTrue, unreadableOutput } from '../host-commands.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { missingPartitions, partitionFor, type BlockDevice, espType } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
@@ -19,9 +19,8 @@ export const checkBoot = step({
   uses: ['host'],
   needs: { disk: TargetDisk },
   when: writesDisk,
-  touches: ['disk:install', 'firmware'],
   limit: minutes(5),
-  programs: ['efibootmgr', 'lsblk', 'test'],
+  preview: () => callsOf('efibootmgr', 'lsblk', 'test'),
   run: async (scope, { disk }) => {
     const wrong = await tryOr(scope, () => findWrong(scope, disk));
     if (wrong.length > 0) {

@@ -31,8 +31,7 @@ export const checkDisk = step({
   uses: ['host'],
   needs: { disk: TargetDisk },
   when: writesDisk,
-  preflight: true,
-  freshUntil: 'image/write',
+  effect: 'reads',
   limit: minutes(5),
   preview: ({ image }, { disk }) => [
     lsblkArgv,

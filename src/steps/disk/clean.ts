@@ -16,9 +16,7 @@ export const cleanDisk = step({
   uses: ['host', 'clock'],
   needs: { disk: TargetDisk },
   when: cleansDisk,
-  destroys: true,
-  freshUntil: 'image/write',
-  touches: ['disk:install'],
+  effect: 'destroys',
   limit: minutes(10),
   preview: (_config, { disk }) => emptyingPreview(disk.path),
   run: async (scope, { disk }) => {

@@ -66,7 +66,7 @@ export const checkErase = (confirm: string | undefined) =>
     uses: ['host', 'clock'],
     needs: { disk: TargetDisk },
     when: writesDisk,
-    preflight: true,
+    effect: 'reads',
     limit: minutes(5),
     run: async (scope, { disk: target }) => {
       const { host, signal, note } = scope;
@@ -133,7 +133,7 @@ export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
     uses: ['host', 'clock'],
     needs: { disk: TargetDisk },
     when: writesDisk,
-    destroys: true,
+    effect: 'destroys',
     limit: hours(7 * 24),
     run: async (scope, { disk }) => {
       const { host, signal } = scope;

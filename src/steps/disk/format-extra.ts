@@ -24,8 +24,7 @@ export const formatExtraDisks = step({
   uses: ['host', 'clock'],
   needs: { disk: TargetDisk },
   when: formatsExtraDisks,
-  destroys: true,
-  touches: ['disk:extra'],
+  effect: 'destroys',
   // Each disk that is busy is waited for.
   limit: hours(2),
   explain: ({ disk }) => disk.format.join(', '),

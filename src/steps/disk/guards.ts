@@ -20,7 +20,7 @@ import {
 } from './block-devices.ts';
 import type { HostScope, StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
-import { all, condition, not } from '../../engine/condition.ts';
+import { all, condition } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
 import { keepsPartitions } from './writer-args.ts';
 import type { DiskIdentity, TargetDisk } from './facts.ts';
@@ -369,11 +369,6 @@ export async function extraDisks(
   return decisions;
 }
 
-/** coreos-installer is to keep partitions that are on the disk. */
-const keepsSome = condition<Config>('coreos-installer keeps partitions', ({ image }) =>
-  keepsPartitions(image.writerArgs),
-);
-
 /**
  * LVM, RAID and old signatures are removed before the write. Not when partitions are kept: wiping
  * the table would lose them. The inventory service asks for the same.
@@ -381,7 +376,7 @@ const keepsSome = condition<Config>('coreos-installer keeps partitions', ({ imag
 export const cleansDisk = all(
   writesDisk,
   condition<Config>('the disk is to be cleaned', ({ disk }) => disk.cleanup),
-  not(keepsSome, 'no partition is kept'),
+  condition<Config>('no partition is kept', ({ image }) => !keepsPartitions(image.writerArgs)),
 );
 
 /** There are further disks to format. */

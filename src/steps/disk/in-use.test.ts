@@ -58,5 +58,5 @@ it('waits for the writer that a killed run has left', async () => {
 });
 
 it('takes it again in a run that continues', () => {
-  expect(lockDisk.rerun).toBe('always');
+  expect(lockDisk.effect).toBe('locks');
 });

@@ -90,7 +90,7 @@ export const lockDisk = step({
   uses: ['host'],
   needs: { disk: TargetDisk },
   when: writesDisk,
-  rerun: 'always',
+  effect: 'locks',
   limit: minutes(3),
   run: async (scope, { disk }) => {
     const name = lockName(disk);

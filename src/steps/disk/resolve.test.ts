@@ -7,7 +7,6 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { decideStep, type Past } from '../../engine/resume.ts';
 import { type BlockDevice } from './block-devices.ts';
 import { tableArgv } from './kept.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
@@ -117,15 +116,6 @@ describe('disk/resolve', () => {
     });
     expect(value.extra).toMatchObject([{ asked: '/dev/sdb', path: '/dev/sdb', serial: 'S2' }]);
   });
-
-  it.each(['disk/format-extra', 'disk/clean', 'image/write'])(
-    'is not looked for again once %s has begun',
-    (id) => {
-      const past: Past = new Map([['disk/resolve', { state: 'finished', fact: {} }]]);
-      expect(decideStep(past, resolveDisk)).toBe('run');
-      expect(decideStep(new Map([...past, [id, { state: 'begun' }]]), resolveDisk)).toBe('reuse');
-    },
-  );
 
   it('is safe to repeat', async () => {
     await isSafeToRepeat(resolveDisk, () => ({

@@ -28,8 +28,7 @@ export const resolveDisk = step({
   uses: ['host'],
   gives: TargetDisk,
   when: writesDisk,
-  preflight: true,
-  freshUntil: ['disk/format-extra', 'disk/clean', 'image/write'],
+  effect: 'reads',
   limit: minutes(1),
   explain: ({ disk }) =>
     [disk.device, renderDiskHints(disk.hints)].filter((word) => word !== '').join(' with ') ||

@@ -5,7 +5,7 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { isTrue, readArchitecture } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import {
   deviceAt,
   disksUnder,
@@ -70,10 +70,10 @@ export const setBootEntry = step({
   uses: ['host'],
   needs: { disk: TargetDisk, ignition: ifGiven(HostIgnition) },
   when: writesDisk,
-  touches: ['disk:install', 'firmware'],
   // Above what a command may hang: to pass it would end the installation.
   limit: minutes(15),
-  programs: ['bootlist', 'efibootmgr', 'ls', 'lsblk', 'mount', 'test', 'umount', 'uname'],
+  preview: () =>
+    callsOf('bootlist', 'efibootmgr', 'ls', 'lsblk', 'mount', 'test', 'umount', 'uname'),
   run: async (scope, { disk, ignition }) => {
     const failed = await tryOr(scope, () => setFor(scope, disk, ignition?.path));
     if (failed instanceof AgentError) warn(scope, failed);

@@ -4,7 +4,6 @@ import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { Config } from '../../config/schema.ts';
 import { placeholder } from '../../engine/fact.ts';
 import {
-  agentStateArgv,
   decideRebootDelay,
   decideRebootDelayAfterHandover,
   delayOf,
@@ -63,11 +62,8 @@ describe('finish/decide-delay-after-handover', () => {
 
 const soon = { when: '+1' };
 
-const leaveWith = (
-  host: FakeHost,
-  isPresent: boolean,
-  more: { readonly wasBegun?: boolean } = {},
-) => tryStep(rebootHost, { host, facts: { ironic: { isPresent }, delay: soon }, ...more });
+const leaveWith = (host: FakeHost, isPresent: boolean) =>
+  tryStep(rebootHost, { host, facts: { ironic: { isPresent }, delay: soon } });
 
 describe('finish/leave-host', () => {
   it.each([
@@ -105,29 +101,6 @@ describe('finish/leave-host', () => {
     const { events } = await leaveWith(host, true);
     expect(host.ran).toEqual([['systemctl', 'stop', 'agent.service']]);
     expect(events[0]).toMatchObject({ stageInfo: 'Ironic will reboot the node shortly' });
-  });
-
-  it.each<[string, (host: FakeHost) => FakeHost, boolean]>([
-    [
-      'a shutdown is scheduled',
-      (host) => host.withFile('/run/systemd/shutdown/scheduled', 'USEC=1\nMODE=reboot\n'),
-      false,
-    ],
-    ['the agent is stopped', (host) => host.on(agentStateArgv).fails(3, '', 'inactive'), true],
-  ])('does nothing more when %s since an earlier run', async (_, prepare, isPresent) => {
-    const host = prepare(fakeHost());
-    const end = await leaveWith(host, isPresent, { wasBegun: true });
-    expect(end).not.toHaveProperty('failure');
-    expect(host.ran.filter(([program]) => program === 'shutdown')).toEqual([]);
-  });
-
-  it.each([
-    [false, rebootArgv(soon)],
-    [true, stopAgentArgv],
-  ])('does it when an earlier run did not come to it (ironic: %s)', async (isPresent, argv) => {
-    const host = fakeHost().on(argv).succeeds().on(agentStateArgv).prints('active');
-    await leaveWith(host, isPresent, { wasBegun: true });
-    expect(host.ran.at(-1)).toEqual(argv);
   });
 
   it('fails when the reboot cannot be scheduled', async () => {

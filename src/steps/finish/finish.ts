@@ -110,12 +110,6 @@ export const decideRebootDelayAfterHandover = step({
 });
 
 /**
- * systemd writes it when a shutdown is scheduled for later (`shutdown(8)`). One that begins at once
- * leaves no such file; to ask for it again does no harm.
- */
-const scheduledShutdown = '/run/systemd/shutdown/scheduled';
-
-/**
  * The quotes are part of the message: the agent that this one replaces has them, and logs are
  * searched for it.
  */
@@ -128,12 +122,6 @@ export const rebootArgv = ({ when }: RebootDelay): readonly string[] => [
 
 /** Stops the agent that ironic waits for; ironic then reboots the host. */
 export const stopAgentArgv = ['systemctl', 'stop', 'agent.service'] as const;
-
-/** Prints whether the agent runs; it prints `inactive` and fails when it does not. */
-export const agentStateArgv = ['systemctl', 'is-active', 'agent.service'] as const;
-
-/** `systemctl is-active` of a unit that does not run, or that systemd does not know. */
-const notActive = [3, 4];
 
 /** The text beside `Rebooting`: who reboots the host. */
 export const rebootInfo = (
@@ -149,20 +137,7 @@ export const rebootHost = step({
   stageInfo: rebootInfo,
   uses: ['host'],
   needs: { ironic: IronicAgent, delay: RebootDelay },
-  leaves: true,
-  rerun: 'probe',
-  probe: async ({ host, signal }, { ironic }) => {
-    if (!ironic.isPresent) {
-      const scheduled = await host.readText(scheduledShutdown, signal);
-      return scheduled === undefined ? { isDone: false } : { isDone: true, fact: undefined };
-    }
-    const { exitCode } = await host.exec(agentStateArgv, {
-      signal,
-      limit: seconds(30),
-      accept: [0, ...notActive],
-    });
-    return exitCode === 0 ? { isDone: false } : { isDone: true, fact: undefined };
-  },
+  effect: 'leaves',
   limit: minutes(5),
   explain: () => 'by ironic where its agent runs, else by this program',
   preview: ({ finish: { rebootDelayMinutes } }, { delay }) => [
@@ -170,6 +145,7 @@ export const rebootHost = step({
     stopAgentArgv,
   ],
   run: async ({ host, signal }, { ironic, delay }) => {
+    // A resumed run asks again: systemd then replaces the shutdown that is scheduled.
     const argv = ironic.isPresent ? stopAgentArgv : rebootArgv(delay);
     await host.exec(argv, { signal, limit: minutes(2) });
   },

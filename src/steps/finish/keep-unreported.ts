@@ -7,7 +7,7 @@ import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts, unmountAtEnd } from '../disk/in-use.ts';
 import { readTarget } from '../disk/target.ts';
 import { IronicAgent, rebootInfo } from './finish.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { LogUpload } from '../logs/logs.ts';
 
 const rootMount = '/mnt/bootwright-root';
@@ -50,11 +50,9 @@ export const keepUnreported = step({
   uses: ['host', 'reports', 'clock'],
   needs: { disk: TargetDisk, ironic: IronicAgent, upload: LogUpload },
   when: all(knowsHost, writesDisk),
-  touches: ['disk:install'],
   limit: minutes(10),
-  waitsFor: 'the answer to the last report, at most a minute',
   explain: () => 'only where the service takes no report or no logs any more',
-  programs: ['install', 'lsblk', 'mkdir', 'mount', 'sh', 'umount'],
+  preview: () => callsOf('install', 'lsblk', 'mkdir', 'mount', 'sh', 'umount'),
   run: async (scope, { disk, upload }) => {
     const { reports, signal, note } = scope;
     const { unanswered } = await reports.flush(signal);

@@ -60,10 +60,8 @@ export const confirmInstallation = step({
   stageInfo: shownRole,
   uses: ['reports'],
   when: knowsHost,
-  // A resumed run asks again: the host may have been cancelled since.
-  rerun: 'always',
   limit: minutes(1),
-  waitsFor: 'the answer to the reports so far, at most 10 seconds',
+  explain: () => 'waits for the answer to the reports so far, at most 10 seconds',
   run: async ({ reports, config, signal, note }) => {
     const { refusedIn, unanswered } = await reports.settled(answerLimit, signal);
     signal.throwIfAborted();

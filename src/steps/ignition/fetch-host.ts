@@ -43,6 +43,14 @@ function hostIgnitionPath(config: Config): string {
   return `/opt/install-dir/${hostRole(config)}${hostId === '' ? '' : `-${hostId}`}.ign`;
 }
 
+/** Where bootstrap.ign is saved; the machine-config-daemon reads it there. */
+export const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
+
+/**
+ * Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place).
+ */
+export const renderedIgnitionPath = '/opt/openshift/master.ign';
+
 /** The Ignition of this host as it was served, and what is saved of it. */
 interface SavedIgnition {
   readonly served: Uint8Array;
@@ -164,26 +172,23 @@ export function refuseOtherHash(
   });
 }
 
-/** Whether a config that was saved is there unchanged; its secrets are registered. */
-export async function isSaved(
+/** Hides the secrets of configs that an earlier run has saved; one that is missing has none. */
+export async function hideSaved(
   { host, signal, hide }: Pick<StepScope<'host'>, 'host' | 'signal' | 'hide'>,
-  { path, sha256 }: { readonly path: string; readonly sha256: string },
-): Promise<boolean> {
-  const text = (await host.readText(path, signal)) ?? '';
-  if (createHash('sha256').update(text).digest('hex') !== sha256) return false;
-  for (const secret of secretsInIgnition(text)) hide(secret);
-  return true;
+  config: Config,
+): Promise<void> {
+  const paths = [hostIgnitionPath(config), bootstrapIgnitionPath, renderedIgnitionPath];
+  for (const path of paths) {
+    const text = (await host.readText(path, signal)) ?? '';
+    for (const secret of secretsInIgnition(text)) hide(secret);
+  }
 }
 
 /** A worker of Cluster API may be there long before its cluster is. */
 const longestGate = hours(24);
 
-/** How a step that waits for a service to have a file is limited, and what it says of that. */
-export const gated = {
-  limit: longestGate + minutes(45),
-  waitsFor:
-    'a service that does not have it for this host yet (409 with Retry-After), at most 24 hours',
-} as const;
+/** The limit of a step that waits until a service has a file for this host. */
+export const gatedLimit = longestGate + minutes(45);
 
 /** A clock is set within so long after a boot, unless nobody sets it. */
 const longestUnset = minutes(5);
@@ -243,10 +248,8 @@ export const fetchHost = step({
   stageInfo: hostRole,
   uses: ['host', 'inventory', 'objects', 'web', 'clock'],
   gives: HostIgnition,
-  isKept: isSaved,
-  fetches: true,
   retry: { attempts: 3, every: seconds(2) },
-  ...gated,
+  limit: gatedLimit,
   explain: (config) => `${explainSource(config)}, to ${hostIgnitionPath(config)}`,
   run: async (scope) => {
     const read = () => saveHostIgnition(scope);

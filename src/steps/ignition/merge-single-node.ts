@@ -3,15 +3,10 @@ import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
-import { HostIgnition, isSaved, saveHostIgnition } from './fetch-host.ts';
+import { HostIgnition, renderedIgnitionPath, saveHostIgnition } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
 import { withRegistries } from './registries.ts';
 import { isTrue } from '../host-commands.ts';
-
-/**
- * Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place).
- */
-const renderedIgnitionPath = '/opt/openshift/master.ign';
 
 /**
  * The rendered config before the first merge. The merged config replaces it, and merging twice
@@ -30,8 +25,6 @@ export const mergeSingleNodeIgnition = step({
   title: "Merge this host's Ignition into the rendered master.ign",
   uses: ['host', 'inventory', 'objects', 'web', 'clock'],
   gives: HostIgnition,
-  isKept: isSaved,
-  fetches: true,
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(45),
   explain: (config) => `${explainSource(config)}, merged into ${renderedIgnitionPath}`,

@@ -58,7 +58,7 @@ export const checkRegistries = step({
   title: 'Check the certificate authorities of registries',
   uses: ['host', 'clock'],
   when: trusts,
-  preflight: true,
+  effect: 'reads',
   limit: minutes(1),
   run: async (scope) => {
     await readAuthorities(scope);

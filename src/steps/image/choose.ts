@@ -14,7 +14,7 @@ import { inspectArgv, readInspected } from '../../os/registry-image.ts';
 import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
 import { authFile } from './overwrite-argv.ts';
 import { ignitionFileMissing } from '../ignition/failures.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
 import { refuseUnfit, headOfFile, headOfUrl, verifyFile } from './image-file.ts';
@@ -52,13 +52,14 @@ export const chooseImage = step({
   needs: { disk: TargetDisk },
   gives: ChosenImage,
   when: writesDisk,
-  preflight: true,
-  freshUntil: 'image/write',
+  effect: 'reads',
   limit: minutes(40),
   requires: [chooseImageSource],
   explain: explainImage,
-  preview: ({ network: { nmstate } }) => (nmstate === '' ? [] : [nmstateArgv(nmstate)]),
-  programs: ['find', 'od', 'sha256sum', 'uname'],
+  preview: ({ network: { nmstate } }) => [
+    ...(nmstate === '' ? [] : [nmstateArgv(nmstate)]),
+    ...callsOf('find', 'od', 'sha256sum', 'uname'),
+  ],
   run: async (scope, { disk }) => {
     const { uses } = await readWriterSetup(scope);
     const request = chooseImageSource(scope.config, uses);
@@ -92,8 +93,6 @@ export const checkInputs = step({
   title: 'Check what else the write needs',
   uses: ['host', 'clock'],
   needs: { disk: ifGiven(TargetDisk), ignition: HostIgnition },
-  fetches: true,
-  freshUntil: ['disk/format-extra', 'disk/clean', 'image/write', 'image/deploy-to-existing-root'],
   retry: { attempts: 3, every: seconds(2) },
   limit: minutes(20),
   preview: ({ image: { existingRoot }, network: { keyfiles, nmstate } }) => [

@@ -35,7 +35,7 @@ export const deployToExistingRoot = step({
   needs: { ignition: HostIgnition },
   gives: WrittenImage,
   when: usesExistingRoot,
-  destroys: true,
+  effect: 'destroys',
   retry: { attempts: 3, every: seconds(1) },
   limit: hours(4),
   explain: ({ image }) => `${image.existingRoot}, without a disk write`,

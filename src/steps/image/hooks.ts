@@ -55,7 +55,7 @@ export const checkHooks = step({
   title: 'Check that the hooks are executable',
   uses: ['host'],
   when: condition<Config>('a hook is set', (config) => pathsOf(config).length > 0),
-  preflight: true,
+  effect: 'reads',
   limit: minutes(2),
   preview: (config) =>
     pathsOf(config).flatMap((path) => [...testArgvs(path), bytesArgv(path, head)]),

@@ -35,8 +35,7 @@ export const writeImage = step({
   needs: { disk: TargetDisk, ignition: HostIgnition, image: ChosenImage },
   gives: WrittenImage,
   when: writesDisk,
-  destroys: true,
-  touches: ['disk:install'],
+  effect: 'destroys',
   retry: { attempts: 3, every: seconds(1) },
   limit: longestWrite,
   preview: (config, { disk, ignition }) => [

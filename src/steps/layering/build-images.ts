@@ -37,7 +37,7 @@ import { hours, minutes, seconds, type Millis, renderDuration } from '../../mode
 import { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { withReleaseFallback } from './conditions.ts';
 import {
   type BuiltImage,
@@ -85,7 +85,7 @@ export const buildImages = step({
   limit: hours(6),
   explain: ({ layering }) =>
     `each build may take ${layering.buildMinutes} minutes; each image is checked before it is pushed, with bootc container lint where it has bootc`,
-  programs: ['podman', 'skopeo'],
+  preview: () => callsOf('podman', 'skopeo'),
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (registry.kind === 'release') return registry;

@@ -13,7 +13,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { blockedConfig } from '../cluster/follow-hosts.ts';
 import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
-import { type HostScope, step } from '../step.ts';
+import { callsOf, type HostScope, step } from '../step.ts';
 import { unlessRequested, unlessServed } from './conditions.ts';
 import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
@@ -97,7 +97,7 @@ export const serveImages = step({
   when: buildsOsImages,
   skipIf: unlessServed,
   limit: minutes(5),
-  programs: ['install', 'systemctl', 'systemd-run'],
+  preview: () => callsOf('install', 'systemctl', 'systemd-run'),
   run: async (scope, { rendered, published }) => {
     if (published.kind === 'release') return;
     const served = published.images.flatMap(({ pool, final }) => {

@@ -29,7 +29,7 @@ import {
   runUndoable,
   type UndoableCommand,
 } from '../image/undoable.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { withReleaseFallback, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
 import {
   type FoundImage,
@@ -59,10 +59,9 @@ export const deployWorkerImage = step({
   needs: { disk: TargetDisk, image: WorkerImage },
   gives: WorkerBoot,
   when: all(writesDisk, takesBuiltImage),
-  destroys: true,
-  touches: ['disk:install'],
+  effect: 'destroys',
   limit: hours(6),
-  programs: deployPrograms,
+  preview: () => callsOf(...deployPrograms),
   run: async (scope, { disk, image }): Promise<WorkerBoot> => {
     if (image.kind === 'release') return image;
     const deploy = (): Promise<WorkerBoot> => deployOrPivot(scope, disk, image);
@@ -132,10 +131,9 @@ export const overlayWorkerConfig = step({
     if (boot.kind === 'release') return boot.why;
     return image.kind === 'served' ? 'the cluster already serves the built OS image' : undefined;
   },
-  destroys: true,
-  touches: ['disk:install'],
+  effect: 'destroys',
   limit: minutes(15),
-  programs: ['cmp', 'fsfreeze', 'install', 'lsblk', 'mount', 'mv', 'sync', 'umount'],
+  preview: () => callsOf('cmp', 'fsfreeze', 'install', 'lsblk', 'mount', 'mv', 'sync', 'umount'),
   run: async (scope, { disk, ignition, image }) => {
     if (image.kind === 'release') return;
     const { host, signal } = scope;
@@ -191,10 +189,9 @@ export const deployOwn = step({
   when: all(writesDisk, buildsOsImages),
   skipIf: ({ request, registry, published }) =>
     whyNotServed(request, published) ?? (registry.kind === 'release' ? registry.why : undefined),
-  destroys: true,
-  touches: ['disk:install'],
+  effect: 'destroys',
   limit: hours(6),
-  programs: deployPrograms,
+  preview: () => callsOf(...deployPrograms),
   run: async (scope, { disk, rendered, registry, published }) => {
     const image = mastersImage(published);
     if (image === undefined || registry.kind === 'release') return;
@@ -257,11 +254,11 @@ export const overwriteOs = step({
   when: all(writesDisk, skipsReboot),
   skipIf: (facts) =>
     bootsBuiltImage(facts) ? 'the built OS image is deployed instead' : undefined,
-  destroys: true,
-  touches: ['disk:install'],
+  effect: 'destroys',
   limit: hours(6),
-  waitsFor: 'the rendered config of the pool, from the machine-config-server, at most 20 minutes',
-  programs: deployPrograms,
+  explain: () =>
+    'waits for the rendered config of the pool, from the machine-config-server, at most 20 minutes',
+  preview: () => callsOf(...deployPrograms),
   run: async (scope, { disk, ignition }) => {
     try {
       await withHeartbeat('writing the final OS image', scope, async () => {

@@ -28,7 +28,7 @@ import { HostIgnition } from '../ignition/fetch-host.ts';
 import { readRendered } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { withReleaseFallback, type ReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerImage } from './facts.ts';
 
@@ -51,16 +51,14 @@ export const findWorkerImage = step({
   gives: WorkerImage,
   when: all(writesDisk, takesBuiltImage),
   limit: hours(1),
-  waitsFor:
-    'the machine-config-server, at most 20 minutes, then the image, at most 30 minutes, or 5 where only the served config names it',
   requires: [
     ({ layering: { repository } }) => {
       if (repository !== '') refuseUnusable(repository);
     },
   ],
   explain: ({ layering }) =>
-    `${layering.repository || 'the repository that the served config names, if any'}, under the name of the rendered MachineConfig`,
-  programs: ['install', 'skopeo', 'uname'],
+    `${layering.repository || 'the repository that the served config names, if any'}, under the name of the rendered MachineConfig; waits for the machine-config-server, at most 20 minutes, then the image, at most 30 minutes, or 5 where only the served config names it`,
+  preview: () => callsOf('install', 'skopeo', 'uname'),
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
     if (repository === '') return findAsServed(scope, ignition.path);

@@ -50,7 +50,8 @@ export const waitForLayeredMasters = step({
   skipIf: ({ request, published }) =>
     unlessRequested({ request }) ?? (published.kind === 'release' ? published.why : undefined),
   limit: longestWait + hours(1) + minutes(10),
-  waitsFor: 'nodes, MachineConfigPool, MachineOSConfig and MachineOSBuild to agree on the image',
+  explain: () =>
+    'waits for nodes, MachineConfigPool, MachineOSConfig and MachineOSBuild to agree on the image',
   run: async (scope, { request, published, registry }) => {
     const why = whyNotServed(request, published);
     if (why === undefined) {
@@ -156,7 +157,8 @@ export const checkServedConfig = step({
   when: buildsOsImages,
   skipIf: ({ request, published }) => whyNotServed(request, published),
   limit: minutes(30),
-  waitsFor: 'the machine-config-server to serve the built OS image, at most 20 minutes',
+  explain: () =>
+    'waits for the machine-config-server to serve the built OS image, at most 20 minutes',
   run: async (scope, { published, ignition }) => {
     const image = mastersImage(published)?.final;
     // This host becomes a master, whatever the other pools are.

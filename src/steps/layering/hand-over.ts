@@ -3,7 +3,7 @@ import { layeringFailure } from '../../layering/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
 import { buildsOsImages } from '../conditions.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { unlessServed } from './conditions.ts';
 import {
   BuildRequest,
@@ -30,7 +30,7 @@ const handingOver = {
   // The API server goes away for a while whenever etcd gets or loses a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'the cluster to render each MachineConfigPool as this host did',
+  explain: () => 'waits for the cluster to render each MachineConfigPool as this host did',
 } as const;
 
 async function handOver(
@@ -83,7 +83,7 @@ export const handOverServed = step({
   uses: ['host', 'kube', 'clock'],
   needs: handOverNeeds,
   skipIf: unlessServed,
-  programs: ['skopeo'],
+  preview: () => callsOf('skopeo'),
   run: handOver,
 });
 
@@ -107,7 +107,7 @@ export const submitOsConfigs = step({
   uses: ['host', 'kube'],
   needs: submitNeeds,
   skipIf: unlessSubmitted,
-  waitsFor: 'the cluster to render each MachineConfigPool',
+  explain: () => 'waits for the cluster to render each MachineConfigPool',
   run: async (scope, { request }) => {
     if (request.kind !== 'off') await submitAll(scope, request.pools);
   },

@@ -21,7 +21,7 @@ import { digestInList, goArchitecture, lacksArchitecture } from '../../os/regist
 import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { readArchitecture, unreadableOutput } from '../host-commands.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { withReleaseFallback, unlessStaged } from './conditions.ts';
 import {
   BuiltImages,
@@ -48,7 +48,7 @@ export const copyBase = step({
   when: buildsOsImages,
   skipIf: unlessStaged,
   limit: hours(3),
-  programs: ['skopeo', 'uname'],
+  preview: () => callsOf('skopeo', 'uname'),
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind !== 'on' || registry.kind === 'release') return;
     // Without it the build takes the base from where it comes from; if that fails too, the build
@@ -86,7 +86,7 @@ export const sendBase = step({
   when: buildsOsImages,
   skipIf: unlessStaged,
   limit: hours(4),
-  programs: ['skopeo'],
+  preview: () => callsOf('skopeo'),
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind !== 'on' || registry.kind === 'release') return;
     // Where the policy is to continue, a failure is reported when the images themselves are
@@ -123,7 +123,7 @@ export const publishImages = step({
   gives: PublishedImages,
   when: buildsOsImages,
   limit: hours(4),
-  programs: ['skopeo'],
+  preview: () => callsOf('skopeo'),
   run: async (scope, { request, registry, built }) => {
     if (built.kind === 'release') return built;
     if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;

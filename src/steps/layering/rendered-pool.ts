@@ -219,10 +219,9 @@ export const waitForRendered = step({
   uses: ['host', 'clock'],
   needs: { request: BuildRequest },
   gives: RenderedConfigs,
-  knownLate: 'the control plane renders it while the disk is written',
   when: buildsOsImages,
   limit: longestWait + minutes(10),
-  waitsFor: `${controllerConfig}, which the bootstrap controller writes last`,
+  explain: () => `waits for ${controllerConfig}, which the bootstrap controller writes last`,
   preview: () => [unitMonitorArgv([blockUnit.service]), ...bootkubeArgvs],
   run: async (scope, { request }) => {
     if (request.kind !== 'on') return [];

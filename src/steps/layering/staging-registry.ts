@@ -37,7 +37,7 @@ import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import { readTarget, execOnTarget } from '../disk/target.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { unlessRequested, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, StagingRegistry, RenderedConfigs } from './facts.ts';
 
@@ -133,11 +133,16 @@ export const stopRegistry = step({
   when: all(writesDisk, buildsOsImages),
   // One that failed to start may have left something too.
   skipIf: unlessRequested,
-  destroys: true,
-  touches: ['disk:install'],
+  effect: 'destroys',
   limit: minutes(30),
-  programs: ['find', 'grep'],
-  preview: () => [removeRegistryArgv, unmountWorkArgv, clearArgv, flushArgv, unmountArgv],
+  preview: () => [
+    removeRegistryArgv,
+    unmountWorkArgv,
+    clearArgv,
+    flushArgv,
+    unmountArgv,
+    ...callsOf('find', 'grep'),
+  ],
   run: async (scope, { registry, disk }) => {
     const { host, signal } = scope;
     const isMounted = mountedOn(await readTarget(host, disk, signal), [mount]).length > 0;
@@ -202,17 +207,25 @@ export const startRegistry = step({
   needs: { request: BuildRequest, rendered: RenderedConfigs, disk: TargetDisk },
   gives: StagingRegistry,
   when: buildsOsImages,
-  touches: ['disk:install'],
   limit: longestPull + minutes(20),
-  waitsFor: 'the registry to answer, at most 2 minutes',
   explain: ({ layering }) =>
     layering.registryImage === ''
       ? 'the registry is docker-registry of the release'
       : `the registry is ${layering.registryImage} (layering.registryImage)`,
-  programs: [
-    ...['curl', 'df', 'fsfreeze', 'growpart', 'install', 'lsblk', 'mkdir', 'mount', 'openssl'],
-    ...['podman', 'xfs_growfs'],
-  ],
+  preview: () =>
+    callsOf(
+      'curl',
+      'df',
+      'fsfreeze',
+      'growpart',
+      'install',
+      'lsblk',
+      'mkdir',
+      'mount',
+      'openssl',
+      'podman',
+      'xfs_growfs',
+    ),
   run: async (scope, { request, rendered, disk }) => {
     if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (rendered.length === 0)

@@ -24,7 +24,7 @@ import { removeStaleMounts } from '../disk/in-use.ts';
 import { execOnTarget, readTarget, confirmTarget } from '../disk/target.ts';
 import { settleArgv } from '../disk/empty.ts';
 import { isTrue } from '../host-commands.ts';
-import { step, type StepScope } from '../step.ts';
+import { callsOf, step, type StepScope } from '../step.ts';
 import { registryFailure, RegistryMedia } from './find-media.ts';
 
 const registrySource = '/mnt/agentdata';
@@ -127,13 +127,21 @@ export const copyRegistry = step({
   needs: { disk: TargetDisk, growth: RegistryGrowth },
   when: writesDisk,
   skipIf: ({ growth }) => (growth.kind === 'none' ? 'the live medium has no registry' : undefined),
-  touches: ['disk:install'],
   retry: { attempts: 3, every: seconds(5) },
   limit: hours(6),
-  programs: [
-    ...['bash', 'fsfreeze', 'growpart', 'lsblk', 'mkdir', 'mount', 'sh', 'test', 'umount'],
-    'xfs_growfs',
-  ],
+  preview: () =>
+    callsOf(
+      'bash',
+      'fsfreeze',
+      'growpart',
+      'lsblk',
+      'mkdir',
+      'mount',
+      'sh',
+      'test',
+      'umount',
+      'xfs_growfs',
+    ),
   run: async (scope, { disk: target, growth }) => {
     if (growth.kind === 'none') return;
     const { host, signal } = scope;

@@ -1,0 +1,150 @@
+import type { FailureReport, RunEvent } from './events.ts';
+import type { JournalEntry } from './journal.ts';
+import type { Millis } from '../model/duration.ts';
+
+/** What a step waits for. */
+export interface Waiting {
+  readonly sentence: string;
+  /** What is missing. */
+  readonly status: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** From `since` on; then the step fails. */
+  readonly limit: Millis;
+}
+
+/** Where a step is. */
+export interface StepState {
+  readonly step: string;
+  /** Empty of a step that did not begin. */
+  readonly title: string;
+  readonly lane?: string | undefined;
+  readonly state: 'running' | 'finished' | 'failed' | 'stopped' | 'skipped' | 'reused';
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly until?: number | undefined;
+  readonly attempt: number;
+  readonly info?: string | undefined;
+  /** 0 to 100; never falls. */
+  readonly percent?: number | undefined;
+  readonly bytesPerSecond?: number | undefined;
+  readonly remaining?: Millis | undefined;
+  /** While it waits. */
+  readonly wait?: Waiting | undefined;
+  /** Its last wait, also once that has ended. */
+  readonly lastWait?: Waiting | undefined;
+  readonly failure?: Pick<FailureReport, 'code' | 'message'> | undefined;
+}
+
+/** The steps of a run by their ids, in the order in which they began. */
+export type RunSteps = Readonly<Record<string, StepState>>;
+
+const ends = {
+  'step.finished': 'finished',
+  'step.failed': 'failed',
+  'step.stopped': 'stopped',
+  'step.skipped': 'skipped',
+  'step.reused': 'reused',
+} as const;
+
+type EndEvent = Extract<RunEvent, { readonly type: keyof typeof ends }>;
+
+/** Whether a step has ended by an event. */
+export const isEnd = (event: RunEvent): event is EndEvent => event.type in ends;
+
+/**
+ * The steps of a run after an event. The status, the terminal, the page and the logs of a run show
+ * what this gives.
+ */
+export function stepsAfter(steps: RunSteps, event: RunEvent): RunSteps {
+  // Whatever an agent left open ended with it.
+  if (event.type.startsWith('run.')) return allEnded(steps, event.at, 'stopped');
+  const step = 'step' in event ? stepAfter(steps[event.step], event) : undefined;
+  return step === undefined ? steps : { ...steps, [step.step]: step };
+}
+
+/** Whatever runs has ended so. */
+export const allEnded = (steps: RunSteps, until: number, state: StepState['state']): RunSteps =>
+  Object.fromEntries(
+    Object.entries(steps).map(([id, step]) => [
+      id,
+      step.state === 'running' ? { ...step, state, until, wait: undefined } : step,
+    ]),
+  );
+
+function stepAfter(before: StepState | undefined, event: RunEvent): StepState | undefined {
+  if (isEnd(event)) return stepEnded(before, event);
+  switch (event.type) {
+    case 'step.started': {
+      const { step, title, lane, attempt, at } = event;
+      const begun = before?.state === 'running' ? before : undefined;
+      const { since = at, percent, lastWait } = begun ?? {};
+      return { step, title, lane, state: 'running', since, attempt, percent, lastWait };
+    }
+    case 'step.progress':
+      return before && progressed(before, event.progress);
+    case 'wait.updated': {
+      const { sentence, status, waited, limit, at } = event;
+      const wait = { sentence, status, since: at - waited, limit };
+      return before && { ...before, wait, lastWait: wait };
+    }
+    case 'wait.finished':
+      return before && { ...before, wait: undefined };
+    default:
+      return undefined;
+  }
+}
+
+function progressed(
+  before: StepState,
+  progress: Extract<RunEvent, { readonly type: 'step.progress' }>['progress'],
+): StepState {
+  const { info, percent, bytesPerSecond, remaining } = progress;
+  const most = Math.min(100, Math.max(before.percent ?? 0, percent ?? 0));
+  return {
+    ...before,
+    info,
+    percent: percent === undefined ? before.percent : most,
+    bytesPerSecond,
+    remaining,
+    wait: undefined,
+  };
+}
+
+function stepEnded(before: StepState | undefined, event: EndEvent): StepState {
+  const { step, at } = event;
+  const known = before ?? { step, title: '', attempt: 1, since: at };
+  return {
+    ...known,
+    title: 'title' in event ? event.title : known.title,
+    state: ends[event.type],
+    until: at,
+    wait: undefined,
+    failure: event.type === 'step.failed' ? event.failure : undefined,
+  };
+}
+
+/**
+ * What became of each step by a journal, in the order of their first entries; a step that was
+ * started again is as if for the first time.
+ */
+export function stepsInJournal(entries: readonly JournalEntry[]): RunSteps {
+  const steps: Record<string, StepState> = {};
+  for (const entry of entries) {
+    const { step, at } = entry;
+    const { since = at, attempt = 0 } = steps[step] ?? {};
+    steps[step] =
+      entry.type === 'started'
+        ? { step, title: '', state: 'running', since: at, attempt: attempt + 1 }
+        : {
+            step,
+            title: '',
+            state: entry.type,
+            since,
+            until: at,
+            attempt: Math.max(1, attempt),
+            failure: entry.type === 'failed' ? entry : undefined,
+          };
+  }
+  return steps;
+}
