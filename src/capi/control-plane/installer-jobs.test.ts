@@ -123,6 +123,14 @@ describe('the files of a cluster by Jobs', () => {
     },
   );
 
+  it('are made of copies that the installer may write: its state has mode 0440 in the pod', async () => {
+    const { kube, pass, end } = byJobs();
+    await pass();
+    await answered(kube, pass);
+    expect(JSON.stringify(kube.objectsOf(jobs))).toContain('cp -rL --no-preserve=mode /');
+    await end();
+  });
+
   it('are made by the other installer once FIPS is corrected', async () => {
     const { kube, pass, end } = byJobs();
     await pass();

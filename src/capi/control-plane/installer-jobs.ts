@@ -403,12 +403,17 @@ function sourcesOf(inputs: InstallInputs, runs: readonly InstallerRun[]): readon
 /** Name of the file with all that the installer wrote. */
 export const installerLog = 'installer.log';
 
-/** Its log stays in the pod; the end of it is told where a run fails. */
+/**
+ * Its log stays in the pod; the end of it is told where a run fails. Files of a Secret are 0440,
+ * and the installer, which is not root, writes its state again.
+ */
 function script(runs: readonly InstallerRun[]): string {
   const { inputs, output } = folders;
   const log = `${output}/${installerLog}`;
   const lines = runs.flatMap(({ command, files }, at) => [
-    ...(Object.keys(files).length === 0 ? [] : [`cp -rL ${inputs}/${at}/. ${output}/`]),
+    ...(Object.keys(files).length === 0
+      ? []
+      : [`cp -rL --no-preserve=mode ${inputs}/${at}/. ${output}/`]),
     `openshift-install create ${command} --dir ${output} >>${log} 2>&1 || { tail -n 20 ${log}; exit 1; }`,
   ]);
   return ['umask 077', ...lines].join('\n');
