@@ -1,5 +1,5 @@
 // Makes a release: scripts/release --help; see docs/release.md.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempDisposableSync,
@@ -134,6 +134,9 @@ interface Manifest {
  */
 function archive(file: string, image: string, platforms: readonly string[]): string {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'bootwright-archive-'));
+  // A release that was stopped has left its own.
+  if (spawnSync('podman', ['manifest', 'exists', image]).status === 0)
+    run('podman', 'manifest', 'rm', image);
   run('podman', 'manifest', 'create', image);
   try {
     for (const one of platforms)
