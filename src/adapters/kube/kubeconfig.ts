@@ -106,7 +106,8 @@ function currentOf(config: z.output<typeof Kubeconfig>): Current {
   const context = config.contexts?.find((one) => one.name === name)?.context;
   const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
   const user = config.users?.find((one) => one.name === context?.user);
-  if (cluster !== undefined && user !== undefined) return { cluster, user: user.user ?? User.parse({}) };
+  if (cluster !== undefined && user !== undefined)
+    return { cluster, user: user.user ?? User.parse({}) };
   throw bad(`the current context ${JSON.stringify(name)} has no cluster or no user in it`);
 }
 
