@@ -79,7 +79,6 @@ describe('deploy/pxe and deploy/host, with the digest of the image', () => {
       '/rhcos-live-kernel.x86_64',
       '/rhcos-live-rootfs.x86_64.img',
       '/rhcos-metal.x86_64.raw.gz',
-      '/rhcos-metal.x86_64.raw.gz.sig',
       '/worker.ign',
     ]);
   });
