@@ -57,6 +57,8 @@ const makers = new Set([
   'layering/build/build-plan.ts#registriesWithBase',
   'layering/hand-over/pool-status.ts#nodesAtRisk',
   'layering/hand-over/pool-status.ts#nodesOfPool',
+  'ignition/validate.ts#keyOf',
+  'ignition/validate.ts#memberPath',
   'layering/hand-over/pool-status.ts#nodesWithout',
   'layering/hand-over/pool-status.ts#poolSnapshot',
   'layering/hand-over/pool-status.ts#poolStatus',
@@ -83,6 +85,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     (problem: string) => new Error(problem),
   ],
   'adapters/kube/list.ts#parsed': (text) => [text, () => true],
+  'ignition/merge.ts#mergeSingleNode': (text) => [text, '{"ignition":{"version":"3.2.0"}}'],
   'layering/api/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
     text,
