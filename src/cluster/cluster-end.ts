@@ -1,8 +1,5 @@
+import { conditionOf } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { conditionsOf } from './operators.ts';
-
-const conditionOf = (object: KubeObject, wanted: string) =>
-  conditionsOf(object).find(({ type }) => type === wanted);
 
 /**
  * Why an installation has not come to its end, by the first object that says so; undefined once the
@@ -14,21 +11,21 @@ export function clusterNotSettled(
   operators: readonly KubeObject[],
 ): string | undefined {
   if (version === undefined) return 'the ClusterVersion is not there yet';
-  if (conditionOf(version, 'Available')?.status !== 'True')
+  if (conditionOf(version, 'Available').status !== 'True')
     return joined('the ClusterVersion is not available', version, 'Progressing');
   if (operators.length === 0) return 'no ClusterOperator is there yet';
   for (const operator of operators) {
     const name = `ClusterOperator ${operator.metadata.name}`;
-    if (conditionOf(operator, 'Available')?.status !== 'True')
+    if (conditionOf(operator, 'Available').status !== 'True')
       return joined(`${name} is not available`, operator, 'Available');
     for (const type of ['Degraded', 'Progressing'])
-      if (conditionOf(operator, type)?.status === 'True')
+      if (conditionOf(operator, type).status === 'True')
         return joined(`${name} is ${type.toLowerCase()}`, operator, type);
   }
   return undefined;
 }
 
 function joined(what: string, object: KubeObject, type: string): string {
-  const { message = '' } = conditionOf(object, type) ?? {};
+  const { message } = conditionOf(object, type);
   return message === '' ? what : `${what}: ${message}`;
 }

@@ -1,5 +1,6 @@
 import type { KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 import { canonicalAddress } from '../lib/address.ts';
+import { fieldsOf } from '../lib/fields.ts';
 import { configMaps, etcds } from '../kube/kinds.ts';
 import { isAtLeast, releaseVersion } from './release-version.ts';
 
@@ -31,13 +32,9 @@ export function overridesOf(etcd: KubeObject): unknown {
   return spec?.unsupportedConfigOverrides ?? null;
 }
 
-const fields = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
-
 /** Whether the flag is set. */
-export const isOverridden = (etcd: KubeObject): boolean => fields(overridesOf(etcd))[flag] === true;
+export const isOverridden = (etcd: KubeObject): boolean =>
+  fieldsOf(overridesOf(etcd))[flag] === true;
 
 /**
  * The overrides before ours, from the annotation of the object; undefined without an annotation. An
@@ -69,7 +66,7 @@ export const overridePatch = (before: unknown): KubePatch => ({
 export function restorePatch(etcd: KubeObject): KubePatch | undefined {
   const record = recordedBefore(etcd);
   if (record === undefined) return undefined;
-  const others = Object.keys(fields(overridesOf(etcd))).filter((name) => name !== flag);
+  const others = Object.keys(fieldsOf(overridesOf(etcd))).filter((name) => name !== flag);
   const isOnlyOurs = record.before === null && others.length === 0;
   return {
     type: 'merge',
@@ -78,7 +75,7 @@ export function restorePatch(etcd: KubeObject): KubePatch | undefined {
       spec: {
         unsupportedConfigOverrides: isOnlyOurs
           ? null
-          : { [flag]: fields(record.before)[flag] ?? null },
+          : { [flag]: fieldsOf(record.before)[flag] ?? null },
       },
     },
   };
@@ -86,7 +83,8 @@ export function restorePatch(etcd: KubeObject): KubePatch | undefined {
 
 /** Whether an object is as it was before the override: no annotation, and the previous flag. */
 export const isRestored = (etcd: KubeObject, before: unknown): boolean =>
-  recordedBefore(etcd) === undefined && fields(overridesOf(etcd))[flag] === fields(before)[flag];
+  recordedBefore(etcd) === undefined &&
+  fieldsOf(overridesOf(etcd))[flag] === fieldsOf(before)[flag];
 
 /** One condition as the operators of OpenShift write it. */
 interface OperatorCondition {

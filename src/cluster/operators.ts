@@ -49,10 +49,6 @@ const OperatorShape = z.object({
     .catch({ conditions: [], versions: [] }),
 });
 
-/** The conditions of a ClusterOperator or of the ClusterVersion. */
-export const conditionsOf = (object: KubeObject): Conditions =>
-  OperatorShape.parse(object).status.conditions;
-
 /** Reads a ClusterOperator. */
 export function clusterOperatorSnapshot(operator: KubeObject): OperatorSnapshot {
   const { status } = OperatorShape.parse(operator);

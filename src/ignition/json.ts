@@ -1,17 +1,14 @@
 import { Buffer } from 'node:buffer';
+import { isFields } from '../lib/fields.ts';
 import { elementReader } from '../lib/json-elements.ts';
 import { ignitionFailure } from './failures.ts';
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a JSON value is an object. */
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The member of a name, of what is an object. */
 export const memberOf = (value: unknown, name: string): unknown =>
-  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 /**
  * Parses JSON. A member that is null is left out: it means the same to Ignition.

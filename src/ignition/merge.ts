@@ -1,5 +1,6 @@
 import { ignitionFailure } from './failures.ts';
-import { isJsonObject, type JsonObject, memberOf } from './json.ts';
+import { isFields } from '../lib/fields.ts';
+import { type JsonObject, memberOf } from './json.ts';
 import { parseValidConfig } from './parse.ts';
 import type { Config } from './types.ts';
 import { keyOf, refuseFindings, sharing, validateConfig } from './validate.ts';
@@ -36,7 +37,7 @@ function mergeObjects(parent: JsonObject, child: JsonObject): JsonObject {
     names.map((name) => {
       const [ours, theirs] = [memberOf(parent, name), memberOf(child, name)];
       if (Array.isArray(ours ?? theirs)) return [name, mergeLists(name, parent, child)];
-      const isBoth = isJsonObject(ours) && isJsonObject(theirs);
+      const isBoth = isFields(ours) && isFields(theirs);
       return [name, isBoth ? mergeObjects(ours, theirs) : (theirs ?? ours)];
     }),
   );
@@ -55,7 +56,7 @@ function mergeLists(name: string, parent: JsonObject, child: JsonObject): readon
     const key = keyOf(name, entry);
     if (others.has(key)) return [];
     const over = key === undefined ? undefined : children.get(key);
-    if (!isJsonObject(over) || !isJsonObject(entry)) return [entry];
+    if (!isFields(over) || !isFields(entry)) return [entry];
     // A header without a value removes that of the parent.
     const isRemoved = name === 'httpHeaders' && over['value'] === undefined;
     return isRemoved ? [] : [mergeObjects(entry, over)];

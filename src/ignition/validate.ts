@@ -1,5 +1,6 @@
+import { isFields } from '../lib/fields.ts';
 import { ignitionFailure } from './failures.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import type { Config } from './types.ts';
 
 /** One place of a config that breaks one rule. It never quotes content, which may be secret. */
@@ -65,7 +66,7 @@ export function keyOf(list: string, entry: unknown): string | undefined {
   if (repeating.has(list)) return undefined;
   if (typeof entry === 'string') return JSON.stringify(entry);
   const name = keys.get(list);
-  if (name === undefined || !isJsonObject(entry)) return undefined;
+  if (name === undefined || !isFields(entry)) return undefined;
   const { number = 0 } = list === 'partitions' ? entry : {};
   return JSON.stringify(number === 0 ? (entry[name] ?? '') : number);
 }
@@ -87,7 +88,7 @@ export function visitObjects(
 ): void {
   if (Array.isArray(value)) {
     value.forEach((entry, index) => visitObjects(entry, visit, memberPath(path, index)));
-  } else if (isJsonObject(value)) {
+  } else if (isFields(value)) {
     visit(value, path);
     for (const [name, member] of Object.entries(value))
       visitObjects(member, visit, memberPath(path, name));

@@ -1,6 +1,7 @@
 // How events read in the log: a message that never changes, so that it can be searched for, and the
 // data in fields. error: a person must act; warn: worse, but continuing; info: steps and decisions.
 import type { RunEvent } from '../../engine/events.ts';
+import { isFields } from '../../lib/fields.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
 
@@ -87,8 +88,9 @@ export function renderPretty({ at, level, message, fields }: LogLine): string {
 function flat(fields: object, prefix = ''): readonly (readonly [string, unknown])[] {
   return Object.entries(fields).flatMap(([name, value]: [string, unknown]) => {
     if (value === undefined) return [];
-    const isNested = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isNested ? flat(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value] as const];
+    return isFields(value)
+      ? flat(value, `${prefix}${name}.`)
+      : [[`${prefix}${name}`, value] as const];
   });
 }
 

@@ -26,7 +26,7 @@ const wipefsArgv = (path: string): readonly string[] => ['wipefs', '--all', path
 /** Waits until udev has seen every change. */
 export const settleArgv = ['udevadm', 'settle', '--timeout=30'] as const;
 
-/** Removes a device-mapper device, waiting for whoever has it open a moment. */
+/** Removes a device-mapper device, and waits where it is open for a moment. */
 const removeMappedArgv = (name: string): readonly string[] => [
   ...['dmsetup', 'remove', '--retry', name],
 ];

@@ -55,7 +55,7 @@ export async function makeUnbootable(
     readonly disk: TargetDisk;
     /** The table holds partitions that must not be lost. */
     readonly keepsPartitions: boolean;
-    /** The run is to end now; whoever stopped it waits a few seconds and no longer. */
+    /** The run is to end now: it is killed a few seconds after its stop. */
     readonly isStopped: boolean;
   },
 ): Promise<void> {
