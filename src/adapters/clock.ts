@@ -8,7 +8,7 @@ const longestTimer = 2 ** 31 - 1;
 /** The time of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  elapsed: () => performance.now(),
+  elapsed: () => Math.floor(performance.now()),
   sleep: async (duration, signal) => {
     const until = performance.now() + duration;
     do {

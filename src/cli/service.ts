@@ -9,7 +9,7 @@ import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
 import { type Emit, notesOf } from '../engine/events.ts';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
-import { type Millis, seconds } from '../model/duration.ts';
+import { type Millis, renderDuration, seconds } from '../model/duration.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
@@ -102,6 +102,12 @@ export function reporterFor(config: Config, { inventory, ...context }: ReporterC
 export const emitRetries =
   (emit: Emit) =>
   ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
-    const fields = { what, code: failure.code, reason: failure.message, attempt, delay };
+    const fields = {
+      what,
+      code: failure.code,
+      reason: failure.message,
+      attempt,
+      delay: renderDuration(delay),
+    };
     notesOf(emit, 'service/retry')('warn', 'a request failed and will be retried', fields);
   };

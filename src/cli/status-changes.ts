@@ -45,7 +45,8 @@ const tenths = (percent = 0): number => Math.floor(percent / 10);
 
 function waitOf(before: RunningStep | undefined, { wait }: RunningStep): readonly string[] {
   if (wait === undefined) return [];
-  const line = `waits until ${wait.sentence}: ${wait.status}`;
+  const { sentence, status, attempt } = wait;
+  const line = `waits ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}`;
   const isSame = before?.wait?.sentence === wait.sentence && before.wait.status === wait.status;
   return isSame ? [] : [line];
 }

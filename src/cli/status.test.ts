@@ -51,8 +51,7 @@ describe('the status for people', () => {
       '12 of 20 steps ended',
       'image/write               Write the image, for 2 min 5 s, attempt 2, 40%, 2.0 MB/s, 1 min 30 s left',
       'cluster/wait-for-masters  Wait for two masters, for 1 min 5 s',
-      '                          waits until two masters are ready: 1 of 2: m2 NotReady',
-      '                          for 1 min 5 s of at most 1 h',
+      '                          waits until two masters are ready: 1 of 2: m2 NotReady, for 1 min 5 s of at most 1 h',
       '',
     ]);
   });

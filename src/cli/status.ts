@@ -9,6 +9,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readSettings } from '../config/sources.ts';
 import { parseJournal } from '../engine/journal.ts';
+import { renderWait } from '../engine/run-steps.ts';
 import { decideRestart, type Restart } from '../engine/resume.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
@@ -164,13 +165,12 @@ interface Shown {
 
 /** The status for people. */
 export function renderStatus({ status, agent, restart }: Shown, now: number): string {
-  const ago = agoFrom(now);
   const { role, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
   const lines = [
     `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, now)}`,
     `${ended} of ${steps} steps ended`,
-    ...status.running.flatMap((step) => stepLines(step, { width, ago })),
+    ...status.running.flatMap((step) => stepLines(step, width, now)),
     ...(agent === 'running' ? [] : restartLines(restart)),
   ];
   return lines.map((line) => `${' '.repeat(line.search(/\S|$/))}${plainLine(line)}\n`).join('');
@@ -196,13 +196,10 @@ export function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, no
   return `${state} ${ago(updated)} ago${reason === undefined ? '' : `: ${reason}`}`;
 }
 
-function stepLines(
-  running: RunningStep,
-  { width, ago }: { readonly width: number; readonly ago: Ago },
-): readonly string[] {
+function stepLines(running: RunningStep, width: number, now: number): readonly string[] {
   const { step, title, since, attempt, info, percent, bytesPerSecond, remaining, wait } = running;
   const details = [
-    `for ${ago(since)}`,
+    `for ${agoFrom(now)(since)}`,
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
     ...(percent === undefined ? [] : [`${percent}%`]),
     ...(info === undefined || info === `${percent}%` ? [] : [info]),
@@ -212,12 +209,7 @@ function stepLines(
   const indent = ' '.repeat(width + 2);
   return [
     `${step.padEnd(width)}  ${title}, ${details.join(', ')}`,
-    ...(wait === undefined
-      ? []
-      : [
-          `${indent}waits until ${wait.sentence}: ${wait.status}`,
-          `${indent}for ${ago(wait.since)} of at most ${renderDuration(wait.limit)}`,
-        ]),
+    ...(wait === undefined ? [] : [`${indent}${renderWait(wait, Math.max(0, now - wait.since))}`]),
   ];
 }
 

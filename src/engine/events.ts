@@ -109,8 +109,10 @@ export type RunEventBody =
     })
   | (AboutStep & {
       readonly type: 'wait.updated';
-      /** What must become true. */
+      /** What must become true; of a request that is retried, who is asked. */
       readonly sentence: string;
+      /** How often a request was tried; none for a wait that polls. */
+      readonly attempt?: number;
       /** What is missing now. */
       readonly status: string;
       readonly waited: Millis;
@@ -121,6 +123,7 @@ export type RunEventBody =
       readonly type: 'wait.finished';
       readonly sentence: string;
       readonly isReached: boolean;
+      readonly attempt?: number;
       readonly waited: Millis;
     })
   | (AboutStep & {

@@ -14,7 +14,7 @@ import { limited } from './limit.ts';
 import { isReused } from './resume.ts';
 import type { PlacedStep } from './role.ts';
 import type { AnyStep, World, Scope } from './step.ts';
-import { untilOf } from './wait.ts';
+import { reportRetries, untilOf, type WaitListener } from './wait.ts';
 
 /** What became of a step that did not fail. A step that an earlier run finished is done. */
 export type StepEnd = 'done' | 'skipped';
@@ -207,13 +207,27 @@ async function attemptOnce<W extends World>(
   { needs, signal }: Execution,
 ): Promise<unknown> {
   const undo = undoStack();
+  const who = about(placed);
+  const waits: WaitListener = {
+    updated: (update) => context.emit({ type: 'wait.updated', ...who, ...update }),
+    finished: (end) => context.emit({ type: 'wait.finished', ...who, ...end }),
+  };
+  const scope = scopeOf(context, placed, { signal, undo, waits });
+  let isOver = false;
+  // A step may begin requests that outlive it.
+  const retries: WaitListener = {
+    updated: (update) => (isOver ? undefined : waits.updated(update)),
+    finished: (end) => (isOver ? undefined : waits.finished(end)),
+  };
   try {
-    const value: unknown = await placed.step.run(scopeOf(context, placed, { signal, undo }), needs);
+    const value: unknown = await reportRetries(retries, () => placed.step.run(scope, needs));
     await unwind(context, placed, undo.unwind('success'));
     return value;
   } catch (error) {
     await unwind(context, placed, undo.unwind('failure'));
     throw error;
+  } finally {
+    isOver = true;
   }
 }
 
@@ -230,13 +244,14 @@ async function unwind<W extends World>(
 interface AttemptOwn {
   readonly signal: AbortSignal;
   readonly undo: UndoStack;
+  readonly waits: WaitListener;
 }
 
 /** Builds what a step has at hand: its ports and no others, progress, waits, notes and undo. */
 function scopeOf<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
-  { signal, undo }: AttemptOwn,
+  { signal, undo, waits }: AttemptOwn,
 ): Scope<W, keyof W['ports']> {
   const { config, emit, hide, mask } = context;
   const who = about(placed);
@@ -255,10 +270,7 @@ function scopeOf<W extends World>(
       const text = doing === undefined ? {} : { doing };
       emit({ type: 'step.alive', ...who, ...text });
     },
-    until: untilOf(context.clock, orHalted(context, signal), {
-      updated: (update) => emit({ type: 'wait.updated', ...who, ...update }),
-      finished: (end) => emit({ type: 'wait.finished', ...who, ...end }),
-    }),
+    until: untilOf(context.clock, orHalted(context, signal), waits),
     note: (level, message, fields = {}) => emit({ type: 'note', ...who, level, message, fields }),
   };
 }

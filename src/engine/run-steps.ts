@@ -1,12 +1,14 @@
 import type { FailureReport, RunEvent } from './events.ts';
 import type { JournalEntry } from './journal.ts';
-import type { Millis } from '../model/duration.ts';
+import { type Millis, renderDuration } from '../model/duration.ts';
 
 /** What a step waits for. */
 export interface Waiting {
   readonly sentence: string;
   /** What is missing. */
   readonly status: string;
+  /** How often a request was tried; none for a wait that polls. */
+  readonly attempt?: number | undefined;
   /** Milliseconds since 1970. */
   readonly since: number;
   /** From `since` on; then the step fails. */
@@ -31,7 +33,9 @@ export interface StepState {
   readonly remaining?: Millis | undefined;
   /** While it waits. */
   readonly wait?: Waiting | undefined;
-  /** Its last wait, also once that has ended. */
+  /** All that it waits for, the newest last: a request may be retried within a wait. */
+  readonly waits?: readonly Waiting[] | undefined;
+  /** What it waited for last and did not reach. */
   readonly lastWait?: Waiting | undefined;
   readonly failure?: Pick<FailureReport, 'code' | 'message'> | undefined;
 }
@@ -68,7 +72,9 @@ export const allEnded = (steps: RunSteps, until: number, state: StepState['state
   Object.fromEntries(
     Object.entries(steps).map(([id, step]) => [
       id,
-      step.state === 'running' ? { ...step, state, until, wait: undefined } : step,
+      step.state === 'running'
+        ? { ...step, state, until, wait: undefined, waits: undefined }
+        : step,
     ]),
   );
 
@@ -84,16 +90,32 @@ function stepAfter(before: StepState | undefined, event: RunEvent): StepState | 
     case 'step.progress':
       return before && progressed(before, event.progress);
     case 'wait.updated': {
-      const { sentence, status, waited, limit, at } = event;
-      const wait = { sentence, status, since: at - waited, limit };
-      return before && { ...before, wait, lastWait: wait };
+      const { sentence, status, attempt, waited, limit, at } = event;
+      const wait = { sentence, status, attempt, since: at - waited, limit };
+      return (
+        before && { ...before, wait, waits: [...others(before, sentence), wait], lastWait: wait }
+      );
     }
-    case 'wait.finished':
-      return before && { ...before, wait: undefined };
+    case 'wait.finished': {
+      if (before === undefined) return undefined;
+      const waits = others(before, event.sentence);
+      const wait = waits.at(-1);
+      return { ...before, wait, waits, lastWait: event.isReached ? wait : before.lastWait };
+    }
     default:
       return undefined;
   }
 }
+
+const others = ({ waits = [] }: StepState, sentence: string): readonly Waiting[] =>
+  waits.filter((wait) => wait.sentence !== sentence);
+
+/** A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`. */
+export const renderWait = (
+  { sentence, status, attempt, limit }: Omit<Waiting, 'since'>,
+  waited: Millis,
+): string =>
+  `waits ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}, for ${renderDuration(waited)} of at most ${renderDuration(limit)}`;
 
 function progressed(
   before: StepState,
@@ -108,6 +130,7 @@ function progressed(
     bytesPerSecond,
     remaining,
     wait: undefined,
+    waits: undefined,
   };
 }
 
@@ -120,6 +143,7 @@ function stepEnded(before: StepState | undefined, event: EndEvent): StepState {
     state: ends[event.type],
     until: at,
     wait: undefined,
+    waits: undefined,
     failure: event.type === 'step.failed' ? event.failure : undefined,
   };
 }

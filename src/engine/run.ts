@@ -15,6 +15,7 @@ import { decideResume, hasDestroyed, type Past } from './resume.ts';
 import { isLanes, type Item, type Lanes, linesFor, mainLine, type Role } from './role.ts';
 import { runStep } from './run-step.ts';
 import type { AnyStep, World } from './step.ts';
+import { reportRetries, silently } from './wait.ts';
 
 /** Everything a run needs. */
 export interface RunOptions<W extends World> {
@@ -102,7 +103,10 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
 function emitter<W extends World>({ clock, run, sinks }: RunOptions<W>): Emit {
   return (body) => {
     const event: RunEvent = { ...body, at: clock.now(), run };
-    for (const sink of sinks) sink(event);
+    // A sink may begin requests of its own; they are none of the step.
+    reportRetries(silently, () => {
+      for (const sink of sinks) sink(event);
+    });
   };
 }
 

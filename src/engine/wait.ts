@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Millis } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 import { engineFailure } from './failures.ts';
@@ -48,7 +49,10 @@ export type Until = <T>(
 
 /** The present state of a wait. */
 export interface WaitUpdate {
+  /** What must become true; of a request that is retried, who is asked. */
   readonly sentence: string;
+  /** How often a request was tried; none for a wait that polls. */
+  readonly attempt?: number;
   readonly status: string;
   readonly waited: Millis;
   readonly limit: Millis;
@@ -59,6 +63,7 @@ export interface WaitEnd {
   readonly sentence: string;
   /** False when it timed out. */
   readonly isReached: boolean;
+  readonly attempt?: number;
   readonly waited: Millis;
 }
 
@@ -71,6 +76,15 @@ export interface WaitListener {
 
 /** For waits that are reported in another way. */
 export const silently: WaitListener = { updated: () => undefined, finished: () => undefined };
+
+const requestWaits = new AsyncLocalStorage<WaitListener>();
+
+/** Runs work, and reports each request that is retried in it as a wait. */
+export const reportRetries = <T>(listener: WaitListener, work: () => T): T =>
+  requestWaits.run(listener, work);
+
+/** Receives the retries of a request that is made now. */
+export const retryListener = (): WaitListener => requestWaits.getStore() ?? silently;
 
 /** Makes the `until` of one step. */
 export function untilOf(

@@ -69,7 +69,9 @@ function otherLine(event: RunEvent): EventLine | undefined {
     case 'note':
       return { level: event.level, text: noteText(event) };
     case 'wait.updated':
-      return info(`waits until ${event.sentence}: ${event.status}`);
+      return info(
+        `waits ${event.attempt === undefined ? 'until' : 'for'} ${event.sentence}: ${event.status}`,
+      );
     case 'wait.finished': {
       const word = event.isReached ? 'reached' : 'timed out';
       return info(`${word} after ${renderDuration(event.waited)}: ${event.sentence}`);

@@ -140,6 +140,8 @@ export function ladderOf(name: LadderName): Ladder {
 function pastWaits(): (event: RunEvent) => AtWork | undefined {
   const over = new Set<string | undefined>();
   return (event) => {
+    const isRetry = 'attempt' in event && event.type.startsWith('wait.');
+    if (isRetry) return undefined;
     if (event.type === 'wait.finished') over.add(event.lane);
     if (event.type === 'wait.updated' || event.type === 'step.progress') over.delete(event.lane);
     if (event.type !== 'step.started' && event.type !== 'step.reused') return undefined;
@@ -220,7 +222,8 @@ function climbingLadder(name: LadderName): ClimbingLadder {
       case 'step.alive':
         return beat(event);
       case 'wait.updated':
-        return setInfo(event, event.status);
+        // How often a request was tried is no progress.
+        return event.attempt === undefined ? setInfo(event, event.status) : undefined;
       default:
         return undefined;
     }

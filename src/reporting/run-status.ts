@@ -9,6 +9,7 @@ const span = z.number().describe('milliseconds');
 const Wait = z.object({
   sentence: z.string().describe('what must become true'),
   status: z.string().describe('what is missing'),
+  attempt: z.int().optional().describe('of a request that is retried: how often it was tried'),
   since: instant,
   limit: span.describe('milliseconds from since; then the step fails'),
 });

@@ -25,7 +25,9 @@ function lineOf() {
 describe('the line of a terminal', () => {
   it('shows what a step waits for, and no longer than it does', () => {
     const show = lineOf();
-    expect(show(wait)).toBe('Write the system  it is held back, waited 5 s of 20 min');
+    expect(show(wait)).toBe(
+      'Write the system  waits until the config can be read: it is held back, for 5 s of at most 20 min',
+    );
     expect(show(end)).toBe('Write the system');
     const progress = { info: 'deploying x' };
     expect(show({ type: 'step.progress', ...who, progress })).toBe('Write the system  deploying x');

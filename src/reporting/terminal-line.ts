@@ -1,7 +1,7 @@
 import type { RunEvent } from '../engine/events.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
-import { type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
+import { renderWait, type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
 
 /** Follows a run and renders the step that the last event is about as one line for a terminal. */
 export function terminalLineOf(): (event: RunEvent) => string | undefined {
@@ -20,10 +20,7 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
 
 function detailOf(step: StepState, now: number): string {
   const { wait, attempt, info } = step;
-  if (wait !== undefined) {
-    const waited = renderDuration(now - wait.since);
-    return `${wait.status}, waited ${waited} of ${renderDuration(wait.limit)}`;
-  }
+  if (wait !== undefined) return renderWait(wait, now - wait.since);
   if (info !== undefined) return renderProgress(step);
   return attempt > 1 ? `attempt ${attempt}` : '';
 }

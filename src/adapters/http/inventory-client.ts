@@ -113,6 +113,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       });
     };
     const policy = {
+      peer: 'the service',
       clock: options.clock,
       random: options.random,
       limit: what.limit ?? options.callLimit,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeRandom } from '../../../test/support/fake-random.ts';
+import { reportRetries, type WaitEnd, type WaitUpdate } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { inventoryFailure } from './failures.ts';
 import {
@@ -16,7 +17,12 @@ import {
 const signal = new AbortController().signal;
 const silence = (tries: Tries) =>
   inventoryFailure('inventory.unreachable', 'silent', { context: { ...tries } });
-const policyOf = (clock = fakeClock()) => ({ clock, random: fakeRandom(), silence });
+const policyOf = (clock = fakeClock()) => ({
+  peer: 'the service',
+  clock,
+  random: fakeRandom(),
+  silence,
+});
 const failing = (more: Partial<Verdict> = {}): AttemptFailure =>
   new AttemptFailure({
     retries: Infinity,
@@ -64,6 +70,27 @@ describe('trying again', () => {
     const onRetry = ({ attempt }: { attempt: number }) => reported.push(attempt);
     await expect(withRetry({ ...policy, onRetry }, signal, after(3))).resolves.toBe(4);
     expect(reported).toEqual([1, 2, 3]);
+  });
+
+  it('is a wait that says who is asked, how it failed, and for how long it may', async () => {
+    const clock = fakeClock();
+    const reported: unknown[] = [];
+    const listener = {
+      updated: (update: WaitUpdate) => reported.push(update),
+      finished: (end: WaitEnd) => reported.push(end),
+    };
+    const answers503 = (tries: Tries) =>
+      inventoryFailure('inventory.unreachable', 'm', { context: { ...tries, status: 503 } });
+    const policy = { ...policyOf(clock), random: { ...fakeRandom(), between: () => 1000 } };
+    await reportRetries(listener, () =>
+      withRetry(policy, signal, after(2, { failure: answers503 })),
+    );
+    const who = { sentence: 'the service' };
+    expect(reported).toEqual([
+      { ...who, status: '503, attempt 1', attempt: 1, waited: 0, limit: minutes(10) },
+      { ...who, status: '503, attempt 2', attempt: 2, waited: 1000, limit: minutes(10) },
+      { ...who, isReached: true, attempt: 3, waited: 2000 },
+    ]);
   });
 
   it('ends after the retries that the failure is worth', async () => {

@@ -1,8 +1,8 @@
 // Rules of trying again, from the client of the agent being replaced: 404, 423 and 425 ten times,
 // 408, 429, 5xx and passing errors of the network for as long as the call may take. That agent went
 // on for half an hour and more, in silence; here every call has a limit, and each retry is logged.
-import pRetry from 'p-retry';
 import { limited } from '../../engine/limit.ts';
+import { retryListener } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -46,6 +46,8 @@ export interface RetryNotice {
 
 /** How a call is retried. */
 export interface RetryPolicy {
+  /** Who is asked, for people: `the service`. */
+  readonly peer: string;
   readonly clock: Clock;
   readonly random: Random;
   /** Of the whole call, 10 minutes unless given. */
@@ -89,37 +91,54 @@ export async function withRetry<T>(
   signal: AbortSignal,
   attempt: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { clock, limit = usualLimit, retries = (worth: number) => worth } = policy;
+  const { clock, peer, limit = usualLimit, retries = (worth: number) => worth } = policy;
   const since = clock.elapsed();
+  const waits = retryListener();
   let attempts = 0;
+  let isWaiting = false;
   let last: Verdict | undefined;
   const tries = (): Tries => ({ attempts, elapsed: clock.elapsed() - since });
   const late = (): Error => (last?.failure ?? policy.silence)(tries());
-  return limited(clock, { limit, signal, late }, (inner) =>
-    pRetry(
-      () => {
-        attempts += 1;
-        return attempt(inner);
-      },
-      {
-        retries: Number.POSITIVE_INFINITY,
-        // The clock sleeps below, so that tests can move time.
-        minTimeout: 0,
-        maxTimeout: 0,
-        onFailedAttempt: async ({ error }) => {
-          if (!(error instanceof AttemptFailure)) throw error;
-          last = error.verdict;
-          const delay = delayFor(error.verdict, attempts - 1, policy.random);
-          const failure = error.verdict.failure(tries());
-          const isOver = tries().elapsed + delay >= limit;
-          if (attempts > retries(error.verdict.retries) || isOver) throw failure;
-          policy.onRetry?.({ failure, attempt: attempts, delay });
-          await clock.sleep(delay, inner);
-        },
-        shouldRetry: () => true,
-      },
-    ),
-  );
+  const endWait = (isReached: boolean): void => {
+    if (!isWaiting) return;
+    waits.finished({ sentence: peer, isReached, attempt: attempts, waited: tries().elapsed });
+  };
+
+  const work = async (inner: AbortSignal): Promise<T> => {
+    for (;;) {
+      attempts += 1;
+      try {
+        return await attempt(inner);
+      } catch (error) {
+        if (!(error instanceof AttemptFailure)) throw error;
+        last = error.verdict;
+        const failure = last.failure(tries());
+        const delay = delayFor(last, attempts - 1, policy.random);
+        const { elapsed } = tries();
+        if (attempts > retries(last.retries) || elapsed + delay >= limit) throw failure;
+        policy.onRetry?.({ failure, attempt: attempts, delay });
+        const { status = failure.message } = failure.context;
+        const missing = `${String(status)}, attempt ${attempts}`;
+        waits.updated({
+          sentence: peer,
+          status: missing,
+          attempt: attempts,
+          waited: elapsed,
+          limit,
+        });
+        isWaiting = true;
+        await clock.sleep(delay, inner);
+      }
+    }
+  };
+  try {
+    const result = await limited(clock, { limit, signal, late }, work);
+    endWait(true);
+    return result;
+  } catch (error) {
+    endWait(false);
+    throw error;
+  }
 }
 
 const delayFor = (verdict: Verdict, index: number, random: Random): Millis =>

@@ -42,6 +42,7 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
   return {
     open: (url, request) => {
       const policy = {
+        peer: new URL(url).host,
         clock: options.clock,
         random: options.random,
         limit: options.openLimit,

@@ -66,10 +66,29 @@ export function lineOf<Event extends RunEvent>(event: Event): LogLine {
 }
 
 function fieldsOf(event: RunEvent): Readonly<Record<string, unknown>> {
-  if (event.type !== 'note') return without(event, ['at', 'type']);
+  if (event.type !== 'note') return withUnits(without(event, ['at', 'type']));
   const { step, lane, fields, run } = event;
-  return { run, step, ...(lane === undefined ? {} : { lane }), ...fields };
+  return withUnits({ run, step, ...(lane === undefined ? {} : { lane }), ...fields });
 }
+
+const spans: ReadonlySet<string> = new Set([
+  'duration',
+  'waited',
+  'limit',
+  'elapsed',
+  'delay',
+  'remaining',
+]);
+
+/** Durations have a unit, and no number has a fraction. */
+const withUnits = (fields: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]: [string, unknown]) => {
+      if (isFields(value)) return [name, withUnits(value)];
+      if (typeof value !== 'number') return [name, value];
+      return [name, spans.has(name) ? renderDuration(value) : Math.round(value)];
+    }),
+  );
 
 const without = (fields: object, names: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
@@ -79,7 +98,7 @@ export function renderPretty({ at, level, message, fields }: LogLine): string {
   const { step } = fields;
   const who = typeof step === 'string' ? `${step}: ` : '';
   const data = flat(without(fields, ['run', 'step']))
-    .map(([name, value]) => ` ${name}=${word(name, value)}`)
+    .map(([name, value]) => ` ${name}=${word(value)}`)
     .join('');
   return `${new Date(at).toISOString()} ${level.padEnd(5)} ${who}${plainLine(message)}${data}`;
 }
@@ -94,12 +113,7 @@ function flat(fields: object, prefix = ''): readonly (readonly [string, unknown]
   });
 }
 
-const spans: ReadonlySet<string> = new Set(['duration', 'waited', 'limit', 'elapsed', 'delay']);
-
-function word(name: string, value: unknown): string {
-  if (typeof value === 'number' && spans.has(name.split('.').at(-1) ?? '')) {
-    return JSON.stringify(renderDuration(value));
-  }
+function word(value: unknown): string {
   const text = Array.isArray(value) ? value.join(' ') : String(value);
   return /^[\w./:@%+-]+$/.test(text) ? text : JSON.stringify(text);
 }

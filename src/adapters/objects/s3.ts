@@ -38,6 +38,7 @@ export function s3Objects(options: ObjectsOptions): Objects {
     get: async (bucket, key, signal) => {
       const what = `${bucket}/${key}`;
       const policy = {
+        peer: 'the object store',
         clock: options.clock,
         random: options.random,
         limit: options.openLimit,
