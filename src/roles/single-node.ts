@@ -1,7 +1,6 @@
 import { role } from '../engine/role.ts';
 import { checkBootstrapSettings, fetchIgnition } from '../steps/bootstrap/fetch-ignition.ts';
 import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
-import { checkBoot } from '../steps/disk/check-boot.ts';
 import { mergeSingleNodeIgnition } from '../steps/ignition/merge-single-node.ts';
 import { checkSingleNode } from '../steps/layering/os-configs.ts';
 import { applyBootstrap, startControlPlane } from './bootstrap.ts';
@@ -24,7 +23,6 @@ export const singleNode = role('single-node', {
     mergeSingleNodeIgnition,
     ...writeSystem,
     ...prepareFirstBoot,
-    checkBoot,
     ...leave,
   ],
 });

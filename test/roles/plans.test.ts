@@ -160,19 +160,6 @@ describe('a bootstrap host', () => {
     const order = ['bootstrap/start-services', 'image/write', 'cluster/wait-for-masters'];
     expect(ids.filter((id) => order.includes(id))).toEqual(order);
   });
-
-  it('checks that its disk will boot before it leaves', () => {
-    const config = cornerOf('bootstrap', {});
-    const ids = activeIds(describeRole(chooseRole(config), config));
-    expect(ids.slice(ids.indexOf('disk/check-boot'))).toEqual([
-      'disk/check-boot',
-      'logs/announce',
-      'logs/upload',
-      'finish/find-ironic',
-      'logs/keep-unreported',
-      'finish/leave-host',
-    ]);
-  });
 });
 
 describe('operating systems that are built', () => {

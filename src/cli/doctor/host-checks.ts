@@ -7,7 +7,7 @@ import { chooseRole } from '../../roles/choose.ts';
 import { writesDisk } from '../../steps/conditions.ts';
 import { architectureArgv } from '../../steps/host-commands.ts';
 import { isActive } from '../../engine/condition.ts';
-import { hasEfiArgv, parseMenu, readMenuArgv } from '../../steps/disk/check-boot.ts';
+import { hasEfiArgv, parseMenu, readMenuArgv } from '../../steps/disk/set-boot-entry.ts';
 import { everyStep } from '../plan-text.ts';
 import { listBlockDevices } from '../../steps/disk/block-devices.ts';
 import { availableDisks, describeDisk, hintsFor } from '../../steps/disk/hints.ts';

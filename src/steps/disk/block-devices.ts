@@ -173,34 +173,23 @@ export const partitionsOf = (disk: BlockDevice): readonly BlockDevice[] =>
   disk.children.filter(isPartition);
 
 /**
- * A partition by its type or label, or undefined when the disk has none for this purpose. Numbers
- * are not looked at: architectures number them differently, and partitions that were kept may stand
- * before them.
- */
-export function partitionFor(
-  disk: BlockDevice,
-  purpose: PartitionPurpose,
-): FoundPartition | undefined {
-  const found = partitionsOf(disk).find(isFor[purpose]);
-  const number = found && numberOf(disk, found);
-  if (found === undefined || number === undefined) return undefined;
-  return { path: found.path, number, partUuid: found.partUuid, sizeBytes: found.sizeBytes };
-}
-
-/**
- * The same of a partition that must be there.
+ * A partition by its type or label. Numbers are not compared: architectures number partitions
+ * differently, and partitions that were kept may be before them.
  * @throws AgentError `disk.no-partition`
  */
 export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): FoundPartition {
-  const found = partitionFor(disk, purpose);
-  if (found !== undefined) return found;
-  throw diskFailure('disk.no-partition', `${disk.path} has no ${purpose} partition`, {
-    context: { disk: disk.path, purpose, partitions: partitionsOf(disk).length },
-  });
+  const found = partitionsOf(disk).find(isFor[purpose]);
+  const number = found && numberOf(disk, found);
+  if (found === undefined || number === undefined) {
+    throw diskFailure('disk.no-partition', `${disk.path} has no ${purpose} partition`, {
+      context: { disk: disk.path, purpose, partitions: partitionsOf(disk).length },
+    });
+  }
+  return { path: found.path, number, partUuid: found.partUuid, sizeBytes: found.sizeBytes };
 }
 
 /** `sda` and `sda4`, `nvme0n1` and `nvme0n1p4`, `mpatha` and `mpatha-part4` all give 4. */
-export function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined {
+function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined {
   const rest = partition.name.startsWith(disk.name)
     ? partition.name.slice(disk.name.length)
     : partition.name;
@@ -217,17 +206,6 @@ export function freePercent(disk: BlockDevice, requiredBytes: number): number {
   const used = partitionsOf(disk).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const rest = disk.sizeBytes - used - requiredBytes;
   return rest > 0 ? Math.floor((rest * 100) / disk.sizeBytes) : 0;
-}
-
-/** Which partitions of those that a CoreOS system starts from a disk lacks. */
-export function missingPartitions(
-  disk: BlockDevice,
-  { isUefi }: { readonly isUefi: boolean },
-): readonly string[] {
-  const wanted: readonly PartitionPurpose[] = isUefi ? ['esp', 'boot', 'root'] : ['boot', 'root'];
-  return wanted
-    .filter((purpose) => partitionFor(disk, purpose) === undefined)
-    .map((purpose) => `there is no ${purpose} partition`);
 }
 
 /** Columns that each supported live image knows. MOUNTPOINTS came with util-linux 2.37 (RHEL 9). */

@@ -113,11 +113,6 @@ export const diskFailures = {
     title: 'The firmware did not keep the new boot order',
     hint: 'move the install disk to the top of the firmware boot order before the host reboots, or remove the installation medium',
   },
-  'disk.will-not-boot': {
-    kind: 'media',
-    title: 'The install disk will not boot the installed system',
-    hint: 'install this host again; if the error persists, check the disk and the kernel log (journalctl -k)',
-  },
   'disk.keep-collides': {
     kind: 'input',
     title: 'A partition that is to be kept is where the operating system goes',

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -6,11 +7,10 @@ import {
   coreOsDisk,
   espUuid,
   lsblkOutput,
-  partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { type BlockDevice } from './block-devices.ts';
-import { setBootEntry, shimPath } from './set-boot-entry.ts';
+import { parseMenu, setBootEntry, shimPath } from './set-boot-entry.ts';
 
 const disk = coreOsDisk('nvme0n1');
 const facts = { disk: targetOf(disk), ignition: undefined };
@@ -266,19 +266,6 @@ describe('disk/set-boot-entry', () => {
     );
   });
 
-  it('names entries that lead nowhere', async () => {
-    const { host, menu } = uefiHost();
-    host.on(create).answers(() => {
-      menu.order = ['0005'];
-      menu.entries = [
-        entry('0005'),
-        'Boot0002* old\tHD(1,GPT,dddddddd-0000-4000-8000-000000000001,0x800,0x1)/File(\\x)\n',
-      ];
-    });
-    const { notes } = await runStep(setBootEntry, { host, facts });
-    expect(notes[0]).toBe('warn: boot entry 0002 (old) points to nothing on this host');
-  });
-
   it.each([
     [
       'no partition is there',
@@ -353,24 +340,14 @@ describe('shimPath', () => {
 
 describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
   const espType = 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B';
-  const other = 'bbbbbbbb-0000-4000-8000-000000000002';
   const byId = '/dev/disk/by-id/ata-SSD_S2';
-  interface Wanted {
-    readonly guid?: string;
-    readonly wipeTable?: boolean;
-  }
-  const ignitionOf = ({ guid, wipeTable = true }: Wanted = {}) => {
+  const ignitionOf = () => {
     const diskOf = (device: string, number: number) => ({
       device,
-      wipeTable,
+      wipeTable: true,
       partitions: [
         { label: `bios-${number}`, sizeMiB: 1, typeGuid: '21686148-6449-6E6F-744E-656564454649' },
-        {
-          label: `esp-${number}`,
-          sizeMiB: 127,
-          typeGuid: espType,
-          ...(guid && number === 2 && { guid }),
-        },
+        { label: `esp-${number}`, sizeMiB: 127, typeGuid: espType },
         { label: `boot-${number}`, sizeMiB: 384 },
         { label: `root-${number}` },
       ],
@@ -378,55 +355,14 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
     const disks = [diskOf('/dev/nvme0n1', 1), diskOf(byId, 2)];
     return JSON.stringify({ ignition: { version: '3.4.0' }, storage: { disks } });
   };
-  const createOther = create.map((word) => (word === '/dev/nvme0n1' ? '/dev/sdb' : word));
 
-  async function installed(wanted: Wanted, ...esps: readonly BlockDevice[]) {
+  it('says which partitions have no entry yet', async () => {
     const { host, menu } = uefiHost();
-    host
-      .on(['lsblk', rest])
-      .prints(lsblkOutput(disk, blockDevice('sdb', {}, esps)))
-      .withLink(byId, '/dev/sdb')
-      .withFile('/opt/host.ign', ignitionOf(wanted))
-      .on(createOther)
-      .answers(() => {
-        menu.order = ['0006', ...menu.order];
-        menu.entries.push(entry('0006', other));
-        return '';
-      });
+    host.withFile('/opt/host.ign', ignitionOf());
     const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
     const { notes } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
-    return { notes, order: menu.order, isMade: host.ran.some((argv) => argv.includes('/dev/sdb')) };
-  }
-
-  const esp = partition('sdb2', {
-    partLabel: 'esp-2',
-    partType: espType.toLowerCase(),
-    partUuid: other,
-  });
-  it.each<[string, Wanted, readonly BlockDevice[]]>([
-    ['by its GUID', { guid: other.toUpperCase() }, [esp]],
-    ['by its label in a table that stays', { wipeTable: false }, [esp]],
-  ])(
-    'gives an entry to each partition that stays, behind that of the install disk: %s',
-    async (...[, wanted, esps]) => {
-      const { isMade, order, notes } = await installed(wanted, ...esps);
-      expect(isMade).toBe(true);
-      expect(order).toEqual(['0005', '0006', '0000']);
-      expect(notes[0]).toContain('esp-1 on /dev/nvme0n1');
-      expect(notes[0]).not.toContain('esp-2');
-    },
-  );
-
-  it.each<[string, Wanted, readonly BlockDevice[]]>([
-    ['on an empty disk', {}, []],
-    ['in a table that is made again', {}, [esp]],
-    ['with another GUID', { guid: espUuid, wipeTable: false }, [esp]],
-    ['of another type', { wipeTable: false }, [{ ...esp, partType: '' }]],
-  ])('says which partitions have no entry yet: %s', async (...[, wanted, esps]) => {
-    const { isMade, order, notes } = await installed(wanted, ...esps);
-    expect(isMade).toBe(false);
-    expect(order).toEqual(['0005', '0000']);
-    expect(notes[0]).toBe(
+    expect(menu.order).toEqual(['0005', '0000']);
+    expect(notes.at(-1)).toBe(
       `warn: Ignition makes EFI system partitions at the first boot: esp-1 on /dev/nvme0n1, esp-2 on ${byId}`,
     );
   });
@@ -437,5 +373,92 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
     const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
     const { notes } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
+  });
+});
+
+const guid = 'aaaaaaaa-0000-4000-8000-000000000002';
+const gone = 'bbbbbbbb-0000-4000-8000-000000000002';
+const menuOf17 = `BootCurrent: 0001
+Timeout: 3 seconds
+BootOrder: 0003,0001,0000,0002
+Boot0000* UiApp\tFvVol(7cb8bdc9)/FvFile(462caa21)
+Boot0001* UEFI QEMU DVD-ROM\tPciRoot(0x0)/Pci(0x1f,0x2)/Sata(2,65535,0)N.....YM....R,Y.
+Boot0002  Fedora\tHD(1,GPT,${gone.toUpperCase()},0x800,0x32000)/File(\\EFI\\fedora\\shimx64.efi)
+Boot0003* Red Hat Enterprise Linux\tHD(2,GPT,${guid},0x1000,0x3f800)/File(\\EFI\\redhat\\shimx64.efi)
+`;
+const menuOf18 = `BootOrder: 0004
+Boot0004* Red Hat Enterprise Linux\tHD(2,GPT,${guid},0x1000,0x3f800)/\\EFI\\redhat\\shimx64.efi
+      dp: 04 01 2a 00 / 7f ff 04 00
+`;
+
+describe('parseMenu', () => {
+  it('reads order, labels and partitions', () => {
+    const menu = parseMenu(menuOf17);
+    expect(menu.order).toEqual(['0003', '0001', '0000', '0002']);
+    expect(menu.entries.map(({ number, label, partUuid }) => [number, label, partUuid])).toEqual([
+      ['0000', 'UiApp', ''],
+      ['0001', 'UEFI QEMU DVD-ROM', ''],
+      ['0002', 'Fedora', gone],
+      ['0003', 'Red Hat Enterprise Linux', guid],
+    ]);
+  });
+
+  it('leaves out the raw lines of efibootmgr 18', () => {
+    expect(parseMenu(menuOf18).entries).toMatchObject([{ number: '0004', partUuid: guid }]);
+  });
+
+  it.each(['', 'BootCurrent: 0001\nNo BootOrder is set; firmware will attempt recovery'])(
+    'is empty when there is no entry: %j',
+    (printed) => {
+      expect(parseMenu(printed)).toEqual({ order: [], entries: [] });
+    },
+  );
+
+  it('is not read out of something else', () => {
+    expect(() => parseMenu('<html>')).toThrow('efibootmgr printed no boot menu: <html>');
+  });
+});
+
+describe('the menu as real firmware has it', () => {
+  const printed = (name: string): ReturnType<typeof parseMenu> =>
+    parseMenu(
+      readFileSync(new URL(`../../../mocks/logs/efibootmgr/${name}.txt`, import.meta.url), 'utf8'),
+    );
+
+  it.each([
+    [
+      'dell-perc-18',
+      ['0005', '0000', '0006', '0007'],
+      [
+        ['0000', 'Integrated NIC 1 Port 3 Partition 1', ''],
+        ['0001', 'Hard drive C:', ''],
+      ],
+    ],
+    [
+      'lenovo-18',
+      ['0003', '0002', '0001', '0004', '0005'],
+      [
+        ['0001', 'UEFI: PXE IPv4 Intel(R) Ethernet Connection (17) I219-LM', ''],
+        ['0002', 'UEFI: PXE IPv6 Intel(R) Ethernet Connection (17) I219-LM', ''],
+        ['0003', 'UEFI OS', '0b1f3a52-7c4d-4e6f-8a90-1b2c3d4e5f60'],
+        ['0004', 'UEFI: SanDisk, Partition 1', ''],
+        ['0005', 'UEFI: SanDisk, Partition 2', ''],
+      ],
+    ],
+    [
+      'inspur-18',
+      ['0000', '0004', '0003'],
+      [
+        ['0000', 'Red Hat Enterprise Linux', ''],
+        ['0003', 'UEFI: PXE IPv4 Mellanox Network Adapter - 00:00:5E:00:53:0C NIC1', ''],
+        ['0004', 'UEFI: PXE IPv4 Mellanox Network Adapter - 00:00:5E:00:53:0D NIC2', ''],
+      ],
+    ],
+  ])('is read: %s', (name, order, entries) => {
+    const menu = printed(name);
+    expect(menu.order).toEqual(order);
+    expect(menu.entries.map(({ number, label, partUuid }) => [number, label, partUuid])).toEqual(
+      entries,
+    );
   });
 });
