@@ -1,8 +1,7 @@
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 import type { HttpRoute } from '../ports/http-route.ts';
-import type { ListeningServer } from './http-server.ts';
-import { serveRoutes } from './route-server.ts';
+import { type ListeningServer, serveRoutes } from './http-server.ts';
 
 /** Failures of serving health. */
 export const healthFailures = {

@@ -1,65 +1,54 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path/posix';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { hostInUrl } from '../lib/address.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
 import { type Millis, seconds } from '../model/duration.ts';
+import { type FailureContext, failuresOf, type FailureTable } from '../model/failure.ts';
+import { type HttpAnswer, HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
+import { readFileOf } from './file-access.ts';
 
-/** What a server holds at most for all its clients together. */
-export interface ServerLimits {
-  /** Connections at once. One more takes the place of the oldest that has asked for nothing. */
-  readonly connections: number;
-  /** Bytes that wait for readers, all together; the reader for whom most wait is let go. */
-  readonly waitingBytes: number;
+/** Failures of serving. */
+export const serveFailures = {
+  'serve.address-not-taken': {
+    kind: 'host',
+    title: 'A server cannot listen on its address',
+    hint: 'give another address, or end what listens on this one',
+  },
+  'serve.certificate-not-read': {
+    kind: 'input',
+    title: 'The certificate of a server cannot be used',
+    hint: 'give a folder with tls.crt and tls.key, PEM, that belong together',
+  },
+} as const satisfies FailureTable;
+
+const serveFailure = failuresOf(serveFailures);
+
+/** The routes of a server, where it listens, and its limits. */
+export interface RoutesToServe {
+  readonly listen: ListenAddress;
+  readonly routes: readonly HttpRoute[];
   /**
-   * Time for a whole request to arrive; 10 s where it is not given. 0: whoever reads the bodies
-   * keeps the time.
+   * A folder with `tls.crt` and `tls.key`, which are read again when they change; without it the
+   * server speaks plain HTTP.
    */
-  readonly requestTimeout?: Millis;
+  readonly certificateFolder?: string;
+  /** Requests at work, those of routes with a number of their own apart. One more is 503. */
+  readonly atOnce?: number;
+  /** Connections at once. One more takes the place of the oldest that has no request at work. */
+  readonly connections?: number;
+  /** Bytes of answers that wait for readers, all together; the slowest reader is closed. */
+  readonly waitingBytes?: number;
+  /** The server does not keep the program from its end. */
+  readonly isBackground?: boolean;
 }
 
-/** Certificate and key of a server, PEM. */
-export interface ServerPair {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** A server with limits, and the one who keeps them while answers last. */
-export interface LimitedServer<S extends Server = Server> {
-  readonly server: S;
-  /**
-   * Lets go of the slowest readers; to be called after something was written to an answer that
-   * lasts.
-   */
-  readonly relieve: () => void;
-}
-
-/**
- * Makes an unbound server for answers to GET: it reads no body, and a request has 10 s to arrive.
- * Two Host headers are 400: a proxy between may have judged by the other one (RFC 9112, 3.2).
- */
-export function limitedServer(limits: ServerLimits, answer: RequestListener): LimitedServer {
-  const { listener, relieve, guard } = withLimits(limits, answer);
-  return { server: guard(createServer(timesOf(limits), listener)), relieve };
-}
-
-/** The same over TLS 1.2 and 1.3; `setSecureContext` of the server changes the certificate. */
-export function limitedTlsServer(
-  limits: ServerLimits,
-  pair: ServerPair,
-  answer: RequestListener,
-): LimitedServer<TlsServer> {
-  const { listener, relieve, guard } = withLimits(limits, answer);
-  const tls = { ...pair, minVersion: 'TLSv1.2', handshakeTimeout: seconds(10) } as const;
-  return { server: guard(createTlsServer({ ...timesOf(limits), ...tls }, listener)), relieve };
-}
+/** Writes a line to the log. */
+type Note = (level: 'info' | 'warn', message: string, fields: FailureContext) => void;
 
 /** A server at work. */
 export interface ListeningServer {
@@ -67,6 +56,47 @@ export interface ListeningServer {
   readonly url: string;
   /** Takes no new request, gives those at work a second, and ends. */
   readonly close: () => Promise<void>;
+}
+
+/**
+ * Serves routes over HTTP or HTTPS, with a limit for everything that a client can make large or
+ * long.
+ * @throws AgentError `serve.address-not-taken`, `serve.certificate-not-read`
+ */
+export async function serveRoutes(served: RoutesToServe, note: Note): Promise<ListeningServer> {
+  const { listen, certificateFolder: folder, isBackground = false } = served;
+  const times = {
+    // Each route has a deadline of its own.
+    requestTimeout: 0,
+    headersTimeout: seconds(10),
+    keepAliveTimeout: seconds(5),
+    connectionsCheckingInterval: seconds(1),
+  };
+  const stop = new AbortController();
+  const server =
+    folder === undefined ? createServer(times) : await tlsServer(folder, times, note, stop.signal);
+  limitClients(server, served, router(served, note));
+  if (isBackground) {
+    server.unref();
+    server.on('connection', (socket: Socket) => socket.unref());
+  }
+  try {
+    const { url, close } = await listening(server, listen, folder === undefined ? 'http' : 'https');
+    server.on('error', (error) => {
+      note('warn', 'a server takes no connection at the moment', { why: error.message });
+    });
+    return {
+      url,
+      close: () => {
+        stop.abort();
+        return close();
+      },
+    };
+  } catch (cause) {
+    stop.abort();
+    const message = `cannot listen on ${listen.host ?? '*'}:${listen.port}`;
+    throw serveFailure('serve.address-not-taken', message, { cause });
+  }
 }
 
 /**
@@ -93,74 +123,70 @@ export async function listening(
   };
 }
 
-const timesOf = ({ requestTimeout = seconds(10) }: ServerLimits) => ({
-  requestTimeout,
-  headersTimeout: seconds(10),
-  keepAliveTimeout: seconds(5),
-  connectionsCheckingInterval: seconds(1),
-});
+/** Certificate and key of a server, PEM. */
+interface ServerPair {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /**
- * A connection by its other end: over TLS, a request has another socket than the one that was
- * accepted.
+ * A server of TLS 1.2 and 1.3 that reads its certificate again each second: kubelet changes a
+ * Secret's files by renaming a link in their folder. Until new files are right the old ones serve.
  */
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-
-function withLimits(limits: ServerLimits, answer: RequestListener) {
-  const sockets = new Map<string, Socket>();
-  const answers = new Map<string, Set<ServerResponse>>();
-  const relieve = (): void => {
-    const waiting = [...answers]
-      .map(([peer, open]) => ({
-        peer,
-        open,
-        bytes: [...open].reduce((all, { writableLength }) => all + writableLength, 0),
-      }))
-      .sort((one, other) => one.bytes - other.bytes);
-    let sum = waiting.reduce((total, { bytes }) => total + bytes, 0);
-    for (
-      let slowest = waiting.pop();
-      sum > limits.waitingBytes && slowest;
-      slowest = waiting.pop()
-    ) {
-      sum -= slowest.bytes;
-      for (const response of slowest.open) response.destroy();
-      sockets.get(slowest.peer)?.destroy();
+async function tlsServer(
+  folder: string,
+  times: object,
+  note: Note,
+  signal: AbortSignal,
+): Promise<TlsServer> {
+  let pair = await pairIn(folder);
+  let refused = '';
+  let server: TlsServer;
+  try {
+    const tls = { ...pair, minVersion: 'TLSv1.2', handshakeTimeout: seconds(10) } as const;
+    server = createTlsServer({ ...times, ...tls });
+  } catch (cause) {
+    throw notRead(folder, cause);
+  }
+  const renew = async (): Promise<void> => {
+    try {
+      const next = await pairIn(folder);
+      if (next.cert === pair.cert && next.key === pair.key) return;
+      server.setSecureContext({ ...next, minVersion: 'TLSv1.2' });
+      pair = next;
+      refused = '';
+      note('info', 'the certificate of a server has been renewed', { folder });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (why === refused) return;
+      refused = why;
+      const message = 'the new certificate of a server cannot be used; the old one stays';
+      note('warn', message, { folder, why });
     }
   };
-  const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    const { socket } = request;
-    const peer = peerOf(socket);
-    const open = answers.get(peer) ?? new Set();
-    if (socket.destroyed) return;
-    if (open.size >= mostPipelined) {
-      socket.destroy();
-      return;
-    }
-    answers.set(peer, open.add(response));
-    response.once('close', () => open.delete(response));
-    if (hostsIn(request) === 1) answer(request, response);
-    else response.writeHead(400, { connection: 'close' }).end();
-    relieve();
-  };
-  const guard = <S extends Server>(server: S): S => {
-    // Whoever reads nothing for so long is gone.
-    server.setTimeout(seconds(60), (socket) => socket.destroy());
-    server.on('connection', (socket) => {
-      const peer = peerOf(socket);
-      sockets.set(peer, socket);
-      socket.once('close', () => {
-        sockets.delete(peer);
-        answers.delete(peer);
-      });
-      if (sockets.size <= limits.connections) return;
-      const oldest = [...sockets].find(([one]) => !answers.get(one)?.size);
-      (oldest?.[1] ?? socket).destroy();
-    });
-    return server;
-  };
-  return { listener, relieve, guard };
+  const timer = setInterval(() => void renew(), seconds(1)).unref();
+  signal.addEventListener('abort', () => {
+    clearInterval(timer);
+  });
+  return server;
 }
+
+/** @throws AgentError `serve.certificate-not-read` */
+async function pairIn(folder: string): Promise<ServerPair> {
+  const read = async (name: string): Promise<string> =>
+    (await readFileOf({ at: join(folder, name), kind: 'secret' })).toString();
+  try {
+    return { cert: await read('tls.crt'), key: await read('tls.key') };
+  } catch (cause) {
+    throw notRead(folder, cause);
+  }
+}
+
+const notRead = (folder: string, cause: unknown): Error =>
+  serveFailure('serve.certificate-not-read', `no certificate in ${folder} that can be used`, {
+    cause,
+    context: { folder },
+  });
 
 /**
  * Requests that one connection may have sent before the first of them is answered; a thousand fit
@@ -168,5 +194,250 @@ function withLimits(limits: ServerLimits, answer: RequestListener) {
  */
 const mostPipelined = 4;
 
-const hostsIn = ({ rawHeaders }: IncomingMessage): number =>
-  rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+interface Client {
+  readonly socket: Socket;
+  readonly responses: Set<ServerResponse>;
+}
+
+/** A connection by its other end: over TLS a request has another socket than the accepted one. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/** Answers the requests of a server within the limits of its clients. */
+function limitClients(
+  server: Server,
+  { connections = 1024, waitingBytes = 64 * 1024 ** 2 }: RoutesToServe,
+  answer: Answer,
+): void {
+  const clients = new Map<string, Client>();
+  // A client that reads nothing for so long is gone.
+  server.setTimeout(seconds(60), (socket) => socket.destroy());
+  server.on('connection', (socket) => {
+    const peer = peerOf(socket);
+    clients.set(peer, { socket, responses: new Set() });
+    socket.once('close', () => clients.delete(peer));
+    if (clients.size <= connections) return;
+    const idle = [...clients.values()].find(({ responses }) => responses.size === 0);
+    idle?.socket.destroy();
+  });
+  const closeSlowest = (): void => {
+    const waiting = [...clients.values()].map((client) => ({
+      socket: client.socket,
+      bytes: [...client.responses].reduce((sum, { writableLength }) => sum + writableLength, 0),
+    }));
+    const sum = waiting.reduce((total, { bytes }) => total + bytes, 0);
+    const slowest = waiting.toSorted((one, other) => one.bytes - other.bytes).at(-1);
+    if (sum > waitingBytes) slowest?.socket.destroy();
+  };
+  server.on('request', (request, response) => {
+    const client = clients.get(peerOf(request.socket));
+    if (client === undefined) return;
+    if (client.responses.size >= mostPipelined) {
+      client.socket.destroy();
+      return;
+    }
+    client.responses.add(response);
+    response.once('close', () => client.responses.delete(response));
+    // What waits for readers grows by one answer at a time.
+    void answer(request, response).then(closeSlowest);
+  });
+  // A client that asks before it sends reads of a refusal before its body is sent.
+  server.on('checkContinue', (request, response) => server.emit('request', request, response));
+}
+
+/** A route with the requests that it may still take, alone or with all that share the number. */
+interface OpenRoute {
+  readonly route: HttpRoute;
+  readonly pattern: RegExp;
+  readonly places: { free: number };
+}
+
+function router({ routes, atOnce = 64 }: RoutesToServe, note: Note): Answer {
+  const shared = { free: atOnce };
+  const open = routes.map((route): OpenRoute => ({
+    route,
+    pattern: new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
+    places: route.atOnce === undefined ? shared : { free: route.atOnce },
+  }));
+  return async (request, response) => {
+    let found: Found;
+    try {
+      found = routeOf(open, request);
+      if (found.places.free === 0)
+        throw new HttpRefusal(503, 'too many requests at once', { 'retry-after': '1' });
+    } catch (refusal) {
+      finish(request, response, (refusal as HttpRefusal).answer);
+      return;
+    }
+    const { places } = found;
+    places.free -= 1;
+    // A route that ignores its signal keeps its place: what is counted is work.
+    await answerBy(found, request, response, note);
+    places.free += 1;
+  };
+}
+
+interface Found extends OpenRoute {
+  readonly params: Readonly<Record<string, string>>;
+  readonly url: URL;
+}
+
+/**
+ * The route of a request.
+ * @throws HttpRefusal where there is none, or its body is too long already by what the client says
+ */
+function routeOf(open: readonly OpenRoute[], request: IncomingMessage): Found {
+  const { url: target = '', method = '', rawHeaders, headers } = request;
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
+  // A proxy between may have judged by the other one (RFC 9112, 3.2).
+  if (hosts.length !== 1) throw new HttpRefusal(400, 'more than one Host', { connection: 'close' });
+  const url = target.startsWith('/') ? URL.parse(`http://server${target}`) : null;
+  if (url === null) throw new HttpRefusal(400, 'no path of this server');
+  const [path = ''] = target.split('?');
+  const matching = open.flatMap((one) => {
+    const groups = one.pattern.exec(path);
+    const params = groups === null ? undefined : decoded(groups.groups ?? {});
+    return params === undefined ? [] : [{ ...one, params, url }];
+  });
+  if (matching.length === 0) throw new HttpRefusal(404, 'there is nothing here');
+  const found = matching.find(
+    ({ route }) => route.method === method || (route.method === 'GET' && method === 'HEAD'),
+  );
+  if (found === undefined) {
+    const allow = [...new Set(matching.map(({ route }) => route.method))].join(', ');
+    throw new HttpRefusal(405, `only ${allow}`, { allow });
+  }
+  const { bodyLimit = 0 } = found.route;
+  if (Number(headers['content-length'] ?? 0) > bodyLimit) throw tooLarge(bodyLimit);
+  return found;
+}
+
+function decoded(
+  groups: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> | undefined {
+  try {
+    return Object.fromEntries(
+      Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)]),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+const tooLarge = (limit: number): HttpRefusal =>
+  new HttpRefusal(413, `a body has at most ${limit} bytes here`);
+
+async function answerBy(
+  { route, params, url }: Found,
+  request: IncomingMessage,
+  response: ServerResponse,
+  note: Note,
+): Promise<void> {
+  const stop = new AbortController();
+  const { bodyLimit = 0, deadline = seconds(10) } = route;
+  const late = setTimeout(() => {
+    // 408 where the client was slow, 503 where we were (RFC 9110, 15.5.9 and 15.6.4).
+    const [status, why] = request.complete
+      ? ([503, 'no answer in time'] as const)
+      : ([408, 'not sent in time'] as const);
+    finish(request, response, new HttpRefusal(status, why).answer);
+    stop.abort(new HttpRefusal(503, 'the deadline of the request has passed'));
+  }, deadline);
+  response.once('close', () => {
+    clearTimeout(late);
+    stop.abort(new Error('the client is gone'));
+  });
+  const body = bodyOf(request, response, bodyLimit, stop.signal);
+  try {
+    const answer = await route.answer({
+      method: request.method ?? '',
+      path: url.pathname,
+      params,
+      query: url.searchParams,
+      headers: plainHeaders(request),
+      body,
+      signal: stop.signal,
+      bytes: async () => {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of body) chunks.push(chunk);
+        return Buffer.concat(chunks);
+      },
+    });
+    clearTimeout(late);
+    finish(request, response, answer);
+    if (answer.stream === undefined || stop.signal.aborted) return;
+    if (request.method === 'HEAD') response.end();
+    else await pipeline(Readable.from(answer.stream), response);
+  } catch (error) {
+    if (error instanceof HttpRefusal) finish(request, response, error.answer);
+    else if (!stop.signal.aborted && (request.complete || !request.destroyed)) {
+      const why = error instanceof Error ? error.message : String(error);
+      note('warn', 'a request has failed here', { method: route.method, path: route.path, why });
+      finish(request, response, { status: 500 });
+    }
+  }
+}
+
+const plainHeaders = ({ headers }: IncomingMessage): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(headers).map(
+      ([name, text]) => [name, Array.isArray(text) ? text.join(', ') : text] as const,
+    ),
+  );
+
+/**
+ * The body, which ends with 413 beyond the limit, and with the signal's reason as soon as it
+ * aborts: no event tells of a client who goes after the answer.
+ */
+async function* bodyOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  if (request.headers.expect !== undefined) response.writeContinue();
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => undefined);
+  signal.addEventListener('abort', () => {
+    stopped.reject(signal.reason);
+  });
+  // Not destroyed at the end: what is still sent is discarded, so that the client reads the answer.
+  const chunks = request.iterator({ destroyOnReturn: false });
+  let length = 0;
+  for (;;) {
+    const next = (await Promise.race([chunks.next(), stopped.promise])) as IteratorResult<Buffer>;
+    if (next.done === true) return;
+    length += next.value.length;
+    if (length > limit) throw tooLarge(limit);
+    yield next.value;
+  }
+}
+
+/**
+ * How long a client may still send what nobody reads, so that it reads the answer and not the end
+ * of the connection.
+ */
+const linger: Millis = seconds(2);
+
+/** Sends an answer, of one with a stream its headers; does nothing where one was sent before. */
+function finish(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
+  if (response.headersSent || response.destroyed) return;
+  const { status, headers = {}, body = '', stream } = answer;
+  const isText = typeof body === 'string' && body !== '';
+  response.setHeader('cache-control', 'no-store');
+  if (isText) response.setHeader('content-type', 'text/plain; charset=utf-8');
+  if (stream !== undefined) {
+    response.writeHead(status, headers).flushHeaders();
+    return;
+  }
+  response.setHeader('content-length', Buffer.byteLength(body));
+  response.writeHead(status, headers).end(body);
+  if (request.complete) return;
+  request.resume();
+  const { socket } = request;
+  const end = setTimeout(() => socket.destroy(), linger).unref();
+  request.once('end', () => {
+    clearTimeout(end);
+  });
+}

@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
+import { seconds } from '../model/duration.ts';
 import type { Patch } from '../page/client.ts';
 import { eventsPath, livePolicy } from '../page/document.ts';
 import type { LivePage } from '../page/live.ts';
-import { seconds } from '../model/duration.ts';
-import { limitedServer, listening, type ListeningServer } from './http-server.ts';
+import { type HttpAnswer, HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
+import { type ListeningServer, serveRoutes } from './http-server.ts';
 
 /** Where a page is served. */
 export interface PageAddress {
@@ -18,49 +19,6 @@ const drawEvery = 300;
 /** A proxy between would close a stream that is silent. */
 const quietFor = seconds(20);
 const mostReaders = 16;
-/** A reader who is let go comes again by itself, and gets the page of that time. */
-const limits = { connections: 2 * mostReaders, waitingBytes: 32 * 1024 ** 2 };
-
-/**
- * Serves a page to browsers, to read only; `close` sends the rest of it.
- * @throws Error of the system where the address cannot be taken
- */
-export async function servePage(page: LivePage, address: PageAddress): Promise<ListeningServer> {
-  const readers = new Set<ServerResponse>();
-  const { server, relieve } = limitedServer(limits, (request, response) => {
-    answer(request, response, { page, readers, host: address.host });
-  });
-  const { url, close } = await listening(server, address);
-  let spoke = Date.now();
-  const draw = (): void => {
-    // Whoever comes gets the whole.
-    if (readers.size === 0) return;
-    const patch = page.changes(Date.now());
-    if (patch === undefined && Date.now() - spoke < quietFor) return;
-    spoke = Date.now();
-    const text = patch === undefined ? ':\n\n' : messageOf(patch);
-    for (const reader of readers) reader.write(text);
-    relieve();
-  };
-  const timer = setInterval(draw, drawEvery);
-  return {
-    url: `${url}/`,
-    close: async () => {
-      clearInterval(timer);
-      draw();
-      for (const reader of readers) reader.end();
-      await close();
-    },
-  };
-}
-
-const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;
-
-interface Serving {
-  readonly page: LivePage;
-  readonly readers: Set<ServerResponse>;
-  readonly host: string;
-}
 
 const headers = {
   'content-security-policy': livePolicy,
@@ -68,34 +26,92 @@ const headers = {
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-store',
 };
 
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { page, readers, host }: Serving,
-): void {
-  const refuse = (status: number, text: string): void => {
-    response.writeHead(status, { ...headers, 'content-type': 'text/plain' }).end(`${text}\n`);
+/**
+ * Serves a page to browsers, to read only; `close` sends the rest of it.
+ * @throws AgentError `serve.address-not-taken`
+ */
+export async function servePage(page: LivePage, address: PageAddress): Promise<ListeningServer> {
+  const drawing = drawings(page);
+  const route = (
+    path: string,
+    contentType: string,
+    content: () => Omit<HttpAnswer, 'status'>,
+    atOnce?: number,
+  ): HttpRoute => ({
+    method: 'GET',
+    path,
+    ...(atOnce === undefined ? {} : { atOnce }),
+    answer: ({ headers: { host = '' } }) => {
+      if (!isOwnName(host, address.host))
+        throw new HttpRefusal(403, 'this page is served by its address alone', headers);
+      const own = { ...headers, 'content-type': contentType };
+      return Promise.resolve({ status: 200, headers: own, ...content() });
+    },
+  });
+  const routes = [
+    route('/', 'text/html; charset=utf-8', () => ({ body: page.document(Date.now()) })),
+    route(`/${eventsPath}`, 'text/event-stream', () => ({ stream: drawing.follow() }), mostReaders),
+  ];
+  const served = { listen: address, routes, connections: 2 * mostReaders };
+  const { url, close } = await serveRoutes(served, () => undefined);
+  return {
+    url: `${url}/`,
+    close: async () => {
+      drawing.end();
+      await close();
+    },
   };
-  if (!isOwnName(request.headers.host ?? '', host)) {
-    refuse(403, 'this page is served by its address alone');
-  } else if (request.method !== 'GET') {
-    refuse(405, 'this page can only be read');
-  } else if (request.url === '/') {
-    const type = { 'content-type': 'text/html; charset=utf-8' };
-    response.writeHead(200, { ...headers, ...type }).end(page.document(Date.now()));
-  } else if (request.url !== `/${eventsPath}`) {
-    refuse(404, 'there is nothing here');
-  } else if (readers.size >= mostReaders) {
-    refuse(503, 'too many readers');
-  } else {
-    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
-    response.write(messageOf(page.whole(Date.now())));
-    readers.add(response);
-    response.once('close', () => readers.delete(response));
-  }
+}
+
+const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;
+
+/**
+ * Draws a page for its readers. A reader that was too slow for a change gets the whole page next,
+ * so that nothing is kept for it.
+ */
+function drawings(page: LivePage): {
+  readonly follow: () => AsyncGenerator<string>;
+  readonly end: () => void;
+} {
+  let readers = 0;
+  let last = { count: 0, at: Date.now(), text: '' };
+  const ended = new AbortController();
+  const draw = (): void => {
+    // A new reader gets the whole.
+    if (readers === 0) return;
+    const patch = page.changes(Date.now());
+    if (patch === undefined && Date.now() - last.at < quietFor) return;
+    const text = patch === undefined ? ':\n\n' : messageOf(patch);
+    last = { count: last.count + 1, at: Date.now(), text };
+  };
+  const timer = setInterval(draw, drawEvery);
+  return {
+    follow: async function* follow() {
+      readers += 1;
+      try {
+        let seen = last.count;
+        yield messageOf(page.whole(Date.now()));
+        while (!ended.signal.aborted || seen < last.count) {
+          if (seen < last.count) {
+            const isNext = seen + 1 === last.count;
+            seen = last.count;
+            yield isNext ? last.text : messageOf(page.whole(Date.now()));
+          } else {
+            await sleep(drawEvery, undefined, { signal: ended.signal }).catch(() => undefined);
+          }
+        }
+      } finally {
+        readers -= 1;
+      }
+    },
+    end: () => {
+      clearInterval(timer);
+      draw();
+      ended.abort();
+    },
+  };
 }
 
 /**

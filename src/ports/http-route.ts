@@ -5,7 +5,7 @@ export interface RouteRequest {
   readonly method: string;
   /** Without the query; as it was sent. */
   readonly path: string;
-  /** What stands in the path for each `{name}` of the route's, decoded. */
+  /** The text of the path for each `{name}` of the route, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** By their names in lower case; one that was sent several times joined by commas. */
@@ -21,14 +21,16 @@ export interface RouteRequest {
   readonly signal: AbortSignal;
 }
 
-/** What is answered. Without a type of its own, text is `text/plain`. */
+/** An answer. Without a type of its own, text is `text/plain`. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** In place of a body: texts that are sent one by one, each once the client has room for it. */
+  readonly stream?: AsyncIterable<string>;
 }
 
-/** One thing that a server does. */
+/** One address of a server. */
 export interface HttpRoute {
   /** `GET` answers HEAD too. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/adapters/clock.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
-import { serveRoutes } from '../../src/adapters/route-server.ts';
+import { serveRoutes } from '../../src/adapters/http-server.ts';
 import { bootstrapControllers } from '../../src/capi/bootstrap/controller.ts';
 import { bootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { inventoryRoutes } from '../../src/capi/inventory/routes.ts';

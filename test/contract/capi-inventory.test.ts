@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import type { ListeningServer } from '../../src/adapters/http-server.ts';
-import { serveRoutes } from '../../src/adapters/route-server.ts';
+import { serveRoutes } from '../../src/adapters/http-server.ts';
 import { type BootstrapConfig, bootstrapConfigs, capiMachines } from '../../src/capi/api.ts';
 import type { BootstrapStores } from '../../src/capi/bootstrap/stores.ts';
 import { findCondition } from '../../src/capi/conditions.ts';

@@ -1,23 +1,67 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { limitedServer, type ServerLimits } from '../../src/adapters/http-server.ts';
+import { type RoutesToServe, serveRoutes } from '../../src/adapters/http-server.ts';
+import {
+  type HttpAnswer,
+  type RouteRequest,
+  HttpRefusal,
+  jsonAnswer,
+} from '../../src/ports/http-route.ts';
+import { makeCertificates } from './real/http-server.ts';
+
+/** The certificate is read each second. */
+const within = { timeout: 10_000 };
+
+const size = async ({ bytes }: RouteRequest) => ({
+  status: 200,
+  body: `${(await bytes()).length}`,
+});
+
+const always = (answer: HttpAnswer) => () => Promise.resolve(answer);
+
+const routes: RoutesToServe['routes'] = [
+  { method: 'GET', path: '/healthz', answer: always({ status: 200, body: 'ok' }) },
+  { method: 'POST', path: '/size', bodyLimit: 1000, answer: size },
+  { method: 'PUT', path: '/size', bodyLimit: 1000, answer: size },
+  {
+    method: 'GET',
+    path: '/clusters/{cluster}/files/{name}',
+    answer: ({ params, query }) =>
+      Promise.resolve(jsonAnswer(200, { ...params, of: query.get('of') })),
+  },
+  {
+    method: 'GET',
+    path: '/refused',
+    answer: () => Promise.reject(new HttpRefusal(409, 'not yet', { 'retry-after': '7' })),
+  },
+  {
+    method: 'GET',
+    path: '/broken',
+    answer: () => Promise.reject(new TypeError('no such thing')),
+  },
+];
+
+interface Noted {
+  readonly message: string;
+  readonly fields: object;
+}
 
 /** A server on a free port, and connections to it as bytes. */
-async function listening(
-  limits: ServerLimits,
-  answer: (response: ServerResponse) => void = (response) => void response.end('ok'),
-) {
-  const { server, relieve } = limitedServer(limits, (_, response) => {
-    answer(response);
+async function serving(more: Partial<RoutesToServe> = {}) {
+  const notes: Noted[] = [];
+  const listen = { host: '127.0.0.1', port: 0 };
+  const server = await serveRoutes({ listen, routes, ...more }, (_, message, fields) => {
+    notes.push({ message, fields });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port } = new URL(server.url);
   const sockets: Socket[] = [];
   const open = async (text: string): Promise<Socket> => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(Number(port), '127.0.0.1');
     sockets.push(socket);
     socket.on('error', () => undefined);
     await once(socket, 'connect');
@@ -25,102 +69,381 @@ async function listening(
     return socket;
   };
   return {
-    relieve,
+    url: server.url,
+    port: Number(port),
+    notes,
     open,
-    [Symbol.dispose]: () => {
+    [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
-      server.close();
-      server.closeAllConnections();
+      await server.close();
     },
   };
 }
 
-const firstLine = async (socket: Socket): Promise<string> => {
-  const [chunk] = (await once(socket, 'data')) as [Buffer];
-  return chunk.toString().split('\r\n')[0] ?? '';
-};
+/** What comes until a text is in it. */
+async function until(socket: Socket, text: string): Promise<string> {
+  let seen = '';
+  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    seen += chunk.toString();
+    if (seen.includes(text)) return seen;
+  }
+  throw new Error(`the connection has ended after: ${seen}`);
+}
 
-const roomy = { connections: 8, waitingBytes: 1024 ** 2 };
-const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+const request = (line: string, ...headers: readonly string[]): string =>
+  [`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, '', ''].join('\r\n');
 
-describe('a server of ours', () => {
+const status = async (socket: Socket): Promise<string> =>
+  (await until(socket, '\r\n\r\n')).split('\r\n')[0] ?? '';
+
+describe('routes over HTTP', () => {
   it.each([
-    [request, '200 OK'],
-    [request.replace('\r\n\r\n', '\r\nHost: evil.example\r\n\r\n'), '400 Bad Request'],
-    [request.replace('\r\n\r\n', '\r\nhOST: 127.0.0.1\r\n\r\n'), '400 Bad Request'],
-    ['GET / HTTP/1.1\r\n\r\n', '400 Bad Request'],
-  ])('answers %j with %s', async (text, status) => {
-    using own = await listening(roomy);
-    expect(await firstLine(await own.open(text))).toBe(`HTTP/1.1 ${status}`);
+    ['GET /healthz', 200, 'ok'],
+    ['HEAD /healthz', 200, ''],
+    ['GET /healthz/', 404, 'there is nothing here\n'],
+    ['GET //healthz', 404, 'there is nothing here\n'],
+    ['DELETE /healthz', 405, 'only GET\n'],
+    ['GET /size', 405, 'only POST, PUT\n'],
+    ['GET /clusters/a%2Fb/files/c?of=d', 200, '{"cluster":"a/b","name":"c","of":"d"}'],
+    ['GET /clusters//files/c', 404, 'there is nothing here\n'],
+    ['GET /clusters/%ff/files/c', 404, 'there is nothing here\n'],
+    ['GET /refused', 409, 'not yet\n'],
+  ])('answers %s with %i', async (line, code, body) => {
+    const [method = '', path = ''] = line.split(' ');
+    await using own = await serving();
+    const answer = await fetch(`${own.url}${path}`, { method });
+    expect([answer.status, await answer.text()]).toEqual([code, body]);
   });
 
-  it('answers a request while as many half requests as it takes are open: the oldest goes', async () => {
-    using own = await listening({ ...roomy, connections: 4 });
+  it('names the methods of a path, and passes on the headers of a refusal', async () => {
+    await using own = await serving();
+    const wrong = await fetch(`${own.url}/size`);
+    expect(wrong.headers.get('allow')).toBe('POST, PUT');
+    const late = await fetch(`${own.url}/refused`);
+    expect(late.headers.get('retry-after')).toBe('7');
+  });
+
+  it.each([
+    request('GET /healthz', 'Host: evil.example'),
+    request('GET /healthz', 'hOST: 127.0.0.1'),
+    'GET /healthz HTTP/1.1\r\n\r\n',
+    request('GET http://other.example/healthz'),
+    request('GET *'),
+    request('POST /size', 'Content-Length: 2', 'Transfer-Encoding: chunked') + 'ok',
+    request('POST /size', 'Content-Length: -1'),
+  ])('answers %j with 400', async (text) => {
+    await using own = await serving();
+    expect(await status(await own.open(text))).toBe('HTTP/1.1 400 Bad Request');
+  });
+
+  it('answers what a route throws with 500, without a word of it, and continues', async () => {
+    await using own = await serving();
+    const answer = await fetch(`${own.url}/broken`);
+    expect([answer.status, await answer.text()]).toEqual([500, '']);
+    const fields = { method: 'GET', path: '/broken', why: 'no such thing' };
+    expect(own.notes).toEqual([{ message: 'a request has failed here', fields }]);
+    expect((await fetch(`${own.url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('bodies of requests', () => {
+  it('are taken up to the limit of the route', async () => {
+    await using own = await serving();
+    const answer = await fetch(`${own.url}/size`, { method: 'POST', body: 'x'.repeat(1000) });
+    expect(await answer.text()).toBe('1000');
+  });
+
+  it.each([
+    ['by its length', 'x'.repeat(1001)],
+    // Much more than fits into the buffers of the connection: the answer is read all the same.
+    ['while it comes', new Blob(['x'.repeat(8 * 1024 ** 2)]).stream()],
+  ])('are refused with 413 %s', async (_, body) => {
+    await using own = await serving();
+    const init = { method: 'POST', body, duplex: 'half' } as const;
+    const answer = await fetch(`${own.url}/size`, init);
+    expect(answer.status).toBe(413);
+    expect((await fetch(`${own.url}/healthz`)).status).toBe(200);
+  });
+
+  it('are refused before they are sent to whoever asks first', async () => {
+    await using own = await serving();
+    const ask = (length: number): string =>
+      request('POST /size', `Content-Length: ${length}`, 'Expect: 100-continue');
+    expect(await status(await own.open(ask(5000)))).toBe('HTTP/1.1 413 Payload Too Large');
+    const allowed = await own.open(ask(5));
+    expect(await status(allowed)).toBe('HTTP/1.1 100 Continue');
+    allowed.write('12345');
+    expect(await status(allowed)).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('are given up with 408 when they do not arrive in time, and their place is free again', async () => {
+    const slow = { method: 'POST', path: '/slow', bodyLimit: 9, deadline: 100, atOnce: 1 } as const;
+    await using own = await serving({ routes: [{ ...slow, answer: size }] });
+    const first = await own.open(request('POST /slow', 'Content-Length: 9') + 'half');
+    expect(await status(first)).toBe('HTTP/1.1 408 Request Timeout');
+    first.destroy();
+    await expect
+      .poll(async () => (await fetch(`${own.url}/slow`, { method: 'POST', body: 'whole' })).status)
+      .toBe(200);
+    expect(own.notes).toEqual([]);
+  });
+
+  it('reach a route in pieces as they come', async () => {
+    const seen: string[] = [];
+    await using own = await serving({
+      routes: [
+        {
+          method: 'POST',
+          path: '/logs',
+          bodyLimit: 1024 ** 3,
+          answer: async ({ body }) => {
+            for await (const chunk of body) seen.push(Buffer.from(chunk).toString());
+            return { status: 204 };
+          },
+        },
+      ],
+    });
+    const sending = await own.open(request('POST /logs', 'Content-Length: 10') + 'first');
+    await expect.poll(() => seen).toEqual(['first']);
+    sending.write('other');
+    expect(await status(sending)).toBe('HTTP/1.1 204 No Content');
+    expect(seen.join('')).toBe('firstother');
+  });
+});
+
+describe('work of a server', () => {
+  /** Routes whose answers wait for the test. */
+  function held(atOnce?: number) {
+    const entered: RouteRequest[] = [];
+    const gate = Promise.withResolvers<undefined>();
+    const wait = async (given: RouteRequest) => {
+      entered.push(given);
+      await gate.promise;
+      return { status: 200 };
+    };
+    const own = atOnce === undefined ? {} : { atOnce };
+    return {
+      entered,
+      open: gate.resolve,
+      routes: [
+        { method: 'GET', path: '/wait', answer: wait, ...own } as const,
+        { method: 'GET', path: '/quick', answer: always({ status: 200 }) } as const,
+      ],
+    };
+  }
+
+  it('is limited for all routes together', async () => {
+    const { entered, open, routes: waiting } = held();
+    await using own = await serving({ routes: waiting, atOnce: 1 });
+    const first = fetch(`${own.url}/wait`);
+    await expect.poll(() => entered.length).toBe(1);
+    const refused = await fetch(`${own.url}/quick`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    open(undefined);
+    expect((await first).status).toBe(200);
+    expect((await fetch(`${own.url}/quick`)).status).toBe(200);
+  });
+
+  it('takes no place of others where a route has a number of its own', async () => {
+    const { entered, open, routes: waiting } = held(1);
+    await using own = await serving({ routes: waiting, atOnce: 1 });
+    const first = fetch(`${own.url}/wait`);
+    await expect.poll(() => entered.length).toBe(1);
+    expect((await fetch(`${own.url}/wait`)).status).toBe(503);
+    expect((await fetch(`${own.url}/quick`)).status).toBe(200);
+    open(undefined);
+    await first;
+  });
+
+  it('is given up with 503 at its deadline, and counts until it has ended', async () => {
+    const { entered, open, routes: waiting } = held(1);
+    await using own = await serving({
+      routes: waiting.map((route) => ({ ...route, deadline: 50 })),
+    });
+    expect((await fetch(`${own.url}/wait`)).status).toBe(503);
+    expect(entered[0]?.signal.aborted).toBe(true);
+    expect((await fetch(`${own.url}/wait`)).status).toBe(503);
+    expect(entered).toHaveLength(1);
+    open(undefined);
+    await expect.poll(() => fetch(`${own.url}/wait`).then(() => entered.length)).toBe(2);
+  });
+
+  it('is told when the client is gone', async () => {
+    const { entered, open, routes: waiting } = held();
+    await using own = await serving({ routes: waiting });
+    const client = await own.open(request('GET /wait'));
+    await expect.poll(() => entered.length).toBe(1);
+    client.destroy();
+    await expect.poll(() => entered[0]?.signal.aborted).toBe(true);
+    open(undefined);
+  });
+
+  it('fails with a code where the address is taken', async () => {
+    await using own = await serving();
+    const listen = { host: '127.0.0.1', port: own.port };
+    await expect(serveRoutes({ listen, routes }, () => undefined)).rejects.toMatchObject({
+      code: 'serve.address-not-taken',
+    });
+  });
+});
+
+describe('clients of a server', () => {
+  const half = 'GET / HT';
+  const get = request('GET /healthz');
+
+  it('are answered while as many half requests as it takes are open: the oldest goes', async () => {
+    await using own = await serving({ connections: 4 });
     const halves: Socket[] = [];
-    for (let count = 0; count < 4; count += 1) halves.push(await own.open('GET / HT'));
+    for (let count = 0; count < 4; count += 1) halves.push(await own.open(half));
     const gone = once(halves[0]!, 'close');
-    expect(await firstLine(await own.open(request))).toBe('HTTP/1.1 200 OK');
+    expect(await status(await own.open(get))).toBe('HTTP/1.1 200 OK');
     await gone;
     expect(halves.slice(1).map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 
-  it('keeps who is being answered, and refuses the new one where all are', async () => {
-    const answers: ServerResponse[] = [];
-    using own = await listening({ ...roomy, connections: 2 }, (response) => {
-      answers.push(response.writeHead(200));
-      response.write('first');
-    });
-    const [one, two] = [await own.open(request), await own.open(request)];
-    await Promise.all([firstLine(one), firstLine(two)]);
-    await once(await own.open(request), 'close');
-    expect([answers.length, one.destroyed, two.destroyed]).toEqual([2, false, false]);
+  /** A route whose stream never ends, and how many texts were taken from it. */
+  function endless(text: string) {
+    const taken = { count: 0 };
+    const stream = async function* stream() {
+      for (;;) {
+        taken.count += 1;
+        yield text;
+        await new Promise((resolve) => setTimeout(resolve, 1)); // sleeps: a stream of texts
+      }
+    };
+    const answer = () => Promise.resolve({ status: 200, stream: stream() });
+    return { taken, route: { method: 'GET', path: '/stream', answer } as const };
+  }
+
+  it('stay while they are answered, and one more is refused where all are', async () => {
+    await using own = await serving({ routes: [endless('text').route], connections: 2 });
+    const ask = request('GET /stream');
+    const [one, other] = [await own.open(ask), await own.open(ask)];
+    await Promise.all([until(one, 'text'), until(other, 'text')]);
+    await once(await own.open(ask), 'close');
+    expect([one.destroyed, other.destroyed]).toEqual([false, false]);
   });
 
-  it('lets go of those who read nothing before all together hold too much, and of nobody who reads', async () => {
-    const answers: ServerResponse[] = [];
-    using own = await listening({ connections: 64, waitingBytes: 4 * 1024 ** 2 }, (response) => {
-      answers.push(response.writeHead(200));
-      response.flushHeaders();
-    });
-    const reader = await own.open(request);
-    let read = 0;
-    reader.on('data', (chunk: Buffer) => void (read += chunk.length));
-    for (let count = 0; count < 20; count += 1) (await own.open(request)).pause();
-    await expect.poll(() => answers).toHaveLength(21);
-    const chunk = Buffer.alloc(128 * 1024);
-    const open = (): readonly ServerResponse[] => answers.filter(({ destroyed }) => !destroyed);
-    const held = (): number => open().reduce((sum, one) => sum + one.writableLength, 0);
-    let written = 0;
-    while (open().length > 6) {
-      for (const answer of open()) answer.write(chunk);
-      own.relieve();
-      expect(held()).toBeLessThanOrEqual(4 * 1024 ** 2);
-      written += chunk.length;
-      await expect.poll(() => read).toBeGreaterThanOrEqual(written);
-    }
-    expect(reader.destroyed).toBe(false);
+  it('make no texts of a stream that they do not read', async () => {
+    const { taken, route } = endless('x'.repeat(1024 ** 2));
+    await using own = await serving({ routes: [route] });
+    const client = await own.open(request('GET /stream'));
+    client.pause();
+    await expect.poll(() => taken.count).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 300)); // sleeps: no event of no text
+    // What the buffers of both ends of a loopback connection hold.
+    expect(taken.count).toBeLessThan(32);
   });
 
-  it('makes no answers for whoever sends a thousand requests and reads none', async () => {
-    const answers: ServerResponse[] = [];
-    using own = await listening(roomy, (response) => {
-      answers.push(response.writeHead(200));
-      response.write('x'.repeat(1000));
-    });
-    const flood = await own.open(request.repeat(1000));
+  it('are closed, the slowest first, before unread answers hold too much', async () => {
+    const answer = always({ status: 200, body: 'x'.repeat(6 * 1024 ** 2) });
+    const routes = [{ method: 'GET', path: '/large', answer } as const];
+    await using own = await serving({ routes, waitingBytes: 8 * 1024 ** 2 });
+    const slow = await own.open(request('GET /large').repeat(3));
+    slow.pause();
+    const gone = once(slow, 'close');
+    slow.resume();
+    await gone;
+    const read = await fetch(`${own.url}/large`);
+    expect((await read.text()).length).toBe(6 * 1024 ** 2);
+  });
+
+  it('get no answers for a thousand requests at once', async () => {
+    let answers = 0;
+    const answer = () => {
+      answers += 1;
+      return Promise.resolve({ status: 200, body: 'x'.repeat(1000) });
+    };
+    await using own = await serving({ routes: [{ method: 'GET', path: '/x', answer }] });
+    const flood = await own.open(request('GET /x').repeat(1000));
     await once(flood, 'close');
-    expect(answers.length).toBeLessThanOrEqual(4);
-    expect(await firstLine(await own.open(request))).toBe('HTTP/1.1 200 OK');
+    expect(answers).toBeLessThanOrEqual(4);
+    expect(await status(await own.open(request('GET /x')))).toBe('HTTP/1.1 200 OK');
+  });
+});
+
+describe('routes over HTTPS', () => {
+  /** A folder as kubelet keeps that of a Secret: links to what `..data` points to, which is renamed. */
+  function secretFolder() {
+    const root = mkdtempSync(join(tmpdir(), 'serving-'));
+    const folder = join(root, 'mounted');
+    mkdirSync(folder);
+    let count = 0;
+    const put = (cert: string, key: string): void => {
+      count += 1;
+      mkdirSync(join(folder, `..${count}`));
+      writeFileSync(join(folder, `..${count}`, 'tls.crt'), cert);
+      writeFileSync(join(folder, `..${count}`, 'tls.key'), key);
+      symlinkSync(`..${count}`, join(folder, '..next'));
+      renameSync(join(folder, '..next'), join(folder, '..data'));
+    };
+    const make = () => makeCertificates(mkdtempSync(join(root, 'made-')));
+    for (const name of ['tls.crt', 'tls.key'])
+      symlinkSync(join('..data', name), join(folder, name));
+    return {
+      folder,
+      put,
+      make,
+      [Symbol.dispose]: () => {
+        rmSync(root, { recursive: true });
+      },
+    };
+  }
+
+  const answered = async (port: number, ca: string): Promise<string> => {
+    const socket = connectTls({ host: '127.0.0.1', port, ca });
+    const failed = once(socket, 'error').then(([error]) => {
+      throw error as Error;
+    });
+    await Promise.race([once(socket, 'secureConnect'), failed]);
+    socket.write(request('GET /healthz'));
+    const line = await status(socket);
+    socket.destroy();
+    return line;
+  };
+
+  it('follow their certificate, and keep the old one until the new one is right', async () => {
+    using secret = secretFolder();
+    const [first, second] = [secret.make(), secret.make()];
+    secret.put(first.cert, first.key);
+    await using own = await serving({ certificateFolder: secret.folder });
+    expect(await answered(own.port, first.ca)).toBe('HTTP/1.1 200 OK');
+    secret.put(second.cert, first.key);
+    const refused = 'the new certificate of a server cannot be used; the old one stays';
+    await expect.poll(() => own.notes.map(({ message }) => message), within).toEqual([refused]);
+    expect(await answered(own.port, first.ca)).toBe('HTTP/1.1 200 OK');
+    secret.put(second.cert, second.key);
+    await expect.poll(() => own.notes.length, within).toBe(2);
+    expect(await answered(own.port, second.ca)).toBe('HTTP/1.1 200 OK');
+    await expect(answered(own.port, first.ca)).rejects.toThrow(
+      /unable to verify|self-signed|unable to get|signature/,
+    );
   });
 
-  it('counts what waits behind an unread answer, and lets go of its connection', async () => {
-    const sockets: (Socket | null)[] = [];
-    using own = await listening(roomy, (response) => {
-      sockets.push(response.req.socket);
-      response.write('x'.repeat(600 * 1024));
-    });
-    const socket = await own.open(request.repeat(3));
-    socket.pause();
-    await expect.poll(() => sockets[0]?.destroyed).toBe(true);
+  it('answer while as many connections as the server takes shake no hands', async () => {
+    using secret = secretFolder();
+    const made = secret.make();
+    secret.put(made.cert, made.key);
+    await using own = await serving({ certificateFolder: secret.folder, connections: 4 });
+    const silent: Socket[] = [];
+    for (let count = 0; count < 4; count += 1) silent.push(await own.open(''));
+    const gone = once(silent[0]!, 'close');
+    expect(await answered(own.port, made.ca)).toBe('HTTP/1.1 200 OK');
+    await gone;
+  });
+
+  it.each([
+    ['no files', (): void => undefined],
+    [
+      'no PEM',
+      ({ put }: ReturnType<typeof secretFolder>): void => {
+        put('certificate', 'key');
+      },
+    ],
+  ])('fail with a code where the folder has %s', async (_, prepare) => {
+    using secret = secretFolder();
+    prepare(secret);
+    const start = serving({ certificateFolder: secret.folder });
+    await expect(start).rejects.toMatchObject({ code: 'serve.certificate-not-read' });
   });
 });
