@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { yamlIn } from '../lib/yaml-text.ts';
 import type { Fields } from '../lib/fields.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { installSettings, type RenderChoices, renderedFiles, wrappedSecrets } from './render.ts';
+import { installSecrets, type RenderChoices, renderedFiles } from './render.ts';
 
 const base = [
   'apiVersion: v1',
@@ -13,14 +13,15 @@ const base = [
   'platform: {none: {}}',
   `pullSecret: '{"auths":{}}'`,
 ];
-const settingsOf = (...more: readonly string[]) =>
-  installSettings(yamlIn([...base, ...more].join('\n')) as Fields);
+const configOf = (...more: readonly string[]) => yamlIn([...base, ...more].join('\n')) as Fields;
 
 const choices: RenderChoices = {
   namespace: 'demo',
   distributionVersion: '4.20.0',
   releaseImage: `registry.example/release@sha256:${'a'.repeat(64)}`,
   agentImage: 'registry.example/bootwright:latest',
+  installDevice: undefined,
+  rootDeviceHints: undefined,
   metal3: { url: 'https://images.example/rhcos.qcow2', checksum: 'abc' },
 };
 
@@ -32,8 +33,10 @@ const kindOf = (objects: readonly KubeObject[], kind: string) =>
 
 describe('the objects of an install-config', () => {
   it('are in numbered files, in the order in which they are applied', () => {
-    const files = renderedFiles(settingsOf(), choices);
-    const kinds = files.map(({ name, objects }) => [name, objects.map(({ kind }) => kind)]);
+    const files = renderedFiles(configOf(), choices);
+    const kinds = files
+      .map(({ name, objects }) => [name, objects.map(({ kind }) => kind)] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1));
     expect(kinds).toEqual([
       ['00-namespace.yaml', ['Namespace']],
       ['05-pull-secret.yaml', ['Secret']],
@@ -47,14 +50,13 @@ describe('the objects of an install-config', () => {
   });
 
   it('have no file for what is none', () => {
-    const none = objectsOf({ ...settingsOf(), workers: 0 }, choices);
+    const none = objectsOf({ ...configOf(), compute: [] }, choices);
     expect(kindOf(none, 'MachineDeployment')).toBeUndefined();
   });
 
   it('leave the infrastructure to its owner', () => {
-    const { metal3: _, ...external } = choices;
     const disk = { rootDeviceHints: { minSizeGigabytes: 400 } };
-    const objects = objectsOf(settingsOf(), { ...external, ...disk });
+    const objects = objectsOf(configOf(), { ...choices, metal3: undefined, ...disk });
     expect(objects.map(({ kind }) => kind).filter((kind) => kind?.startsWith('Metal3'))).toEqual(
       [],
     );
@@ -65,11 +67,11 @@ describe('the objects of an install-config', () => {
     });
     const spec = specOf(kindOf(objects, 'OpenShiftControlPlane'))['configSpec'];
     expect(spec).toMatchObject(disk);
-    expect(spec).not.toHaveProperty('writeMode');
+    expect(spec).toHaveProperty('writeMode', undefined);
   });
 
   it('have the networks, proxy, keys, trust and mirrors of the install-config', () => {
-    const settings = settingsOf(
+    const config = configOf(
       'networking:',
       '  clusterNetwork: [{cidr: 10.1.0.0/16, hostPrefix: 23}]',
       '  serviceNetwork: [10.2.0.0/16]',
@@ -86,7 +88,7 @@ describe('the objects of an install-config', () => {
       '  mirrors: [mirror.example:5000/release, second.example/release]',
       '  sourcePolicy: NeverContactSource',
     );
-    const objects = objectsOf(settings, choices);
+    const objects = objectsOf(config, choices);
     expect(specOf(kindOf(objects, 'Cluster'))['clusterNetwork']).toEqual({
       pods: { cidrBlocks: ['10.1.0.0/16'] },
       services: { cidrBlocks: ['10.2.0.0/16'] },
@@ -128,22 +130,26 @@ describe('the objects of an install-config', () => {
     const lines = base.map((line) =>
       line.startsWith('platform') ? `platform: ${platform}` : line,
     );
-    expect(installSettings(yamlIn(lines.join('\n')) as Fields).apiHost).toBe(host);
+    const objects = objectsOf(yamlIn(lines.join('\n')) as Fields, choices);
+    expect(specOf(kindOf(objects, 'Cluster'))['controlPlaneEndpoint']).toEqual({
+      host,
+      port: 6443,
+    });
   });
 });
 
 describe('the files of the installer in Secrets', () => {
-  const owner = { cluster: 'demo', namespace: 'ns' };
   const file = (name: string, size = 1) => ({ name, content: Buffer.alloc(size, 'a') });
 
   it('have the label of their cluster and the annotation of their folder', () => {
-    const [state, ...manifests] = wrappedSecrets(
+    const { state, manifests } = installSecrets(
       {
         manifests: [file('b.yaml'), file('a.yaml')],
         openshift: [file('c.yaml')],
-        state: Buffer.from('{}'),
+        state: [{ name: '.openshift_install_state.json', content: Buffer.from('{}') }],
       },
-      owner,
+      'demo',
+      'ns',
     );
     expect(state).toMatchObject({
       metadata: { name: 'demo-install-state', labels: { 'bootwright.io/install-state': 'demo' } },
@@ -175,8 +181,9 @@ describe('the files of the installer in Secrets', () => {
 
   it('are as many as the content needs', () => {
     const files = ['a', 'b', 'c'].map((name) => file(`${name}.yaml`, 300 * 1024));
-    const [, ...secrets] = wrappedSecrets({ manifests: files, openshift: [] }, owner);
-    expect(secrets.map((one) => Object.keys(one['data'] as object))).toEqual([
+    const folder = { manifests: files, openshift: [], state: [] };
+    const { manifests } = installSecrets(folder, 'demo', 'ns');
+    expect(manifests.map((one) => Object.keys(one['data'] as object))).toEqual([
       ['a.yaml', 'b.yaml'],
       ['c.yaml'],
     ]);

@@ -9,8 +9,8 @@ export function installerMask({
   installConfig = '',
   state = '',
 }: {
-  readonly installConfig?: string;
-  readonly state?: string;
+  readonly installConfig?: string | undefined;
+  readonly state?: string | undefined;
 }): (text: string) => string {
   const { mask, register } = masker();
   const secrets = [installConfig, state].flatMap((text) => [

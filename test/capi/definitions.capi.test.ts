@@ -24,9 +24,9 @@ import {
   installerJob,
   type JobFor,
 } from '../../src/capi/control-plane/installer-jobs.ts';
-import { jobs, secrets, serviceAccounts } from '../../src/kube/kinds.ts';
+import { jobs, secrets } from '../../src/kube/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
-import { hostClient, roleBindings, roles } from '../kube/rig.ts';
+import { hostClient } from '../kube/rig.ts';
 import {
   bootstrapConfigTemplates,
   clusterObjects,
@@ -293,6 +293,7 @@ describe('the Jobs of the installer', () => {
       cluster: await get(clusters),
       inputs: {
         installConfig: 'apiVersion: v1\n',
+        state: undefined,
         stateSecret: 'install-state',
         releaseImage: 'registry.example/release',
         isSingleNode: false,
@@ -306,21 +307,18 @@ describe('the Jobs of the installer', () => {
 
   it('are taken by a real API server from the account of the manager, which gives no right that it lacks', async () => {
     const images = { installer: 'registry.example/i', mco: 'registry.example/m', coreOs: '' };
-    const all: readonly (readonly [KubeKind, KubeObject | undefined])[] = [
+    const all: readonly (readonly [KubeKind, KubeObject])[] = [
       [jobs, imagesJob(job)],
-      [serviceAccounts, accountObjects(job)[0]],
-      [roles, accountObjects(job)[1]],
-      [roleBindings, accountObjects(job)[2]],
+      ...accountObjects(job),
       [jobs, installerJob(job, images, 'registry.example/bootwright')],
     ];
     const own = await clientOf(manager);
-    for (const [kind, object] of all)
-      expect(object && (await statusOf(own.create(kind, object)))).toBe(200);
+    for (const [kind, object] of all) expect(await statusOf(own.create(kind, object))).toBe(200);
     await own.close();
   });
 
   it('may make a Secret, and read none', async () => {
-    const own = await clientOf({ ...place, serviceAccount: accountName(job) });
+    const own = await clientOf({ ...place, serviceAccount: accountName(job.controlPlane) });
     const object = {
       apiVersion: 'v1',
       kind: 'Secret',

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
-import { checkInstallState } from '../../src/capi/install-state.ts';
+import { readInstallConfig } from '../../src/capi/install-state.ts';
 import { checkManifests } from '../../src/capi/manifests.ts';
 import { readPkcs10 } from '../../src/cluster/csr/pkcs10.ts';
 import { fileLayer } from '../../src/config/yaml-file.ts';
@@ -130,8 +130,8 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
   'install state': {
     right: [installConfig, json({ '*installconfig.InstallConfig': { file: { Data: 'YQ==' } } })],
     read: (input) =>
-      checkInstallState(
-        secretOf({ 'install-config.yaml': input, '.openshift_install_state.json': input }),
+      [{ config: input.toString() }, { state: input.toString() }].map((files) =>
+        readInstallConfig({ config: undefined, state: undefined, ...files }),
       ),
   },
   ignition: { right: [json(ignition)], read: parseValidConfig },

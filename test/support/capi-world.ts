@@ -142,9 +142,7 @@ export function jobRunner(kube: FakeKube) {
       metadata: { name: `${name}-x`, namespace: capiNamespace, labels: { 'job-name': name } },
       status: { phase: 'Succeeded' },
     });
-    kube.withPodLog(`${name}-x/installer`, image('installer'));
-    kube.withPodLog(`${name}-x/machine-config-operator`, image('mco'));
-    kube.withPodLog(`${name}-x/coreos`, '');
+    kube.withPodLog(`${name}-x/images`, `${image('installer')}\n${image('mco')}\n`);
     complete(job);
   };
   const install = (job: KubeObject, now: Millis): void => {
@@ -172,7 +170,7 @@ export function jobRunner(kube: FakeKube) {
     const [name, uid] = [argument('--control-plane'), argument('--uid')];
     const owner = { ...controlPlaneType, name, uid, controller: true };
     const [cluster, inputsHash] = [argument('--cluster'), argument('--inputs-hash')];
-    const place = { namespace: capiNamespace, cluster, inputsHash, owner, images: {} };
+    const place = { namespace: capiNamespace, cluster, inputsHash, owner };
     kube.put(secrets, assetsSecret(files, place, now));
     complete(job);
   };

@@ -19,7 +19,7 @@ import {
 } from '../api.ts';
 import { right, wrong } from '../conditions.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
-import { type AssetsBoard, type FailedInstaller, makeAssets } from './make-assets.ts';
+import { type FailedInstaller, makeAssets } from './make-assets.ts';
 import { carryOut, type ControlPlaneScope, type Seen } from './reconcile.ts';
 import { readTemplate } from './template.ts';
 import { upgradeOf } from './upgrade.ts';
@@ -74,12 +74,13 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
   let addKey: Queue['add'] = () => undefined;
   const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
-  const board: AssetsBoard = { failures: new Map(), changed: (key) => addKey(key) };
+  const failures = new Map<string, FailedInstaller>();
   const scope = { kube, clock, note: notesOf(emit, id) };
   const assetsScope = {
     ...scope,
     stores,
-    board,
+    failures,
+    changed: (key: string) => addKey(key),
     note: notesOf(emit, assetsId),
     ownImage: ports.ownImage,
     installerEnded: ports.metrics?.installerEnded,
@@ -101,7 +102,7 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
         addKey = add;
         common.watch(add);
       },
-      reconcile: (key, signal) => reconcile({ scope, stores, guests, board }, key, signal),
+      reconcile: (key, signal) => reconcile({ scope, stores, guests, failures }, key, signal),
       takeBack: guests.closeAll,
     },
     {
@@ -119,16 +120,16 @@ interface Work {
   readonly scope: ControlPlaneScope;
   readonly stores: ControlPlaneStores;
   readonly guests: Guests;
-  readonly board: AssetsBoard;
+  readonly failures: Map<string, FailedInstaller>;
 }
 
 /** One pass over a control plane, by what the stores show. */
 async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<Result> {
-  const { scope, stores, guests, board } = work;
+  const { scope, stores, guests, failures } = work;
   const view = storedControlPlane(stores, refOf(key));
   if (view === undefined) {
     await guests.close(key);
-    board.failures.delete(key);
+    failures.delete(key);
     return {};
   }
   const { seen, findings, guest } = await observe(work, key, view, signal);
@@ -193,8 +194,7 @@ async function observe(
   view: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<Observed> {
-  const { scope, board } = work;
-  const { kube, clock } = scope;
+  const { kube, clock } = work.scope;
   const { controlPlane, machines } = view;
   const now = clock.now();
   const facts = controlPlaneFacts(view, now);
@@ -223,7 +223,7 @@ async function observe(
       version,
       upgrade,
       guestGap: gap,
-      ...inputFindings(inputs, board.failures.get(key)),
+      ...inputFindings(inputs, work.failures.get(key)),
       // The bootstrap host answers no worker.
       hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
       notSettled: notSettledIn(answering),

@@ -42,9 +42,7 @@ async function answered(kube: FakeKube, pass: () => Promise<void>): Promise<void
   const asked = jobNamed(kube, 'images');
   const { name = '' } = asked?.metadata ?? {};
   pod(kube, asked, { phase: 'Succeeded' });
-  kube.withPodLog(`${name}-x/installer`, `${installer}\n`);
-  kube.withPodLog(`${name}-x/machine-config-operator`, `${mco}\n`);
-  kube.withPodLog(`${name}-x/coreos`, '');
+  kube.withPodLog(`${name}-x/images`, `${installer}\n${mco}\n`);
   ends(kube, asked, 'Complete');
   await pass();
 }
@@ -116,9 +114,11 @@ describe('the files of a cluster by Jobs', () => {
       const asked = (): readonly string[] => {
         const all = kube.objectsOf(jobs).filter(({ metadata }) => metadata.name.includes('images'));
         const newest = JSON.stringify(all.at(-1)?.['spec']);
-        return ['"baremetal-installer"', '"installer"]'].filter((word) => newest.includes(word));
+        return ['image baremetal-installer', 'image installer'].filter((word) =>
+          newest.includes(word),
+        );
       };
-      expect(asked()).toEqual([isFips ? '"baremetal-installer"' : '"installer"]']);
+      expect(asked()).toEqual([isFips ? 'image baremetal-installer' : 'image installer']);
       await end();
     },
   );
@@ -142,7 +142,7 @@ describe('the files of a cluster by Jobs', () => {
       kube.put(secrets, { ...secret, data: { 'install-config.yaml': text } });
     await pass();
     const made = kube.objectsOf(jobs).filter(({ metadata }) => !before.includes(metadata.name));
-    expect(JSON.stringify(made.map((one) => one['spec']))).toContain('"baremetal-installer"');
+    expect(JSON.stringify(made.map((one) => one['spec']))).toContain('image baremetal-installer');
     await end();
   });
 

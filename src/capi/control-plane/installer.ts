@@ -13,9 +13,9 @@ export interface InstallManifest {
  * What the installer makes the files of a cluster of. One of `installConfig` and `state` is there.
  */
 export interface InstallInputs {
-  readonly installConfig?: string;
+  readonly installConfig: string | undefined;
   /** Text of `.openshift_install_state.json`. */
-  readonly state?: string;
+  readonly state: string | undefined;
   /** The Secret that they are in. */
   readonly stateSecret: string;
   readonly manifests: readonly InstallManifest[];

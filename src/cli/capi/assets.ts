@@ -42,7 +42,6 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
     const log = await readFileOf({ at: join(folder, installerLog), kind: 'settings' });
     const lost = discarded(log.toString());
     if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
-    const { mcoImage: mco, coreosImage: coreOs } = call;
     const object = assetsSecret(
       await filesIn(folder),
       {
@@ -50,7 +49,8 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
         cluster,
         inputsHash,
         owner: { ...controlPlaneType, name, uid, controller: true },
-        images: { mco, coreOs },
+        mcoImage: call.mcoImage,
+        coreOsImage: call.coreosImage,
       },
       systemClock.now(),
     );

@@ -1,31 +1,46 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { checkManifests, checkReferences } from '../../capi/manifests.ts';
+import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { ownNames } from '../../capi/api.ts';
-import type { KubeObject } from '../../ports/kube.ts';
-import { installConfigText } from '../../capi/install-state.ts';
+import { installStateKeys, readInstallConfig } from '../../capi/install-state.ts';
+import { checkManifests, checkReferences } from '../../capi/manifests.ts';
 import {
-  type InstallFolder,
-  installSettings,
+  clusterNameOf,
+  type InstallFile,
+  installSecrets,
   type RenderChoices,
   type RenderedFile,
   renderedFiles,
-  wrappedSecrets,
 } from '../../capi/render.ts';
-import { type DiskHints, givenHints, readDiskHints } from '../../lib/disk-hints.ts';
+import { notRead } from '../../config/files.ts';
 import { flagFailure } from '../../config/failures.ts';
-import { readObjects } from '../../layering/api/source-object.ts';
-import { print } from '../messages.ts';
-import {
-  capiFailure,
-  fileFinding,
-  type FileFinding,
-  infrastructureFolder,
-  readInstallFolder,
-  refuseFindings,
-  stateFindings,
-} from './folder.ts';
+import { type DiskHints, givenHints, readDiskHints } from '../../lib/disk-hints.ts';
+import { plainLine } from '../../lib/plain-text.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { print, printError } from '../messages.ts';
+
+/** Failures of the commands of Cluster API. */
+export const capiFailures = {
+  'capi.input-invalid': {
+    kind: 'input',
+    title: 'Files of an installation are not valid',
+    hint: 'fix the files that the lines above name; nothing was written',
+  },
+  'capi.install-config-missing': {
+    kind: 'input',
+    title: 'A directory holds no install-config and no state of the installer',
+    hint: 'give the directory of openshift-install with --dir',
+  },
+  'capi.not-written': {
+    kind: 'host',
+    title: 'Files of an installation cannot be written',
+    hint: 'make room in the directory, or use a writable one',
+  },
+} as const satisfies FailureTable;
+
+const capiFailure = failuresOf(capiFailures);
 
 /** Arguments of `capi render`. */
 export interface CapiRenderCall {
@@ -34,7 +49,7 @@ export interface CapiRenderCall {
   readonly openshiftVersion: string;
   readonly agentImage: string;
   readonly platform: string;
-  /** That of the cluster unless given. */
+  /** The name of the cluster unless given. */
   readonly namespace?: string;
   readonly installDevice?: string;
   readonly rootDeviceHints?: string;
@@ -43,58 +58,98 @@ export interface CapiRenderCall {
 }
 
 /**
- * Writes what Cluster API makes a cluster from beside the installer's own manifests; a file that is
- * there stays.
+ * Writes the objects that Cluster API makes a cluster from beside the installer's own manifests; an
+ * existing file stays.
  * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`,
- * `config.file-not-read`, `cli.bad-flag`
+ * `config.file-not-read`, `cli.bad-flag`, `layering.malformed-file`
  */
 export async function runCapiRender(call: CapiRenderCall): Promise<number> {
+  const { dir, releaseImage, openshiftVersion, agentImage, installDevice } = call;
   const metal3 = metal3Of(call);
   const rootDeviceHints = hintsOf(call);
-  const folder = await readInstallFolder(call.dir);
-  const settings = readSettings(folder);
-  const { releaseImage, openshiftVersion, agentImage, installDevice } = call;
-  const choices: RenderChoices = {
-    releaseImage,
-    distributionVersion: openshiftVersion,
-    agentImage,
-    namespace: call.namespace ?? settings.name,
-    ...(installDevice === undefined ? {} : { installDevice }),
-    ...(rootDeviceHints === undefined ? {} : { rootDeviceHints }),
-    ...(metal3 === undefined ? {} : { metal3 }),
-  };
-  const { namespace } = choices;
-  const [state, ...manifests] = wrappedSecrets(folder, { cluster: settings.name, namespace });
-  refuseFindings(manifestFindings(manifests));
-  const [first, pull, ...rest] = renderedFiles(settings, choices);
-  const files = [
-    ...[first, pull].flatMap((file) => file ?? []),
-    ...(state === undefined ? [] : [{ name: '06-install-config.yaml', objects: [state] }]),
-    ...(manifests.length === 0 ? [] : [{ name: '07-manifests.yaml', objects: manifests }]),
-    ...rest,
+  const { config: configKey, state: stateKey } = installStateKeys;
+  const [manifests, openshift, configFile, stateFile] = await Promise.all([
+    filesIn(join(dir, 'manifests')),
+    filesIn(join(dir, 'openshift')),
+    fileIn(dir, configKey),
+    fileIn(dir, stateKey),
+  ]);
+  const text = (file: InstallFile | undefined) => file && Buffer.from(file.content).toString();
+  const config = readInstallConfig({ config: text(configFile), state: text(stateFile) });
+  const cluster = config === undefined ? '' : clusterNameOf(config);
+  if (config === undefined || cluster === '')
+    throw capiFailure(
+      'capi.install-config-missing',
+      `neither ${configKey} nor ${stateKey} of ${dir} has an install-config with metadata.name`,
+    );
+  const namespace = call.namespace ?? cluster;
+  const state = [configFile, stateFile].flatMap((file) => file ?? []);
+  const secrets = installSecrets({ manifests, openshift, state }, cluster, namespace);
+  refuseInvalid(secrets.manifests);
+  const files: readonly RenderedFile[] = [
+    { name: '06-install-config.yaml', objects: [secrets.state] },
+    { name: '07-manifests.yaml', objects: secrets.manifests },
+    ...renderedFiles(config, {
+      releaseImage,
+      distributionVersion: openshiftVersion,
+      agentImage,
+      namespace,
+      installDevice,
+      rootDeviceHints,
+      metal3,
+    }),
   ];
-  const out = join(call.dir, infrastructureFolder);
-  for (const file of files) print(`${await writeNew(out, file)}\n`);
-  if (metal3 === undefined)
-    for (const line of referencesToFill(files)) print(`fill in ${join(out, line)}\n`);
+  const out = join(dir, 'infrastructure-manifests');
+  const written = files
+    .filter(({ objects }) => objects.length > 0)
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  for (const file of written) print(`${await writeNew(out, file)}\n`);
+  for (const { name, objects } of metal3 === undefined ? written : [])
+    for (const path of objects.flatMap((object) => referencePaths(object)))
+      print(`fill in ${join(out, name)}: ${path}\n`);
   return 0;
 }
 
+/** The files of a folder in the order of their names; none where there is no such folder. */
+async function filesIn(folder: string): Promise<readonly InstallFile[]> {
+  const reading = readdir(folder, { withFileTypes: true });
+  const entries = await ifPresent(reading).catch(notRead(folder));
+  const names = (entries ?? []).filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+  const files: InstallFile[] = [];
+  // One after another: there may be more than a process may have open at once.
+  for (const name of names.toSorted())
+    files.push(...[await fileIn(folder, name)].flatMap((one) => one ?? []));
+  return files;
+}
+
+/** Undefined where there is none. A pipe in a folder is refused: reading it would not end. */
+async function fileIn(folder: string, name: string): Promise<InstallFile | undefined> {
+  const at = join(folder, name);
+  const reading = readFileOf({ at, kind: 'manifests', whose: 'host' });
+  const content = await ifPresent(reading).catch(notRead(at));
+  return content && { name, content };
+}
+
 /**
- * Findings of the files of manifests and openshift, as the control plane has them in
- * `ManifestsValid`.
+ * Prints the findings of manifests, as the control plane has them in `ManifestsValid`, by file.
+ * @throws AgentError `capi.input-invalid`
  */
-function manifestFindings(manifests: readonly KubeObject[]): readonly FileFinding[] {
+function refuseInvalid(manifests: readonly KubeObject[]): void {
   const own = checkManifests(manifests);
-  const isRight = own.every(({ isWarning }) => isWarning === true);
-  const all = isRight ? [...own, ...checkReferences(manifests)] : own;
+  const isRight = own.every(({ isWarning }) => isWarning);
+  const findings = isRight ? [...own, ...checkReferences(manifests)] : own;
   const folders = new Map(
     manifests.map(({ metadata: { name, annotations } }) => [
       name,
       annotations?.[ownNames.manifestFolder] ?? '',
     ]),
   );
-  return all.map((finding) => fileFinding(folders.get(finding.secret) ?? '', finding));
+  for (const { secret, place, why, isWarning } of findings) {
+    const line = `${folders.get(secret) ?? ''}/${place}: ${why}`;
+    printError(`${isWarning ? 'warning' : 'error'}: ${plainLine(line)}\n`);
+  }
+  const errors = findings.filter(({ isWarning }) => !isWarning).length;
+  if (errors > 0) throw capiFailure('capi.input-invalid', `the manifests have ${errors} errors`);
 }
 
 function hintsOf({ rootDeviceHints, installDevice }: CapiRenderCall): DiskHints | undefined {
@@ -118,56 +173,31 @@ function metal3Of({ platform, imageUrl, imageChecksum }: CapiRenderCall): Render
   });
 }
 
-function readSettings(folder: InstallFolder) {
-  const textOf = (bytes: Uint8Array | undefined): string | undefined =>
-    bytes && Buffer.from(bytes).toString('utf8');
-  const owner = { cluster: 'cluster', namespace: 'namespace' };
-  const [secret] = wrappedSecrets({ ...folder, manifests: [], openshift: [] }, owner);
-  if (secret !== undefined) refuseFindings(stateFindings(secret));
-  const [config, state] = [textOf(folder.installConfig), textOf(folder.state)];
-  const file = installConfigText({
-    ...(config === undefined ? {} : { config }),
-    ...(state === undefined ? {} : { state }),
-  });
-  const [object] = file === undefined ? [] : readObjects(file, 'an install-config');
-  if (object !== undefined) return installSettings(object.value);
-  throw capiFailure(
-    'capi.install-config-missing',
-    'the state of the installer holds no install-config',
-  );
-}
-
 const head = '# Written by `bootwright capi render`, which never overwrites it.\n';
 
-/** What becomes of a file, in words. Its pull secret is nobody else's. */
+/** Resolves with the result, for people. Only its owner reads a file: it may hold secrets. */
 async function writeNew(folder: string, { name, objects }: RenderedFile): Promise<string> {
-  const text = objects.map((object) => `---\n${yamlOf(object)}`).join('');
+  const text = head + objects.map((object) => `---\n${yamlOf(object)}`).join('');
   const path = join(folder, name);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(path, head + text, { flag: 'wx', mode: 0o600 });
+    await writeFile(path, text, { flag: 'wx', mode: 0o600 });
     await chmod(path, 0o600);
     return `wrote ${path}`;
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'))
       throw capiFailure('capi.not-written', `${path} cannot be written`, { cause });
-    // What is edited there is the user's; the files of the installer are edited in their own
-    // folders.
-    const isCopy = /^0[67]-/.test(name) && (await readFile(path, 'utf8')) !== head + text;
+    // The user edits the others; copies of the installer's files are edited in their own folders.
+    const isCopy = /^0[67]-/.test(name) && (await readFile(path, 'utf8')) !== text;
     return isCopy ? `kept ${path}, which differs: remove it to write it again` : `kept ${path}`;
   }
 }
 
-/** Read as YAML 1.1 by whoever applies it, where `on` and `0644` are no strings. */
+/** Read as YAML 1.1 by its readers, where `on` and `0644` are no strings. */
 const yamlOf = (object: object): string =>
   stringify(object, { schema: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false });
 
-/** What names an infrastructure that only the user knows. */
-const referencesToFill = (files: readonly RenderedFile[]): readonly string[] =>
-  files.flatMap(({ name, objects }) =>
-    objects.flatMap((object) => referencePaths(object).map((path) => `${name}: ${path}`)),
-  );
-
+/** Paths of the references to an infrastructure that only the user knows. */
 function referencePaths(value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, member]: readonly [string, unknown]) => {
