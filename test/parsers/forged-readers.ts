@@ -13,6 +13,7 @@ import { lintMachineConfigs } from '../../src/layering/manifests/lint-machine-co
 import { readServedConfig } from '../../src/layering/manifests/served-config.ts';
 import { readArchive } from '../../src/lib/archive.ts';
 import { elementReader } from '../../src/lib/json-elements.ts';
+import { SecretUrl } from '../../src/lib/secret-url.ts';
 import { parseYamlStream } from '../../src/lib/yaml-text.ts';
 import { parseLsblk } from '../../src/steps/disk/block-devices.ts';
 import { parseStream } from '../../src/steps/image/stream.ts';
@@ -142,7 +143,7 @@ export const readerTable: Readonly<Record<string, ForgedReader>> = {
   },
   'stream metadata': {
     right: [json({ stream: 'stable', architectures: { x86_64: { artifacts: { metal: {} } } } })],
-    read: read((input) => parseStream(input, 'stream')),
+    read: read((input) => parseStream(input, new SecretUrl('stream'))),
   },
   'hosts of a cluster': {
     right: [

@@ -99,7 +99,8 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
   'steps/ignition/fetch-host.ts#refuseOtherHash': (hash) => ['x', { origin: 'x', hash }],
   'steps/image/image-file.ts#refuseUnfit': (text) => [
     Buffer.from(text),
-    { origin: 'x', disk: { sectorBytes: 512, sizeBytes: 1e12 } },
+    'x',
+    { sectorBytes: 512, sizeBytes: 1e12 },
   ],
   'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
     text,

@@ -1,31 +1,25 @@
-import type { WriterUse } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { registryConfigArgv } from '../../layering/build/container-tools.ts';
-import { jsonIn } from '../../lib/json.ts';
-import { hours, minutes, seconds } from '../../model/duration.ts';
-import { writesDisk } from '../conditions.ts';
-import { parseConfig } from '../../ignition/parse.ts';
-import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { ifGiven } from '../../engine/fact.ts';
+import { parseConfig } from '../../ignition/parse.ts';
+import { registryConfigArgv } from '../../layering/build/container-tools.ts';
+import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { SecretUrl } from '../../lib/secret-url.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import type { WriterUse } from '../../lib/writer-args.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import { inspectArgv, readInspected } from '../../os/registry-image.ts';
+import { givenVersion, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { refuseWipes } from '../disk/kept.ts';
 import { readWriterSetup, unreadable, usesIn, valueOf } from '../disk/writer-args.ts';
-import { inspectArgv, readInspected } from '../../os/registry-image.ts';
-import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
-import { authFile } from './overwrite-argv.ts';
+import { readArchitecture, readTextOr, unreadableOutput } from '../host-commands.ts';
 import { ignitionFileMissing } from '../ignition/failures.ts';
+import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
-import { chooseImageSource, explainImage, type ImageRequest, whyUnverified } from './source.ts';
 import { ChosenImage } from './facts.ts';
-import { refuseUnfit, headOfFile, headOfUrl, verifyFile } from './image-file.ts';
-import {
-  compareLines,
-  lineOfBuild,
-  lineOfCluster,
-  readNodeImage,
-  refuseOtherRelease,
-  renderLine,
-} from './release.ts';
+import { imageFailure, imageFileMissing } from './failures.ts';
+import { headOfFile, headOfUrl, refuseUnfit, verifyFile } from './image-file.ts';
 import {
   checkKeyfiles,
   keyfilesArgv,
@@ -35,15 +29,14 @@ import {
   readNmstate,
   writeNmstate,
 } from './network.ts';
-import { SecretUrl } from '../../lib/secret-url.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
-import { imageFailure, imageFileMissing } from './failures.ts';
-import { findInStream, needsVerifying, type StreamImage } from './stream.ts';
-import { readArchitecture, readTextOr, unreadableOutput } from '../host-commands.ts';
+import { authFile } from './overwrite-argv.ts';
+import { compareLines, lineOfBuild, lineOfVersion, refuseOtherRelease } from './release.ts';
+import { explainImage, needsVerifying, resolveImage } from './source.ts';
+import { findInStream } from './stream.ts';
 
 /**
- * Chooses where the operating system comes from and looks whether it is there and fits, while the
- * disk is still as it was.
+ * Chooses where the operating system comes from and checks that it is there and fits, while the
+ * disk is unchanged.
  */
 export const chooseImage = step({
   id: 'image/choose',
@@ -54,32 +47,46 @@ export const chooseImage = step({
   when: writesDisk,
   effect: 'reads',
   limit: minutes(40),
-  requires: [chooseImageSource],
+  requires: [(config) => void resolveImage(config)],
   explain: explainImage,
   preview: ({ network: { nmstate } }) => [
     ...(nmstate === '' ? [] : [nmstateArgv(nmstate)]),
     ...callsOf('find', 'od', 'sha256sum', 'uname'),
   ],
   run: async (scope, { disk }) => {
+    const { config, note } = scope;
     const { uses } = await readWriterSetup(scope);
-    const request = chooseImageSource(scope.config, uses);
-    const unverified = whyUnverified(scope.config, request, uses);
+    const { kind, place, because, unverified } = resolveImage(config, uses);
     if (unverified !== undefined) {
-      scope.note('warn', `nothing verifies the image: ${unverified}`, {
+      note('warn', `nothing verifies the image: ${unverified}`, {
         hint: 'set image.sha256, or take the image by https',
       });
     }
     await checkNodeImage(scope);
-    await checkWriterFiles({ scope, disk }, uses);
+    await checkWriterFiles(scope, disk, uses);
     await checkKeyfiles(scope);
-    if (scope.config.network.nmstate !== '') await readNmstate(scope);
-    const image = await findImage({ scope, disk }, request);
-    scope.note('info', 'the operating system image is chosen', {
-      source: image.kind,
-      ...('path' in image ? { path: image.path } : {}),
-      ...('url' in image ? { url: image.url } : {}),
-      because: image.because,
-    });
+    if (config.network.nmstate !== '') await readNmstate(scope);
+    const find = async (): Promise<ChosenImage> => {
+      switch (kind) {
+        case 'writer-args':
+          return { kind, because };
+        case 'file':
+          return findFile(scope, disk, { path: place.reveal(), because });
+        case 'url': {
+          await checkUrl(scope, disk, place, needsVerifying(config));
+          const sha256 = config.image.sha256 || undefined;
+          return { kind, url: String(place), source: 'config', sha256, because };
+        }
+        case 'stream':
+          return findStreamImage(scope, disk, { location: place, because });
+        case 'live':
+          return findOnMedium(scope, disk, because);
+      }
+    };
+    const image = await find();
+    const where = image.kind === 'file' ? image.path : image.kind === 'url' ? image.url : '';
+    const found = { source: image.kind, image: where, because: image.because };
+    note('info', 'the operating system image is chosen', found);
     return image;
   },
 });
@@ -162,31 +169,30 @@ export const networkFolder = '/etc/NetworkManager/system-connections';
  * Ignition in place of that of this host, network settings. It would fail when the disk is lost.
  * @throws AgentError `image.*`, `ignition.*`, `web.*`
  */
-async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Promise<void> {
-  const { scope, disk } = search;
-  const { host, web, signal } = scope;
-  const [path, url] = [valueOf(uses, 'image-file'), valueOf(uses, 'image-url')];
+async function checkWriterFiles(
+  scope: WebScope,
+  disk: TargetDisk,
+  uses: readonly WriterUse[],
+): Promise<void> {
+  const { host, config, signal } = scope;
+  const path = valueOf(uses, 'image-file');
+  if (path !== undefined) await checkFile(scope, disk, path);
+  const url = valueOf(uses, 'image-url');
+  if (url !== undefined) await checkUrl(scope, disk, new SecretUrl(url), needsVerifying(config));
   const stream = valueOf(uses, 'stream');
-  if (path !== undefined) await checkFile(search, path);
-  if (url !== undefined) {
-    const head = await headOfUrl(web, url, { signal, tlsOnly: needsVerifying(scope.config) });
-    refuseUnfit(head, { origin: shownUrl(url), disk });
-  }
   if (stream !== undefined) {
     const base = valueOf(uses, 'stream-base-url') ?? streams;
     const location = new SecretUrl(new URL(`${stream}.json`, base).href);
-    await findStreamImage(search, { location, because: '--stream' });
+    await findStreamImage(scope, disk, { location, because: '--stream' });
   }
-  // A configuration file cannot: that of this host is among the arguments.
-  const own = ignitionIn(scope.config.image.writerArgs);
-  if (own !== undefined) await checkIgnition(scope, { path: own, uses });
-  const folder = valueOf(uses, 'network-dir') ?? networkFolder;
-  if (valueOf(uses, 'copy-network') === undefined) return;
+  // A configuration file cannot name one: that of this host is among the arguments.
+  const own = ignitionIn(config.image.writerArgs);
+  if (own !== undefined) await checkIgnition(scope, own, valueOf(uses, 'ignition-hash'));
   // The keyfiles of nmstate are written right before the write.
-  if (scope.config.network.nmstate !== '') return;
-  if ((await host.realPath(folder, signal)) === undefined) {
+  if (valueOf(uses, 'copy-network') === undefined || config.network.nmstate !== '') return;
+  const folder = valueOf(uses, 'network-dir') ?? networkFolder;
+  if ((await host.realPath(folder, signal)) === undefined)
     throw unreadable(folder, '--copy-network needs it, and it is not on the host');
-  }
 }
 
 /**
@@ -195,138 +201,122 @@ async function checkWriterFiles(search: Search, uses: readonly WriterUse[]): Pro
  */
 async function checkIgnition(
   { host, signal, hide }: StepScope<'host'>,
-  { path, uses }: { readonly path: string; readonly uses: readonly WriterUse[] },
+  path: string,
+  hash: string | undefined,
 ): Promise<void> {
   const text = await readTextOr({ host, signal }, path, ignitionFileMissing);
   for (const secret of secretsInIgnition(text)) hide(secret);
   parseConfig(text);
-  refuseOtherHash(text, { origin: path, hash: valueOf(uses, 'ignition-hash') });
+  refuseOtherHash(text, { origin: path, hash });
 }
 
-async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
+async function checkNodeImage(scope: WebScope): Promise<void> {
   const { host, signal, config, note } = scope;
   const { nodeImage } = config.image;
   if (nodeImage === '') return;
   const architecture = await readArchitecture(scope);
-  let inspected: string | undefined;
+  let inspected = '';
   try {
     const options = { signal, limit: minutes(2) };
     const { stdout } = await host.exec(registryConfigArgv({ image: nodeImage }), options);
-    if (jsonIn(stdout) === undefined) {
+    if (jsonIn(stdout) === undefined)
       throw unreadableOutput('skopeo', `configuration of ${nodeImage}`, stdout);
-    }
     inspected = stdout;
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    note('warn', 'the node image cannot be inspected; only its tag is checked', {
-      image: nodeImage,
-      code,
-      reason: message,
-    });
+    const what = 'the node image cannot be inspected; only its tag is checked';
+    note('warn', what, { image: nodeImage, code, reason: message });
   }
-  const image = readNodeImage(nodeImage, inspected);
-  refuseOtherRelease(image, { architecture, line: lineOfCluster(config) });
+  const line = lineOfVersion(givenVersion(config) ?? '');
+  refuseOtherRelease(nodeImage, inspected, { architecture, line });
 }
 
-interface Search {
-  readonly scope: StepScope<'host' | 'web'>;
-  readonly disk: TargetDisk;
-}
-
-/** Finds what a request names, and refuses what would fail later, when the disk is lost. */
-function findImage(search: Search, request: ImageRequest): Promise<ChosenImage> {
-  switch (request.kind) {
-    case 'writer-args':
-      return Promise.resolve(request);
-    case 'file':
-      return findFile(search, request);
-    case 'url':
-      return findUrl(search, request);
-    case 'stream':
-      return findStreamImage(search, request);
-    case 'live':
-      return findOnMedium(search, request);
-  }
-}
+type WebScope = StepScope<'host' | 'web'>;
 
 async function findFile(
-  { scope, disk }: Search,
+  scope: WebScope,
+  disk: TargetDisk,
   { path, because }: { readonly path: string; readonly because: string },
 ): Promise<ChosenImage> {
-  const { host, signal, config } = scope;
-  await checkFile({ scope, disk }, path);
-  const { sha256 } = config.image;
-  if (sha256 === '') return { kind: 'file', path, because };
-  await verifyFile(host, { path, sha256 }, signal);
+  const sha256 = scope.config.image.sha256 || undefined;
+  await checkFile(scope, disk, path);
+  if (sha256 !== undefined) await verifyFile(scope.host, path, sha256, scope.signal);
   return { kind: 'file', path, sha256, because };
 }
 
 /** @throws AgentError `image.file-missing`, and what `refuseUnfit` refuses */
-async function checkFile({ scope, disk }: Search, path: string): Promise<void> {
-  const { host, signal } = scope;
+async function checkFile(
+  { host, signal }: WebScope,
+  disk: TargetDisk,
+  path: string,
+): Promise<void> {
   if ((await host.realPath(path, signal)) === undefined) throw imageFileMissing(path);
-  refuseUnfit(await headOfFile(host, path, signal), { origin: path, disk });
+  refuseUnfit(await headOfFile(host, path, signal), path, disk);
 }
 
-async function findUrl(
-  { scope, disk }: Search,
-  { url, because }: { readonly url: SecretUrl; readonly because: string },
-  stored?: string,
-): Promise<ChosenImage> {
-  const shown = String(url);
-  const source = stored === undefined ? 'config' : 'stream';
-  const sha256 = scope.config.image.sha256 || (stored ?? '');
-  const tlsOnly = stored === undefined && needsVerifying(scope.config);
-  const head = await headOfUrl(scope.web, url.reveal(), { signal: scope.signal, tlsOnly });
-  refuseUnfit(head, { origin: shown, disk });
-  return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
-}
-
-async function findStreamImage(
-  search: Search,
-  { location, because }: { readonly location: SecretUrl; readonly because: string },
-): Promise<ChosenImage> {
-  const { scope, disk } = search;
-  const image = await findInStream(scope, { location, sectorBytes: disk.sectorBytes });
-  holdAgainstRelease(search, image);
-  const what = `${image.format} of ${image.release} for ${image.architecture}`;
-  const found = { url: new SecretUrl(image.url), because: `${because}: ${what}` };
-  return findUrl(search, found, image.sha256);
+async function checkUrl(
+  { web, signal }: WebScope,
+  disk: TargetDisk,
+  url: SecretUrl,
+  tlsOnly: boolean,
+): Promise<void> {
+  refuseUnfit(await headOfUrl(web, url.reveal(), { signal, tlsOnly }), String(url), disk);
 }
 
 /**
- * An image that is newer than the cluster would have to go back, which is not supported; an older
- * one is brought up to date when the node joins.
+ * Finds the image of a stream. One that is newer than the cluster would have to go back, which is
+ * not supported; an older one is brought up to date when the node joins.
  */
-function holdAgainstRelease({ scope }: Search, { release }: StreamImage): void {
+async function findStreamImage(
+  scope: WebScope,
+  disk: TargetDisk,
+  { location, because }: { readonly location: SecretUrl; readonly because: string },
+): Promise<ChosenImage> {
+  const { config, note } = scope;
+  const { url, sha256, release, format, architecture } = await findInStream(
+    scope,
+    location,
+    disk.sectorBytes,
+  );
   const line = lineOfBuild(release);
-  const cluster = lineOfCluster(scope.config);
-  if (line === undefined || cluster === undefined) return;
-  const difference = compareLines(line, cluster);
-  const sentence = `image ${release} is of ${renderLine(line)}, the cluster is ${renderLine(cluster)}`;
-  const context = { release, line: renderLine(line), cluster: renderLine(cluster) };
-  if (difference > 0) throw imageFailure('image.not-the-release', sentence, { context });
-  if (difference < 0) scope.note('warn', sentence, context);
+  const cluster = lineOfVersion(givenVersion(config) ?? '');
+  if (line !== undefined && cluster !== undefined && line !== cluster) {
+    const sentence = `image ${release} is of ${line}, the cluster is ${cluster}`;
+    const context = { release, line, cluster };
+    if (compareLines(line, cluster) > 0)
+      throw imageFailure('image.not-the-release', sentence, { context });
+    note('warn', sentence, context);
+  }
+  await checkUrl(scope, disk, new SecretUrl(url), false);
+  return {
+    kind: 'url',
+    url: shownUrl(url),
+    source: 'stream',
+    sha256: config.image.sha256 || sha256,
+    because: `${because}: ${format} of ${release} for ${architecture}`,
+  };
 }
 
 async function findOnMedium(
-  search: Search,
-  { isAsked, because }: { readonly isAsked: boolean; readonly because: string },
+  scope: WebScope,
+  disk: TargetDisk,
+  because: string,
 ): Promise<ChosenImage> {
-  const { scope, disk } = search;
-  const { host, signal, note } = scope;
+  const { host, config, signal, note } = scope;
   const offline = await host.list(offlineImages, signal);
-  if (offline.length > 0) {
+  if (offline.length > 0)
     return { kind: 'live', because: `${because}, and the live medium has ${offline.join(', ')}` };
-  }
   for (const folder of mediumFolders) {
-    const name = imageAmong(await host.list(folder, signal), disk.sectorBytes);
+    const names = await host.list(folder, signal);
+    const name = names.find(
+      (one) => imageName.test(one) && /4k/i.test(one) === (disk.sectorBytes === 4096),
+    );
     if (name === undefined) continue;
-    const path = `${folder}/${name}`;
-    return findFile(search, { path, because: `${because}, and the live medium has it` });
+    const found = { path: `${folder}/${name}`, because: `${because}, and the live medium has it` };
+    return findFile(scope, disk, found);
   }
-  if (isAsked) {
+  if (config.image.source === 'live') {
     throw imageFailure('image.no-live-image', 'the live medium has no image for this disk', {
       context: { disk: disk.path, sectorBytes: disk.sectorBytes },
     });
@@ -345,9 +335,3 @@ const mediumFolders = ['/run/media/iso', '/run/media/iso/images', '/run/media/is
 
 /** `rhcos-metal.x86_64.raw.gz`, `fedora-coreos-…-metal4k.x86_64.raw.xz`. */
 const imageName = /\.raw(\.(gz|xz|zst))?$/i;
-
-function imageAmong(names: readonly string[], sectorBytes: number): string | undefined {
-  const images = names.filter((name) => imageName.test(name));
-  const is4k = (name: string): boolean => /4k/i.test(name);
-  return images.find((name) => is4k(name) === (sectorBytes === 4096));
-}

@@ -41,24 +41,23 @@ const isSet = (hook: Hook) =>
 const pathsOf = ({ hooks }: Config): readonly string[] =>
   [hooks.before, hooks.after].filter((path) => path !== '');
 
-const testArgvs = (path: string): readonly (readonly string[])[] => [
-  ['test', '-f', path],
-  ['test', '-x', path],
-];
-
 /** As much of a file as the kernel reads of it for its interpreter (execve(2)). */
 const head = 256;
 
 /** Checks that each hook can be run, while the disk is unchanged. */
 export const checkHooks = step({
-  id: 'host/check-hooks',
+  id: 'image/check-hooks',
   title: 'Check that the hooks are executable',
   uses: ['host'],
   when: condition<Config>('a hook is set', (config) => pathsOf(config).length > 0),
   effect: 'reads',
   limit: minutes(2),
   preview: (config) =>
-    pathsOf(config).flatMap((path) => [...testArgvs(path), bytesArgv(path, head)]),
+    pathsOf(config).flatMap((path) => [
+      ['test', '-f', path],
+      ['test', '-x', path],
+      bytesArgv(path, head),
+    ]),
   run: async (scope) => {
     for (const path of pathsOf(scope.config)) {
       const problem = await problemOf(scope, path);
@@ -69,11 +68,10 @@ export const checkHooks = step({
 });
 
 async function problemOf(scope: StepScope<'host'>, path: string): Promise<string | undefined> {
-  const [isFile = [], isExecutable = []] = testArgvs(path);
-  if (!(await isTrue(scope, isFile))) return 'is not a file on the host';
-  if (!(await isTrue(scope, isExecutable))) return 'is not executable';
+  if (!(await isTrue(scope, ['test', '-f', path]))) return 'is not a file on the host';
+  if (!(await isTrue(scope, ['test', '-x', path]))) return 'is not executable';
   const text = (await readBytes(scope, path, head)).toString('latin1');
-  // What begins otherwise is a program, or is given to /bin/sh (execvp(3)).
+  // Any other file is a program, or is given to /bin/sh (execvp(3)).
   if (!text.startsWith('#!')) return undefined;
   const problem = scriptProblem(text);
   if (problem !== undefined) return problem;
@@ -88,20 +86,12 @@ const onPathArgv = (name: string) => ['sh', '-c', 'command -v "$1" || exit 1', '
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
-/**
- * The program that a script names for itself, and the one that it has env find; the kernel hands on
- * all behind the first as one argument.
- */
+/** The program behind #!, and the one that env(1) finds for it; empty where none is named. */
 function interpretersOf(text: string): readonly string[] {
-  const [, program = '', rest = ''] = /^#!\s*(\S*)(.*)$/s.exec(firstLine(text)) ?? [];
+  const [program = '', ...words] = firstLine(text).slice(2).trim().split(/\s+/);
   if (basename(program) !== 'env') return [program];
-  const [, split] = /^(?:-S|--split-string[= ])(.*)$/s.exec(rest.trim()) ?? [];
-  if (split === undefined) return [program, rest.trim()];
-  const name = split
-    .trim()
-    .split(/\s+/)
-    .find((word) => !word.includes('='));
-  // What env is to do besides is not followed.
+  const name = words.find((word) => word !== '-S' && !word.includes('='));
+  // Further options of env are not followed.
   return name?.startsWith('-') === true ? [program] : [program, name ?? ''];
 }
 
@@ -131,7 +121,7 @@ const hookStep = (hook: Hook) =>
 
 /** Runs the hook of the operator before the system is written. */
 export const runBeforeHook = step({
-  id: 'host/run-before-hook',
+  id: 'image/run-before-hook',
   title: 'Run hooks.before',
   ...hookStep('before'),
 });
@@ -141,7 +131,7 @@ export const runBeforeHook = step({
  * reboot.
  */
 export const runAfterHook = step({
-  id: 'host/run-after-hook',
+  id: 'image/run-after-hook',
   title: 'Run hooks.after',
   ...hookStep('after'),
 });
@@ -185,9 +175,7 @@ async function runHook(
   }
 }
 
-/**
- * Characters that are noted of what a hook prints: so many as they come, and as many from its end.
- */
+/** So many characters of the output are noted as they come, and as many from its end. */
 const noted = 64 * 1024;
 
 /**
@@ -196,21 +184,23 @@ const noted = 64 * 1024;
  */
 function endsOf(note: (level: 'info' | 'warn', line: string) => void) {
   const last: string[] = [];
-  let [first, kept, left] = [0, 0, 0];
+  let taken = 0;
+  let kept = 0;
+  let omitted = 0;
   return {
     take: (line: string): void => {
       if (line.trim() === '') return;
-      first += line.length;
-      if (first <= noted) {
+      taken += line.length;
+      if (taken <= noted) {
         note('info', line);
         return;
       }
       last.push(line);
       kept += line.length;
-      for (; kept > noted; left += 1) kept -= last.shift()?.length ?? kept;
+      for (; kept > noted; omitted += 1) kept -= last.shift()?.length ?? kept;
     },
     end: (): void => {
-      if (left > 0) note('warn', `${left} lines of what the hook printed are left out`);
+      if (omitted > 0) note('warn', `${omitted} lines of what the hook printed are left out`);
       for (const line of last) note('info', line);
     },
   };

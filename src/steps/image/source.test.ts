@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Config, type ConfigInput } from '../../config/schema.ts';
-import { chooseImageSource, explainImage, whyUnverified } from './source.ts';
+import { explainImage, resolveImage } from './source.ts';
 
 const file = '/opt/metal.raw.gz';
 const url = 'https://mirror.example/metal.raw.gz';
@@ -11,9 +11,9 @@ type ImageInput = ConfigInput['image'];
 
 describe('the image source', () => {
   it.each<[string, ImageInput, object]>([
-    ['nothing', {}, { kind: 'live', isAsked: false }],
-    ['the medium by name', { source: 'live', url }, { kind: 'live', isAsked: true }],
-    ['a file', { file }, { kind: 'file', path: file }],
+    ['nothing', {}, { kind: 'live' }],
+    ['the medium by name', { source: 'live', url }, { kind: 'live' }],
+    ['a file', { file }, { kind: 'file' }],
     ['a URL', { url }, { kind: 'url' }],
     ['a stream', { stream }, { kind: 'stream' }],
     ['all three', { file, url, stream }, { kind: 'file' }],
@@ -21,12 +21,12 @@ describe('the image source', () => {
     ['one by name', { file, url, stream, source: 'stream' }, { kind: 'stream' }],
     ['further arguments', { file, writerArgs: ['--append-karg', 'x'] }, { kind: 'file' }],
   ])('is found for %s', (_, image, expected) => {
-    expect(chooseImageSource(Config.parse({ image }))).toMatchObject(expected);
+    expect(resolveImage(Config.parse({ image }))).toMatchObject(expected);
   });
 
   it('is the address that was given', () => {
-    const found = chooseImageSource(Config.parse({ image: { url: `${url}?sign=x` } }));
-    expect(found.kind === 'url' && found.url.reveal()).toBe(`${url}?sign=x`);
+    const found = resolveImage(Config.parse({ image: { url: `${url}?sign=x` } }));
+    expect(found.place.reveal()).toBe(`${url}?sign=x`);
   });
 
   it.each([
@@ -39,7 +39,7 @@ describe('the image source', () => {
     [['--offline']],
   ])('stands among the arguments of the writer: %j', (writerArgs) => {
     const config = Config.parse({ image: { file, writerArgs } });
-    expect(chooseImageSource(config)).toMatchObject({ kind: 'writer-args' });
+    expect(resolveImage(config)).toMatchObject({ kind: 'writer-args' });
     expect(explainImage(config)).toContain('is among the coreos-installer arguments');
   });
 
@@ -47,7 +47,7 @@ describe('the image source', () => {
     'is refused when it is %s by name and not set',
     (source) => {
       const config = Config.parse({ image: { source } });
-      expect(() => chooseImageSource(config)).toThrow(
+      expect(() => resolveImage(config)).toThrow(
         expect.objectContaining({
           code: 'image.not-configured',
           context: { key: `image.${source}` },
@@ -61,7 +61,7 @@ describe('the image source', () => {
     ['the live medium', { sha256 }],
     ['the arguments of the writer', { sha256, writerArgs: ['--image-url', 'https://a.example'] }],
   ])('is refused when a digest is given that %s cannot be held against', (_, image) => {
-    expect(() => chooseImageSource(Config.parse({ image }))).toThrow(
+    expect(() => resolveImage(Config.parse({ image }))).toThrow(
       expect.objectContaining({ code: 'image.digest-unusable', kind: 'input' }),
     );
   });
@@ -91,12 +91,12 @@ describe('an image that nothing verifies', () => {
   ])('is refused from %s by plain http, unless it is asked for', (_, input) => {
     const config = (differs: ConfigInput['image'], service = '') =>
       Config.parse({ service: { url: service }, image: { ...input.image, ...differs } });
-    expect(() => chooseImageSource(config({}))).toThrow(
+    expect(() => resolveImage(config({}))).toThrow(
       expect.objectContaining({ code: 'image.unverified', kind: 'input' }),
     );
     expect(explainImage(config({}))).toContain('nothing verifies');
     for (const asked of [config({ allowUnverified: true }), config({}, 'http://svc')]) {
-      expect(chooseImageSource(asked).kind).toMatch(/url|stream|writer-args/);
+      expect(resolveImage(asked).kind).toMatch(/url|stream|writer-args/);
       expect(explainImage(asked)).toContain('nothing verifies it: http://a.example/');
     }
   });
@@ -107,6 +107,6 @@ describe('an image that nothing verifies', () => {
     ['a file', { image: { file: '/i.raw' } }],
     ['the medium', {}],
   ])('is not one by %s', (_, input) => {
-    expect(whyUnverified(Config.parse(input))).toBeUndefined();
+    expect(resolveImage(Config.parse(input)).unverified).toBeUndefined();
   });
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { imageInStream, parseStream } from './stream.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { runStep } from '../../../test/support/run-step.ts';
+import { SecretUrl } from '../../lib/secret-url.ts';
+import { minutes } from '../../model/duration.ts';
+import { step } from '../step.ts';
+import { findInStream } from './stream.ts';
 
 const disk = (name: string) => ({
   disk: {
@@ -31,7 +36,21 @@ const metadata = {
     aarch64: { artifacts: {} },
   },
 };
-const stream = parseStream(JSON.stringify(metadata), 'stream.json');
+
+const find = (text: string, architecture: string, sectorBytes: number) => {
+  const host = fakeHost().withFile('/s.json', text).on(['uname', '-m']).prints(architecture);
+  const finding = step({
+    id: 'test/find',
+    title: 'Find',
+    uses: ['host', 'web'],
+    limit: minutes(1),
+    run: async (scope) => {
+      found = await findInStream(scope, new SecretUrl('/s.json'), sectorBytes);
+    },
+  });
+  let found: unknown;
+  return runStep(finding, { host }).then(() => found);
+};
 
 describe('stream metadata', () => {
   it.each([
@@ -40,8 +59,8 @@ describe('stream metadata', () => {
     ['s390x', 512, 's390x.raw.xz', 'raw.xz'],
   ])(
     'has for %s with sectors of %i bytes the image %s',
-    (...[architecture, sectorBytes, name, format]) => {
-      expect(imageInStream(stream, { architecture, sectorBytes })).toMatchObject({
+    async (...[architecture, sectorBytes, name, format]) => {
+      expect(await find(JSON.stringify(metadata), architecture, sectorBytes)).toMatchObject({
         url: `https://mirror.example/${name}`,
         sha256: 'b'.repeat(64),
         format,
@@ -53,22 +72,21 @@ describe('stream metadata', () => {
     ['an architecture it does not know', 'riscv64', 512],
     ['an architecture without metal images', 'aarch64', 512],
     ['a sector size it has no image for', 's390x', 4096],
-  ])('has none for %s', (_, architecture, sectorBytes) => {
-    expect(() => imageInStream(stream, { architecture, sectorBytes })).toThrow(
-      expect.objectContaining({ code: 'image.not-in-stream', kind: 'input' }),
-    );
+  ])('has none for %s', async (_, architecture, sectorBytes) => {
+    await expect(find(JSON.stringify(metadata), architecture, sectorBytes)).rejects.toMatchObject({
+      code: 'image.not-in-stream',
+      kind: 'input',
+    });
   });
 
   it.each([
     ['no JSON', '<html>'],
     ['another document', '{"releases": []}'],
     ['a digest that is none', JSON.stringify(metadata).replaceAll('b'.repeat(64), 'b')],
-  ])('is refused when it is %s', (_, text) => {
-    expect(() => parseStream(text, 'stream.json')).toThrow(
-      expect.objectContaining({
-        code: 'image.stream-unreadable',
-        context: expect.objectContaining({ origin: 'stream.json' }) as object,
-      }),
-    );
+  ])('is refused when it is %s', async (_, text) => {
+    await expect(find(text, 'x86_64', 512)).rejects.toMatchObject({
+      code: 'image.stream-unreadable',
+      context: { origin: '/s.json' },
+    });
   });
 });

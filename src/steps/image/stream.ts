@@ -1,25 +1,20 @@
 import * as z from 'zod';
-import type { Config } from '../../config/schema.ts';
-import { imageFailure, imageFileMissing } from './failures.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import type { SecretUrl } from '../../lib/secret-url.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
-import type { StepScope } from '../step.ts';
 import { readArchitecture, readTextOr } from '../host-commands.ts';
+import type { StepScope } from '../step.ts';
+import { imageFailure, imageFileMissing } from './failures.ts';
+import { needsVerifying } from './source.ts';
 
 const Artifact = z.object({
   location: z.string(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-const Formats = z.record(z.string(), z.object({ disk: Artifact.optional() }));
-
-const Architecture = z.object({
-  artifacts: z
-    .object({
-      metal: z.object({ release: z.string().default(''), formats: Formats }).optional(),
-    })
-    .default({}),
+const Metal = z.object({
+  release: z.string().default(''),
+  formats: z.record(z.string(), z.object({ disk: Artifact.optional() })),
 });
 
 /**
@@ -27,13 +22,14 @@ const Architecture = z.object({
  * `openshift-install coreos print-stream-json` prints the one of a release.
  */
 const StreamMetadata = z.object({
-  stream: z.string().default(''),
-  architectures: z.record(z.string(), Architecture),
+  architectures: z.record(
+    z.string(),
+    z.object({ artifacts: z.object({ metal: Metal.optional() }).default({}) }),
+  ),
 });
-type StreamMetadata = z.infer<typeof StreamMetadata>;
 
 /** The image of a stream for one kind of host. */
-export interface StreamImage {
+interface StreamImage {
   readonly url: string;
   /** Of the stored file, lower-case hexadecimal. */
   readonly sha256: string;
@@ -41,6 +37,8 @@ export interface StreamImage {
   readonly release: string;
   /** `raw.gz`, `4k.raw.xz`. */
   readonly format: string;
+  /** As `uname -m` prints it; streams use the same words. */
+  readonly architecture: string;
 }
 
 /**
@@ -48,95 +46,69 @@ export interface StreamImage {
  */
 const compressions = ['.zst', '.gz', '.xz', ''];
 
-/**
- * Reads stream metadata.
- * @throws AgentError `image.stream-unreadable`
- */
-export function parseStream(text: string, origin: string): StreamMetadata {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw imageFailure('image.stream-unreadable', `${origin} is not JSON`, {
-      cause,
-      context: { origin },
-    });
-  }
-  const parsed = StreamMetadata.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const at = parsed.error.issues[0]?.path.join('.') ?? '';
-  throw imageFailure('image.stream-unreadable', `${origin} is not stream metadata: see ${at}`, {
-    cause: parsed.error,
-    context: { origin, at },
-  });
-}
-
-/**
- * The metal image of a stream for an architecture and a sector size.
- * @param architecture as `uname -m` prints it; streams use the same words
- * @param sectorBytes logical sector size of the install disk
- * @throws AgentError `image.not-in-stream`
- */
-export function imageInStream(
-  stream: StreamMetadata,
-  { architecture, sectorBytes }: { readonly architecture: string; readonly sectorBytes: number },
-): StreamImage {
-  const known = stream.architectures[architecture];
-  if (known === undefined) {
-    throw missing(architecture, `it has ${Object.keys(stream.architectures).join(', ')}`);
-  }
-  const metal = known.artifacts.metal;
-  const prefix = sectorBytes === 4096 ? '4k.raw' : 'raw';
-  for (const compression of compressions) {
-    const format = `${prefix}${compression}`;
-    const disk = metal?.formats[format]?.disk;
-    if (metal !== undefined && disk !== undefined) {
-      return { url: disk.location, sha256: disk.sha256, release: metal.release, format };
-    }
-  }
-  const formats = Object.keys(metal?.formats ?? {}).join(', ');
-  throw missing(
-    `${architecture} with sectors of ${sectorBytes} bytes`,
-    formats === '' ? 'it has no metal image' : `it has ${formats}`,
-  );
-}
-
-const missing = (what: string, instead: string): Error =>
-  imageFailure('image.not-in-stream', `the stream has no image for ${what}: ${instead}`, {
-    context: { wanted: what },
-  });
-
 /** The metadata of a release has less than 1 MiB; nothing that is larger than this is one. */
 const largestBytes = 16 * 1024 ** 2;
 
 /**
- * The image of a stream for this host, with the host's architecture as `uname -m` prints it.
+ * Finds the metal image of a stream for this host.
  * @param location a file on the host or an http(s) URL
+ * @param sectorBytes logical sector size of the install disk
+ * @throws AgentError `image.stream-unreadable`, `image.not-in-stream`, `web.*`
  */
 export async function findInStream(
   scope: StepScope<'host' | 'web'>,
-  { location, sectorBytes }: { readonly location: SecretUrl; readonly sectorBytes: number },
-): Promise<StreamImage & { readonly architecture: string }> {
-  const stream = parseStream(await readStream(scope, location), String(location));
+  location: SecretUrl,
+  sectorBytes: number,
+): Promise<StreamImage> {
+  const data = parseStream(await readStream(scope, location), location);
   const architecture = await readArchitecture(scope);
-  return { ...imageInStream(stream, { architecture, sectorBytes }), architecture };
+  const known = data.architectures[architecture];
+  const wanted = `${architecture} with sectors of ${sectorBytes} bytes`;
+  if (known === undefined)
+    throw missing(wanted, Object.keys(data.architectures), 'it has no architectures');
+  const { metal } = known.artifacts;
+  const prefix = sectorBytes === 4096 ? '4k.raw' : 'raw';
+  for (const compression of compressions) {
+    const format = `${prefix}${compression}`;
+    const disk = metal?.formats[format]?.disk;
+    if (metal === undefined || disk === undefined) continue;
+    const { location: url, sha256 } = disk;
+    return { url, sha256, release: metal.release, format, architecture };
+  }
+  throw missing(wanted, Object.keys(metal?.formats ?? {}), 'it has no metal image');
 }
 
-/** Whether an image without a digest must come by https, all the way. */
-export const needsVerifying = ({ image, service }: Config): boolean =>
-  service.url.isEmpty && !image.allowUnverified && image.sha256 === '';
+/**
+ * Reads stream metadata.
+ * @throws AgentError `image.stream-unreadable`
+ */
+export function parseStream(text: string, location: SecretUrl): z.infer<typeof StreamMetadata> {
+  const { data, error } = StreamMetadata.safeParse(jsonIn(text));
+  if (error === undefined) return data;
+  const at = error.issues[0]?.path.join('.') ?? '';
+  throw unreadableStream(location, `is not stream metadata: see "${at}"`);
+}
 
 async function readStream(
   { host, web, signal, config }: StepScope<'host' | 'web'>,
-  place: SecretUrl,
+  location: SecretUrl,
 ): Promise<string> {
-  const location = place.reveal();
-  if (!/^https?:\/\//.test(location))
-    return readTextOr({ host, signal }, location, imageFileMissing);
-  const { body, origin } = await web.open(location, { signal, tlsOnly: needsVerifying(config) });
+  const place = location.reveal();
+  if (!/^https?:\/\//.test(place)) return readTextOr({ host, signal }, place, imageFileMissing);
+  const { body } = await web.open(place, { signal, tlsOnly: needsVerifying(config) });
   const bytes = await readUpTo(body, largestBytes);
-  if (bytes !== undefined) return bytes.toString('utf8');
-  throw imageFailure('image.stream-unreadable', `${shownUrl(origin)} sends more than 16 MiB`, {
-    context: { origin: shownUrl(origin) },
+  if (bytes === undefined) throw unreadableStream(location, 'sends more than 16 MiB');
+  return bytes.toString('utf8');
+}
+
+const unreadableStream = (location: SecretUrl, problem: string): Error =>
+  imageFailure('image.stream-unreadable', `${String(location)} ${problem}`, {
+    context: { origin: String(location) },
+  });
+
+function missing(wanted: string, found: readonly string[], none: string): Error {
+  const instead = found.length === 0 ? none : `it has ${found.join(', ')}`;
+  return imageFailure('image.not-in-stream', `the stream has no image for ${wanted}: ${instead}`, {
+    context: { wanted },
   });
 }

@@ -1,24 +1,26 @@
-import { hiddenInWords, shownUrlsIn } from '../../lib/shown-url.ts';
-import { hours, type Millis, minutes, renderDuration, seconds } from '../../model/duration.ts';
+import { hiddenInWords, shownUrl, shownUrlsIn } from '../../lib/shown-url.ts';
+import { hours, minutes, renderDuration, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { stageLimits } from '../../model/stage.ts';
+import { imageRelayFailure, type RelayedImage } from '../../ports/image-relay.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { waitForWriter, writerLock } from '../disk/in-use.ts';
+import { argsToKeep, readTable, tableArgv } from '../disk/kept.ts';
+import { makeUnbootable } from '../disk/make-unbootable.ts';
 import { execOnTarget } from '../disk/target.ts';
+import { mayKeepPartitions, readWriterSetup } from '../disk/writer-args.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
-import { type OpenSource, openSource, previewSource } from './source.ts';
-import { writerFailure } from './writer-failure.ts';
-import { makeUnbootable } from '../disk/make-unbootable.ts';
-import { writerArgv, writerProgress, type WriterProgress, writerOutput } from './writer.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Host } from '../../ports/host.ts';
-import { stageLimits } from '../../model/stage.ts';
-import { imageRelayFailure } from '../../ports/image-relay.ts';
 import { imageFailure } from './failures.ts';
-import { argsToKeep, readTable, tableArgv } from '../disk/kept.ts';
-import { mayKeepPartitions, readWriterSetup } from '../disk/writer-args.ts';
+import { verifyFile } from './image-file.ts';
+import { needsVerifying, resolveImage } from './source.ts';
+import { findInStream } from './stream.ts';
+import { writerFailure } from './writer-failure.ts';
+import { type FollowedWriter, followWriter, writerArgv } from './writer.ts';
+
+type WriteScope = StepScope<'host' | 'clock' | 'imageRelay' | 'web'>;
 
 /** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
 const longestWrite = hours(12);
@@ -38,179 +40,144 @@ export const writeImage = step({
   effect: 'destroys',
   retry: { attempts: 3, every: seconds(1) },
   limit: longestWrite,
-  preview: (config, { disk, ignition }) => [
-    ...(mayKeepPartitions(config.image.writerArgs) ? [tableArgv(disk.path)] : []),
-    writerArgv({
-      ignition: ignition.path,
-      source: previewSource(config),
-      args: config.image.writerArgs.map(shownUrlsIn),
-      disk: disk.path,
-    }),
-  ],
+  preview: (config, { disk, ignition }) => {
+    const { kind, place } = resolveImage(config);
+    const source: readonly string[] = {
+      file: ['--image-file', place.reveal()],
+      url: ['--image-url', 'http://127.0.0.1:<port>/<image>'],
+      stream: ['--image-url', 'http://127.0.0.1:<port>/<image>'],
+      live: [],
+      'writer-args': [],
+    }[kind];
+    const args = config.image.writerArgs.map(shownUrlsIn);
+    return [
+      ...(mayKeepPartitions(config.image.writerArgs) ? [tableArgv(disk.path)] : []),
+      writerArgv(ignition.path, source, args, disk.path),
+    ];
+  },
   run: async (scope, { disk, ignition, image }) => {
-    const { host, clock, config, signal, onExit, progress } = scope;
-    const args = config.image.writerArgs;
+    const { host, clock, config, signal, onExit, note } = scope;
     const { keepsPartitions, savedByFiles } = await readWriterSetup(scope);
-    const writer = writerProgress(clock.elapsed);
-    const output = writerOutput();
+    const writer = followWriter(clock.elapsed);
     onExit(async () => {
-      if (output.hasTouchedDisk()) {
-        const isStopped = signal.aborted;
-        await makeUnbootable(host, { disk, keepsPartitions, isStopped });
-      }
+      if (!writer.hasTouchedDisk()) return;
+      await makeUnbootable(host, { disk, keepsPartitions, isStopped: signal.aborted });
     }, 'failure');
     await waitForWriter(scope, disk);
-    const open = await openSource(scope, { image, sectorBytes: disk.sectorBytes });
-    const argv = writerArgv({
-      ignition: ignition.path,
-      source: open.source,
-      args: keepsPartitions
-        ? argsToKeep({ disk, args, savedByFiles }, await readTable(host, disk, signal))
-        : args,
-      disk: disk.path,
-    });
-    const watched = { host, clock, diskName: disk.name, writer, alive: scope.alive };
+    let relay: RelayedImage | undefined;
     try {
-      await watchedForStall(watched, signal, (stoppable) =>
-        execOnTarget({ host, target: disk }, argv, {
-          signal: stoppable,
-          limit: longestWrite,
-          // It has no handler for SIGTERM: what must be undone is ours, and has little time
-          // (coreos-installer 0.26).
-          isKillable: true,
-          underLock: writerLock(disk),
-          secrets: hiddenInWords(args),
-          env: { RUST_BACKTRACE: '0' },
-          onLine: (line) => {
-            const reported = writer.take(line);
-            if (reported !== undefined) progress(reported);
-            output.take(shownUrlsIn(line));
-          },
-        }),
-      );
-    } catch (error) {
-      throw explained(error, { disk: disk.path, lines: output.lines(), open });
+      let source: readonly string[] = [];
+      if (image.kind === 'file') {
+        if (image.sha256 !== undefined) await verifyFile(host, image.path, image.sha256, signal);
+        source = ['--image-file', image.path];
+      } else if (image.kind === 'url') {
+        relay = await openRelay(scope, disk, image);
+        source = ['--image-url', relay.url];
+      }
+      let args: readonly string[] = config.image.writerArgs;
+      if (keepsPartitions)
+        args = argsToKeep({ disk, args, savedByFiles }, await readTable(host, disk, signal));
+      const argv = writerArgv(ignition.path, source, args, disk.path);
+      await runWriter(scope, disk, argv, writer).catch((error: unknown) => {
+        throw explained(error, disk.path, writer, relay);
+      });
+      const relayed = relay?.outcome();
+      if (relayed?.failure !== undefined) throw relayed.failure;
+      if (relayed !== undefined && relayed.sha256 === undefined) {
+        // A writer that was content with less has not written the right image.
+        const what = `coreos-installer read ${relayed.bytes} bytes, not the whole image`;
+        throw imageRelayFailure('image.cut', what, { context: { bytes: relayed.bytes } });
+      }
+      warnOfOtherSystems(note, writer.lines());
+      const sha256 = image.kind === 'file' ? image.sha256 : relayed?.sha256;
+      return { disk: disk.path, ...(sha256 === undefined ? {} : { sha256 }) };
+    } finally {
+      await relay?.close();
     }
-    checkRelayed(open);
-    warnOfOtherSystems(scope, output.lines());
-    const sha256 = open.sha256();
-    return { disk: disk.path, ...(sha256 === undefined ? {} : { sha256 }) };
   },
 });
 
-/** A failure of the writer by what it said, or by what is wrong with the image it was given. */
-function explained(
-  error: unknown,
-  write: { readonly disk: string; readonly lines: readonly string[]; readonly open: OpenSource },
-): unknown {
-  const isOfWriter =
-    error instanceof AgentError &&
-    error.code === 'command.failed' &&
-    String(error.context['argv']).startsWith('coreos-installer ');
-  if (!isOfWriter) return error;
-  const relayed = write.open.relayed();
-  if (relayed?.failure !== undefined) return relayed.failure;
-  const { exitCode } = error.context;
-  return writerFailure({
-    disk: write.disk,
-    lines: write.lines,
-    exitCode: typeof exitCode === 'number' ? exitCode : undefined,
-    isRelayUnasked: relayed?.isAsked === false,
-    cause: error,
+/**
+ * Hands the image on through Bootwright's relay, which enforces the digest, resumes after a cut
+ * and knows the proxies. The credentials of its address are not kept: they are read where it came
+ * from.
+ * @throws AgentError `image.stream-changed`
+ */
+async function openRelay(
+  scope: WriteScope,
+  disk: TargetDisk,
+  { url, source, sha256 }: ChosenImage & { readonly kind: 'url' },
+): Promise<RelayedImage> {
+  const { imageRelay, config, signal } = scope;
+  const guard = sha256 === undefined ? { tlsOnly: needsVerifying(config) } : { sha256 };
+  if (source === 'config')
+    return imageRelay.serve({ url: config.image.url.reveal(), ...guard }, { signal });
+  const found = await findInStream(scope, config.image.stream, disk.sectorBytes);
+  const now = shownUrl(found.url);
+  if (now === url) return imageRelay.serve({ url: found.url, ...guard }, { signal });
+  throw imageFailure('image.stream-changed', `the stream now names ${now} and not ${url}`, {
+    context: { chosen: url, now },
   });
 }
 
-/** A writer that was content with less than the whole image has not written the right one. */
-function checkRelayed(open: OpenSource): void {
-  const relayed = open.relayed();
-  if (relayed === undefined) return;
-  if (relayed.failure !== undefined) throw relayed.failure;
-  if (relayed.sha256 !== undefined) return;
-  const what = `coreos-installer read ${relayed.bytes} bytes, not the whole image`;
-  throw imageRelayFailure('image.cut', what, { context: { bytes: relayed.bytes } });
-}
-
 /**
- * Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`).
+ * Runs the writer and stops it when nothing moves: neither does it read on, nor does the disk take
+ * sectors. A slow disk still writes long after the image is read.
+ * @throws AgentError `image.stalled`, and what the writer fails with
  */
-function warnOfOtherSystems({ note }: StepScope<never>, lines: readonly string[]): void {
-  const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
-  if (from < 0) return;
-  const devices = lines.slice(from + 1).flatMap((line) => /^ *- (\S+)/.exec(line)?.[1] ?? []);
-  note('warn', 'another disk has an old system: the host may boot that one', {
-    devices: devices.join(', '),
-    hint: 'if it is not needed, remove its signatures: wipefs --all',
-  });
-}
-
-/** A write without any progress for so long is given up; the service does the same. */
-const longestStandstill = stageLimits['Writing image to disk'];
-
-const pollInterval: Millis = minutes(1);
-
-interface WatchedWrite {
-  readonly host: Host;
-  readonly clock: Clock;
-  /** Kernel name of the disk, `sda`. */
-  readonly diskName: string;
-  readonly writer: WriterProgress;
-  readonly alive: (doing?: string) => void;
-}
-
-/**
- * Sectors written since the host started. Source: Linux, `Documentation/block/stat.rst`, the
- * seventh number.
- */
-function sectorsWritten(stat: string | undefined): number | undefined {
-  const field = stat?.trim().split(/\s+/)[6];
-  return field === undefined || !/^\d+$/.test(field) ? undefined : Number(field);
-}
-
-/**
- * Runs a write and stops it when nothing moves: neither does the writer read on, nor does the disk
- * take sectors. A slow disk still writes long after the image is read.
- * @throws AgentError `image.stalled`, and what the write fails with
- */
-async function watchedForStall<T>(
-  watched: WatchedWrite,
-  signal: AbortSignal,
-  write: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+async function runWriter(
+  scope: WriteScope,
+  disk: TargetDisk,
+  argv: readonly string[],
+  writer: FollowedWriter,
+): Promise<void> {
+  const { host, config, signal, progress } = scope;
   const stalled = new AbortController();
   const over = new AbortController();
-  const watching = watch(watched, AbortSignal.any([signal, over.signal])).then(
+  const watching = waitForStall(
+    scope,
+    disk.name,
+    writer,
+    AbortSignal.any([signal, over.signal]),
+  ).then(
     (failure) => stalled.abort(failure),
     () => undefined,
   );
   try {
-    return await write(AbortSignal.any([signal, stalled.signal]));
+    await execOnTarget({ host, target: disk }, argv, {
+      signal: AbortSignal.any([signal, stalled.signal]),
+      limit: longestWrite,
+      // It has no handler for SIGTERM: what must be undone is ours, and has little time
+      // (coreos-installer 0.26).
+      isKillable: true,
+      underLock: writerLock(disk),
+      secrets: hiddenInWords(config.image.writerArgs),
+      env: { RUST_BACKTRACE: '0' },
+      onLine: (line) => {
+        const reported = writer.take(line);
+        if (reported !== undefined) progress(reported);
+      },
+    });
   } catch (error) {
-    if (stalled.signal.aborted && !signal.aborted) throw stalled.signal.reason;
-    throw error;
+    throw stalled.signal.aborted && !signal.aborted ? stalled.signal.reason : error;
   } finally {
     over.abort(new Error('the write is over'));
     await watching;
   }
 }
 
-/** A host that does not report must not end the watch. */
-async function readSectors(
-  host: Host,
-  diskName: string,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  try {
-    return sectorsWritten(await host.readText(`/sys/block/${diskName}/stat`, signal));
-  } catch {
-    return undefined;
-  }
-}
+/** A write without any progress for so long is given up; the service does the same. */
+const longestStandstill = stageLimits['Writing image to disk'];
 
-async function watch(
-  { host, clock, diskName, writer, alive }: WatchedWrite,
+const pollInterval = minutes(1);
+
+async function waitForStall(
+  { host, clock, alive }: WriteScope,
+  diskName: string,
+  writer: FollowedWriter,
   signal: AbortSignal,
 ): Promise<Error> {
-  let sectors: number | undefined;
+  let sectors: string | undefined;
   let diskMovedAt = clock.elapsed();
   for (;;) {
     await clock.sleep(pollInterval, signal);
@@ -218,7 +185,10 @@ async function watch(
       alive();
       continue;
     }
-    const written = await readSectors(host, diskName, signal);
+    // A host that does not answer must not end the watch.
+    const stat = await host.readText(`/sys/block/${diskName}/stat`, signal).catch(() => undefined);
+    // The seventh number: sectors written (Linux, `Documentation/block/stat.rst`).
+    const written = stat?.trim().split(/\s+/)[6];
     if (written !== sectors) diskMovedAt = clock.elapsed();
     sectors = written;
     alive(writer.phase());
@@ -229,4 +199,33 @@ async function watch(
       });
     }
   }
+}
+
+/** A failure of the writer by its output, or by what is wrong with the image it was given. */
+function explained(
+  error: unknown,
+  disk: string,
+  writer: FollowedWriter,
+  relay: RelayedImage | undefined,
+): unknown {
+  const isOfWriter =
+    error instanceof AgentError &&
+    error.code === 'command.failed' &&
+    String(error.context['argv']).startsWith('coreos-installer ');
+  if (!isOfWriter) return error;
+  const relayed = relay?.outcome();
+  return relayed?.failure ?? writerFailure(error, disk, writer.lines(), relayed?.isAsked === false);
+}
+
+/**
+ * Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`).
+ */
+function warnOfOtherSystems(note: StepScope<never>['note'], lines: readonly string[]): void {
+  const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
+  if (from < 0) return;
+  const devices = lines.slice(from + 1).flatMap((line) => /^ *- (\S+)/.exec(line)?.[1] ?? []);
+  note('warn', 'another disk has an old system: the host may boot that one', {
+    devices: devices.join(', '),
+    hint: 'if it is not needed, remove its signatures: wipefs --all',
+  });
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hostFailure } from '../../ports/host-failures.ts';
 import { writerFailure } from './writer-failure.ts';
 
 const busy = `Installing Red Hat CoreOS 416.94 x86_64 (512-byte sectors)
@@ -63,15 +64,11 @@ Caused by:
     1: error sending request for url (http://127.0.0.1:4711/metal.raw.gz)
     2: Connection refused (os error 111)`;
 
-const ended = (text: string, more: { exitCode?: number; isRelayUnasked?: boolean } = {}) =>
-  writerFailure({
-    disk: '/dev/sda',
-    lines: text.split('\n'),
-    exitCode: 1,
-    isRelayUnasked: false,
-    cause: new Error('exit code'),
-    ...more,
-  });
+const ended = (text: string, more: { exitCode?: number; isRelayUnasked?: boolean } = {}) => {
+  const { exitCode = 1, isRelayUnasked = false } = more;
+  const cause = hostFailure('command.failed', 'exit code', { context: { exitCode } });
+  return writerFailure(cause, '/dev/sda', text.split('\n'), isRelayUnasked);
+};
 
 describe('what the writer said', () => {
   it.each([

@@ -1,33 +1,17 @@
-import type { AgentError, FailureDetails } from '../../model/failure.ts';
+import type { AgentError } from '../../model/failure.ts';
 import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay.ts';
 import { diskFailure, diskFailures } from '../disk/failures.ts';
 import { imageFailure, type imageFailures } from './failures.ts';
-
-interface WriterEnd {
-  /** Kernel path of the disk. */
-  readonly disk: string;
-  /** Lines of stderr without progress. */
-  readonly lines: readonly string[];
-  readonly exitCode: number | undefined;
-  /** The image was to come from our own relay, and nobody asked it. */
-  readonly isRelayUnasked: boolean;
-  readonly cause: unknown;
-}
 
 /** A failure of the writer can be one of the disk or of the image's way here. */
 type Code =
   keyof typeof imageFailures | keyof typeof imageRelayFailures | keyof typeof diskFailures;
 
-interface Signature {
-  readonly pattern: RegExp;
-  readonly code: Code;
-}
-
 /**
  * Sentences of coreos-installer 0.5 to 0.26 and what they mean. The first that is found anywhere in
  * what it said counts: what names the cause is before what names a consequence.
  */
-const signatures: readonly Signature[] = [
+const signatures: readonly { readonly pattern: RegExp; readonly code: Code }[] = [
   {
     pattern:
       /found busy partitions|device is in use|Disk in use|Device or resource busy|os error 16\b/,
@@ -79,26 +63,28 @@ const empty =
   /^(Caused by:|Error: install failed|(Resetting|Clearing) partition table|Preserving partition)?$/;
 
 /**
- * Turns a failed run of the writer into a failure with a code, with the words that the writer found
- * for it.
+ * Turns a failed run of the writer into a failure with a code, in the writer's own words.
+ * @param cause the failure of the command
+ * @param disk kernel path
+ * @param lines of its output, without progress
+ * @param isRelayUnasked the image was to come from our own relay, and nobody asked it
  */
-export function writerFailure(end: WriterEnd): AgentError {
-  const text = end.lines.join('\n');
-  const code = codeOf(end, text);
-  const said = reasonIn(end.lines);
-  const message = `write to ${end.disk} failed: ${said === '' ? 'coreos-installer gave no reason' : said}`;
-  const details = {
-    cause: end.cause,
-    context: {
-      disk: end.disk,
-      ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
-      stderr: text.slice(-2048),
-    },
-  };
-  return failureOf(code, message, details);
-}
-
-function failureOf(code: Code, message: string, details: FailureDetails): AgentError {
+export function writerFailure(
+  cause: AgentError,
+  disk: string,
+  lines: readonly string[],
+  isRelayUnasked: boolean,
+): AgentError {
+  const { exitCode } = cause.context;
+  const text = lines.join('\n');
+  let code = signatures.find(({ pattern }) => pattern.test(text))?.code ?? 'image.writer-failed';
+  if (isRelayUnasked && (code === 'image.unreachable' || code === 'image.cut'))
+    code = 'image.relay-unreachable';
+  if (exitCode === usageExit) code = 'image.writer-arguments';
+  const reason = reasonIn(lines) || 'coreos-installer gave no reason';
+  const message = `write to ${disk} failed: ${reason}`;
+  const known = exitCode === undefined ? {} : { exitCode };
+  const details = { cause, context: { disk, ...known, stderr: text.slice(-2048) } };
   if (isCodeOf(diskFailures, code)) return diskFailure(code, message, details);
   if (isCodeOf(imageRelayFailures, code)) return imageRelayFailure(code, message, details);
   return imageFailure(code, message, details);
@@ -106,15 +92,6 @@ function failureOf(code: Code, message: string, details: FailureDetails): AgentE
 
 const isCodeOf = <T extends object>(table: T, code: Code): code is Code & keyof T =>
   Object.hasOwn(table, code);
-
-function codeOf({ exitCode, isRelayUnasked }: WriterEnd, text: string): Code {
-  if (exitCode === usageExit) return 'image.writer-arguments';
-  const code = signatures.find(({ pattern }) => pattern.test(text))?.code;
-  if (isRelayUnasked && (code === 'image.unreachable' || code === 'image.cut')) {
-    return 'image.relay-unreachable';
-  }
-  return code ?? 'image.writer-failed';
-}
 
 /** The first error with its causes and what is indented above it, in one line. */
 function reasonIn(lines: readonly string[]): string {
