@@ -204,6 +204,7 @@ function openIfThere(path: string): number | undefined {
 export interface AgentFailure {
   readonly code: string;
   readonly message: string;
+  readonly why?: string;
   /** What to do next. */
   readonly hint?: string;
   /** Where it left its logs. */
@@ -219,7 +220,9 @@ export function failureIn(
   end: { readonly exitCode: number | undefined; readonly signal: string | undefined },
 ): AgentFailure {
   const [, code, message] = /^failed: ([\w.-]+): (.*)$/m.exec(log) ?? [];
-  const [hint, logs] = [/^next: (.*)$/m, /^logs: (.*)$/m].map((line) => line.exec(log)?.[1]);
+  const [why, hint, logs] = [/^why: (.*)$/m, /^next: (.*)$/m, /^logs: (.*)$/m].map(
+    (line) => line.exec(log)?.[1],
+  );
   return code === undefined || message === undefined
     ? {
         code: `exit ${end.exitCode ?? end.signal ?? ''}`,
@@ -228,6 +231,7 @@ export function failureIn(
     : {
         code,
         message,
+        ...(why === undefined ? {} : { why }),
         ...(hint === undefined ? {} : { hint }),
         ...(logs === undefined ? {} : { logs }),
       };

@@ -89,6 +89,16 @@ function afterStart(
 const withoutWaiting = (progress: HostProgress, step: string): HostProgress =>
   progress.waiting === step ? { ...progress, waitingFor: undefined, waiting: undefined } : progress;
 
+type WaitEvent = Extract<RunEvent, { type: 'wait.updated' | 'wait.finished' }>;
+
+const keyOf = ({ step, sentence }: WaitEvent): string => `${step} ${sentence}`;
+
+/** What a wait that timed out had reported as missing. */
+const missingIn = (
+  waited: ReadonlyMap<string, HostReport['waited'][number]>,
+  event: WaitEvent,
+): string | undefined => waited.get(keyOf(event))?.missing;
+
 /** What a host waited for, and where the time of its agents went, longest first. */
 export function timesOf(events: readonly RunEvent[]): Pick<HostReport, 'waited' | 'steps'> {
   const seconds = (millis: number): number => Math.round(millis / 10) / 100;
@@ -99,7 +109,16 @@ export function timesOf(events: readonly RunEvent[]): Pick<HostReport, 'waited' 
       steps.push({ step: event.step, seconds: seconds(event.duration) });
     if (event.type !== 'wait.updated' && event.type !== 'wait.finished') continue;
     const { step, sentence } = event;
-    waited.set(`${step} ${sentence}`, { step, for: sentence, seconds: seconds(event.waited) });
+    const isOver = event.type === 'wait.finished';
+    const begun = event.at - event.waited;
+    // A wait that nothing ends lasts as long as its agent.
+    const took = isOver ? event.waited : Math.max(0, (events.at(-1)?.at ?? event.at) - begun);
+    const missing = isOver
+      ? event.isReached
+        ? undefined
+        : missingIn(waited, event)
+      : event.status;
+    waited.set(keyOf(event), { step, for: sentence, seconds: seconds(took), missing });
   }
   steps.sort((one, other) => other.seconds - one.seconds);
   return { waited: [...waited.values()], steps };

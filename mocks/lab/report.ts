@@ -23,6 +23,8 @@ export type HostOutcome = 'done' | 'failed' | 'stopped' | 'live' | 'unfinished';
 interface FailureSummary {
   readonly code: string;
   readonly message: string;
+  /** The causes or the context, where they say more than the message. */
+  readonly why?: string | undefined;
   /** What to do next. */
   readonly hint?: string | undefined;
   /** Where its agent left its logs. */
@@ -47,6 +49,8 @@ export interface HostReport {
     readonly step: string;
     readonly for: string;
     readonly seconds: number;
+    /** What was missing at the end of a wait that did not reach it. */
+    readonly missing?: string | undefined;
   }[];
   /** Where the time of the agent went, longest first. */
   readonly steps: readonly { readonly step: string; readonly seconds: number }[];

@@ -122,7 +122,7 @@ function summaryOf(report: LabReport, keeps: boolean): string {
       ({ name, status, info }) => `  operator ${name} never became available: ${info || status}`,
     ),
     '',
-    ...hosts.flatMap((host) => hostLines(host, keeps)),
+    ...hosts.flatMap((host) => hostLines(host, hosts, keeps)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
       `  image of pool ${pool}: ${image}`,
       ...(pulledBytes === undefined
@@ -135,7 +135,11 @@ function summaryOf(report: LabReport, keeps: boolean): string {
   ].join('\n');
 }
 
-function hostLines(host: HostReport, keeps: boolean): readonly string[] {
+function hostLines(
+  host: HostReport,
+  hosts: readonly HostReport[],
+  keeps: boolean,
+): readonly string[] {
   const { name, role, seconds, outcome, boots, stage, agentStarts, failure, secondAgent } = host;
   const boot = boots === 1 ? 'one boot' : `${boots} boots`;
   const end = outcome === 'done' ? boot : `last stage: ${stage || 'none'}`;
@@ -143,15 +147,41 @@ function hostLines(host: HostReport, keeps: boolean): readonly string[] {
     ...(outcome === 'done' && host.system !== undefined ? [`runs ${shortImage(host.system)}`] : []),
     ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
-    ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
-    ...(failure?.hint === undefined ? [] : [`next: ${failure.hint}`]),
-    ...(failure?.logs === undefined
-      ? []
-      : [`logs: ${keeps ? failure.logs : 'removed with the run; --keep keeps them'}`]),
+    ...(outcome === 'done' ? [] : host.waited.flatMap(unfinishedWait)),
+    ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
+    ...(failure === undefined ? [] : failureLines(failure, keeps)),
   ];
   return [
     `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
     ...more.map((text) => `      ${text}`),
+  ];
+}
+
+function failureLines(
+  { code, message, why, hint, logs }: NonNullable<HostReport['failure']>,
+  keeps: boolean,
+): readonly string[] {
+  return [
+    `${code}: ${message}`,
+    ...(why === undefined ? [] : [`why: ${why}`]),
+    ...(hint === undefined ? [] : [`next: ${hint}`]),
+    ...(logs === undefined
+      ? []
+      : [`logs: ${keeps ? logs : 'removed with the run; --keep keeps them'}`]),
+  ];
+}
+
+const unfinishedWait = (wait: HostReport['waited'][number]): readonly string[] =>
+  wait.missing === undefined
+    ? []
+    : [`still waiting after ${wait.seconds.toFixed(1)} s: ${wait.missing}`];
+
+/** Why the service took a host back, and what starting its agent again would do. */
+function stoppedLines(hosts: readonly HostReport[]): readonly string[] {
+  const failed = hosts.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
+  return [
+    ...(failed.length === 0 ? [] : [`the cluster failed because of ${failed.join(', ')}`]),
+    'a restart would be refused until the cluster is reset at the service',
   ];
 }
 

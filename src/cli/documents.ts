@@ -24,7 +24,7 @@ export const BundleManifest = z.object({
     .describe('milliseconds since 1970; left out of a run that did not begin'),
   ended: instant,
   failure: z
-    .object({ code: word, kind: word, message: word, hint: word })
+    .object({ code: word, kind: word, message: word, why: word.optional(), hint: word })
     .optional()
     .describe('left out of logs that were collected on request'),
   state: word.optional().describe('of logs that were collected on request: how the run stood then'),

@@ -1,10 +1,8 @@
-import { renderDuration, seconds } from '../model/duration.ts';
+import { messageOf, reasonOf } from '../engine/failures.ts';
 import { plainLine, plainText } from '../lib/plain-text.ts';
 import { shownText } from '../lib/shown-url.ts';
-import { AgentError, exitCodes, type FailureContext, type FailureKind } from '../model/failure.ts';
+import { AgentError, exitCodes, type FailureKind } from '../model/failure.ts';
 import { cliFailure } from './failures.ts';
-
-type Known = FailureContext[string];
 
 const unknownFailure = {
   code: 'run.unexpected',
@@ -28,55 +26,10 @@ export function failureText(thrown: unknown, mask = (text: string) => text): str
 export const exitCodeOf = (thrown: unknown): number =>
   exitCodes[thrown instanceof AgentError ? thrown.kind : 'bug'];
 
-const messageOf = (thrown: unknown): string =>
-  thrown instanceof Error ? thrown.message : String(thrown);
-
-/**
- * The chain of causes without what the message repeats; without causes, the context of the failure.
- */
-function why(thrown: unknown): string {
-  const causes: string[] = [];
-  let cause = thrown instanceof Error ? thrown.cause : undefined;
-  while (cause !== undefined && causes.length < 8) {
-    causes.push(messageOf(cause));
-    cause = cause instanceof Error ? cause.cause : undefined;
-  }
-  const reasons = withoutRepeats(messageOf(thrown), causes);
-  if (reasons.length > 0) return reasons.join(', because ');
-  if (!(thrown instanceof AgentError)) return causes.at(-1) ?? firstFrame(thrown);
-  const { stderr } = thrown.context;
-  if (causes.length > 0 && typeof stderr === 'string') return lastLines(stderr);
-  const known = Object.entries(thrown.context)
-    .filter(([name, value]) => value !== '' && !isTrifle(name, value))
-    .map(([name, value]) => `${name} ${shown(name, value)}`);
-  return known.length > 0 ? known.join(', ') : causeOfKind[thrown.kind];
-}
-
-/** Errors that wrap another one often begin with its words or end with them. */
-const withoutRepeats = (message: string, causes: readonly string[]): readonly string[] =>
-  causes.filter(
-    (text, at) => ![message, ...causes.slice(0, at)].some((earlier) => earlier.includes(text)),
-  );
-
-const longestExcerpt = 600;
-
-/** The end of a command's output, in whole lines where they are short enough. */
-function lastLines(output: string): string {
-  const text = output.trim();
-  if (text.length <= longestExcerpt) return text;
-  const end = text.slice(-longestExcerpt);
-  return end.replace(/^[^\n]*\n/, '… ');
-}
-
-/** Numbers of a context that are milliseconds. */
-const spans: ReadonlySet<string> = new Set(['delay', 'duration', 'elapsed', 'limit']);
-
-/** A span of no time, or a single attempt, explains nothing. */
-const isTrifle = (name: string, value: Known): boolean =>
-  (spans.has(name) && Number(value) < seconds(1)) || (name === 'attempts' && value === 1);
-
-const shown = (name: string, value: Known): string =>
-  spans.has(name) && typeof value === 'number' ? renderDuration(value) : String(value);
+/** Why, in any case: at least who can act, or where an unforeseen error was thrown. */
+const why = (thrown: unknown): string =>
+  reasonOf(thrown) ??
+  (thrown instanceof AgentError ? causeOfKind[thrown.kind] : firstFrame(thrown));
 
 /** Why, where a failure says no more than its message. */
 const causeOfKind: Readonly<Record<FailureKind, string>> = {

@@ -222,7 +222,7 @@ export function restartLines(restart: Restart): readonly string[] {
   if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
   if (reused === 0) return ['a restart would begin at the first step: nothing is destroyed yet'];
   return [
-    `a restart with the same flags would keep what ${reused} steps did, and continue with:`,
+    `without a reboot, a restart with the same flags would keep what ${reused} steps did, and continue with:`,
     ...next.map(({ id }) => `  ${id}`),
   ];
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import { inventoryFailure } from '../adapters/http/failures.ts';
 import { minutes } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
 import { pageAfter } from '../page/fold.ts';
 import { livePage } from '../page/live.ts';
 import { emptyPage, type PageUpdate } from '../page/state.ts';
@@ -86,45 +87,60 @@ describe('the outcome of a page', () => {
     text: isGood ? 'installed' : 'error',
     details: ['why'],
   });
-  const outcome = (...updates: readonly PageUpdate[]): void => {
+  const outcome = (updates: readonly PageUpdate[], lastFailure?: AgentError): void => {
     const page = updates.reduce(pageAfter, emptyPage('Installation', 'https://s', 0));
-    requireInstalled(page, {
-      limit: minutes(90),
-      mask: (text) => text.replaceAll('token-1', '***'),
-    });
+    const mask = (text: string): string => text.replaceAll('token-1', '***');
+    requireInstalled(
+      page,
+      { subject: 'cluster c', mask, lastFailure: () => lastFailure },
+      minutes(90),
+    );
   };
 
   it('is good once it says so', () => {
     expect(() => {
-      outcome(...failed, end(true));
+      outcome([...failed, end(true)]);
     }).not.toThrow();
   });
 
   it.each<[string, string, readonly PageUpdate[]]>([
     [
       'cli.not-installed',
-      'https://s is not installed: error; why; m1: no *** fits',
+      'cluster c is not installed: error; why; m1: no *** fits',
       [...failed, end(false)],
     ],
     [
       'cli.not-installed-in-time',
-      'https://s is not installed within 1 h 30 min: installing; m1: no *** fits',
+      'cluster c is not installed within 1 h 30 min: installing; m1: no *** fits',
       failed,
     ],
     [
       'cli.not-installed-in-time',
-      'https://s is not installed within 1 h 30 min: refused',
+      'cluster c is not installed within 1 h 30 min: refused',
       [{ kind: 'source', at: 1, lastError: 'refused' }],
     ],
     [
       'cli.not-installed-in-time',
-      'https://s is not installed within 1 h 30 min: nothing is known of it',
+      'cluster c is not installed within 1 h 30 min: nothing is known of it',
       [],
     ],
   ])('%s: %s', (code, message, updates) => {
     expect(() => {
-      outcome(...updates);
+      outcome(updates);
     }).toThrow(expect.objectContaining({ code, message }) as Error);
+  });
+
+  it('is what the last request failed with where the service never answered', () => {
+    const message = 'connection refused';
+    const failure = inventoryFailure('inventory.unreachable', message);
+    expect(() => {
+      outcome([{ kind: 'source', at: 1, lastError: message }], failure);
+    }).toThrow(
+      expect.objectContaining({ code: 'inventory.unreachable', kind: 'remote', message }) as Error,
+    );
+    expect(() => {
+      outcome([{ kind: 'source', at: 1 }], failure);
+    }).toThrow(/is not installed within/);
   });
 });
 
@@ -144,6 +160,7 @@ describe('a service that refuses', () => {
   };
   const denied = inventoryFailure('inventory.denied', 'GET /c answered 401: token-1');
   const missing = inventoryFailure('inventory.not-found', 'GET /c answered 404');
+  const untrusted = inventoryFailure('inventory.untrusted', 'self-signed certificate');
   const away = inventoryFailure('inventory.unreachable', 'connection refused');
 
   /** Follows a service that answers so, one after the other; the last answer stays. */
@@ -173,6 +190,7 @@ describe('a service that refuses', () => {
   it.each([
     [denied, 'GET /c answered 401: ***', 'token refused'],
     [missing, 'GET /c answered 404', 'no such cluster'],
+    [untrusted, 'self-signed certificate', 'certificate not trusted'],
   ])('ends a wait that it never answered, at once: %s', async (refused, message, refusal) => {
     const { thrown, elapsed, page } = await followed([away, refused], 'installed');
     expect(thrown).toMatchObject({ code: refused.code, message });
@@ -204,7 +222,7 @@ describe('a service that refuses', () => {
       expect(elapsed).toBe(minutes(2));
       expect(page).toMatchObject({ cluster: { status: 'deleted' }, end: { text: 'deleted' } });
       expect(() => {
-        requireInstalled(page, { mask: String });
+        requireInstalled(page, { subject: 's', mask: String });
       }).toThrow(/s is not installed: deleted; the service does not have the cluster any more/);
     },
   );

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { systemClock } from '../adapters/clock.ts';
-import { inventoryFailure } from '../adapters/http/failures.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
 import { type PageAddress, servePage } from '../adapters/page-server.ts';
 import { type ClusterObjects, followCluster, pageUpdates } from '../capi/cluster-objects.ts';
@@ -16,12 +15,12 @@ import { plainLine } from '../lib/plain-text.ts';
 import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
-import type { AgentError } from '../model/failure.ts';
+import { AgentError } from '../model/failure.ts';
 import { type LivePage, livePage } from '../page/live.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage, type PageState } from '../page/state.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Inventory } from '../ports/inventory.ts';
+import type { ClusterOverview, Inventory } from '../ports/inventory.ts';
 import { type ClusterCall, clusterTarget } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
@@ -53,6 +52,7 @@ const pause: Millis = seconds(20);
 const refusals = {
   'inventory.denied': 'token refused',
   'inventory.not-found': 'no such cluster',
+  'inventory.untrusted': 'certificate not trusted',
 } as const;
 
 /** A service that has answered before may refuse for so long while it is restarted. */
@@ -111,7 +111,7 @@ async function watchInstallation(call: WatchCall, limit: Millis | undefined): Pr
   }
   if (call.until === undefined) return 0;
   if (stop.signal.aborted) return stop.endCode();
-  requireInstalled(page.state(), { limit, mask: source.mask });
+  requireInstalled(page.state(), source, limit);
   return 0;
 }
 
@@ -141,17 +141,17 @@ function printing(page: LivePage, mask: (text: string) => string): LivePage {
   };
 }
 
-interface Waited {
-  readonly limit?: Millis | undefined;
-  readonly mask: (text: string) => string;
-}
-
 /**
  * @param page of an installation that is over, or whose time is
- * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`
+ * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`; of a source that never
+ * answered, what its last request failed with
  */
-export function requireInstalled(page: PageState, { limit = 0, mask }: Waited): void {
-  const { about, cluster, hosts, end, lastError } = page;
+export function requireInstalled(
+  page: PageState,
+  { subject, mask, lastFailure }: Pick<PageSource, 'subject' | 'mask' | 'lastFailure'>,
+  limit: Millis = 0,
+): void {
+  const { cluster, hosts, end, lastError, answeredAt } = page;
   if (end?.isGood === true) return;
   const failed = hosts.flatMap(({ name, failure, end: ended }) => {
     if (failure !== undefined) return [`${name}: ${failure.message}`];
@@ -159,13 +159,15 @@ export function requireInstalled(page: PageState, { limit = 0, mask }: Waited): 
   });
   if (end !== undefined) {
     const why = [end.text, ...end.details, ...failed].join('; ');
-    throw cliFailure('cli.not-installed', plainLine(mask(`${about} is not installed: ${why}`)));
+    throw cliFailure('cli.not-installed', plainLine(mask(`${subject} is not installed: ${why}`)));
   }
+  const failure = lastFailure?.();
+  if (failure !== undefined && answeredAt === undefined) throw masked(failure, mask);
   const last = [cluster.status, ...failed, lastError ?? ''].filter((text) => text !== '');
   const state = last.length === 0 ? 'nothing is known of it' : last.join('; ');
   throw cliFailure(
     'cli.not-installed-in-time',
-    plainLine(mask(`${about} is not installed within ${renderDuration(limit)}: ${state}`)),
+    plainLine(mask(`${subject} is not installed within ${renderDuration(limit)}: ${state}`)),
   );
 }
 
@@ -186,6 +188,10 @@ function requireAlone(urls: readonly string[], argv: readonly string[]): void {
 /** Where a page has its news from. */
 interface PageSource extends AsyncDisposable {
   readonly name: string;
+  /** What is installed, for messages. */
+  readonly subject: string;
+  /** Why the last request was not answered. */
+  readonly lastFailure?: (() => AgentError | undefined) | undefined;
   /** Takes secrets out of a text that is printed. */
   readonly mask: (text: string) => string;
   /** Updates the page until the installation is over or the signal aborts. */
@@ -202,11 +208,29 @@ export async function serviceOf(
   requireTarget(config);
   const inventory = openInventory(config, { network: await networkOf(config) });
   const { mask } = maskerFor(config);
+  let lastFailure: AgentError | undefined;
+  const overview = async (signal: AbortSignal): Promise<ClusterOverview> => {
+    try {
+      return await inventory.overview(signal);
+    } catch (thrown) {
+      if (!signal.aborted) lastFailure = asAgentError(thrown);
+      throw thrown;
+    }
+  };
   return {
     name: config.service.url.toString(),
+    subject: `cluster ${config.cluster.id}`,
     mask,
+    lastFailure: () => lastFailure,
     follow: (page, signal) =>
-      followService({ page, inventory, mask, signal, clock: systemClock, until: call.until }),
+      followService({
+        page,
+        inventory: { overview },
+        mask,
+        signal,
+        clock: systemClock,
+        until: call.until,
+      }),
     [Symbol.asyncDispose]: () => inventory.close(),
   };
 }
@@ -222,6 +246,7 @@ async function objectsOf(call: WatchCall): Promise<PageSource> {
   const { kube, namespace, name } = target;
   return {
     name: `Cluster ${namespace}/${name}`,
+    subject: `Cluster ${namespace}/${name}`,
     mask: (text) => text,
     follow: async (page, signal) => {
       const over = new AbortController();
@@ -274,18 +299,23 @@ export async function followService(following: Following): Promise<void> {
 }
 
 function onFailure({ page, mask, until }: Following, failure: AgentError, at: number): void {
-  const { code, hint, context } = failure;
+  const { code, hint } = failure;
   const message = mask(failure.message);
-  const isRefusal = code === 'inventory.denied' || code === 'inventory.not-found';
-  printLastError(page, at, {
-    lastError: mask(`${message}; ${hint}`),
-    refusal: isRefusal ? refusals[code] : undefined,
-  });
+  const refusal = Object.hasOwn(refusals, code)
+    ? refusals[code as keyof typeof refusals]
+    : undefined;
+  printLastError(page, at, { lastError: mask(`${message}; ${hint}`), refusal });
   const { answeredAt } = page.state();
-  if (!isRefusal || at - (answeredAt ?? -Infinity) < refusesWithin) return;
+  if (refusal === undefined || at - (answeredAt ?? -Infinity) < refusesWithin) return;
   if (code === 'inventory.not-found' && answeredAt !== undefined) endDeleted(page, at);
-  else if (until !== undefined) throw inventoryFailure(code, message, { context });
+  else if (until !== undefined) throw masked(failure, mask);
 }
+
+/** The failure without secrets in its message. */
+const masked = (
+  { code, kind, hint, message, context, cause }: AgentError,
+  mask: PageSource['mask'],
+): AgentError => new AgentError({ code, kind, hint, title: '' }, mask(message), { context, cause });
 
 function endDeleted(page: LivePage, at: number): void {
   const text = 'deleted';

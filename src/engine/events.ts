@@ -9,6 +9,8 @@ export interface FailureReport {
   readonly message: string;
   readonly hint: string;
   readonly context: FailureContext;
+  /** The causes or the context for people, where they say more than the message. */
+  readonly why?: string;
 }
 
 /** Takes what happens in a program, for its log, metrics and spans. */

@@ -1,3 +1,4 @@
+import { renderDuration, seconds } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { FailureReport } from './events.ts';
 
@@ -31,8 +32,7 @@ export const engineFailure = failuresOf(engineFailures);
 /** Any thrown value as an AgentError; anything else is a bug. */
 export function asAgentError(thrown: unknown): AgentError {
   if (thrown instanceof AgentError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return engineFailure('run.unexpected', message, { cause: thrown });
+  return engineFailure('run.unexpected', messageOf(thrown), { cause: thrown });
 }
 
 /**
@@ -49,13 +49,64 @@ export function withFirst(last: AgentError, first: AgentError | undefined): Agen
 
 /** A failure as events carry it. */
 export function reportOf(error: AgentError): FailureReport {
-  return {
-    code: error.code,
-    kind: error.kind,
-    message: error.message,
-    hint: error.hint,
-    context: error.context,
-  };
+  const { code, kind, message, hint, context } = error;
+  const why = reasonOf(error);
+  return { code, kind, message, hint, context, ...(why === undefined ? {} : { why }) };
+}
+
+/** A failure in one sentence: its code, what happened and why. */
+export const renderFailure = ({
+  code,
+  message,
+  why,
+}: Pick<FailureReport, 'code' | 'message' | 'why'>): string =>
+  `${code}: ${message}${why === undefined ? '' : ` (${why})`}`;
+
+/**
+ * Why something failed: the chain of causes, or else the context of the failure, without what its
+ * message repeats. Undefined where nothing more is known than the message.
+ */
+export function reasonOf(thrown: unknown): string | undefined {
+  const message = messageOf(thrown);
+  const causes: string[] = [];
+  let cause = thrown instanceof Error ? thrown.cause : undefined;
+  while (cause !== undefined && causes.length < 8) {
+    causes.push(messageOf(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  // Errors that wrap another one often begin with its words or end with them.
+  const reasons = causes.filter(
+    (text, at) => ![message, ...causes.slice(0, at)].some((earlier) => earlier.includes(text)),
+  );
+  if (reasons.length > 0) return reasons.join(', because ');
+  if (!(thrown instanceof AgentError)) return causes.at(-1);
+  const { stderr } = thrown.context;
+  if (causes.length > 0 && typeof stderr === 'string') return lastLines(stderr);
+  const known = Object.entries(thrown.context).flatMap(([name, value]) => {
+    const isSpan = spans.has(name) && typeof value === 'number';
+    const explainsNothing =
+      (isSpan && value < seconds(1)) || (name === 'attempts' && value === 1) || value === '';
+    const isRepeated = typeof value === 'string' && message.includes(value);
+    if (explainsNothing || isRepeated) return [];
+    return [`${name} ${isSpan ? renderDuration(value) : String(value)}`];
+  });
+  return known.length > 0 ? known.join(', ') : undefined;
+}
+
+/** Numbers of a context that are milliseconds. */
+const spans: ReadonlySet<string> = new Set(['delay', 'duration', 'elapsed', 'limit', 'waited']);
+
+/** The message of anything that was thrown. */
+export const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);
+
+const longestExcerpt = 600;
+
+/** The end of a command's output, in whole lines where they are short enough. */
+function lastLines(output: string): string {
+  const text = output.trim();
+  if (text.length <= longestExcerpt) return text;
+  return text.slice(-longestExcerpt).replace(/^[^\n]*\n/, '… ');
 }
 
 /** What a step or a controller notes with. */

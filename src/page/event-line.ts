@@ -1,4 +1,5 @@
 import type { RunEvent } from '../engine/events.ts';
+import { renderFailure } from '../engine/failures.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { LineLevel } from './state.ts';
 
@@ -37,8 +38,8 @@ function runLine(event: RunEvent): EventLine | undefined {
     case 'run.finished':
       return info(`${event.outcome} after ${renderDuration(event.duration)}`);
     case 'run.failed': {
-      const { code, message, hint } = event.failure;
-      return { level: 'error', text: `${code}: ${message}; ${hint}` };
+      const { failure } = event;
+      return { level: 'error', text: `${renderFailure(failure)}; ${failure.hint}` };
     }
     case 'run.stopped':
       return warn(`stopped: ${event.reason}`);

@@ -8,7 +8,7 @@
 // changes at most each `textsApart`, and its last one is always sent: at the latest before the next
 // stage, or when somebody waits for the answers.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
-import { asAgentError, reportOf } from '../engine/failures.ts';
+import { asAgentError, renderFailure, reportOf } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
 import { plainText } from '../lib/plain-text.ts';
 import { type Millis, seconds } from '../model/duration.ts';
@@ -449,9 +449,9 @@ const withNewest = (
  */
 const longestInfo = 2000;
 
-/** A failure as the service shows it: code, what happened, what to do; not cut yet. */
-const failureInfo = ({ code, message, hint }: FailureReport): string =>
-  `${code}: ${message} — ${hint}`;
+/** A failure as the service shows it: code, what happened, why, what to do; not cut yet. */
+const failureInfo = (failure: FailureReport): string =>
+  `${renderFailure(failure)} — ${failure.hint}`;
 
 /** Reports that wait to be sent: one for each stage, so it never holds more than the ladder has. */
 interface ReportQueue {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { RunEvent } from '../engine/events.ts';
+import { renderFailure } from '../engine/failures.ts';
 import { isEnd, type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
 
 const instant = z.number().describe('milliseconds since 1970');
@@ -103,7 +104,7 @@ function endOf(
   if (event.type === 'run.finished') return { state: event.outcome };
   if (event.type === 'run.stopped') return { state: 'stopped', reason: event.reason };
   if (event.type !== 'run.failed') return undefined;
-  const { code, message, hint } = event.failure;
   const where = failed === undefined ? '' : `${failed}: `;
-  return { state: 'failed', reason: `${where}${code}: ${message}; ${hint}` };
+  const reason = `${where}${renderFailure(event.failure)}; ${event.failure.hint}`;
+  return { state: 'failed', reason };
 }

@@ -5,7 +5,7 @@ import { bundlePathFor, journalPath, statusPath } from '../../config/complete.ts
 import type { LoadedConfig } from '../../config/load.ts';
 import { renderConfigText } from '../../config/show.ts';
 import { describeRole } from '../../engine/describe.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, reportOf } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Role } from '../../engine/role.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
@@ -154,8 +154,8 @@ async function putTogether(run: CollectedRun): Promise<PackedLogs> {
 }
 
 const failureOf = (thrown: unknown): BundleManifest['failure'] => {
-  const { code, kind, message, hint } = asAgentError(thrown);
-  return { code, kind, message, hint };
+  const { code, kind, message, why, hint } = reportOf(asAgentError(thrown));
+  return { code, kind, message, why, hint };
 };
 
 const factsOf = ({

@@ -31,7 +31,13 @@ const manifest = {
   cluster: 'c',
   since: 0,
   ended: minutes(5),
-  failure: { code: 'wait.timed-out', kind: 'limit', message: 'no two masters', hint: 'fix that' },
+  failure: {
+    code: 'wait.timed-out',
+    kind: 'limit',
+    message: 'no two masters',
+    why: 'm2 is down',
+    hint: 'fix that',
+  },
   step: { id: 'cluster/wait', title: 'Wait for masters', since: minutes(1), attempts: 1 },
   wait: {
     step: 'cluster/wait',
@@ -88,16 +94,17 @@ const whole: readonly Entry[] = [
 ];
 
 describe('bootwright logs read', () => {
-  it('says in ten lines what failed, what was waited for and what is next', async () => {
+  it('says in eleven lines what failed, why, what was waited for and what is next', async () => {
     expect(await read(await tar(whole), 'text')).toBe(0);
     expect(printed.trimEnd().split('\n')).toEqual([
       'master, bootwright 0.1.0, host h, cluster c, run r',
       'failed 1970-01-01T00:05:00.000Z, 5 min after its begin',
       'wait.timed-out: no two masters',
+      'why: m2 is down',
       'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',
       'cluster/wait waited last until two masters are ready: 1 of 2; for 3 min of at most 1 h',
       'next: fix that',
-      'a restart with the same flags would keep what 4 steps did, and continue with: cluster/wait; disk/sign',
+      'without a reboot, a restart with the same flags would keep what 4 steps did, and continue with: cluster/wait; disk/sign',
       'in the bundle: 2 of 5 files',
       'not in it: mounts.txt (it is not there), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
       'only the end of: agent.log',
@@ -113,9 +120,25 @@ describe('bootwright logs read', () => {
     ]);
   });
 
+  it('reads several bundles, and those of a folder, each under its name', async () => {
+    const bytes = await tar(whole);
+    const names = ['bundle-20261124T124100Z.tar.gz', 'logs-20261124T124200Z.tar.gz'];
+    for (const name of names) writeFileSync(join(folder, name), bytes);
+    writeFileSync(join(folder, 'other.tar.gz'), '');
+    expect(await bootwright().run(['logs', 'read', folder])).toBe(0);
+    const heads = printed.split('\n').filter((line) => line.endsWith(':'));
+    expect(heads).toEqual(names.map((name) => `${join(folder, name)}:`));
+
+    printed = '';
+    const paths = names.map((name) => join(folder, name));
+    expect(await bootwright().run(['logs', 'read', ...paths, '--format', 'json'])).toBe(0);
+    const documents = JSON.parse(printed) as readonly (BundleDocument & { path: string })[];
+    expect(documents.map(({ path }) => path)).toEqual(paths);
+  });
+
   it('needs no step, no wait and no begin, and shows nothing that steers a terminal', () => {
     const { step: _, wait: __, since: ___, ...rest } = manifest;
-    const failure = { ...manifest.failure, message: 'a\u001b[2J\nb' };
+    const failure = { ...manifest.failure, message: 'a\u001b[2J\nb', why: undefined };
     const restart = { kind: 'fresh' };
     const lines = renderBundle({
       ...BundleManifest.parse({ ...rest, failure, restart }),

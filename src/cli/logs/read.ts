@@ -1,4 +1,7 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path/posix';
 import { readBundle } from '../../adapters/bundle-file.ts';
+import { ownOrHost } from '../../adapters/host-root.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
@@ -12,20 +15,44 @@ import { restartLines } from '../status.ts';
 export const manifestFile = 'manifest.json';
 
 /**
- * Says what a bundle of logs says happened, in at most ten lines.
+ * Prints what bundles of logs say happened, in at most eleven lines for each. A folder stands for
+ * the bundles in it; as a document for programs, several are a list.
  * @throws AgentError `cli.bundle-not-read`
  */
-export async function runLogsRead({ values: [path = ''], format }: FilesCall): Promise<number> {
+export async function runLogsRead({ values, format }: FilesCall): Promise<number> {
+  const [path = '', ...more] = values;
+  const paths = (await Promise.all(values.map(bundlesAt))).flat();
+  const isOne = more.length === 0 && paths.length === 1 && paths[0] === path;
+  const documents: BundleDocument[] = [];
+  // One after the other: a bundle may take 64 MiB of memory.
+  for (const one of paths) documents.push(await documentOf(one));
+  if (format === 'json')
+    printJson(isOne ? documents[0] : documents.map((one, at) => ({ path: paths[at], ...one })));
+  else if (isOne) print(documents.map(renderBundle).join(''));
+  else print(documents.map((one, at) => `${paths[at] ?? ''}:\n${renderBundle(one)}`).join('\n'));
+  return 0;
+}
+
+/** The bundles of a folder, the oldest first; anything else is a bundle itself. */
+async function bundlesAt(path: string): Promise<readonly string[]> {
+  const names = await ownOrHost(path)
+    .then((at) => readdir(at))
+    .catch(() => undefined);
+  if (names === undefined) return [path];
+  const bundles = names.filter((name) => /^(?:bundle|logs)-.*\.tar\.gz$/.test(name)).sort();
+  if (bundles.length === 0)
+    throw cliFailure('cli.bundle-not-read', `${path} has no bundle of logs`);
+  return bundles.map((name) => join(path, name));
+}
+
+async function documentOf(path: string): Promise<BundleDocument> {
   const files = await readBundle(path).catch((cause: unknown) => {
     throw cliFailure('cli.bundle-not-read', `${path} cannot be read`, { cause });
   });
   const manifest = BundleManifest.safeParse(jsonIn(files.get(manifestFile) ?? '')).data;
   if (manifest === undefined)
     throw cliFailure('cli.bundle-not-read', `${path} has no ${manifestFile} that is known`);
-  const document = { ...manifest, missing: missingIn(manifest, files) };
-  if (format === 'json') printJson(document);
-  else print(renderBundle(document));
-  return 0;
+  return { ...manifest, missing: missingIn(manifest, files) };
 }
 
 const missingIn = (
@@ -76,5 +103,9 @@ const span = (from: number, to: number): string => renderDuration(Math.max(0, to
 function endLines({ failure, state = '', since, ended }: BundleManifest): readonly string[] {
   if (failure === undefined) return [`collected ${date(ended)}: ${state}`];
   const after = since === undefined ? '' : `, ${span(since, ended)} after its begin`;
-  return [`failed ${date(ended)}${after}`, `${failure.code}: ${failure.message}`];
+  return [
+    `failed ${date(ended)}${after}`,
+    `${failure.code}: ${failure.message}`,
+    ...(failure.why === undefined ? [] : [`why: ${failure.why}`]),
+  ];
 }

@@ -343,10 +343,10 @@ function addRecords(program: ProgramCommand): void {
   logs
     .add(
       'read',
-      'print what failed, from a bundle of logs',
+      'print what failed, from bundles of logs',
       'The last line of a failed install names its bundle, and so does "bootwright logs collect". It may be read on any machine: nothing of it is unpacked.',
     )
-    .argument('<FILE>', 'the bundle, bundle-….tar.gz')
+    .argument('<FILE...>', 'bundles, bundle-….tar.gz, or folders of them')
     .addOption(format('text', 'json'))
     .example(
       'bootwright logs read /opt/install-dir/bundle-20261124T124100Z.tar.gz',

@@ -22,7 +22,7 @@ export const bootkubeFailures = {
   'cluster.bootkube-failed': {
     kind: 'cluster',
     title: 'The temporary control plane failed, and systemd does not start bootkube again',
-    hint: 'read the log on the bootstrap host: journalctl -u bootkube.service -u kubelet.service; then install again',
+    hint: 'read the log on the bootstrap host: journalctl -u bootkube.service -u kubelet.service; then boot the live medium again, which installs from the beginning',
   },
 } as const satisfies FailureTable;
 
