@@ -29,13 +29,11 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'kube', 'cluster', 'os', 'layering'],
     ...['config/schema.ts', 'config/failures.ts'],
   ],
-  // What ends with an installation is steps of its role; a node is changed by what changes it by hand.
+  // A node is changed by what changes it by hand.
   controllers: [
     ...['kube', 'layering', 'cluster', 'os', 'ignition', 'lib', 'model', 'ports'],
-    ...['failures', 'wait', 'step', 'fact', 'events'].map((file) => `engine/${file}.ts`),
-    ...['os', 'host-commands.ts', 'logs/collectors.ts', 'layering/hand-over-left.ts'].map(
-      (room) => `steps/${room}`,
-    ),
+    ...['failures', 'limit', 'wait', 'events'].map((file) => `engine/${file}.ts`),
+    ...['os', 'host-commands.ts', 'logs/collectors.ts'].map((room) => `steps/${room}`),
     ...['kube-watch', 'left-record', 'pool-pause', 'etcd-override', 'untaint'].map(
       (file) => `steps/cluster/${file}.ts`,
     ),
@@ -46,7 +44,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
     ...['failures', 'limit', 'events'].map((file) => `engine/${file}.ts`),
     'config/schema.ts',
   ],
-  roles: ['engine', 'steps', 'controllers', 'model', 'config/schema.ts', 'ports'],
+  roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],
   page: ['engine', 'ports', 'model', 'lib'],
   adapters: ['ports', 'model', 'lib', 'engine', 'page', 'config/schema.ts'],

@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import { systemClock } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
-import { web } from '../adapters/http/web.ts';
 import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts';
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
 import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
@@ -24,10 +23,10 @@ import { minutes, renderDuration, seconds } from '../model/duration.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
-import { controller, controllerWithoutService } from '../roles/controller.ts';
 import { type Contender, holdLease } from '../kube/lease.ts';
 import { recordedInstallation } from '../controllers/installation/without-service.ts';
-import type { ControllerConfig, ControllerPorts } from '../controllers/installation/step.ts';
+import { runInstallation } from '../controllers/installation/installation.ts';
+import type { ControllerConfig, ControllerPorts } from '../controllers/installation/scope.ts';
 import { commandCredentials } from './cluster.ts';
 import { type PodCall, withoutJournal } from './run-context.ts';
 import { emitRetries, networkOf } from './service.ts';
@@ -52,7 +51,7 @@ export async function runController(call: PodCall): Promise<number> {
   const level = call.verbose ? 'debug' : 'info';
   const logFile = logFileIn(call.environment);
   const target = { level, stream: 'stdout', file: logFile, mask } as const;
-  return withoutJournal(target, async ({ emit, run, signal }) => {
+  return withoutJournal(target, async ({ emit, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = await ownCluster(call, emit);
     open.defer(kube.close);
@@ -76,8 +75,12 @@ export async function runController(call: PodCall): Promise<number> {
       contenderOf(config),
     );
     open.defer(lease.release);
-    const role = config.service.url.isEmpty ? controllerWithoutService : controller;
-    await run({ role, config, ports, until: lease.lost });
+    await runInstallation({
+      ...ports,
+      config,
+      emit,
+      signal: AbortSignal.any([signal, lease.lost]),
+    });
   });
 }
 
@@ -197,7 +200,6 @@ async function openPorts(
   const inventory = config.service.url.isEmpty
     ? { ...service, ...recordedInstallation(kube) }
     : service;
-  const webPort = web({ ...systemPorts, onRetry, connection: network });
   const host = localHost();
   // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.
   const sources = { host, clock: systemClock, path: bootstrapKubeconfig };
@@ -206,11 +208,11 @@ async function openPorts(
       kubeCluster({ ...systemPorts, emit, credentials: hostOrService({ ...sources, inventory }) }),
     ),
   );
-  const ports = { ...systemPorts, kube, adminKube, inventory, host, web: webPort, emit };
+  const ports = { ...systemPorts, kube, adminKube, inventory, host };
   return {
     ports,
     close: async () => {
-      await Promise.allSettled([inventory, webPort, adminKube].map(({ close }) => close()));
+      await Promise.allSettled([inventory, adminKube].map(({ close }) => close()));
     },
   };
 }

@@ -137,8 +137,6 @@ interface RoleCall<W extends World> {
   readonly role: Role<W>;
   readonly config: W['config'];
   readonly ports: W['ports'];
-  /** Ends the run too. */
-  readonly until?: AbortSignal;
 }
 
 /**
@@ -151,7 +149,7 @@ export async function withoutJournal(
 ): Promise<number> {
   using stop = stopSignal();
   const { hub, close } = await openHub(target);
-  const run: RoleRunner['run'] = ({ until, ...call }) =>
+  const run: RoleRunner['run'] = (call) =>
     runRole({
       ...call,
       clock: systemClock,
@@ -159,7 +157,7 @@ export async function withoutJournal(
       header: { version, fingerprint: 'none', bootId: 'none' },
       run: hub.run,
       sinks: [hub.sink],
-      signal: until === undefined ? stop.signal : AbortSignal.any([stop.signal, until]),
+      signal: stop.signal,
     });
   let failure: string | undefined;
   try {

@@ -40,6 +40,8 @@ export interface Controllers {
   readonly lease?: Contender;
   /** Told of the queue of each controller, once it works. */
   readonly queueOpened?: ((id: string, size: Queue['size']) => void) | undefined;
+  /** The controllers end with this work; they run until the signal aborts, unless it is given. */
+  readonly until?: (signal: AbortSignal) => Promise<void>;
 }
 
 type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
@@ -48,38 +50,49 @@ type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
 };
 
 /**
+ * Emits the beginning and the end of a run.
+ * @throws what the work threw; the signal's reason
+ */
+export async function asRun(
+  { clock, emit, signal }: Pick<ManagerScope, 'clock' | 'emit' | 'signal'>,
+  { name: role, steps }: { readonly name: string; readonly steps: number },
+  work: () => Promise<void>,
+): Promise<void> {
+  const since = clock.elapsed();
+  emit({ type: 'run.started', role, version, isResumed: false, steps });
+  try {
+    await work();
+    emit({ type: 'run.finished', outcome: 'finished', duration: clock.elapsed() - since });
+  } catch (thrown) {
+    const duration = clock.elapsed() - since;
+    if (!signal.aborted) {
+      const error = asAgentError(thrown);
+      emit({ type: 'run.failed', failure: reportOf(error), duration });
+      throw error;
+    }
+    emit({ type: 'run.stopped', reason: asAgentError(signal.reason).message, duration });
+    throw signal.reason;
+  }
+}
+
+/**
  * Runs controllers until the signal aborts: first their informers, then the lease, then the queues.
  * A stop goes the other way, and waits for what is at work. A lost lease aborts everything at once,
  * and takes nothing back. A key that fails stops no other.
  * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue
  * after
  */
-export async function runControllers(scope: ManagerScope, all: Controllers): Promise<never> {
-  const { clock, emit, signal } = scope;
-  const since = clock.elapsed();
-  const { name, controllers } = all;
-  const steps = controllers.length;
-  emit({ type: 'run.started', role: name, version, isResumed: false, steps });
-  try {
-    return await startControllers(scope, all);
-  } catch (thrown) {
-    const duration = clock.elapsed() - since;
-    const error: unknown = signal.aborted ? signal.reason : asAgentError(thrown);
-    emit(
-      signal.aborted
-        ? { type: 'run.stopped', reason: asAgentError(error).message, duration }
-        : { type: 'run.failed', failure: reportOf(asAgentError(error)), duration },
-    );
-    throw error;
-  }
-}
+export const runControllers = (scope: ManagerScope, all: Controllers): Promise<void> =>
+  asRun(scope, { name: all.name, steps: all.controllers.length }, () =>
+    startControllers(scope, all),
+  );
 
 /** The same as part of a run that emits its own beginning and end. */
-export async function startControllers(scope: ManagerScope, all: Controllers): Promise<never> {
+export async function startControllers(scope: ManagerScope, all: Controllers): Promise<void> {
   const { emit, signal } = scope;
   const { name, controllers, lease: contender } = all;
   const stop = new AbortController();
-  const ended = Promise.withResolvers<never>();
+  const ended = Promise.withResolvers<void>();
   ended.promise.catch(() => undefined);
   const fail = (reason: unknown): void => {
     ended.reject(reason);
@@ -94,6 +107,7 @@ export async function startControllers(scope: ManagerScope, all: Controllers): P
   const following = [...followed].map(({ run }) => run(followings.signal).catch(fail));
   let lease: HeldLease | undefined;
   let queues: readonly Queue[] = [];
+  let ending: Promise<void> | undefined;
   try {
     if (contender !== undefined) {
       const note = notesOf(emit, `${name}/hold-lease`);
@@ -102,8 +116,10 @@ export async function startControllers(scope: ManagerScope, all: Controllers): P
     }
     queues = starts.map((start) => start());
     queues.forEach(({ size }, index) => all.queueOpened?.(controllers[index]?.id ?? '', size));
-    return await ended.promise;
+    ending = all.until?.(stop.signal).then(ended.resolve, fail);
+    await ended.promise;
   } finally {
+    await ending;
     await Promise.all(queues.map(({ close }) => close()));
     if (!isLeaseLost(stop.signal.reason)) await takeBackAll(scope, controllers);
     for (const { id } of queues.length > 0 ? controllers : [])

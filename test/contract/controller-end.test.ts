@@ -12,11 +12,11 @@ import {
   subscriptions,
 } from '../../src/kube/kinds.ts';
 import { completeInstallation } from '../../src/controllers/installation/complete-installation.ts';
-import { waitForEnd } from '../../src/controllers/installation/wait-for-end.ts';
+import { waitForService } from '../../src/controllers/installation/end.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { fakeKube } from '../support/fake-kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { tryStep } from '../support/run-step.ts';
+import { tryInstallationStep } from '../support/run-installation.ts';
 
 const [clusterId, infraEnvId] = [
   '0123e456-0000-4000-8000-000000000000',
@@ -94,17 +94,15 @@ it.each([
   };
   const { clusterFile } = fakeInventory({ files });
   const ports = { kube, clock, inventory: { ...service, clusterFile } };
-  const facts = { cluster: { isAgentBased: false, platform: 'none' } };
   const config = { controller: { checkClusterVersion: true } };
   const stop = new AbortController();
-  const completing = tryStep(completeInstallation, {
+  const completing = tryInstallationStep(completeInstallation, {
     ...ports,
-    facts,
     config,
     signal: stop.signal,
   });
   if (status === 'failed') await giveUp('Waiting for olm operators csv');
-  expect((await tryStep(waitForEnd, { ...ports, facts })).notes).toEqual([
+  expect((await tryInstallationStep(waitForService, ports)).notes).toEqual([
     'info: the cluster is installed',
   ]);
   stop.abort(new Error('the installation has ended'));

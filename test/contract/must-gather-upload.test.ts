@@ -48,9 +48,12 @@ async function upload(auth: Auth, { token, oc }: { readonly token: string; reado
   writeFileSync(join(folder, 'token'), token);
   writeFileSync(join(folder, 'bin/oc'), `#!/bin/sh\n${oc}\n`, { mode: 0o755 });
   const config = Config.parse({ service: { url: service.url }, cluster: { id: cluster.id } });
-  const made = { images: [{ name: 'ocp', image: 'o' }], controller: undefined };
   const inNamespace = { ...config, namespace: 'ns' };
-  const pod = gatheringPod(inNamespace, made) as unknown as Upload;
+  const pod = gatheringPod(
+    inNamespace,
+    [{ name: 'ocp', image: 'o' }],
+    undefined,
+  ) as unknown as Upload;
   const secret = gatheringSecret(inNamespace)['stringData'] as Readonly<Record<string, string>>;
   const [container] = pod.spec.containers;
   const [command = '', ...args] = container?.command ?? [];

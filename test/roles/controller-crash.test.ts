@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { noJournal } from '../../src/adapters/journal.ts';
 import { isOverridden, etcdCluster } from '../../src/cluster/etcd.ts';
 import {
   bareMetalHosts,
@@ -12,15 +11,13 @@ import {
   serviceAccounts,
 } from '../../src/kube/kinds.ts';
 import { Config } from '../../src/config/schema.ts';
-import { runRole } from '../../src/engine/run.ts';
 import { hours, minutes } from '../../src/model/duration.ts';
-import { controller } from '../../src/roles/controller.ts';
+import { runInstallation } from '../../src/controllers/installation/installation.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
-import type { ControllerPorts } from '../../src/controllers/installation/step.ts';
+import type { ControllerPorts } from '../../src/controllers/installation/scope.ts';
 import { fakeClock, settle } from '../support/fake-clock.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeRandom } from '../support/fake-random.ts';
-import { fakeWeb } from '../support/fake-web.ts';
 import { controllerSite, type Requests, requestsOfMaster, tickEvery } from './controller-site.ts';
 import type { Ending } from './installation-service.ts';
 
@@ -97,8 +94,7 @@ async function runToEnd(ending: Ending, dies?: number) {
     ports: Pick<ControllerPorts, 'kube' | 'adminKube' | 'inventory'>,
     signal: AbortSignal,
   ) =>
-    runRole({
-      role: controller,
+    runInstallation({
       config: {
         ...Config.parse({
           cluster: {
@@ -111,19 +107,11 @@ async function runToEnd(ending: Ending, dies?: number) {
         }),
         namespace: 'assisted-installer',
       },
-      ports: {
-        ...ports,
-        clock,
-        random: fakeRandom(),
-        host: fakeHost(),
-        web: fakeWeb(),
-        emit: () => undefined,
-      },
+      ...ports,
       clock,
-      journal: noJournal,
-      header: { version: '1', fingerprint: 'f', bootId: 'b' },
-      run: 'test',
-      sinks: [],
+      random: fakeRandom(),
+      host: fakeHost(),
+      emit: () => undefined,
       signal,
     }).then(
       () => 'ended',

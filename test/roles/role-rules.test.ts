@@ -6,7 +6,6 @@ import { isLanes, type Item, lanes, linesFor, type Role } from '../../src/engine
 import { type AnyStep, stepsOf, type World } from '../../src/engine/step.ts';
 import { ladders, type Stage } from '../../src/model/stage.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
-import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
 import { wipe } from '../../src/roles/wipe.ts';
 import { cornerOf, corners } from './corners.ts';
 
@@ -186,8 +185,6 @@ it('so does every other role', () => {
   const config = cornerOf('worker', {});
   const wiped = wipe({ confirm: undefined, report: () => undefined });
   expect(violations(wiped, config)).toEqual([]);
-  for (const role of [controller, controllerWithoutService])
-    expect(violations(role, {} as never)).toEqual([]);
 });
 
 describe('the rules find', () => {

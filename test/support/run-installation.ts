@@ -1,71 +1,110 @@
 import { onTestFinished } from 'vitest';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
-import { installationControllers } from '../../src/controllers/installation/controllers.ts';
+import { installationControllers } from '../../src/controllers/installation/installation.ts';
 import type { NewCluster } from '../../src/controllers/installation/new-cluster.ts';
-import type { ControllerPorts } from '../../src/controllers/installation/step.ts';
+import {
+  type ControllerPorts,
+  type ProgramScope,
+  runStep,
+  type StepScope,
+} from '../../src/controllers/installation/scope.ts';
 import type { RunEventBody } from '../../src/engine/events.ts';
 import { startControllers } from '../../src/kube/manager.ts';
 import { type FakeClock, fakeClock } from './fake-clock.ts';
+import { fakeHost } from './fake-host.ts';
 import { fakeInventory } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
 import { fakeRandom } from './fake-random.ts';
 
-/** What controllers run with; a port that is not given is an empty fake. */
+/** What the controller runs with; a port that is not given is an empty fake. */
 interface InstallationRun extends Partial<ControllerPorts> {
   readonly config?: ConfigInput;
   readonly cluster?: Partial<NewCluster>;
+  readonly signal?: AbortSignal;
 }
 
-/** What controllers have said until now. */
+/** What was said until now. */
 interface Said {
   /** Notes as `level: message`. */
   readonly notes: readonly string[];
-  /** What their waits have shown, in order. */
+  /** What waits have shown, in order. */
   readonly statuses: readonly string[];
+}
+
+/** The settings of a controller in a test. */
+export const installationConfig = (config: ConfigInput = {}): ProgramScope['config'] => ({
+  ...Config.parse({ service: { url: 'https://service.test' }, ...config }),
+  namespace: 'assisted-installer',
+});
+
+function scopeOf(run: InstallationRun, clock: ProgramScope['clock'], events: RunEventBody[]) {
+  const { kube = fakeKube(), random = fakeRandom() } = run;
+  const emit = (event: RunEventBody): void => void events.push(event);
+  return {
+    clock,
+    kube,
+    random,
+    emit,
+    config: installationConfig(run.config),
+    adminKube: run.adminKube ?? kube,
+    inventory: run.inventory ?? fakeInventory(),
+    host: run.host ?? fakeHost({ clock }),
+  };
+}
+
+const saidIn = (events: readonly RunEventBody[]): Said => ({
+  notes: events.flatMap((event) =>
+    event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
+  ),
+  statuses: events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
+});
+
+/** What an install-config says by default. */
+export const newCluster = (change: Partial<NewCluster> = {}): NewCluster => ({
+  isAgentBased: false,
+  controlPlaneReplicas: 0,
+  arbiterReplicas: 0,
+  ...change,
+});
+
+/** Runs a step of an installation to its end, however it ends. */
+export async function tryInstallationStep<T>(
+  work: (scope: StepScope) => Promise<T>,
+  run: InstallationRun,
+): Promise<Said & { readonly value?: T; readonly failure?: unknown }> {
+  const events: RunEventBody[] = [];
+  const { signal = new AbortController().signal } = run;
+  const scope = { ...scopeOf(run, run.clock ?? fakeClock(), events), signal };
+  try {
+    const value = await runStep(scope, 'tested', 'A step that is tested', work);
+    return { ...saidIn(events), value };
+  } catch (failure) {
+    return { ...saidIn(events), failure };
+  }
 }
 
 /** Runs controllers of an installation, those that are named, until they are stopped. */
 export function runInstallation(only: readonly string[], run: InstallationRun) {
-  const { clock = fakeClock({ auto: false }), kube = fakeKube(), random = fakeRandom() } = run;
+  const { clock = fakeClock({ auto: false }) } = run;
   const events: RunEventBody[] = [];
   const stop = new AbortController();
-  const emit = (event: RunEventBody): void => void events.push(event);
-  const service = { url: 'https://service.test' };
-  const config = {
-    ...Config.parse({ service, ...run.config }),
-    namespace: 'assisted-installer',
-  };
-  const scope = {
-    clock,
-    kube,
-    config,
-    emit,
-    adminKube: run.adminKube ?? kube,
-    inventory: run.inventory ?? fakeInventory(),
-  };
-  const all = installationControllers(scope, { isAgentBased: false, platform: '', ...run.cluster });
+  const scope = { ...scopeOf(run, clock, events), signal: stop.signal };
+  const all = installationControllers(scope, newCluster(run.cluster));
   const controllers = all.filter(({ id }) => only.includes(id.replace('controller/', '')));
-  const ended = startControllers(
-    { kube, clock, random, emit, signal: stop.signal },
-    { name: 'controller', controllers },
-  ).catch((error: unknown) => error);
-  const said = (): Said => ({
-    notes: events.flatMap((event) =>
-      event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
-    ),
-    statuses: events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
-  });
+  const ended = startControllers(scope, { name: 'controller', controllers }).catch(
+    (error: unknown) => error,
+  );
   const end = async (reason: Error): Promise<Said> => {
     stop.abort(reason);
     await ended;
-    return said();
+    return saidIn(events);
   };
   onTestFinished(() => void end(new Error('the test is over')));
   return {
     clock: clock as FakeClock,
     /** Names of the controllers that run. */
     ids: all.map(({ id }) => id),
-    said,
+    said: () => saidIn(events),
     stop: (reason = new Error('the controller ends')) => end(reason),
   };
 }

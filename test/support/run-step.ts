@@ -17,7 +17,6 @@ import { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
 import { ladderOf } from '../../src/reporting/ladder.ts';
-import type { ControllerConfig, ControllerPorts } from '../../src/controllers/installation/step.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
 import { fakeInventory, fakeReports } from './fake-inventory.ts';
@@ -27,23 +26,20 @@ import { fakeRandom } from './fake-random.ts';
 import { fakeWeb } from './fake-web.ts';
 import { memoryJournal } from './memory-journal.ts';
 
-/** All that the steps of the agent and of the controller can reach. */
-interface AllPorts extends Ports, ControllerPorts {}
-
 interface TestWorld {
-  readonly config: ControllerConfig;
-  readonly ports: AllPorts;
+  readonly config: Config;
+  readonly ports: Ports;
 }
 
 /** A step of the product. */
 type ProductStep<
-  Uses extends keyof AllPorts,
+  Uses extends keyof Ports,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 > = Step<TestWorld, Uses, Needs, Gives>;
 
 /** What a step is run with; a port that is not given is an empty fake. */
-interface StepRun<Needs extends NeedsOf> extends Partial<AllPorts> {
+interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
   readonly config?: ConfigInput;
   /** Values of the facts it needs, under the step's own names for them. */
   readonly facts?: NeedValues<Needs>;
@@ -89,7 +85,7 @@ function maskerFor(config: Config, read: readonly string[]): Masker {
 
 /** Runs one step with the real engine, and tells how it ended. */
 export async function tryStep<
-  Uses extends keyof AllPorts,
+  Uses extends keyof Ports,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 >(step: ProductStep<Uses, Needs, Gives>, run: StepRun<Needs>): Promise<StepEnd<Gives>> {
@@ -100,7 +96,7 @@ export async function tryStep<
   const config = Config.parse(run.config ?? {});
   const secrets = maskerFor(config, run.secrets ?? []);
   const context = {
-    config: { ...config, namespace: 'assisted-installer' },
+    config,
     ports: portsOf(run, clock),
     clock,
     journal: memoryJournal(),
@@ -137,7 +133,7 @@ export async function tryStep<
  * @throws what the step failed with
  */
 export async function runStep<
-  Uses extends keyof AllPorts,
+  Uses extends keyof Ports,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 >(
@@ -153,18 +149,16 @@ export async function runStep<
   return { ...end, value: end.value as never };
 }
 
-function portsOf(run: Partial<AllPorts>, clock: Ports['clock']): AllPorts {
+function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
   return {
     host: run.host ?? fakeHost({ clock }),
     inventory: run.inventory ?? fakeInventory(),
     reports: run.reports ?? fakeReports(),
     kube: run.kube ?? fakeKube(),
-    adminKube: run.adminKube ?? run.kube ?? fakeKube(),
     web: run.web ?? fakeWeb(),
     objects: run.objects ?? fakeObjects(),
     imageRelay: run.imageRelay ?? fakeImageRelay(),
     random: run.random ?? fakeRandom(),
-    emit: run.emit ?? (() => undefined),
     ...run,
     clock,
   };
@@ -192,7 +186,7 @@ type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
  * run again, it leaves the same world and the same fact as one run.
  */
 export async function isSafeToRepeat<
-  Uses extends keyof AllPorts,
+  Uses extends keyof Ports,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 >(step: ProductStep<Uses, Needs, Gives>, fresh: () => RepeatedRun<Needs>): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { tryInstallationStep } from '../../../test/support/run-installation.ts';
 import {
   clusterServiceVersions,
   clusterVersions,
@@ -23,7 +23,7 @@ const manifests = (data?: Readonly<Record<string, string>>) => ({
   ...(data === undefined ? {} : { data }),
 });
 
-function setUp({ isAgentBased = true } = {}) {
+function setUp() {
   const clock = fakeClock();
   const [kube, adminKube] = [fakeKube(), fakeKube()];
   const later = (after: number, change: () => void): void => {
@@ -43,13 +43,7 @@ function setUp({ isAgentBased = true } = {}) {
       metadata: { name: 'version' },
       status: { conditions: [{ type: 'Available', status: 'True' }] },
     });
-  const run = () =>
-    tryStep(applyAgentManifests, {
-      clock,
-      kube,
-      adminKube,
-      facts: { cluster: { isAgentBased, platform: 'none' } },
-    });
+  const run = () => tryInstallationStep(applyAgentManifests, { clock, kube, adminKube });
   const applied = () => adminKube.writes.map(({ name }) => name);
   return { clock, kube, adminKube, later, install, available, run, applied };
 }
@@ -159,16 +153,12 @@ describe('the manifests of an agent-based installation', () => {
     expect(applied()).toEqual(['of-lso']);
   });
 
-  it('are left where they may not be read, and where the service has them', async () => {
+  it('are left where they may not be read', async () => {
     const { kube, run } = setUp();
     kube.lastError(
       kubeFailure('kube.denied', 'configmaps is forbidden', { context: { status: 403 } }),
     );
     expect((await run()).notes).toEqual(['warn: may not read the manifests of operators']);
-    const { run: runOther, kube: other, applied } = setUp({ isAgentBased: false });
-    other.put(configMaps, manifests(lso));
-    await runOther();
-    expect(applied()).toEqual([]);
   });
 });
 

@@ -6,23 +6,21 @@ import {
   type OlmOperator,
 } from '../../cluster/operators.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Watch } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
+import { textsIn } from '../../lib/fields.ts';
 import { yamlIn } from '../../lib/yaml-text.ts';
 import { minutes, seconds, unlimited } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gapIn, isForbidden } from '../../ports/kube-failures.ts';
-import { type Followed, followedOne, together } from '../../steps/cluster/kube-watch.ts';
+import { followedOne, together } from '../../steps/cluster/kube-watch.ts';
 import {
   followedOlm,
+  decodeManifest,
   type OperatorManifest,
   type OperatorSetup,
-  decodeManifest,
   setUpOperators,
 } from './apply-manifests.ts';
-import { NewCluster } from './new-cluster.ts';
-import { type ControllerScope, controllerStep } from './step.ts';
-
-type AgentScope = ControllerScope<'kube' | 'adminKube' | 'clock'>;
+import type { StepScope } from './scope.ts';
 
 /** Once the cluster is available, its operators need no longer than that to be initialized. */
 const afterAvailable = minutes(30);
@@ -30,77 +28,28 @@ const afterAvailable = minutes(30);
 /**
  * Applies what the operators of an agent-based installation need, from the ConfigMap that the
  * installer puts into the cluster. It ends when all is applied, when an available cluster has no
- * such ConfigMap, or half an hour after the cluster became available.
+ * such ConfigMap, or half an hour after the cluster became available. The rights to apply come
+ * first: the service that gives them leaves long before OLM is ready.
  */
-export const applyAgentManifests = controllerStep({
-  id: 'controller/apply-agent-manifests',
-  title: 'Apply the manifests of operators from the agent-based installer',
-  uses: ['kube', 'adminKube', 'clock'],
-  needs: { cluster: NewCluster },
-  skipIf: ({ cluster }) =>
-    cluster.isAgentBased ? undefined : 'the service has the manifests of operators',
-  limit: unlimited,
-  run: async (scope) => {
-    const { kube, clock, config, note } = scope;
-    const source = followedOne(kube, {
-      kind: configMaps,
-      namespace: config.namespace,
-      name: 'olm-operator-manifests',
-    });
-    const version = followedOne(kube, clusterVersionRef);
-    const watch = together(source.watch, version.watch);
-    let availableAt: number | undefined;
-    const isLate = (): boolean => {
-      const [found] = version.view().objects;
-      const isAvailable =
-        found !== undefined && clusterVersionSnapshot(found).status === 'available';
-      if (isAvailable) availableAt ??= clock.elapsed();
-      return availableAt !== undefined && clock.elapsed() - availableAt >= afterAvailable;
-    };
-    const isNeeded = await waitForManifests(scope, {
-      source,
-      watch,
-      isLate,
-      isAvailable: () => availableAt !== undefined,
-    });
-    if (!isNeeded) return;
-    const noted = new Set<string>();
-    await setUpOperators(scope, {
-      sentence: 'the manifests of every operator are applied',
-      olm: followedOlm(kube),
-      watch,
-      isStopped: isLate,
-      setup: () => {
-        const { problems, ...setup } = readAgentManifests(source.view().objects[0]);
-        for (const problem of problems) {
-          if (!noted.has(problem)) note('warn', problem);
-          noted.add(problem);
-        }
-        return problems.length === 0 ? setup : { ...setup, missing: problems.join('; ') };
-      },
-    });
-    if (isLate()) note('warn', 'continuing without all manifests of operators');
-  },
-});
-
-interface ManifestsWait {
-  readonly source: Followed;
-  readonly watch: Watch;
-  readonly isLate: () => boolean;
-  readonly isAvailable: () => boolean;
-}
-
-/**
- * Waits for manifests, and for the right to apply them: the service that gives it leaves long
- * before OLM is ready.
- */
-function waitForManifests(
-  { adminKube, note, signal, until }: AgentScope,
-  { source, watch, isLate, isAvailable }: ManifestsWait,
-): Promise<boolean> {
-  return until(
+export async function applyAgentManifests(scope: StepScope): Promise<void> {
+  const { kube, adminKube, clock, config, note, signal, until } = scope;
+  const source = followedOne(kube, {
+    kind: configMaps,
+    namespace: config.namespace,
+    name: 'olm-operator-manifests',
+  });
+  const version = followedOne(kube, clusterVersionRef);
+  const watch = together(source.watch, version.watch);
+  let availableAt: number | undefined;
+  const isLate = (): boolean => {
+    const [found] = version.view().objects;
+    const isAvailable = found !== undefined && clusterVersionSnapshot(found).status === 'available';
+    if (isAvailable) availableAt ??= clock.elapsed();
+    return availableAt !== undefined && clock.elapsed() - availableAt >= afterAvailable;
+  };
+  const isNeeded = await until(
     'the manifests of operators are known',
-    async () => {
+    async (): Promise<PollResult<boolean>> => {
       if (isLate()) {
         note('warn', 'continuing without the manifests of operators');
         return { done: false };
@@ -111,9 +60,9 @@ function waitForManifests(
         return { done: false };
       }
       const [found] = view.objects;
-      const gap = gapIn(view);
       if (found === undefined) {
-        if (gap === undefined && isAvailable()) return { done: false };
+        const gap = gapIn(view);
+        if (gap === undefined && availableAt !== undefined) return { done: false };
         return { status: gap ?? 'the cluster has no manifests of operators yet' };
       }
       const { operators, problems } = readAgentManifests(found);
@@ -128,6 +77,19 @@ function waitForManifests(
     },
     { watch, every: seconds(30), within: unlimited },
   );
+  if (!isNeeded) return;
+  const noted = new Set<string>();
+  const setup = (): OperatorSetup => {
+    const { problems, ...found } = readAgentManifests(source.view().objects[0]);
+    for (const problem of problems) {
+      if (!noted.has(problem)) note('warn', problem);
+      noted.add(problem);
+    }
+    return problems.length === 0 ? found : { ...found, missing: problems.join('; ') };
+  };
+  const sentence = 'the manifests of every operator are applied';
+  await setUpOperators(scope, followedOlm(kube), setup, { sentence, watch, isOver: isLate });
+  if (isLate()) note('warn', 'continuing without all manifests of operators');
 }
 
 const Metadata = z.object({
@@ -146,39 +108,42 @@ const suffix = '.metadata.yaml';
 export function readAgentManifests(
   configMap: KubeObject | undefined,
 ): OperatorSetup & { readonly problems: readonly string[] } {
-  const data = (configMap?.['data'] ?? {}) as Readonly<Record<string, string>>;
+  const data = textsIn(configMap?.['data']);
   const operators: OlmOperator[] = [];
   const manifests: OperatorManifest[] = [];
   const problems: string[] = [];
   for (const key of Object.keys(data).toSorted()) {
     if (!key.endsWith(suffix)) continue;
     const name = key.slice(0, -suffix.length);
-    const reading = readOperator(name, data);
-    if ('problem' in reading) {
-      problems.push(`operator ${name}: ${reading.problem}`);
+    const metadata = Metadata.safeParse(yamlIn(data[key] ?? ''));
+    if (!metadata.success) {
+      problems.push(`operator ${name}: ${key} cannot be read`);
       continue;
     }
-    operators.push(reading.operator);
-    manifests.push(...reading.manifests);
+    const { namespace, subscriptionName, manifests: files } = metadata.data;
+    const own: OperatorManifest[] = [];
+    const problem = (files ?? []).map((file) => readFile(data, file, name, own)).find(Boolean);
+    if (problem !== undefined) {
+      problems.push(`operator ${name}: ${problem}`);
+      continue;
+    }
+    operators.push({ name, namespace, subscription: subscriptionName });
+    manifests.push(...own);
   }
   return { operators, manifests, problems };
 }
 
-type OperatorReading =
-  | { readonly problem: string }
-  | { readonly operator: OlmOperator; readonly manifests: readonly OperatorManifest[] };
-
-function readOperator(name: string, data: Readonly<Record<string, string>>): OperatorReading {
-  const metadata = Metadata.safeParse(yamlIn(data[`${name}${suffix}`] ?? ''));
-  if (!metadata.success) return { problem: `${name}${suffix} cannot be read` };
-  const { namespace, subscriptionName, manifests: files } = metadata.data;
-  const manifests: OperatorManifest[] = [];
-  for (const file of files ?? []) {
-    const content = Object.hasOwn(data, file) ? data[file] : undefined;
-    if (content === undefined) return { problem: `its file ${file} is missing` };
-    const reading = decodeManifest(content);
-    if ('problem' in reading) return { problem: `its file ${file}: ${reading.problem}` };
-    manifests.push(...reading.objects.map((object) => ({ operator: name, object })));
-  }
-  return { operator: { name, namespace, subscription: subscriptionName }, manifests };
+/** Reads a file of an operator into its manifests; returns the problem of one that is left out. */
+function readFile(
+  data: Readonly<Record<string, string>>,
+  file: string,
+  operator: string,
+  manifests: OperatorManifest[],
+): string | undefined {
+  const content = Object.hasOwn(data, file) ? data[file] : undefined;
+  if (content === undefined) return `its file ${file} is missing`;
+  const reading = decodeManifest(content);
+  if ('problem' in reading) return `its file ${file}: ${reading.problem}`;
+  for (const object of reading.objects) manifests.push({ operator, object });
+  return undefined;
 }

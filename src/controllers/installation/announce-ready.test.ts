@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { tryInstallationStep } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { configMaps, events } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -13,18 +13,11 @@ import { announceReady } from './announce-ready.ts';
 const away = inventoryFailure('inventory.unreachable', 'no route to host');
 const unreachable = kubeFailure('kube.unreachable', 'connection refused');
 
-function setUp({ isAgentBased = false, nodes = 3, kube = fakeKube() } = {}) {
+function setUp({ isAgentBased = false, kube = fakeKube() } = {}) {
   const clock = fakeClock({ start: Date.parse('2026-11-23T08:00:00.250Z') });
   const inventory = fakeInventory();
-  const cluster = { isAgentBased, platform: 'baremetal' };
   const run = () =>
-    tryStep(announceReady, {
-      clock,
-      inventory,
-      kube,
-      facts: { cluster },
-      config: { cluster: { controlPlaneCount: nodes } },
-    });
+    tryInstallationStep((scope) => announceReady(scope, isAgentBased), { clock, inventory, kube });
   return { clock, inventory, kube, run };
 }
 
@@ -125,16 +118,5 @@ describe('announcing that the controller is ready', () => {
     const { clock, run } = setUp({ kube, isAgentBased: true });
     expect((await run()).failure).toMatchObject({ code: 'kube.denied' });
     expect(clock.elapsed()).toBe(minutes(1));
-  });
-
-  it.each([
-    { isAgentBased: true, nodes: 1, isSkipped: true },
-    { isAgentBased: true, nodes: 3, isSkipped: false },
-    { isAgentBased: false, nodes: 1, isSkipped: false },
-  ])('is left out on an agent-based single node alone: $isSkipped', async (given) => {
-    const { isSkipped } = given;
-    const { run } = setUp(given);
-    const { events: seen } = await run();
-    expect(seen.some(({ type }) => type === 'step.skipped')).toBe(isSkipped);
   });
 });

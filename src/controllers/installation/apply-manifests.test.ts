@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { clusterServiceVersions, installPlans, jobs } from '../../kube/kinds.ts';
-import {
-  followedOlm,
-  missingSetup,
-  type OperatorManifest,
-  readCustomManifests,
-  decodeManifest,
-  setupDue,
-} from './apply-manifests.ts';
+import { clusterServiceVersions, jobs } from '../../kube/kinds.ts';
+import { followedOlm, readCustomManifests, decodeManifest } from './apply-manifests.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const objectOf = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
@@ -91,84 +84,5 @@ describe('what is followed of OLM', () => {
     expect(unpacking.map(({ metadata }) => metadata.name)).toEqual(['unpack']);
     stop.abort();
     await ended;
-  });
-});
-
-describe('the setup of operators', () => {
-  const lso = { name: 'lso', namespace: 'local', subscription: 'lso-operator' };
-  const cnv = { name: 'cnv', namespace: 'cnv', subscription: 'cnv-operator' };
-  const subscription = {
-    metadata: { name: 'lso-operator', namespace: 'local' },
-    status: { currentCSV: 'lso.v1' },
-  };
-  const csv = { metadata: { name: 'lso.v1', namespace: 'local' } };
-  const failedJob = { metadata: { name: 'unpack', uid: 'j1' }, status: { failed: 2 } };
-  const failedPlan = {
-    metadata: {
-      name: 'plan',
-      uid: 'p1',
-      namespace: 'cnv',
-      ownerReferences: [{ name: 'cnv-operator' }],
-    },
-    status: { phase: 'Failed' },
-  };
-  const ofLso: OperatorManifest = { operator: 'lso', object: objectOf('a') };
-  const ofCnv: OperatorManifest = { operator: 'cnv', object: objectOf('b') };
-  const state = {
-    operators: [lso, cnv],
-    manifests: [ofLso, ofCnv],
-    isStopped: false,
-    objects: {
-      subscriptions: [subscription],
-      csvs: [csv],
-      installPlans: [failedPlan],
-      jobs: [failedJob],
-    },
-    gap: undefined,
-    applied: new Set<string>(),
-    denied: new Set<string>(),
-  };
-
-  it('applies what is ready, and removes what failed while one is not', () => {
-    expect(setupDue(state)).toEqual([
-      { type: 'remove', failed: { kind: jobs, name: 'unpack', uid: 'j1' } },
-      {
-        type: 'remove',
-        failed: { kind: installPlans, name: 'plan', namespace: 'cnv', uid: 'p1' },
-      },
-      { type: 'apply', operator: 'lso', due: [ofLso] },
-    ]);
-    expect(missingSetup(state)).toEqual([
-      'operator cnv has no CSV yet',
-      'manifests of operator lso are not applied',
-    ]);
-  });
-
-  it.each([
-    [
-      'leaves alone what it may not remove',
-      { denied: new Set(['jobs', 'installplans']), manifests: [] },
-      ['operator cnv has no CSV yet'],
-    ],
-    ['removes nothing once all are ready', { operators: [lso], manifests: [ofCnv] }, []],
-    [
-      'applies nothing twice',
-      { operators: [lso], applied: new Set([`lso ${JSON.stringify(objectOf('a'))}`]) },
-      [],
-    ],
-    [
-      'says what keeps it from seeing',
-      {
-        operators: [cnv],
-        gap: 'no answer',
-        objects: { ...state.objects, jobs: [], installPlans: [] },
-      },
-      ['no answer', 'operator cnv has no CSV yet'],
-    ],
-    ['says what is missing beside', { operators: [], missing: 'a file' }, ['a file']],
-    ['does nothing when it is stopped', { isStopped: true }, ['operator cnv has no CSV yet']],
-  ])('%s', (_, members, missing) => {
-    expect(setupDue({ ...state, ...members })).toEqual([]);
-    expect(missingSetup({ ...state, ...members })).toEqual(missing);
   });
 });

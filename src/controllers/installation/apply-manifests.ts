@@ -7,15 +7,13 @@ import {
   type OlmObjects,
   type OlmOperator,
 } from '../../cluster/operators.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
-import type { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
-import { allOf, type ControllerScope, untilDone } from './step.ts';
+import { allOf, type RepeatedWork, type StepScope, untilDone } from './scope.ts';
 
 /** What an operator needs beside its subscription. */
 export interface OperatorManifest {
@@ -118,39 +116,9 @@ export interface OperatorSetup {
   readonly operators: readonly OlmOperator[];
   /** In the order in which those of one operator are applied. */
   readonly manifests: readonly OperatorManifest[];
-  /** What is missing beside them. */
+  /** A text about what is missing beside them. */
   readonly missing?: string;
 }
-
-/** A wait for operators that are set up. */
-export interface SetupWait {
-  readonly sentence: string;
-  readonly olm: FollowedOlm;
-  readonly setup: () => OperatorSetup;
-  /** What else notifies. */
-  readonly watch: Watch;
-  /** The wait ends although something is missing. */
-  readonly isStopped: () => boolean;
-}
-
-interface Observed extends OperatorSetup {
-  readonly isStopped: boolean;
-  readonly objects: OlmObjects;
-  readonly gap: string | undefined;
-  /** Manifests that took effect, as `manifestKey` names them. */
-  readonly applied: ReadonlySet<string>;
-  /** Kinds that we may not remove. */
-  readonly denied: ReadonlySet<string>;
-}
-
-type SetupAction =
-  /** What has failed is removed by its uid: what took its name meanwhile stays. */
-  | { readonly type: 'remove'; readonly failed: FailedSetup }
-  | {
-      readonly type: 'apply';
-      readonly operator: string;
-      readonly due: readonly OperatorManifest[];
-    };
 
 /** The same manifest with another content is another one. */
 const manifestKey = ({ operator, object }: OperatorManifest): string =>
@@ -160,25 +128,23 @@ const manifestKey = ({ operator, object }: OperatorManifest): string =>
  * Waits until OLM has initialized each operator, and applies its manifests then. Those of one
  * operator are applied in their order; one that fails keeps no other waiting. The rights to apply
  * are those of an administrator: no role names what operators of others are configured by.
+ * @param setup what is known at each poll
  */
 export async function setUpOperators(
-  scope: ControllerScope<'kube' | 'adminKube' | 'clock'>,
-  { sentence, olm, setup, watch, isStopped }: SetupWait,
+  scope: StepScope,
+  olm: FollowedOlm,
+  setup: () => OperatorSetup,
+  { sentence, watch, isOver }: Pick<RepeatedWork<undefined>, 'sentence' | 'watch' | 'isOver'>,
 ): Promise<void> {
   const { kube, adminKube, note } = scope;
+  /** Manifests that took effect, by their keys. */
   const applied = new Set<string>();
+  /** Kinds that may not be removed. */
   const denied = new Set<string>();
-  const observe = (): Observed => ({
-    ...setup(),
-    isStopped: isStopped(),
-    objects: olm.objects(),
-    gap: olm.gap(),
-    applied,
-    denied,
-  });
   const remove = async (failed: FailedSetup, signal: AbortSignal): Promise<void> => {
     const { kind, name } = failed;
     try {
+      // By its uid: what took its name meanwhile stays.
       await kube.remove(failed, signal);
       note('info', `removed ${kind.plural} ${name}, which had failed`);
     } catch (error) {
@@ -187,76 +153,46 @@ export async function setUpOperators(
       note('warn', `may not remove failed ${kind.plural}`, { code: error.code });
     }
   };
+  const applyEach = async (due: readonly OperatorManifest[], signal: AbortSignal) => {
+    const failures: unknown[] = [];
+    for (const manifest of due) {
+      const { kind = '', metadata } = manifest.object;
+      try {
+        await adminKube.apply(manifest.object, signal);
+        applied.add(manifestKey(manifest));
+        note('info', `applied ${kind} ${metadata.name} of ${manifest.operator}`);
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  };
   await untilDone(scope, {
     sentence,
-    watch: together(watch, olm.watch),
-    isOver: isStopped,
+    watch: watch === undefined ? olm.watch : together(watch, olm.watch),
+    isOver,
     work: async (signal) => {
-      await allOf(
-        setupDue(observe()).map((action) =>
-          action.type === 'remove'
-            ? remove(action.failed, signal)
-            : applyEach({ adminKube, note }, { due: action.due, applied }, signal),
-        ),
-      );
-      const missing = missingSetup(observe());
-      return missing.length === 0 ? { done: undefined } : { status: missing.join('; ') };
+      const { operators, manifests, missing } = setup();
+      const objects = olm.objects();
+      const gap = olm.gap();
+      const bare = operators.filter((operator) => csvOf(operator, objects) === undefined);
+      const failed = bare.length === 0 ? [] : failedSetup(bare, objects);
+      const due = operators
+        .filter((operator) => !bare.includes(operator))
+        .map(({ name }) =>
+          manifests.filter((one) => one.operator === name && !applied.has(manifestKey(one))),
+        );
+      await allOf([
+        ...failed.flatMap((one) => (denied.has(one.kind.plural) ? [] : [remove(one, signal)])),
+        ...due.map((list) => applyEach(list, signal)),
+      ]);
+      const status = [
+        missing,
+        bare.length === 0 ? undefined : gap,
+        ...bare.map(({ name }) => `operator ${name} has no CSV yet`),
+      ].filter((one) => one !== undefined);
+      return status.length === 0 ? { done: undefined } : { status: status.join('; ') };
     },
   });
-}
-
-/** @throws the first failure, after all manifests were tried */
-async function applyEach(
-  { adminKube, note }: Pick<ControllerScope<'adminKube'>, 'adminKube' | 'note'>,
-  { due, applied }: { readonly due: readonly OperatorManifest[]; readonly applied: Set<string> },
-  signal: AbortSignal,
-): Promise<void> {
-  let failure: AgentError | undefined;
-  for (const manifest of due) {
-    const { kind = '', metadata } = manifest.object;
-    try {
-      await adminKube.apply(manifest.object, signal);
-      applied.add(manifestKey(manifest));
-      note('info', `applied ${kind} ${metadata.name} of ${manifest.operator}`);
-    } catch (error) {
-      signal.throwIfAborted();
-      failure ??= asAgentError(error);
-    }
-  }
-  if (failure !== undefined) throw failure;
-}
-
-const bareOf = ({ operators, objects }: Observed): readonly OlmOperator[] =>
-  operators.filter((operator) => csvOf(operator, objects) === undefined);
-
-/** What is to be removed and applied now. */
-export function setupDue(observed: Observed): readonly SetupAction[] {
-  const { isStopped, operators, manifests, objects, applied, denied } = observed;
-  if (isStopped) return [];
-  const bare = bareOf(observed);
-  const failures = bare.length === 0 ? [] : failedSetup(bare, objects);
-  const removals = failures
-    .filter(({ kind }) => !denied.has(kind.plural))
-    .map((failed): SetupAction => ({ type: 'remove', failed }));
-  const ready = operators.filter((operator) => !bare.includes(operator));
-  const manifestsDue = ready.flatMap(({ name: operator }): readonly SetupAction[] => {
-    const due = manifests.filter(
-      (one) => one.operator === operator && !applied.has(manifestKey(one)),
-    );
-    return due.length === 0 ? [] : [{ type: 'apply', operator, due }];
-  });
-  return [...removals, ...manifestsDue];
-}
-
-/** What is not set up yet. */
-export function missingSetup(observed: Observed): readonly string[] {
-  const bare = bareOf(observed);
-  return [
-    observed.missing,
-    bare.length === 0 ? undefined : observed.gap,
-    ...bare.map(({ name }) => `operator ${name} has no CSV yet`),
-    ...setupDue(observed).flatMap((action) =>
-      action.type === 'apply' ? [`manifests of operator ${action.operator} are not applied`] : [],
-    ),
-  ].filter((one) => one !== undefined);
 }

@@ -20,7 +20,8 @@ import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import type { NewCluster } from './new-cluster.ts';
-import { installationStore, type InstallationScope, type InstallationStores } from './stores.ts';
+import type { InstallationScope } from './scope.ts';
+import { installationStore, type InstallationStores } from './stores.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 
 /**

@@ -8,7 +8,7 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
-import type { InstallationScope } from './stores.ts';
+import type { InstallationScope } from './scope.ts';
 
 const namespace = 'openshift-machine-api';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { tryInstallationStep } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { clusterOperators, clusterVersions, configMaps } from '../../kube/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
@@ -40,10 +40,9 @@ const routerCa = {
 interface Given {
   readonly cluster?: Partial<InstallingCluster>;
   readonly checkClusterVersion?: boolean;
-  readonly isAgentBased?: boolean;
 }
 
-function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Given = {}) {
+function setUp({ cluster, checkClusterVersion = true }: Given = {}) {
   const clock = fakeClock();
   const inventory = fakeInventory({ cluster: { status: 'finalizing', ...cluster } });
   inventory.setOperators([{ name: 'console' }, { name: 'cvo' }]);
@@ -52,12 +51,11 @@ function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Gi
     void clock.sleep(after, new AbortController().signal).then(change);
   };
   const run = (signal = new AbortController().signal) =>
-    tryStep(completeInstallation, {
+    tryInstallationStep(completeInstallation, {
       clock,
       inventory,
       kube,
       signal,
-      facts: { cluster: { isAgentBased, platform: 'none' } },
       config: { cluster: { openshiftVersion: '4.16.2' }, controller: { checkClusterVersion } },
     });
   const ready = () =>
@@ -98,12 +96,6 @@ describe('completing the installation', () => {
     ]);
     expect(inventory.results).toEqual([{ isSuccess: true, error: '' }]);
     expect(clock.elapsed()).toBeLessThan(minutes(7.2));
-  });
-
-  it('is left to nobody where the installation is agent-based', async () => {
-    const { run, changes } = setUp({ isAgentBased: true });
-    expect((await run()).failure).toBeUndefined();
-    expect(changes()).toEqual([]);
   });
 
   it('reports what the operators say, their text once a minute', async () => {
@@ -277,29 +269,26 @@ describe('completing what the service has ended', () => {
 });
 
 describe('the operators of the cluster that are waited for', () => {
-  const state = { console: console({ Available: 'True' }), gap: undefined, waitsForVersion: false };
   const seen = { status: 'available', text: '', version: '4.16.2' };
 
   it.each([
-    ['the console, once its capability is known', { version: undefined }, [['console', undefined]]],
-    ['the console', { version: version({}) }, [['console', seen]]],
-    ['nothing without a console', { version: version({}, '', ['Console']) }, []],
-    [
-      'the version alone',
-      { version: version({ Available: 'True' }, '', ['Console']), waitsForVersion: true },
-      [['cvo', seen]],
-    ],
+    ['the console, once its capability is known', undefined, false, [['console', undefined]]],
+    ['the console', version({}), false, [['console', seen]]],
+    ['nothing without a console', version({}, '', ['Console']), false, []],
+    ['the version alone', version({ Available: 'True' }, '', ['Console']), true, [['cvo', seen]]],
     [
       'both',
-      { version: undefined, waitsForVersion: true },
+      undefined,
+      true,
       [
         ['console', undefined],
         ['cvo', undefined],
       ],
     ],
-  ])('are %s', (_, members, expected) => {
-    const found = builtinOperators({ ...state, ...members });
-    expect(found.map((one) => [one.name, one.seen])).toEqual(expected);
+  ] as const)('are %s', (...[, found, waitsForVersion, expected]) => {
+    const seenConsole = console({ Available: 'True' });
+    const operators = builtinOperators(found, seenConsole, { gap: undefined, waitsForVersion });
+    expect(operators.map((one) => [one.name, one.seen])).toEqual(expected);
   });
 
   it('counts one that the service does not know as available by the cluster alone', async () => {

@@ -4,12 +4,17 @@ import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import {
   type FinalizingStage,
   finalizingStages,
-  type InstallingCluster,
   type MonitoredOperator,
   type OperatorReport,
 } from '../../ports/inventory.ts';
-import { isEnded } from './wait-for-end.ts';
-import { allOf, type ControllerScope, followedInstallation, untilDone } from './step.ts';
+import { isEnded } from './end.ts';
+import {
+  allOf,
+  followedInstallation,
+  type RepeatedWork,
+  type StepScope,
+  untilDone,
+} from './scope.ts';
 
 /** The end of an installation, as the service and we go through it. */
 export interface Finalizing {
@@ -36,21 +41,17 @@ export interface Finalizing {
  * Waits until the service finalizes the cluster, and continues at the stage that the service knows:
  * nothing is kept here. Of an installation that has ended, each stage is over.
  */
-export async function beginFinalizing(
-  scope: ControllerScope<'inventory' | 'clock'>,
-): Promise<Finalizing> {
+export async function beginFinalizing(scope: StepScope): Promise<Finalizing> {
   const { inventory, clock, until, signal } = scope;
   const { view, watch } = followedInstallation(inventory);
   const hasEnded = (): boolean => isEnded(view());
-
   const first = await until(
     'the service finalizes the cluster',
     () => {
       const { cluster } = view();
-      if (cluster?.status !== 'finalizing' && !hasEnded()) {
-        return Promise.resolve({ status: `the cluster is ${cluster?.status ?? 'not known yet'}` });
-      }
-      return Promise.resolve({ done: stageIndex(cluster?.finalizing?.stage) });
+      return cluster?.status === 'finalizing' || hasEnded()
+        ? { done: stageIndex(cluster?.finalizing?.stage) }
+        : { status: `the cluster is ${cluster?.status ?? 'not known yet'}` };
     },
     { watch, every: seconds(30), within: unlimited },
   );
@@ -66,31 +67,28 @@ export async function beginFinalizing(
       // It refuses what comes after the end, and we may not know of the end yet.
       failed: inventory.refresh,
     });
+  const at = (stage: FinalizingStage) => {
+    const finalizing = view().cluster?.finalizing;
+    return finalizing?.stage === stage ? finalizing : undefined;
+  };
   return {
     watch,
-    spentIn: (stage) => spentIn(view().cluster, stage, clock.now()),
-    isEnded: hasEnded,
-    isOver: (stage) => {
-      const { finalizing } = view().cluster ?? {};
-      return hasEnded() || (finalizing?.stage === stage && finalizing.isTimedOut);
+    spentIn: (stage) => {
+      const now = clock.now();
+      return Math.max(0, now - (at(stage)?.startedAt ?? now));
     },
+    isEnded: hasEnded,
+    isOver: (stage) => hasEnded() || at(stage)?.isTimedOut === true,
     isPast: (stage) => stageIndex(stage) < first,
     enter: async (stage) => {
       if (hasEnded() || stageIndex(stage) < first) return false;
-      if (stageIndex(stage) > first) {
+      if (stageIndex(stage) > first)
         await deliver(`the stage ${stage}`, () => inventory.reportFinalizing(stage, signal));
-      }
       return !hasEnded();
     },
     deliver,
   };
 }
-
-const spentIn = (
-  { finalizing }: Partial<InstallingCluster> = {},
-  stage: FinalizingStage,
-  now: number,
-): Millis => (finalizing?.stage === stage ? Math.max(0, now - (finalizing.startedAt ?? now)) : 0);
 
 const stageIndex = (stage: string | undefined): number =>
   finalizingStages.findIndex((one) => one === stage);
@@ -104,15 +102,6 @@ export interface SeenOperator {
   readonly reason: string;
 }
 
-/** Operators that the service is to have as available. */
-export interface OperatorWait {
-  readonly sentence: string;
-  readonly watch: Watch;
-  readonly operators: () => readonly SeenOperator[];
-  /** The wait ends although operators are missing. */
-  readonly isStopped: () => boolean;
-}
-
 /**
  * Reports operators to the service until it has each of them as available. It is asked for what it
  * has once, and again after a report that failed: nobody else reports them. One that the service
@@ -120,8 +109,9 @@ export interface OperatorWait {
  * @returns the names of those that are not available
  */
 export async function reportOperators(
-  scope: ControllerScope<'inventory' | 'clock'>,
-  { sentence, watch, operators, isStopped }: OperatorWait,
+  scope: StepScope,
+  operators: () => readonly SeenOperator[],
+  { sentence, watch, isOver }: Pick<RepeatedWork<undefined>, 'sentence' | 'watch' | 'isOver'>,
 ): Promise<readonly string[]> {
   const { inventory, clock } = scope;
   let known: ReadonlyMap<string, MonitoredOperator> | undefined;
@@ -156,11 +146,11 @@ export async function reportOperators(
   };
   await untilDone(scope, {
     sentence,
-    watch,
-    isOver: isStopped,
+    ...(watch && { watch }),
+    isOver,
     work: async (signal) => {
       known ??= new Map((await inventory.operators(signal)).map((one) => [one.name, one]));
-      const due = isStopped() ? [] : pending().map(reportOf);
+      const due = isOver() ? [] : pending().map(reportOf);
       await allOf(
         due.filter((report) => report !== undefined).map((report) => send(report, signal)),
       );

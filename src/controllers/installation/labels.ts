@@ -13,13 +13,8 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
 import { changePause } from '../../steps/cluster/pool-pause.ts';
-import {
-  byHost,
-  type InstallationScope,
-  type InstallationStores,
-  nameOf,
-  nodeNameOf,
-} from './stores.ts';
+import type { InstallationScope } from './scope.ts';
+import { byHost, type InstallationStores, nameOf, nodeNameOf } from './stores.ts';
 
 function lacksLabels({ labels, status }: InstallingHost, node: KubeObject | undefined): boolean {
   const there = node?.metadata.labels ?? {};

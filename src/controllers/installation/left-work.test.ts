@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { runInstallation } from '../../../test/support/run-installation.ts';
-import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { runInstallation, tryInstallationStep } from '../../../test/support/run-installation.ts';
 import {
   etcdCluster,
   etcdNamespace,
@@ -20,7 +19,7 @@ import {
   recordData,
   recordRef,
 } from '../../steps/cluster/left-record.ts';
-import { decideLeft, type LeftSeen, removeLeftRecord } from './left-work.ts';
+import { removeLeftRecord } from './left-work.ts';
 
 const record = (change: Partial<LeftRecord> = {}): LeftRecord => ({
   node: 'm3',
@@ -36,36 +35,6 @@ const etcd = (annotations = {}, overrides: unknown = null): KubeObject => ({
 });
 const { metadata, spec } = overridePatch(null).body as Record<string, Record<string, object>>;
 const overridden = etcd(metadata?.['annotations'], spec?.['unsupportedConfigOverrides']);
-
-const healthy = { isReached: true, status: '' };
-const two = { isReached: false, status: '2 of 3 etcd members ready' };
-const seen = (change: Partial<LeftSeen>): LeftSeen => ({
-  record: undefined,
-  etcd: etcd(),
-  members: healthy,
-  ...change,
-});
-
-describe('what is done of what the bootstrap host has left', () => {
-  it.each<[string, Partial<LeftSeen>, readonly string[]]>([
-    ['no record', {}, []],
-    ['a record with nothing in it', { record: record() }, []],
-    [
-      'the record says that etcd was changed',
-      { record: record({ isEtcdOverridden: true }) },
-      ['etcd'],
-    ],
-    [
-      'and one answer lacks etcd',
-      { record: record({ isEtcdOverridden: true }), etcd: undefined },
-      ['etcd'],
-    ],
-    ['an annotation without a record', { etcd: overridden }, ['etcd']],
-    ['two members', { record: record({ isEtcdOverridden: true }), members: two }, []],
-  ])('%s', (...[, change, work]) => {
-    expect(decideLeft(seen(change)).map(({ type }) => type)).toEqual(work);
-  });
-});
 
 function putRecord(kube: FakeKube, left: Partial<LeftRecord>): void {
   const { kind, ...named } = recordRef;
@@ -114,6 +83,14 @@ describe('controller/do-left-work', () => {
     await stop();
   });
 
+  it('puts etcd back by its annotation, without a record', async () => {
+    const kube = etcdOn(['m1', 'm2', 'm3']).put(etcdCluster.kind, overridden);
+    const { clock, stop } = runInstallation(['do-left-work'], { kube });
+    await clock.advance(minutes(5));
+    await stop();
+    expect(isOverridden(await etcdIn(kube))).toBe(false);
+  });
+
   it('writes nothing before etcd has three members', async () => {
     const { kube, clock, stop } = setUp(['m1', 'm2'], { isEtcdOverridden: true });
     kube.put(etcdCluster.kind, overridden);
@@ -158,7 +135,7 @@ describe('controller/do-left-work', () => {
 });
 
 describe('controller/remove-record', () => {
-  const end = (kube: FakeKube) => tryStep(removeLeftRecord, { kube, clock: fakeClock() });
+  const end = (kube: FakeKube) => tryInstallationStep(removeLeftRecord, { kube });
 
   it('removes a record of which nothing is left', async () => {
     const kube = fakeKube().put(etcdCluster.kind, etcd());
@@ -177,13 +154,13 @@ describe('controller/remove-record', () => {
   it('keeps it after half an hour, and says what is left', async () => {
     const kube = fakeKube().put(etcdCluster.kind, overridden);
     putRecord(kube, { isEtcdOverridden: true });
-    const { failure, notes, events } = await end(kube);
+    const { failure, notes, statuses } = await end(kube);
     expect(failure).toBeUndefined();
     expect(kube.objectsOf(configMaps)).toHaveLength(1);
     expect(notes).toContainEqual(
       expect.stringMatching(/^warn: the record of the bootstrap host stays/),
     );
-    expect(statusesOf(events)).toContain('not done yet: settings of etcd');
+    expect(statuses).toContain('not done yet: settings of etcd');
   });
 
   it('ends where its role may not read it', async () => {
@@ -214,27 +191,5 @@ describe('the pauses that a stopped bootstrap host has left', () => {
     await stop();
     expect(kube.objectsOf(machineConfigPools)).toMatchObject([{ spec: { paused: isPaused } }]);
     expect(kube.writes).toHaveLength(isPaused ? 0 : 1);
-  });
-
-  it('stays where the image is gone by the reading before the write', async () => {
-    const inner = fakeKube()
-      .put(machineConfigPools, {
-        metadata: { name: 'worker', annotations: ours },
-        spec: { paused: true },
-      })
-      .put(machineOSConfigs, { metadata: { name: 'worker' }, status: handedOver });
-    let reads = 0;
-    const kube: FakeKube = {
-      ...inner,
-      get: (ref, signal) => {
-        if (ref.kind === machineOSConfigs) reads += 1;
-        if (reads === 2) inner.put(machineOSConfigs, { metadata: { name: 'worker' }, status: {} });
-        return inner.get(ref, signal);
-      },
-    };
-    const { clock, stop } = runInstallation(['unpause-pools'], { kube });
-    await clock.advance(minutes(2));
-    await stop();
-    expect([reads > 2, kube.writes]).toEqual([true, []]);
   });
 });

@@ -1,8 +1,9 @@
 import { controllerName, controllerToken, gatheringPodName } from '../../cluster/controller.ts';
+import { fieldsOf } from '../../lib/fields.ts';
 import { proxyEnv, revealedProxies } from '../../lib/proxies.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { ControllerConfig } from './step.ts';
+import type { ControllerConfig } from './scope.ts';
 
 /** An image that gathers, by what it is for. */
 export interface GatheringImage {
@@ -18,25 +19,19 @@ const longestGathering = minutes(20);
 /** How long the pod may run: to gather, and to pull, pack and send. */
 export const longestGatheringPod = minutes(30);
 
-/** Where the pod comes from: it runs beside this one. */
-interface Surrounding {
-  readonly images: readonly GatheringImage[];
-  /** The pod of the controller, where it was found. */
-  readonly controller: KubeObject | undefined;
-}
-
 const whole = { name: 'gathered', mountPath: '/gathered' } as const;
 
 /**
- * The pod: one container after the other gathers, then the last one packs and sends it. Nothing
- * that is secret is in an argv: curl reads its options from its standard input.
+ * The pod, beside that of the controller: one container after the other gathers, then the last one
+ * packs and sends it. Nothing that is secret is in an argv: curl reads its options from its
+ * standard input.
  */
-export function gatheringPod(config: ControllerConfig, made: Surrounding): KubeObject {
-  const { images, controller } = made;
-  const spec = (controller?.['spec'] ?? {}) as {
-    readonly nodeName?: string;
-    readonly hostAliases?: unknown;
-  };
+export function gatheringPod(
+  config: ControllerConfig,
+  images: readonly GatheringImage[],
+  controller: KubeObject | undefined,
+): KubeObject {
+  const { nodeName, hostAliases } = fieldsOf(controller?.['spec']);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -57,13 +52,13 @@ export function gatheringPod(config: ControllerConfig, made: Surrounding): KubeO
       // Where the controller runs the service can be reached, by its host's network and names.
       hostNetwork: true,
       dnsPolicy: 'Default',
-      ...(spec.nodeName === undefined ? { nodeSelector: onMasters } : { nodeName: spec.nodeName }),
-      ...(spec.hostAliases === undefined ? {} : { hostAliases: spec.hostAliases }),
+      ...(nodeName === undefined ? { nodeSelector: onMasters } : { nodeName }),
+      ...(hostAliases === undefined ? {} : { hostAliases }),
       priorityClassName: 'system-cluster-critical',
       tolerations: [{ operator: 'Exists' }],
       volumes: volumesOf(config.service.caFile),
       initContainers: images.map((image) => gathers(image, longestGathering / images.length)),
-      containers: [uploads(config, made)],
+      containers: [uploads(config, images[0]?.image, controller)],
     },
   };
 }
@@ -107,7 +102,11 @@ export const gatheringSecret = (config: ControllerConfig): KubeObject => ({
   },
 });
 
-function uploads(config: ControllerConfig, { images, controller }: Surrounding): object {
+function uploads(
+  config: ControllerConfig,
+  image: string | undefined,
+  controller: KubeObject | undefined,
+): object {
   const { insecure, caFile } = config.service;
   const env = {
     GATHERED: whole.mountPath,
@@ -122,7 +121,7 @@ function uploads(config: ControllerConfig, { images, controller }: Surrounding):
   return {
     ...usual,
     name: 'upload',
-    image: images[0]?.image,
+    image,
     command: ['/bin/bash', '-c', uploadScript],
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
     envFrom: [{ secretRef: { name: gatheringPodName } }],

@@ -21,7 +21,7 @@ import {
   neededGathering,
   removeLeftBinding,
 } from './must-gather.ts';
-import type { ControllerScope } from './step.ts';
+import type { StepScope } from './scope.ts';
 
 const { signal } = new AbortController();
 const inError = { isInError: true, failedOperators: [] };
@@ -54,10 +54,10 @@ describe('the images that gather', () => {
   });
 
   it.each([
-    [undefined, undefined],
-    [{}, undefined],
-    [{ tags: [] }, undefined],
-    [{ tags: [{ tag: 'latest', items: null }] }, undefined],
+    [undefined, ''],
+    [{}, ''],
+    [{ tags: [] }, ''],
+    [{ tags: [{ tag: 'latest', items: null }] }, ''],
     [{ tags: [{ tag: 'latest', items: [{ dockerImageReference: 'q@sha256:1' }] }] }, 'q@sha256:1'],
   ])('of a release with the status %j', (status, expected) => {
     expect(latestImage({ metadata: { name: 'must-gather' }, status })).toBe(expected);
@@ -75,7 +75,7 @@ describe('what failed', () => {
   ] as const)('%s', async (...[, status, operators, expected]) => {
     const inventory = fakeInventory({ cluster: { status } });
     inventory.setOperators(operators);
-    const scope = { inventory, signal } as unknown as ControllerScope<'inventory'>;
+    const scope = { inventory, signal } as unknown as StepScope;
     expect(await neededGathering(scope)).toEqual(expected);
   });
 });
@@ -99,16 +99,13 @@ const controller = {
 
 describe('the pod that gathers', () => {
   const service = { url: 'https://svc.example/', token: new Secret('s3cret') };
-  const made = {
-    images: [
-      { name: 'ocp', image: 'o' },
-      { name: 'cnv', image: 'c' },
-    ],
-    controller,
-  };
+  const gatherers = [
+    { name: 'ocp', image: 'o' },
+    { name: 'cnv', image: 'c' },
+  ];
 
   it('runs where the controller does, each image in its share of the time, then one that sends', () => {
-    const pod = gatheringPod(configOf({ service, cluster: { id: 'C' } }), made);
+    const pod = gatheringPod(configOf({ service, cluster: { id: 'C' } }), gatherers, controller);
     expect(pod).toMatchObject({
       spec: {
         nodeName: 'm1',
@@ -134,7 +131,7 @@ describe('the pod that gathers', () => {
       proxy: { http: 'http://p:pa55@proxy.example:3128' },
       cluster: { id: 'C' },
     });
-    const pod = gatheringPod(config, made);
+    const pod = gatheringPod(config, gatherers, controller);
     expect(JSON.stringify(pod)).not.toMatch(/pa55|s3cret/);
     expect(pod).toMatchObject({
       spec: {
@@ -153,7 +150,11 @@ describe('the pod that gathers', () => {
 
   it('trusts what the controller trusts', () => {
     const caFile = '/etc/assisted-service/ca.crt';
-    const pod = gatheringPod(configOf({ service: { ...service, caFile, insecure: true } }), made);
+    const pod = gatheringPod(
+      configOf({ service: { ...service, caFile, insecure: true } }),
+      gatherers,
+      controller,
+    );
     const { spec } = pod as unknown as { readonly spec: { containers: { env: object[] }[] } };
     const value = `insecure\ncacert = "${caFile}"`;
     expect(spec.containers[0]?.env).toContainEqual({ name: 'OPTIONS', value });
@@ -161,7 +162,7 @@ describe('the pod that gathers', () => {
   });
 
   it('runs on a master where the controller was not found', () => {
-    const pod = gatheringPod(configOf(), { ...made, controller: undefined });
+    const pod = gatheringPod(configOf(), gatherers, undefined);
     expect(pod).toMatchObject({
       spec: { nodeSelector: { 'node-role.kubernetes.io/master': '' } },
     });
@@ -177,10 +178,7 @@ describe('gathering', () => {
   const gather = (admin: ReturnType<typeof fakeKube>, config = configOf()) => {
     const note = (): void => undefined;
     const scope = { adminKube: admin, config, clock: fakeClock(), signal, note };
-    return gatherCluster(scope as unknown as ControllerScope<'adminKube' | 'clock'>, {
-      ...inError,
-      pod: controller,
-    });
+    return gatherCluster(scope, inError, controller);
   };
   const leftIn = (admin: ReturnType<typeof fakeKube>) =>
     [pods, serviceAccounts, clusterRoleBindings, secrets].flatMap((kind) => admin.objectsOf(kind));
@@ -257,7 +255,7 @@ it('takes the rights away that a controller has left which was killed', async ()
   const others = kube.put(clusterRoleBindings, { metadata: { name: 'other' } });
   const notes: string[] = [];
   const note = (_: string, text: string): void => void notes.push(text);
-  const scope = { kube, signal, note } as unknown as ControllerScope<'kube'>;
+  const scope = { kube, signal, note } as unknown as StepScope;
   await removeLeftBinding(scope);
   expect(others.objectsOf(clusterRoleBindings).map((one) => one.metadata.name)).toEqual(['other']);
   kube.lastError(kubeFailure('kube.denied', 'no'));

@@ -1,6 +1,8 @@
 import { gatheringPodName } from '../../cluster/controller.ts';
 import { clusterRoleBindings, imageStreams, secrets, serviceAccounts } from '../../kube/kinds.ts';
 import { noteFailed } from '../../engine/failures.ts';
+import { listAt } from '../../kube/object.ts';
+import { fieldsOf, isFields, textOf } from '../../lib/fields.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -14,7 +16,7 @@ import {
   longestGatheringPod,
 } from './must-gather-pod.ts';
 import { ownedBy, runPod } from './run-pod.ts';
-import type { ControllerScope } from './step.ts';
+import type { StepScope } from './scope.ts';
 
 /** What is to be gathered of a cluster whose installation has failed. */
 export interface Gathering {
@@ -31,7 +33,7 @@ export interface Gathering {
 export async function neededGathering({
   inventory,
   signal,
-}: ControllerScope<'inventory'>): Promise<Gathering | undefined> {
+}: Pick<StepScope, 'inventory' | 'signal'>): Promise<Gathering | undefined> {
   const first = new AbortController();
   let view: InstallationView = {};
   await inventory.follow(
@@ -63,61 +65,49 @@ export function gatheringImages(
   { isInError, failedOperators }: Gathering,
 ): readonly GatheringImage[] {
   if (setting === '') return [];
-  const images = imagesIn(setting);
-  if (images === undefined) return [{ name: 'ocp', image: setting }];
+  const images = jsonIn(setting);
+  if (!isFields(images)) return [{ name: 'ocp', image: setting }];
   return [...(isInError ? ['ocp'] : []), ...failedOperators].flatMap((name) => {
     const image = images[name];
     return typeof image === 'string' && image !== '' ? [{ name, image }] : [];
   });
 }
 
-function imagesIn(setting: string): Readonly<Record<string, unknown>> | undefined {
-  const images = jsonIn(setting);
-  if (typeof images !== 'object' || images === null || Array.isArray(images)) return undefined;
-  return images as Readonly<Record<string, unknown>>;
-}
-
 /** The image stream of the release from which `oc adm must-gather` takes its image. */
 const releaseStream = { kind: imageStreams, namespace: 'openshift', name: 'must-gather' } as const;
 
-/** What the newest tag of an image stream leads to; undefined if absent. */
-export function latestImage(stream: KubeObject | undefined): string | undefined {
-  const { status } = (stream ?? {}) as {
-    readonly status?: {
-      readonly tags?: readonly {
-        readonly tag: string;
-        readonly items?: readonly { readonly dockerImageReference?: string }[] | null;
-      }[];
-    };
-  };
-  return status?.tags?.find(({ tag }) => tag === 'latest')?.items?.[0]?.dockerImageReference;
+/** The image that the newest tag of an image stream leads to; empty if absent. */
+export function latestImage(stream: KubeObject | undefined): string {
+  const tags = listAt(stream, 'status', 'tags').map(fieldsOf);
+  const { items } = tags.find(({ tag }) => tag === 'latest') ?? {};
+  return textOf(fieldsOf(Array.isArray(items) ? items[0] : undefined)['dockerImageReference']);
 }
-
-type GatherScope = ControllerScope<'adminKube' | 'clock'>;
 
 /**
  * Gathers the state of the cluster in a pod, which uploads it to the service together with the log
  * of the controller: some hundred MiB never pass through this program. The pod has the rights of an
- * administrator, as that of `oc adm must-gather` has; whatever was made for it is removed again.
+ * administrator, as that of `oc adm must-gather` has; what was made for it is removed again.
+ * @param controller the pod of the controller, where it was found
  * @throws AgentError `controller.not-gathered`, `kube.*`
  */
 export async function gatherCluster(
-  scope: GatherScope,
-  gathering: Gathering & { readonly pod: KubeObject | undefined },
+  scope: Pick<StepScope, 'adminKube' | 'clock' | 'config' | 'signal' | 'note'>,
+  gathering: Gathering,
+  controller: KubeObject | undefined,
 ): Promise<void> {
   const { adminKube: admin, config, signal, note } = scope;
   const { namespace } = config;
   let images = gatheringImages(config.images.mustGather, gathering);
   if (images.length === 0) {
     const image = latestImage(await admin.get(releaseStream, signal));
-    if (image === undefined) throw notGathered('the cluster names no image that gathers');
+    if (image === '') throw notGathered('the cluster names no image that gathers');
     images = [{ name: 'release', image }];
   }
-  // No namespace can own what is of the whole cluster.
   const made = [
-    { kind: serviceAccounts, namespace, object: ownedBy(gathering.pod, accountIn(namespace)) },
+    { kind: serviceAccounts, namespace, object: ownedBy(controller, accountIn(namespace)) },
+    // No namespace can own what is of the whole cluster.
     { kind: clusterRoleBindings, object: bindingOf(namespace) },
-    { kind: secrets, namespace, object: ownedBy(gathering.pod, gatheringSecret(config)) },
+    { kind: secrets, namespace, object: ownedBy(controller, gatheringSecret(config)) },
   ];
   try {
     // A controller that was killed may have left them.
@@ -125,9 +115,8 @@ export async function gatherCluster(
     note('info', 'gathering the state of the cluster', {
       images: images.map(({ image }) => image).join(' '),
     });
-    const pod = ownedBy(gathering.pod, gatheringPod(config, { images, controller: gathering.pod }));
-    const run = { pod, container: 'upload', within: longestGatheringPod + minutes(1) };
-    const { isSuccess, log } = await runPod(scope, run);
+    const pod = ownedBy(controller, gatheringPod(config, images, controller));
+    const { isSuccess, log } = await runPod(scope, pod, 'upload', longestGatheringPod + minutes(1));
     if (!isSuccess) throw notGathered(log.trim().split('\n').at(-1) ?? '');
   } finally {
     // At once: a controller that is stopped has little time for it.
@@ -170,15 +159,13 @@ const bindingOf = (namespace: string): KubeObject => ({
 });
 
 /**
- * Takes the rights of an administrator away that a controller has left which was killed while it
+ * Removes the rights of an administrator that a controller has left which was killed while it
  * gathered: nothing in the cluster can own a binding of the whole cluster.
  */
-export async function removeLeftBinding({
-  kube,
-  ...scope
-}: ControllerScope<'kube'>): Promise<void> {
+export async function removeLeftBinding(scope: StepScope): Promise<void> {
   try {
-    await kube.remove({ kind: clusterRoleBindings, name: gatheringPodName }, scope.signal);
+    const binding = { kind: clusterRoleBindings, name: gatheringPodName };
+    await scope.kube.remove(binding, scope.signal);
   } catch (error) {
     noteFailed(scope, `clusterrolebinding ${gatheringPodName} could not be removed`, error);
   }

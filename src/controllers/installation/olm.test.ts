@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { tryStep } from '../../../test/support/run-step.ts';
+import { tryInstallationStep } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import {
   clusterServiceVersions,
@@ -73,13 +73,12 @@ function setUp(...names: readonly string[]) {
   const giveUp = (after: number, name: FinalizingStage): void =>
     later(after, () => inventory.set({ finalizing: { stage: name, isTimedOut: true } }));
   const run = (signal = new AbortController().signal) =>
-    tryStep(completeInstallation, {
+    tryInstallationStep(completeInstallation, {
       clock,
       inventory,
       kube,
       adminKube,
       signal,
-      facts: { cluster: { isAgentBased: false, platform: 'none' } },
       config: { cluster: { openshiftVersion: '4.16.2' } },
     });
   const changes = () =>

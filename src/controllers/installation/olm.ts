@@ -10,10 +10,8 @@ import {
   readCustomManifests,
   setUpOperators,
 } from './apply-manifests.ts';
-import { type Finalizing, reportOperators } from './finalizing.ts';
-import { type ControllerScope, untilDone } from './step.ts';
-
-type OlmScope = ControllerScope<'inventory' | 'kube' | 'adminKube' | 'clock'>;
+import { type Finalizing, reportOperators, type SeenOperator } from './finalizing.ts';
+import { type StepScope, untilDone } from './scope.ts';
 
 const [, , initStage, applyStage, waitStage] = finalizingStages;
 
@@ -22,42 +20,39 @@ const [, , initStage, applyStage, waitStage] = finalizingStages;
  * after a time, and we continue with the next; operators that did not become available are reported
  * as failed then. The installation succeeds without them.
  */
-export async function installOlmOperators(scope: OlmScope, finalizing: Finalizing): Promise<void> {
+export async function installOlmOperators(scope: StepScope, finalizing: Finalizing): Promise<void> {
   if (finalizing.isPast(waitStage)) return;
   const isInit = await finalizing.enter(initStage);
   const operators = await listOlmOperators(scope, finalizing);
   if (operators.length === 0) return;
   const olm = followedOlm(scope.kube);
+  const { watch } = finalizing;
   if (isInit) {
-    await setUpOperators(scope, {
+    await setUpOperators(scope, olm, () => ({ operators, manifests: [] }), {
       sentence: 'OLM has initialized every operator',
-      olm,
-      watch: finalizing.watch,
-      setup: () => ({ operators, manifests: [] }),
-      isStopped: () => finalizing.isOver(initStage),
+      watch,
+      isOver: () => finalizing.isOver(initStage),
     });
   }
   if (await finalizing.enter(applyStage)) {
     const manifests = await downloadManifests(scope, finalizing);
-    await setUpOperators(scope, {
+    await setUpOperators(scope, olm, () => ({ operators, manifests }), {
       sentence: 'the manifests of every operator are applied',
-      olm,
-      watch: finalizing.watch,
-      setup: () => ({ operators, manifests }),
-      isStopped: () => finalizing.isOver(applyStage),
+      watch,
+      isOver: () => finalizing.isOver(applyStage),
     });
   }
   if (!(await finalizing.enter(waitStage))) return;
-  const pending = await reportOperators(scope, {
+  const seenOperators = (): readonly SeenOperator[] =>
+    operators.map((operator) => {
+      const csv = csvOf(operator, olm.objects());
+      const seen = csv && csvSnapshot(csv);
+      return { name: operator.name, seen, reason: olm.gap() ?? 'there is no CSV yet' };
+    });
+  const pending = await reportOperators(scope, seenOperators, {
     sentence: 'every operator of OLM is available',
-    watch: together(finalizing.watch, olm.watch),
-    operators: () =>
-      operators.map((operator) => {
-        const csv = csvOf(operator, olm.objects());
-        const seen = csv === undefined ? undefined : csvSnapshot(csv);
-        return { name: operator.name, seen, reason: olm.gap() ?? 'there is no CSV yet' };
-      }),
-    isStopped: () => finalizing.isOver(waitStage),
+    watch: together(watch, olm.watch),
+    isOver: () => finalizing.isOver(waitStage),
   });
   if (pending.length > 0 && !finalizing.isEnded()) await reportTimedOut(scope, finalizing, pending);
 }
@@ -66,7 +61,7 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
  * The operators of OLM that the service waits for; none when it gives up before it has listed them.
  */
 async function listOlmOperators(
-  scope: OlmScope,
+  scope: StepScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly MonitoredOperator[]> {
   const listed = await untilDone(scope, {
@@ -86,7 +81,7 @@ const mostManifestBytes = 16 * 1024 * 1024;
 
 /** The manifests of operators; none when the service gives up the stage before they can be read. */
 async function downloadManifests(
-  scope: OlmScope,
+  scope: StepScope,
   { watch, isOver }: Finalizing,
 ): Promise<readonly OperatorManifest[]> {
   const { inventory, note } = scope;
@@ -113,7 +108,7 @@ const sweepLimit = minutes(5);
 
 /** Reports operators that nobody waits for any longer as failed; those that have an end keep it. */
 async function reportTimedOut(
-  scope: OlmScope,
+  scope: StepScope,
   { isEnded }: Finalizing,
   pending: readonly string[],
 ): Promise<void> {

@@ -23,13 +23,8 @@ import type { Controller } from '../../kube/manager.ts';
 import { readAgain } from '../../kube/write.ts';
 import { decideUntaint } from '../../steps/cluster/untaint.ts';
 import type { NewCluster } from './new-cluster.ts';
-import {
-  byHost,
-  byNode,
-  type InstallationScope,
-  type InstallationStores,
-  nameOf,
-} from './stores.ts';
+import type { InstallationScope } from './scope.ts';
+import { byHost, byNode, type InstallationStores, nameOf } from './stores.ts';
 
 function signOf(node: KubeObject | undefined): HostSigns['node'] {
   if (node === undefined) return 'none';
@@ -248,16 +243,9 @@ export function taintController(
   stores: InstallationStores,
   cluster: NewCluster,
 ): Controller {
-  const { platform, vcenterServer = '', isAgentBased } = cluster;
-  const installConfig = {
-    controlPlaneReplicas: 0,
-    arbiterReplicas: 0,
-    vcenterServer,
-    ...(platform === '' ? {} : { platform }),
-  };
   let wanted: Promise<boolean> | undefined;
   const isWanted = (signal: AbortSignal): Promise<boolean> => {
-    wanted ??= decideUntaint(scope, installConfig, signal).catch((error: unknown) => {
+    wanted ??= decideUntaint(scope, cluster, signal).catch((error: unknown) => {
       wanted = undefined;
       throw error;
     });
@@ -274,7 +262,7 @@ export function taintController(
       const isDue =
         node !== undefined &&
         hasCloudTaint(node) &&
-        (isAgentBased || !readinessOf(node).isReady) &&
+        (cluster.isAgentBased || !readinessOf(node).isReady) &&
         (await isWanted(signal));
       if (isDue && !(await untaint(scope, node, signal))) wanted = Promise.resolve(false);
       return {};

@@ -8,7 +8,6 @@ import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { runPod } from './run-pod.ts';
-import type { ControllerScope } from './step.ts';
 
 const pod = {
   metadata: { name: 'gather', namespace: 'ns' },
@@ -20,10 +19,8 @@ function run(admin: Kube, signal = new AbortController().signal) {
   const notes: string[] = [];
   const clock = fakeClock({ auto: false });
   const note = (_: string, message: string) => notes.push(message);
-  const scope = { adminKube: admin, clock, signal, note } as unknown as ControllerScope<
-    'adminKube' | 'clock'
-  >;
-  return { clock, notes, end: runPod(scope, { pod, container: 'main', within: minutes(5) }) };
+  const scope = { adminKube: admin, clock, signal, note };
+  return { clock, notes, end: runPod(scope, pod, 'main', minutes(5)) };
 }
 
 describe('running a pod', () => {

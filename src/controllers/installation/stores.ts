@@ -4,17 +4,7 @@ import type { InstallationView, InstallingHost } from '../../ports/inventory.ts'
 import type { KubeObject } from '../../ports/kube.ts';
 import { type Gap, type Informer, informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
-import type { Note } from '../../engine/events.ts';
-import type { ControllerConfig, ControllerPorts } from './step.ts';
-
-/** What the controllers of an installation reach and are told. */
-export interface InstallationScope extends Pick<
-  ControllerPorts,
-  'kube' | 'adminKube' | 'inventory' | 'clock'
-> {
-  readonly config: ControllerConfig;
-  readonly note: Note;
-}
+import type { ControllerPorts } from './scope.ts';
 
 /** The cluster as the service shows it, in the way of an informer. */
 export interface InstallationStore extends Pick<Informer, 'gap' | 'onGap' | 'run'> {
@@ -31,7 +21,7 @@ const none: readonly InstallingHost[] = [];
  * unless given.
  */
 export function installationStore(
-  { inventory, clock }: Pick<InstallationScope, 'inventory' | 'clock'>,
+  { inventory, clock }: Pick<ControllerPorts, 'inventory' | 'clock'>,
   enough = ({ cluster }: InstallationView): boolean => cluster !== undefined,
 ): InstallationStore {
   const changed: ((hosts: readonly InstallingHost[]) => void)[] = [];
@@ -81,7 +71,9 @@ export interface InstallationStores {
 }
 
 /** Makes the stores that controllers share. */
-export function installationStores(scope: InstallationScope): InstallationStores {
+export function installationStores(
+  scope: Pick<ControllerPorts, 'kube' | 'inventory' | 'clock'>,
+): InstallationStores {
   const service = installationStore(scope);
   const nodes = informer(
     scope,

@@ -5,7 +5,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory, type FakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runInstallation, tryInstallationStep } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { pods } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -13,10 +13,8 @@ import type { Host } from '../../ports/host.ts';
 import type { Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { uploadFinalLogs, uploadLogsRegularly } from './upload-logs.ts';
+import { uploadFinalLogs } from './upload-logs.ts';
 
-const cluster = { isAgentBased: false, platform: 'baremetal' };
-const facts = { cluster };
 const name = 'assisted-installer-controller-x7k2p';
 const pod = (podName = name, phase = 'Running') => ({
   metadata: {
@@ -39,17 +37,14 @@ function fileIn(archive: Uint8Array = new Uint8Array()): readonly [string, strin
 
 const lastText = ({ controllerLogs }: FakeInventory): string => fileIn(controllerLogs.at(-1))[1];
 
-/** Lets the step run for a while, and ends it as the role does. */
+/** Lets the controller run for a while. */
 async function uploadFor(
   run: { readonly kube?: Kube; readonly inventory?: Inventory; readonly host?: Host },
   time: number,
 ) {
-  const end = new AbortController();
-  const clock = fakeClock({ auto: false });
-  const uploading = tryStep(uploadLogsRegularly, { facts, ...run, clock, signal: end.signal });
+  const { clock, stop } = runInstallation(['upload-logs-regularly'], run);
   await clock.advance(time);
-  end.abort(new Error('the run has ended'));
-  return uploading;
+  return stop();
 }
 
 describe('controller/upload-logs-regularly', () => {
@@ -88,7 +83,7 @@ describe('controller/upload-logs-regularly', () => {
   it('continues after a failure', async () => {
     const inventory = fakeInventory().failing('uploadControllerLogs', away);
     const { notes } = await uploadFor({ kube: kubeWith(), inventory }, minutes(11));
-    expect(notes).toEqual(['warn: could not upload the controller log']);
+    expect(notes).toEqual(['warn: log of the controller: trying again']);
     expect(inventory.controllerLogs).toHaveLength(1);
   });
 
@@ -96,19 +91,10 @@ describe('controller/upload-logs-regularly', () => {
     'ends when the cluster is %s: nothing may replace the last logs',
     async (status) => {
       const inventory = fakeInventory({ cluster: { status } });
-      await runStep(uploadLogsRegularly, { facts, inventory });
+      await uploadFor({ inventory }, minutes(16));
       expect(inventory.calls).toEqual([]);
     },
   );
-
-  it('is left out with an agent-based installer, as the last upload is', async () => {
-    const agentBased = { cluster: { ...cluster, isAgentBased: true } };
-    const regular = await runStep(uploadLogsRegularly, { facts: agentBased });
-    const final = await runStep(uploadFinalLogs, { facts: agentBased });
-    for (const { events } of [regular, final]) {
-      expect(events).toMatchObject([{ type: 'step.skipped' }]);
-    }
-  });
 });
 
 describe('controller/upload-final-logs', () => {
@@ -124,8 +110,7 @@ describe('controller/upload-final-logs', () => {
   it('announces, uploads and completes', async () => {
     const admin = fakeKube();
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
-    const { notes } = await runStep(uploadFinalLogs, {
-      facts,
+    const { notes } = await tryInstallationStep(uploadFinalLogs, {
       kube: kubeWith(),
       adminKube: admin,
       inventory,
@@ -139,8 +124,8 @@ describe('controller/upload-final-logs', () => {
     const clock = fakeClock();
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     inventory.failing('uploadControllerLogs', away, 3);
-    const run = { facts, kube: kubeWith(), inventory, clock };
-    await runStep(uploadFinalLogs, run);
+    const run = { kube: kubeWith(), inventory, clock };
+    await tryInstallationStep(uploadFinalLogs, run);
     expect(inventory.calls.filter((call) => call === 'uploadControllerLogs')).toHaveLength(4);
     expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
     expect(clock.now()).toBe(seconds(90));
@@ -155,7 +140,7 @@ describe('controller/upload-final-logs', () => {
   ])('tries once where the service %s', async (_, error) => {
     const clock = fakeClock();
     const inventory = fakeInventory().failing('uploadControllerLogs', error, 1000);
-    await runStep(uploadFinalLogs, { facts, clock, inventory, kube: kubeWith() });
+    await tryInstallationStep(uploadFinalLogs, { clock, inventory, kube: kubeWith() });
     expect(logCalls(inventory)).toEqual(whole);
     expect(clock.elapsed()).toBe(0);
   });
@@ -165,7 +150,7 @@ describe('controller/upload-final-logs', () => {
     const inventory = fakeInventory({ cluster: { status: 'installed' } })
       .failing('uploadControllerLogs', away, 1000)
       .failing('clusterLogsState', away, 2);
-    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory, clock });
+    await tryInstallationStep(uploadFinalLogs, { kube: kubeWith(), inventory, clock });
     expect(clock.now()).toBe(minutes(70));
     expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
   });
@@ -174,8 +159,7 @@ describe('controller/upload-final-logs', () => {
     const inventory = failed();
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
     const host = fakeHost().withFile('/etc/resolv.conf', 'nameserver 10.0.0.1\n');
-    const { notes } = await runStep(uploadFinalLogs, {
-      facts,
+    const { notes } = await tryInstallationStep(uploadFinalLogs, {
       kube: kubeWith(),
       adminKube: admin,
       inventory,
@@ -199,8 +183,7 @@ describe('controller/upload-final-logs', () => {
       readText: (path: string) => Promise.reject(new Error(`${path}: permission denied`)),
     };
     const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
-    const { notes } = await runStep(uploadFinalLogs, {
-      facts,
+    const { notes } = await tryInstallationStep(uploadFinalLogs, {
       kube: kubeWith(),
       adminKube: admin,
       inventory: failed(),
@@ -220,8 +203,7 @@ describe('controller/upload-final-logs', () => {
     const clock = fakeClock();
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     inventory.setOperators([{ name: 'odf', type: 'olm', status: 'failed' }]);
-    const { notes } = await runStep(uploadFinalLogs, {
-      facts,
+    const { notes } = await tryInstallationStep(uploadFinalLogs, {
       kube: kubeWith(),
       adminKube: admin,
       inventory,
@@ -248,15 +230,15 @@ describe('controller/upload-final-logs', () => {
         return create(...args);
       },
     });
-    const run = { facts, kube: kubeWith(), adminKube: admin, inventory: failed(), config };
-    await runStep(uploadFinalLogs, { ...run, clock });
+    const run = { kube: kubeWith(), adminKube: admin, inventory: failed(), config };
+    await tryInstallationStep(uploadFinalLogs, { ...run, clock });
     expect(times.map((at) => at / seconds(30))).toEqual([0, 1, 3, 7, 15, 31, 51, 71, 91, 111, 131]);
   });
 
   it('takes the operators for sound where the service does not list them', async () => {
     const inventory = fakeInventory({ cluster: { status: 'installed' } });
     inventory.failing('operators', away);
-    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory });
+    await tryInstallationStep(uploadFinalLogs, { kube: kubeWith(), inventory });
     expect(logCalls(inventory)).toEqual(whole);
   });
 });

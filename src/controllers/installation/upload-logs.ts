@@ -1,50 +1,45 @@
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
-import { minutes, seconds, unlimited } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import type { Controller } from '../../kube/manager.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import type { LogsState } from '../../ports/inventory.ts';
 import { collect, collectorsOf, controllerLogArchive } from '../../steps/logs/collectors.ts';
-import { gatherCluster, type Gathering, neededGathering } from './must-gather.ts';
-import { NewCluster } from './new-cluster.ts';
+import { isEnded, isRejection } from './end.ts';
+import { gatherCluster, neededGathering } from './must-gather.ts';
 import { runningPod } from './run-pod.ts';
-import { isEnded, isRejection } from './wait-for-end.ts';
-import { controllerStep, type ControllerScope, followedInstallation } from './step.ts';
+import type { InstallationScope, StepScope } from './scope.ts';
+import type { InstallationStores } from './stores.ts';
 
 const uploadEvery = minutes(5);
 
-/** There is no service to send logs to once the cluster of an agent-based installer runs. */
-const withoutService = ({ cluster }: { readonly cluster: NewCluster }): string | undefined =>
-  cluster.isAgentBased ? 'an agent-based installation has no service to send logs to' : undefined;
-
 /**
  * Uploads the log of the controller every five minutes, so that the service has it whatever
- * happens.
+ * happens. Nothing may replace the last logs of an installation that has ended.
  */
-export const uploadLogsRegularly = controllerStep({
-  id: 'controller/upload-logs-regularly',
-  title: 'Upload the controller log every five minutes',
-  uses: ['kube', 'inventory', 'host', 'clock'],
-  needs: { cluster: NewCluster },
-  skipIf: withoutService,
-  limit: unlimited,
-  run: async (scope) => {
-    const { clock, inventory } = scope;
-    const service = followedInstallation(inventory);
-    let last = clock.elapsed();
-    const poll = async (): Promise<PollResult<true>> => {
-      if (isEnded(service.view())) return { done: true };
-      if (clock.elapsed() - last >= uploadEvery) {
-        last = clock.elapsed();
-        await uploadLog(scope).catch((error: unknown) => {
-          noteFailed(scope, 'could not upload the controller log', error);
-        });
+export function logController(
+  scope: InstallationScope,
+  { service }: InstallationStores,
+): Controller {
+  const { clock } = scope;
+  let dueAt = clock.elapsed() + uploadEvery;
+  return {
+    id: 'controller/upload-logs-regularly',
+    title: 'Upload the controller log every five minutes',
+    idle: 'the installation has ended',
+    reads: [service],
+    about: () => 'log of the controller',
+    keys: () => ['log'],
+    watch: () => undefined,
+    reconcile: async (_, signal) => {
+      if (isEnded(service.view())) return {};
+      if (clock.elapsed() >= dueAt) {
+        dueAt = clock.elapsed() + uploadEvery;
+        await uploadLog(scope, signal);
       }
-      return { status: 'the installation continues' };
-    };
-    const limits = { watch: service.watch, every: uploadEvery, within: unlimited };
-    await scope.until('the installation is over', poll, limits);
-  },
-});
+      return { status: 'the installation continues', after: dueAt - clock.elapsed() };
+    },
+  };
+}
 
 /**
  * The pause after a gathering that failed; it pulls an image and runs on every node, so each later
@@ -59,64 +54,57 @@ const longestUpload = minutes(70);
  * Uploads the logs when the installation has ended: those of the whole cluster too where it failed.
  * The service decides by its states (requested, completed) whether it waits for them.
  */
-export const uploadFinalLogs = controllerStep({
-  id: 'controller/upload-final-logs',
-  title: 'Upload the logs of the installation',
-  uses: ['kube', 'adminKube', 'inventory', 'host', 'clock'],
-  needs: { cluster: NewCluster },
-  skipIf: withoutService,
-  // The states beside it take two minutes each at most, and whoever cleans up one more.
-  limit: longestUpload + minutes(45),
-  run: async (scope) => {
-    await announce(scope, 'requested');
-    const gathering = await neededGathering(scope);
-    if (gathering !== undefined) await noteResolvers(scope);
-    let [after, pause, status] = [0, gatherPause.first, ''];
-    const gather = async (needed: Gathering): Promise<void> => {
-      try {
-        await gatherCluster(scope, { ...needed, pod: await runningPod(scope) });
-      } catch (error) {
-        after = scope.clock.elapsed() + pause;
-        pause = Math.min(gatherPause.longest, pause * 2);
-        throw error;
-      }
-    };
-    const poll = async (): Promise<PollResult<true>> => {
-      if (scope.clock.elapsed() < after) return { status };
-      try {
-        await uploadLog(scope);
-        if (gathering !== undefined) await gather(gathering);
-        return { done: true };
-      } catch (error) {
-        noteFailed(scope, 'could not upload the logs of the installation', error);
-        // That is how the installation ended; another 70 minutes change nothing.
-        if (isRejection(asAgentError(error))) return { done: true };
-        status = `the last attempt failed (${asAgentError(error).code})`;
-        return { status };
-      }
-    };
+export async function uploadFinalLogs(scope: StepScope): Promise<void> {
+  const { clock, signal, until } = scope;
+  await reportState(scope, 'requested');
+  const gathering = await neededGathering(scope);
+  if (gathering !== undefined) await noteResolvers(scope);
+  let notBefore = 0;
+  let pause: number = gatherPause.first;
+  let status = '';
+  const upload = async (): Promise<void> => {
+    await uploadLog(scope, signal);
+    if (gathering === undefined) return;
     try {
-      const limits = { every: seconds(30), within: longestUpload };
-      await scope.until('the inventory service has the logs', poll, limits);
+      await gatherCluster(scope, gathering, await runningPod(scope, signal));
     } catch (error) {
-      scope.signal.throwIfAborted();
-      if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
+      notBefore = clock.elapsed() + pause;
+      pause = Math.min(gatherPause.longest, pause * 2);
+      throw error;
     }
-    await announce(scope, 'completed');
-  },
-});
-
-type LogScope = ControllerScope<'kube' | 'inventory' | 'host' | 'clock'>;
-
-async function uploadLog(scope: LogScope): Promise<void> {
-  const { inventory, config, signal } = scope;
-  const pod = await runningPod(scope).catch(() => undefined);
-  signal.throwIfAborted();
-  const log = { pod, file: config.logFile };
-  await inventory.uploadControllerLogs(await controllerLogArchive(scope, log), signal);
+  };
+  const poll = async (): Promise<PollResult<true>> => {
+    if (clock.elapsed() < notBefore) return { status };
+    try {
+      await upload();
+      return { done: true };
+    } catch (error) {
+      noteFailed(scope, 'could not upload the logs of the installation', error);
+      // That is how the installation ended; another 70 minutes change nothing.
+      if (isRejection(asAgentError(error))) return { done: true };
+      status = `the last attempt failed (${asAgentError(error).code})`;
+      return { status };
+    }
+  };
+  try {
+    const limits = { every: seconds(30), within: longestUpload };
+    await until('the inventory service has the logs', poll, limits);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (asAgentError(error).code !== 'wait.timed-out') throw error;
+  }
+  await reportState(scope, 'completed');
 }
 
-async function announce(scope: ControllerScope<'inventory'>, state: LogsState): Promise<void> {
+async function uploadLog(scope: InstallationScope, signal: AbortSignal): Promise<void> {
+  const pod = await runningPod(scope, signal).catch(() => undefined);
+  signal.throwIfAborted();
+  const log = { pod, file: scope.config.logFile };
+  const archive = await controllerLogArchive({ ...scope, signal }, log);
+  await scope.inventory.uploadControllerLogs(archive, signal);
+}
+
+async function reportState(scope: StepScope, state: LogsState): Promise<void> {
   try {
     await scope.inventory.clusterLogsState(state, scope.signal);
   } catch (error) {
@@ -124,10 +112,8 @@ async function announce(scope: ControllerScope<'inventory'>, state: LogsState): 
   }
 }
 
-/**
- * Notes how the pod and its node find names, for whoever reads the log of a cluster that failed.
- */
-async function noteResolvers(scope: ControllerScope<'host' | 'clock'>): Promise<void> {
+/** Notes how the pod and its node find names, for the log of a cluster that failed. */
+async function noteResolvers(scope: StepScope): Promise<void> {
   for (const row of collectorsOf('cluster')) {
     const found = await collect(row, scope, (text) => text);
     scope.signal.throwIfAborted();

@@ -8,20 +8,19 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { runInstallation } from '../../../test/support/run-installation.ts';
-import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import {
+  newCluster,
+  runInstallation,
+  tryInstallationStep,
+} from '../../../test/support/run-installation.ts';
 import type { RequestPurpose } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, nodes } from '../../kube/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type LeftRecord, recordObject, recordRef } from '../../steps/cluster/left-record.ts';
-import {
-  endOfHost,
-  type HostSeen,
-  quietTime,
-  recordedInstallation,
-  waitForBootstrapHost,
-} from './without-service.ts';
+import { endOfHost, type HostState, quietTime, waitForBootstrapHost } from './end.ts';
+import type { StepScope } from './scope.ts';
+import { recordedInstallation } from './without-service.ts';
 
 const record: LeftRecord = {
   node: 'm0',
@@ -51,13 +50,11 @@ const request = (
     status: status(state),
   });
 
-const unknownCluster = { isAgentBased: false, platform: '' };
-
-const ended = (change: Partial<HostSeen>) =>
+const ended = (change: Partial<HostState>) =>
   endOfHost({ record, nodes: [], requests: [], masters: 3, readyFor: 0, ...change });
 
 describe('the end of a bootstrap host that left a record', () => {
-  it.each<[Partial<HostSeen>, string]>([
+  it.each<[Partial<HostState>, string]>([
     [{}, 'm0 has not joined'],
     [{ nodes: [node('m1')] }, 'm0 has not joined'],
     [{ nodes: [node('m0', false)] }, 'm0 has joined and is not Ready'],
@@ -86,7 +83,7 @@ describe('the end of a bootstrap host that left a record', () => {
     expect(ended(change)).toEqual({ status: expect.stringContaining(missing) as string });
   });
 
-  it.each<[string, Partial<HostSeen>]>([
+  it.each<[string, Partial<HostState>]>([
     ['Ready with a serving certificate', { nodes: [node('m0')], requests: [request('approved')] }],
     ['Ready for ten minutes', { nodes: [node('m0')], readyFor: quietTime }],
     [
@@ -105,10 +102,9 @@ describe('the end of a bootstrap host that left a record', () => {
 function setUp(kube: FakeKube, { replicas = 3, count = 3 } = {}) {
   const clock = fakeClock({ auto: false });
   const config = { cluster: { controlPlaneCount: count } };
-  const facts = {
-    cluster: { ...unknownCluster, ...(replicas === 0 ? {} : { controlPlaneReplicas: replicas }) },
-  };
-  return { clock, ended: tryStep(waitForBootstrapHost, { kube, clock, config, facts }) };
+  const cluster = newCluster({ controlPlaneReplicas: replicas });
+  const wait = (scope: StepScope) => waitForBootstrapHost(scope, cluster);
+  return { clock, ended: tryInstallationStep(wait, { kube, clock, config }) };
 }
 
 describe('controller/wait-for-bootstrap-host', () => {
@@ -120,9 +116,9 @@ describe('controller/wait-for-bootstrap-host', () => {
     await clock.advance(minutes(1));
     kube.put(nodes, node('m0'));
     await clock.advance(minutes(11));
-    const { failure, events, notes } = await end;
+    const { failure, statuses, notes } = await end;
     expect(failure).toBeUndefined();
-    expect(statusesOf(events)).toEqual([
+    expect(statuses).toEqual([
       'no record of a bootstrap host; 2 of 3 control-plane nodes Ready',
       'm0 has not joined',
       'm0 is Ready and waits for a serving certificate',
@@ -147,7 +143,7 @@ describe('controller/wait-for-bootstrap-host', () => {
       const two = ['m1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
       const { clock, ended: end } = setUp(two, said);
       await clock.advance(hours(24));
-      expect(statusesOf((await end).events)).toEqual([
+      expect((await end).statuses).toEqual([
         `no record of a bootstrap host; 2 of ${masters} control-plane nodes Ready`,
       ]);
     },
@@ -185,7 +181,6 @@ describe('the cluster as the record shows it', () => {
       clock,
       config: { service: {} },
       inventory: { ...fakeInventory(), ...recordedInstallation(kube) },
-      cluster: unknownCluster,
     });
     await clock.advance(seconds(30));
     kube.put(nodes, node('m0', false));

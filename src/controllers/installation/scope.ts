@@ -1,16 +1,14 @@
 import type { Config } from '../../config/schema.ts';
-import { asAgentError, noteFailed } from '../../engine/failures.ts';
-import { type Scope, stepsOf } from '../../engine/step.ts';
-import type { PollResult, Watch } from '../../engine/wait.ts';
+import { type Emit, type Note, notesOf } from '../../engine/events.ts';
+import { asAgentError, noteFailed, reportOf } from '../../engine/failures.ts';
+import { limited } from '../../engine/limit.ts';
+import { type PollResult, type Until, untilOf, type Watch } from '../../engine/wait.ts';
 import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
-import type { Emit } from '../../engine/events.ts';
 import type { Ports } from '../../ports/ports.ts';
 
-/**
- * The settings of the controller: those of an installation that its environment names, and its own.
- */
+/** The settings of an installation that the environment of the controller names, and its own. */
 export interface ControllerConfig extends Config {
   /** Its own namespace. */
   readonly namespace: string;
@@ -18,34 +16,69 @@ export interface ControllerConfig extends Config {
   readonly logFile?: string;
 }
 
-/**
- * All that the controller can reach: it is a pod in the new cluster, with a few files of its node.
- */
+/** The controller is a pod in the new cluster, with a few files of its node. */
 export interface ControllerPorts extends Pick<
   Ports,
-  'kube' | 'inventory' | 'host' | 'web' | 'clock' | 'random'
+  'kube' | 'inventory' | 'host' | 'clock' | 'random'
 > {
   /**
    * The same cluster with the rights of its administrator: the kubeconfig that the service keeps,
-   * looked for with the first call. For what a user brings, and for pods that do what `oc debug`
-   * and `oc adm must-gather` do: no role of ours can name that.
+   * which is fetched with the first call. It is for the manifests of a user, and for pods that do
+   * the work of `oc debug` and `oc adm must-gather`: no role of ours can name that.
    */
   readonly adminKube: Kube;
-  /** Events of the controllers that run beside the steps. */
-  readonly emit: Emit;
 }
 
-/** What the steps of the controller work on. */
-export interface ControllerWorld {
+/** What the whole program runs with. */
+export interface ProgramScope extends ControllerPorts {
   readonly config: ControllerConfig;
-  readonly ports: ControllerPorts;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
 }
 
-/** Defines a step of the controller. */
-export const controllerStep = stepsOf<ControllerWorld>();
+/** What a controller of an installation has at hand. It does not end; a step does. */
+export interface InstallationScope extends ControllerPorts {
+  readonly config: ControllerConfig;
+  readonly note: Note;
+}
 
-/** What a step of the controller has at hand. */
-export type ControllerScope<Uses extends keyof ControllerPorts> = Scope<ControllerWorld, Uses>;
+/** What a step has at hand. */
+export interface StepScope extends InstallationScope {
+  readonly signal: AbortSignal;
+  readonly until: Until;
+}
+
+/**
+ * Runs a step to its end, under its own name in the log. One that is stopped is given a moment.
+ * @throws what the step threw; the signal's reason
+ */
+export async function runStep<T>(
+  scope: ProgramScope,
+  id: string,
+  title: string,
+  work: (scope: StepScope) => Promise<T>,
+): Promise<T> {
+  const { clock, emit, signal: stop } = scope;
+  const step = `controller/${id}`;
+  const since = clock.elapsed();
+  const limit = { limit: unlimited, signal: stop, late: () => new Error('it has no limit') };
+  emit({ type: 'step.started', step, title, attempt: 1 });
+  try {
+    const value = await limited(clock, limit, (signal) => {
+      const until = untilOf(clock, signal, {
+        updated: (update) => emit({ type: 'wait.updated', step, ...update }),
+        finished: (end) => emit({ type: 'wait.finished', step, ...end }),
+      });
+      return work({ ...scope, signal, until, note: notesOf(emit, step) });
+    });
+    emit({ type: 'step.finished', step, duration: clock.elapsed() - since });
+    return value;
+  } catch (error) {
+    if (stop.aborted) emit({ type: 'step.stopped', step });
+    else emit({ type: 'step.failed', step, failure: reportOf(asAgentError(error)) });
+    throw error;
+  }
+}
 
 /**
  * The cluster as the service has it, for a wait: its latest view, and a watch that notifies after
@@ -70,22 +103,22 @@ export function followedInstallation(inventory: Pick<Inventory, 'follow'>): Foll
 }
 
 /** Work that is repeated until it is done. */
-export interface Duty<T> {
-  /** What is true once it is done. */
+export interface RepeatedWork<T> {
+  /** True once it is done. */
   readonly sentence: string;
-  /** Looks, and does what is due now; what it throws is tried again. */
+  /** Does what is due now; what it throws is tried again. */
   readonly work: (signal: AbortSignal) => Promise<PollResult<T>>;
-  /** It ends undone. */
+  /** The work ends without its result. */
   readonly isOver: () => boolean;
   readonly watch?: Watch;
-  /** Unlimited unless given: what the controller works on says when it ends. */
+  /** Unlimited unless given. */
   readonly within?: Millis;
   /** Called with the first failure of each cause. */
   readonly failed?: () => void;
 }
 
 /**
- * How often to look at what notifies nobody, and the pause after a failure
+ * How often what notifies nobody is read, and the pause after a failure
  * (assisted-installer-controller, `GeneralWaitInterval`).
  */
 const tryEvery: Millis = seconds(30);
@@ -96,11 +129,12 @@ const tryEvery: Millis = seconds(30);
  * @throws AgentError `wait.timed-out` with what failed last; the signal's reason
  */
 export function untilDone<T>(
-  scope: ControllerScope<'clock'>,
-  { sentence, work, isOver, watch, within = unlimited, failed }: Duty<T>,
+  scope: StepScope,
+  { sentence, work, isOver, watch, within = unlimited, failed }: RepeatedWork<T>,
 ): Promise<T | undefined> {
   const { clock, until } = scope;
-  let [notBefore, failure] = [0, ''];
+  let notBefore = 0;
+  let failure = '';
   const poll = async (signal: AbortSignal): Promise<PollResult<T | undefined>> => {
     if (isOver()) return { done: undefined };
     if (clock.elapsed() < notBefore) return { status: failure };
@@ -115,7 +149,8 @@ export function untilDone<T>(
         failed?.();
       }
       signal.throwIfAborted();
-      [notBefore, failure] = [clock.elapsed() + tryEvery, status];
+      notBefore = clock.elapsed() + tryEvery;
+      failure = status;
       return { status };
     }
   };

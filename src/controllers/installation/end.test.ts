@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { tryInstallationStep } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { clusterVersions, events, nodes } from '../../kube/kinds.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
 import { minutes } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { endReason, waitForEnd } from './wait-for-end.ts';
+import { waitForCluster, waitForService } from './end.ts';
 
 const refused = inventoryFailure('inventory.denied', 'no token', { context: { status: 401 } });
 const forbidden = inventoryFailure('inventory.denied', 'no rights', { context: { status: 403 } });
@@ -22,11 +22,10 @@ function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
     void clock.sleep(after, new AbortController().signal).then(change);
   };
   const run = () =>
-    tryStep(waitForEnd, {
+    tryInstallationStep(isAgentBased ? waitForCluster : waitForService, {
       clock,
       inventory,
       kube,
-      facts: { cluster: { isAgentBased, platform: 'vsphere' } },
       config: { cluster: { controlPlaneCount, openshiftVersion: '4.14.0' } },
     });
   return { clock, inventory, kube, later, run };
@@ -46,8 +45,9 @@ describe('the end by the service', () => {
     later(minutes(1), () => inventory.lose(away));
     later(minutes(90), () => inventory.set({ status: 'finalizing' }));
     later(minutes(95), () => inventory.set({ status }));
-    const { failure, notes } = await run();
+    const { failure, notes, statuses } = await run();
     expect(failure).toBeUndefined();
+    expect(statuses).toContain('the service does not answer (inventory.unreachable)');
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(`the cluster is ${status}`);
     expect(clock.elapsed()).toBe(minutes(95));
@@ -89,12 +89,6 @@ describe('the end by the service', () => {
     later(minutes(50), () => inventory.set({ status: 'installed' }));
     expect((await run()).notes).toEqual(['info: the cluster is installed']);
   });
-
-  it('is no end while another thing keeps the service from answering', () => {
-    expect(endReason({ lastError: away }, minutes(9))).toEqual({
-      status: 'the service does not answer (inventory.unreachable)',
-    });
-  });
 });
 
 const version = (...conditions: readonly (readonly [string, string, string])[]) => ({
@@ -123,10 +117,10 @@ describe('the end of an agent-based installation', () => {
     const joined = { ...master('master-2'), status: {} };
     later(minutes(28), () => kube.put(nodes, joined));
     later(minutes(30), () => kube.put(nodes, master('master-2')));
-    const { failure, events } = await run();
+    const { failure, statuses } = await run();
     expect(failure).toBeUndefined();
     expect(clock.elapsed()).toBe(minutes(30));
-    expect(statusesOf(events)).toEqual([
+    expect(statuses).toEqual([
       'the cluster version is not available yet: 5 of 9 done',
       '2 of 3 control-plane nodes are Ready',
     ]);
