@@ -233,7 +233,7 @@ export default defineConfig({
     {
       files: pure.map((folder) => `src/${folder}/**/*.ts`),
       // What runs in a browser has the effects of that.
-      excludeFiles: ['**/*.test.ts', 'src/page/client.ts'],
+      excludeFiles: ['**/*.test.ts', 'src/page/browser.ts'],
       rules: {
         'no-restricted-globals': [
           'error',

@@ -138,9 +138,13 @@ export function overdue(
   const limit = own[stage] ?? limitOf(stage, cluster.operators);
   if (limit === undefined || finalizing.isTimedOut || now - startedAt <= limit) return undefined;
   if (nonFailing.has(stage)) return { ...cluster, finalizing: { ...finalizing, isTimedOut: true } };
-  const statusInfo = `finalizing stage '${stage}' took longer than expected ${limit / minutes(1)} minutes`;
+  const statusInfo = `finalizing stage '${stage}' took longer than expected ${lengthOf(limit)}`;
   return { ...cluster, status: 'error', statusInfo };
 }
+
+/** The service knows whole minutes only; a limit of the lab may be shorter. */
+const lengthOf = (limit: number): string =>
+  limit < minutes(1) ? `${limit / 1000} seconds` : `${Math.round(limit / minutes(1))} minutes`;
 
 /** The stages of operators last as long as the slowest of them may take. */
 function limitOf(stage: string, operators: readonly OperatorRecord[]): number | undefined {

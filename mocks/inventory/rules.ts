@@ -148,7 +148,7 @@ function hasFailed(hosts: readonly HostRecord[]): boolean {
 
 function failed({ cluster, hosts }: ClusterView): ClusterView {
   return {
-    cluster: { ...cluster, status: 'error' },
+    cluster: { ...cluster, status: 'error', statusInfo: 'cluster has hosts in error' },
     hosts: hosts.map((host) =>
       host.status === 'error' || !isEnabled(host)
         ? host

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { servePage } from '../../src/adapters/page-server.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
-import { ladders } from '../../src/model/stage.ts';
-import { type LivePage, livePage } from '../../src/page/live.ts';
-import { railOfStages } from '../../src/page/rail.ts';
+import { type LivePage, livePage } from '../../src/page/server.ts';
+import { ladderOf, railOfStages } from '../../src/page/rail.ts';
+import { isVictim } from '../../src/page/service.ts';
 import { emptyPage, type PageUpdate } from '../../src/page/state.ts';
 import { followObjects } from '../cluster/changes.ts';
 import { kinds } from '../cluster/objects.ts';
@@ -109,7 +109,7 @@ async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Pr
   const at = Date.now();
   const isSingle = lab.inventory.store.cluster().controlPlaneCount === 1;
   const known = hosts.map(({ hostId: id, plan: { name, role }, machine, hardware }) => {
-    const ladder = ladders[isSingle ? 'single-node' : ladderOf(role)];
+    const ladder = ladderOf(role, isSingle);
     const what = { name, role, hardware: hardware ?? hardwareOf(machine) };
     const host = { kind: 'host', at, id, ...what } as const;
     update({ ...host, rail: railOfStages(ladder) });
@@ -135,9 +135,6 @@ export function hardwareOf(machine: ShownHost['machine']): string {
   return ['simulated', memory, ...disks].join(', ');
 }
 
-const ladderOf = (role: string): 'bootstrap' | 'master' | 'worker' =>
-  role === 'bootstrap' || role === 'worker' ? role : 'master';
-
 /** Gives what tells the news of one host. */
 function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () => void {
   const { hostId, events } = host;
@@ -152,7 +149,8 @@ function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () =>
     read = events.length;
     const record = lab.inventory.store.host(hostId);
     if (record !== undefined) {
-      const { stage, stageInfo: info, status } = record;
+      const { stage, stageInfo: info } = record;
+      const status = isVictim(record) ? 'stopped' : record.status;
       update({ kind: 'stage', at, host: hostId, stage, info, status });
     }
     const next = host.outcome === undefined ? (phaseOf(host, lab) ?? '') : phase;
@@ -167,9 +165,9 @@ function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () =>
 function endOfHost({
   outcome,
   failure,
-}: ShownHost): Pick<Extract<PageUpdate, { kind: 'host-end' }>, 'isGood' | 'text' | 'failure'> {
+}: ShownHost): Omit<Extract<PageUpdate, { kind: 'host-end' }>, 'kind' | 'at' | 'host'> {
   if (outcome === 'done') return { isGood: true, text: 'is a node' };
-  return { isGood: false, text: outcome ?? '', ...(failure === undefined ? {} : { failure }) };
+  return { isGood: false, isStopped: outcome === 'stopped', text: outcome ?? '', failure };
 }
 
 /** Gives what tells the faults that have struck since it was called last. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
 import { seconds } from '../model/duration.ts';
-import type { Patch } from '../page/client.ts';
-import { eventsPath, livePolicy } from '../page/document.ts';
-import type { LivePage } from '../page/live.ts';
+import type { Patch } from '../page/browser.ts';
+import { eventsPath, type LivePage, livePolicy } from '../page/server.ts';
 import { type HttpAnswer, HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
 import { type ListeningServer, serveRoutes } from './http-server.ts';
 

@@ -11,7 +11,7 @@ import {
   type OpenShiftControlPlane,
 } from './api.ts';
 import { findCondition, isConditionTrue, isFailure } from './conditions.ts';
-import { railOfRole } from '../page/service.ts';
+import { ladderOf, railOfStages } from '../page/rail.ts';
 import type { PageUpdate, Tone } from '../page/state.ts';
 
 /** The objects of one Cluster, as they were last seen. */
@@ -149,7 +149,7 @@ function hostUpdates(
   const { uid: id = metadata.name } = metadata;
   const { role = '', progress } = status;
   const ready = findCondition(status.conditions, 'Ready');
-  const rail = railOfRole(role, isSingleNode);
+  const rail = railOfStages(ladderOf(role, isSingleNode));
   const since = timeOf(progress?.stageStartedAt, at);
   return [
     { kind: 'host', at, id, name: hostName(metadata), role, rail },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
 import { pageAfter } from '../page/fold.ts';
-import { viewOf } from '../page/host-view.ts';
+import { viewOf } from '../page/host-state.ts';
 import { emptyPage, type PageState } from '../page/state.ts';
 import {
   type ApiCondition,
@@ -81,7 +81,7 @@ describe('a page of a Cluster', () => {
     expect(host).toMatchObject({ id: 'uid-a', name: 'machine-a', role: 'master' });
     expect(host && viewOf(host)).toMatchObject({
       word: 'Writing image to disk',
-      now: [{ percent: 40, since: 2000 }],
+      current: [{ percent: 40, since: 2000 }],
     });
   });
 

@@ -4,7 +4,7 @@ import { inventoryFailure } from '../adapters/http/failures.ts';
 import { minutes } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
 import { pageAfter } from '../page/fold.ts';
-import { livePage } from '../page/live.ts';
+import { livePage } from '../page/server.ts';
 import { emptyPage, type PageUpdate } from '../page/state.ts';
 import type { ClusterOverview } from '../ports/inventory.ts';
 import { addressIn, followService, requireInstalled, watchFlags } from './watch.ts';

@@ -16,7 +16,7 @@ import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
 import { AgentError } from '../model/failure.ts';
-import { type LivePage, livePage } from '../page/live.ts';
+import { type LivePage, livePage } from '../page/server.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage, type PageState } from '../page/state.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,268 +1,346 @@
-import { plainLine } from '../lib/plain-text.ts';
+import type { RunEvent } from '../engine/events.ts';
+import { allEnded, isEnd, type StepState, stepsAfter } from '../engine/run-steps.ts';
+import { plainLine, withTexts } from '../lib/plain-text.ts';
 import { eventLine } from './event-line.ts';
-import { closed, closedOf, hostAfterEvent, withFailure, withSpan } from './host-events.ts';
-import { allEnded, type StepState } from '../engine/run-steps.ts';
 import { isLadder, railSteps, stageStep, workOfStage } from './rail.ts';
 import {
   caps,
+  type HostFailure,
   type HostState,
-  type LineLevel,
   type ObjectState,
+  type PageLine,
   type PageState,
   type PageUpdate,
+  type Rail,
+  type Span,
 } from './state.ts';
+
+type Of<Kind extends PageUpdate['kind']> = Extract<PageUpdate, { readonly kind: Kind }>;
+
+/** A line of the log before it has its number. */
+type NewLine = Pick<PageLine, 'source' | 'level' | 'text'>;
 
 const short = (text: string): string => plainLine(text, caps.text);
 
-/** The page after an update. */
-export function pageAfter(page: PageState, update: PageUpdate): PageState {
-  if (page.end !== undefined && update.kind !== 'line') return page;
-  // A table is called by the kind of what it is given, which the types cannot follow.
-  const next = (changes[update.kind] as Handlers<PageState>['line'])(page, update as Of<'line'>);
-  const line = (lines[update.kind] as Handlers<Words | undefined>['line'])(
-    page,
-    update as Of<'line'>,
-  );
-  const at = Math.max(page.at, update.at);
-  return { ...(line === undefined ? next : withLine(next, update.at, line)), at };
+/**
+ * The page after an update. Every text is made plain and cut here; after the end only lines of the
+ * log are taken.
+ */
+export function pageAfter(page: PageState, received: PageUpdate): PageState {
+  if (page.end !== undefined && received.kind !== 'line') return page;
+  const at = Math.max(page.at, received.at);
+  const update = plain(received);
+  const next = { ...changed(page, update), at };
+  const line = lineOf(page, update);
+  if (line === undefined) return next;
+  const { source, level, text } = line;
+  const n = page.lineCount + 1;
+  const added = { n, at: update.at, source: short(source), level, text: short(text) };
+  return { ...next, lineCount: n, lines: [...page.lines, added].slice(-caps.lines) };
 }
 
-type Of<Kind> = Extract<PageUpdate, { readonly kind: Kind }>;
+/** Ids and steps of rails are compared, so that they stay unchanged. */
+function plain(update: PageUpdate): PageUpdate {
+  if (update.kind === 'host') {
+    const { name, role, hardware = '' } = update;
+    return { ...update, name: short(name), role: short(role), hardware: short(hardware) };
+  }
+  const texts = withTexts(update, short) as PageUpdate;
+  if (!('host' in update)) return texts;
+  // An event is cut only where it becomes a state: its line has all of a message and its hint.
+  const event = update.kind === 'event' ? { event: update.event } : {};
+  return { ...texts, host: update.host, ...event } as PageUpdate;
+}
 
-type Handlers<Result> = {
-  readonly [Kind in PageUpdate['kind']]: (page: PageState, update: Of<Kind>) => Result;
-};
+function changed(page: PageState, update: PageUpdate): PageState {
+  switch (update.kind) {
+    case 'begin':
+      return withBeginning(page, update);
+    case 'host':
+      return withHost(page, update);
+    case 'event':
+    case 'stage':
+    case 'phase':
+    case 'host-end': {
+      const { host: id } = update;
+      const hosts = page.hosts.map((host) => (host.id === id ? hostAfter(host, update) : host));
+      return { ...page, hosts };
+    }
+    case 'cluster': {
+      const { status, info, logs } = update;
+      return { ...page, cluster: { status, info, logs } };
+    }
+    case 'object':
+      return { ...page, objects: objectsAfter(page.objects, update) };
+    case 'fault':
+      return { ...page, faults: faultsAfter(page.faults, update) };
+    case 'source': {
+      const { at, lastError, refusal } = update;
+      const answeredAt = lastError === undefined ? at : page.answeredAt;
+      return { ...page, lastError, refusal, answeredAt };
+    }
+    case 'line':
+      return page;
+    case 'end': {
+      const { at, isGood, text, details } = update;
+      const hosts = page.hosts.map((host) => ({ ...host, spans: closed(host.spans, at) }));
+      return { ...page, hosts, end: { at, isGood, text, details } };
+    }
+  }
+}
 
-const changes: Handlers<PageState> = {
-  begin: (page, { title, startedAt }) => ({
-    ...page,
-    title: short(title ?? page.title),
-    startedAt: startedAt ?? page.startedAt,
-  }),
-  host: (page, update) => withHost(page, update),
-  event: (page, { host: id, event }) => onHost(page, id, (host) => hostAfterEvent(host, event)),
-  stage: (page, update) => onHost(page, update.host, (host) => afterStage(host, update)),
-  phase: (page, update) => onHost(page, update.host, (host) => afterPhase(host, update)),
-  'host-end': (page, update) => onHost(page, update.host, (host) => afterEnd(host, update)),
-  cluster: (page, { status, info }) => ({
-    ...page,
-    cluster: { status: short(status), info: short(info) },
-  }),
-  object: (page, update) => ({ ...page, objects: withObject(page.objects, update) }),
-  fault: (page, update) => ({ ...page, faults: withFault(page.faults, update) }),
-  source: (page, { at, lastError, refusal }) =>
-    lastError === undefined
-      ? { ...page, lastError, refusal, answeredAt: at }
-      : { ...page, lastError: short(lastError), refusal },
-  line: (page) => page,
-  end: (page, { at, isGood, text, details }) => ({
-    ...page,
-    hosts: page.hosts.map((host) => ({ ...host, spans: closed(host.spans, at) })),
-    end: { at, isGood, text: short(text), details: details.map(short) },
-  }),
-};
+const withBeginning = (
+  page: PageState,
+  { title = page.title, startedAt = page.startedAt }: Of<'begin'>,
+): PageState => ({ ...page, title, startedAt });
 
-/** A host that is known keeps what is known of it. */
+/** A host that is known keeps its steps and its end. */
 function withHost(page: PageState, update: Of<'host'>): PageState {
-  const { id, rail, hardware = '' } = update;
-  const [name, role] = [short(update.name), short(update.role)];
-  const known = { id, name, role, rail, hardware: short(hardware) };
+  const { id, name, role, rail, hardware = '' } = update;
+  const known = { id, name, role, rail, hardware };
   if (page.hosts.some((host) => host.id === id)) {
-    return onHost(page, id, (host) => ({ ...host, ...known }));
+    const hosts = page.hosts.map((host) => (host.id === id ? { ...host, ...known } : host));
+    return { ...page, hosts };
   }
   if (page.hosts.length >= caps.hosts) return page;
   const fresh = { steps: {}, spans: [], stage: '', stageInfo: '', status: '', phase: '' };
   return { ...page, hosts: [...page.hosts, { ...fresh, ...known }] };
 }
 
-const onHost = (
-  page: PageState,
-  id: string,
-  change: (host: HostState) => HostState,
-): PageState => ({
-  ...page,
-  hosts: page.hosts.map((host) => (host.id === id ? change(host) : host)),
-});
+/** An update of one host. */
+type OfHost = Of<'event' | 'stage' | 'phase' | 'host-end'>;
 
-const failed: ReadonlySet<string> = new Set(['error', 'cancelled']);
-
-/** A host that somebody reset begins again. */
-const begunAgain = (host: HostState, status: string): HostState =>
-  host.end?.isGood === false && failed.has(host.status) && status !== '' && !failed.has(status)
-    ? { ...host, steps: {}, stage: '', end: undefined, failure: undefined }
-    : host;
-
-function afterStage(before: HostState, update: Of<'stage'>): HostState {
-  const { at, info, status, since = at } = update;
-  const host = begunAgain(before, status);
-  const stage = short(update.stage);
-  const known = { ...host, stage, stageInfo: short(info), status: short(status) };
-  if (stage === '' || stage === host.stage) return known;
-  const steps = railSteps(host.rail);
-  const place = steps.findIndex(({ id }) => id === stageStep(stage));
-  if (place === -1) return known;
-  const isLast = place === steps.length - 1;
-  const entries = steps.slice(0, place + 1).flatMap(({ id, title }, index) => {
-    if (!id.startsWith(stageStep(''))) return [];
-    if (index === place)
-      return [[id, stageState({ step: id, title, since, attempt: 1 }, isLast)] as const];
-    // One that nobody saw was passed all the same.
-    const before = host.steps[id] ?? { step: id, title, since, attempt: 1 };
-    return [[id, { until: since, ...before, state: 'finished' as const }] as const];
-  });
-  // Where an agent is listened to, its steps and the phases of the machine say where the time goes.
-  const ended = closed(host.spans, since);
-  const span = { track: '', title: stage, work: workOfStage(stage), from: since };
-  return {
-    ...known,
-    steps: { ...host.steps, ...Object.fromEntries(entries) },
-    ...(isLadder(host.rail) ? { spans: isLast ? ended : withSpan(ended, span) } : {}),
-  };
+function hostAfter(host: HostState, update: OfHost): HostState {
+  switch (update.kind) {
+    case 'event':
+      return afterEvent(host, update.event);
+    case 'stage':
+      return afterStage(host, update);
+    case 'phase':
+      return afterPhase(host, update);
+    case 'host-end': {
+      const { at, isGood, isStopped, text, failure } = update;
+      return {
+        ...host,
+        failure: isGood ? undefined : withFailure(host.failure, failure),
+        // The first end of a host counts.
+        end: host.end ?? { at, isGood, isStopped, text },
+        spans: closed(host.spans, at),
+      };
+    }
+  }
 }
 
-const stageState = (known: Omit<StepState, 'state'>, isLast: boolean): StepState =>
-  isLast ? { ...known, state: 'finished', until: known.since } : { ...known, state: 'running' };
+function afterEvent(host: HostState, event: RunEvent): HostState {
+  const steps = stepsAfter(host.steps, withTexts(event, short) as RunEvent);
+  const next = { ...host, steps, spans: spansAfter(host, steps, event) };
+  if (!event.type.startsWith('run.')) return next;
+  const failure = event.type === 'run.failed' ? withFailure(undefined, event.failure) : undefined;
+  return { ...next, failure };
+}
 
-function afterPhase(host: HostState, { at, ...update }: Of<'phase'>): HostState {
-  const phase = short(update.phase);
-  if (phase === host.phase) return host;
-  if (phase === '') {
-    return { ...host, phase, spans: closedOf(host.spans, host.phase, { until: at }) };
+/** A failure with what else is known of it. */
+function withFailure(
+  before: HostFailure | undefined,
+  more: Partial<HostFailure> | undefined,
+): HostFailure | undefined {
+  if (more === undefined) return before;
+  const { code = '', message = '', why = '', hint = '', logs = '' } = { ...before, ...more };
+  return withTexts({ code, message, why, hint, logs }, short) as HostFailure;
+}
+
+/** Each step of the rail that runs has a span; steps in the background have none. */
+function spansAfter(host: HostState, steps: HostState['steps'], event: RunEvent): readonly Span[] {
+  const { at } = event;
+  if (event.type.startsWith('run.')) return closed(host.spans, at);
+  const step = 'step' in event ? steps[event.step] : undefined;
+  if (step === undefined) return host.spans;
+  const { title } = step;
+  if (isEnd(event)) return closed(host.spans, at, title, step.state === 'failed');
+  const place = event.type === 'step.started' ? placeOf(host.rail, event.step) : undefined;
+  if (place === undefined) return host.spans;
+  return withSpan(closed(host.spans, at, title), { ...place, title, from: at });
+}
+
+/** The track and the work of a step of a rail. */
+function placeOf(rail: Rail, id: string): Pick<Span, 'track' | 'work'> | undefined {
+  for (const { name, steps } of rail.flat()) {
+    const step = steps.find((one) => one.id === id);
+    if (step !== undefined) return { track: name, work: step.work };
   }
+  return undefined;
+}
+
+/** The spans with all open ones, or those of a title, ended. */
+const closed = (
+  spans: readonly Span[],
+  at: number,
+  title?: string,
+  isBad?: boolean,
+): readonly Span[] =>
+  spans.map((span) => {
+    if (span.until !== undefined || (title !== undefined && span.title !== title)) return span;
+    const ended = { ...span, until: Math.max(span.from, at) };
+    return isBad === true ? { ...ended, isBad } : ended;
+  });
+
+const withSpan = (spans: readonly Span[], span: Span): readonly Span[] =>
+  [...spans, span].slice(-caps.spans);
+
+const failedStatuses: ReadonlySet<string> = new Set(['error', 'cancelled', 'stopped']);
+
+function afterStage(before: HostState, update: Of<'stage'>): HostState {
+  const { at, stage, info, status, since = at } = update;
+  const isReset =
+    before.end?.isGood === false &&
+    failedStatuses.has(before.status) &&
+    status !== '' &&
+    !failedStatuses.has(status);
+  const host: HostState = isReset
+    ? { ...before, steps: {}, stage: '', end: undefined, failure: undefined }
+    : before;
+  const known = { ...host, stage, stageInfo: info, status };
+  const place = railSteps(host.rail).findIndex(({ id }) => id === stageStep(stage));
+  if (stage === '' || stage === host.stage || place === -1) return known;
+  const isLast = place === railSteps(host.rail).length - 1;
+  const next = { ...known, steps: stepsUpTo(host, place, { since, isLast }) };
+  // Where a plan is known, events of the agent and phases of the machine show where the time goes.
+  if (!isLadder(host.rail)) return next;
+  const ended = closed(host.spans, since);
+  const span = { track: '', title: stage, work: workOfStage(stage), from: since };
+  return { ...next, spans: isLast ? ended : withSpan(ended, span) };
+}
+
+/** The steps with all stages up to one; a stage that was not seen was passed all the same. */
+function stepsUpTo(
+  { rail, steps }: HostState,
+  place: number,
+  { since, isLast }: { readonly since: number; readonly isLast: boolean },
+): HostState['steps'] {
+  const reached: Record<string, StepState> = {};
+  for (const [index, { id, title }] of railSteps(rail)
+    .slice(0, place + 1)
+    .entries()) {
+    if (!id.startsWith(stageStep(''))) continue;
+    const first = { step: id, title, since, attempt: 1 };
+    if (index === place && !isLast) reached[id] = { ...first, state: 'running' };
+    else reached[id] = { until: since, ...(steps[id] ?? first), state: 'finished' };
+  }
+  return { ...steps, ...reached };
+}
+
+function afterPhase(host: HostState, { at, phase }: Of<'phase'>): HostState {
+  if (phase === host.phase) return host;
+  if (phase === '') return { ...host, phase, spans: closed(host.spans, at, host.phase) };
   // Before its agent a host starts from its live medium.
   const work = Object.keys(host.steps).length === 0 ? 'live' : 'boot';
-  const span = { track: '', title: phase, work, from: at } as const;
-  const spans = withSpan(closed(host.spans, at), span);
-  // A reboot can take the last events of the agent that asked for it.
+  const spans = withSpan(closed(host.spans, at), { track: '', title: phase, work, from: at });
+  // A reboot can take the last events of the agent that started it.
   const steps = host.phase === '' ? allEnded(host.steps, at, 'finished') : host.steps;
   return { ...host, phase, steps, spans };
 }
 
-/** The first end of a host is its end. */
-const afterEnd = (host: HostState, { at, isGood, text, failure }: Of<'host-end'>): HostState => ({
-  ...host,
-  failure: isGood ? undefined : withFailure(host.failure, failure),
-  end: host.end ?? { at, isGood, text: short(text) },
-  spans: closed(host.spans, at),
-});
-
-/** An object with the texts that the page keeps of it, so that the same one is found again. */
-const shown = (object: Of<'object'>['object']): Of<'object'>['object'] => ({
-  ...object,
-  name: short(object.name),
-  state: short(object.state),
-});
-
-function withObject(
+function objectsAfter(
   objects: readonly ObjectState[],
-  { at, object, isGone }: Of<'object'>,
+  { at, object: { kind, name, state, tone }, isGone }: Of<'object'>,
 ): readonly ObjectState[] {
-  const { kind, name, state, tone } = shown(object);
-  const isSame = (one: ObjectState): boolean => one.kind === kind && one.name === name;
-  const before = objects.find(isSame);
-  if (isGone === true) return objects.filter((one) => !isSame(one));
+  const index = objects.findIndex((one) => one.kind === kind && one.name === name);
+  const before = objects[index];
+  if (isGone === true) return objects.filter((one) => one !== before);
   const goodAt = before?.goodAt ?? (tone === 'good' ? at : undefined);
   const since = before?.state === state ? before.at : at;
   const known = { kind, name, state, tone, at: since, goodAt };
-  if (before !== undefined) return objects.map((one) => (isSame(one) ? known : one));
-  return [...objects, known].slice(-caps.objects);
+  return before === undefined
+    ? [...objects, known].slice(-caps.objects)
+    : objects.with(index, known);
 }
 
-function withFault(
+function faultsAfter(
   faults: PageState['faults'],
-  { at, ...update }: Of<'fault'>,
+  { at, where, what }: Of<'fault'>,
 ): PageState['faults'] {
-  const [where, what] = [short(update.where), short(update.what)];
   const last = faults.at(-1);
-  if (last?.where === where && last.what === what) {
-    return [...faults.slice(0, -1), { ...last, times: last.times + 1 }];
+  if (last?.where !== where || last.what !== what)
+    return [...faults, { at, where, what, times: 1 }].slice(-caps.faults);
+  return [...faults.slice(0, -1), { ...last, times: last.times + 1 }];
+}
+
+/** The line that an update adds to the log; most updates have news. */
+function lineOf(page: PageState, update: PageUpdate): NewLine | undefined {
+  switch (update.kind) {
+    case 'line':
+      return update;
+    case 'event':
+    case 'stage':
+    case 'phase':
+    case 'host-end': {
+      const host = page.hosts.find(({ id }) => id === update.host);
+      return host && hostLine(host, update);
+    }
+    case 'cluster':
+      return update.status === page.cluster.status
+        ? undefined
+        : info('service', `cluster is ${update.status}`);
+    case 'object':
+      return objectLine(page, update);
+    case 'fault':
+      return { source: update.where, level: 'warn', text: `fault: ${update.what}` };
+    case 'source':
+      return sourceLine(page, update);
+    case 'end':
+      return { source: 'page', level: update.isGood ? 'info' : 'error', text: update.text };
+    default:
+      return undefined;
   }
-  return [...faults, { at, where, what, times: 1 }].slice(-caps.faults);
 }
 
-/** A line before it has its number. */
-interface Words {
-  readonly source: string;
-  readonly level: LineLevel;
-  readonly text: string;
+function hostLine(host: HostState, update: OfHost): NewLine | undefined {
+  const source = host.name;
+  switch (update.kind) {
+    case 'event': {
+      const { event } = update;
+      const lastWait = 'step' in event ? host.steps[event.step]?.wait?.status : undefined;
+      const line = eventLine(event, lastWait);
+      return line && { source, ...line };
+    }
+    case 'stage':
+      return stageLine(host, update);
+    case 'phase':
+      return ['', host.stage].includes(update.phase) ? undefined : info(source, update.phase);
+    case 'host-end': {
+      if (host.end !== undefined) return undefined;
+      const badLevel = update.isStopped === true ? 'warn' : 'error';
+      return { source, level: update.isGood ? 'info' : badLevel, text: update.text };
+    }
+  }
 }
 
-function withLine(page: PageState, at: number, words: Words): PageState {
-  const n = page.lineCount + 1;
-  const line = { n, at, level: words.level, source: short(words.source), text: short(words.text) };
-  return { ...page, lineCount: n, lines: [...page.lines, line].slice(-caps.lines) };
-}
-
-/** What an update adds to the log; most say something that is new. */
-const lines: Handlers<Words | undefined> = {
-  begin: () => undefined,
-  host: () => undefined,
-  event: (page, update) => {
-    const line = eventLine(update.event, lastWait(page, update));
-    return line && { source: nameOf(page, update.host), ...line };
-  },
-  stage: (page, update) => stageLine(page, update),
-  phase: (page, { host: id, phase }) => {
-    const host = page.hosts.find((one) => one.id === id);
-    const isNews = phase !== '' && phase !== host?.stage;
-    return isNews ? { source: nameOf(page, id), level: 'info', text: phase } : undefined;
-  },
-  'host-end': (page, { host: id, isGood, text }) => {
-    const hasEnded = page.hosts.find((host) => host.id === id)?.end !== undefined;
-    const level = isGood ? 'info' : 'error';
-    return hasEnded ? undefined : { source: nameOf(page, id), level, text };
-  },
-  cluster: (page, { status }) =>
-    short(status) === page.cluster.status
-      ? undefined
-      : { source: 'service', level: 'info', text: `cluster is ${status}` },
-  object: (page, update) => objectLine(page, update),
-  fault: (_, { where, what }) => ({ source: where, level: 'warn', text: `fault: ${what}` }),
-  source: (page, update) => sourceLine(page, update),
-  line: (_, update) => update,
-  end: (_, { isGood, text }) => ({ source: 'page', level: isGood ? 'info' : 'error', text }),
-};
-
-const nameOf = (page: PageState, id: string): string =>
-  page.hosts.find((host) => host.id === id)?.name ?? id;
-
-const lastWait = (page: PageState, { host, event }: Of<'event'>): string | undefined =>
-  event.type === 'wait.updated'
-    ? page.hosts.find(({ id }) => id === host)?.steps[event.step]?.wait?.status
-    : undefined;
+const info = (source: string, text: string): NewLine => ({ source, level: 'info', text });
 
 /** A percentage is no news. */
 const withoutPercent = (text: string): string => text.replace(/\d{1,3} ?%/, '');
 
-function stageLine(
-  page: PageState,
-  { host: id, stage, info, status }: Of<'stage'>,
-): Words | undefined {
-  const host = page.hosts.find((one) => one.id === id);
-  if (host === undefined) return undefined;
-  const isNews = (before: string, now: string): boolean =>
-    withoutPercent(before) !== withoutPercent(now);
-  const source = host.name;
-  if (status === 'error' && host.status !== 'error') {
-    return { source, level: 'error', text: `status error${info === '' ? '' : `: ${info}`}` };
-  }
-  if (stage === '' || (short(stage) === host.stage && !isNews(host.stageInfo, short(info))))
-    return undefined;
-  return { source, level: 'info', text: `stage ${stage}${info === '' ? '' : `: ${info}`}` };
+function stageLine(host: HostState, update: Of<'stage'>): NewLine | undefined {
+  const { stage, status } = update;
+  const more = update.info === '' ? '' : `: ${update.info}`;
+  if (status === 'error' && host.status !== 'error')
+    return { source: host.name, level: 'error', text: `status error${more}` };
+  const isKnown =
+    stage === host.stage && withoutPercent(host.stageInfo) === withoutPercent(update.info);
+  return stage === '' || isKnown ? undefined : info(host.name, `stage ${stage}${more}`);
 }
 
-function objectLine(page: PageState, { object, isGone }: Of<'object'>): Words | undefined {
-  const { kind, name, state, tone } = shown(object);
+function sourceLine(page: PageState, { lastError }: Of<'source'>): NewLine | undefined {
+  if (lastError === page.lastError) return undefined;
+  if (lastError === undefined) return info('service', 'answers again');
+  return { source: 'service', level: 'warn', text: lastError };
+}
+
+function objectLine(page: PageState, { object, isGone }: Of<'object'>): NewLine | undefined {
+  const { kind, name, state, tone } = object;
   const before = page.objects.find((one) => one.kind === kind && one.name === name);
   const source = 'cluster';
   if (isGone === true) return before && { source, level: 'debug', text: `${kind} ${name} is gone` };
   if (before?.state === state) return undefined;
   return { source, level: tone === 'bad' ? 'warn' : 'info', text: `${kind} ${name}: ${state}` };
-}
-
-function sourceLine(page: PageState, { lastError }: Of<'source'>): Words | undefined {
-  if (lastError === page.lastError) return undefined;
-  return lastError === undefined
-    ? { source: 'service', level: 'info', text: 'answers again' }
-    : { source: 'service', level: 'warn', text: lastError };
 }

@@ -1,3 +1,5 @@
+import type { Tone } from './state.ts';
+
 /** A piece of HTML that is safe to show: whatever came from outside is escaped in it. */
 export class Html {
   readonly text: string;
@@ -11,7 +13,7 @@ export class Html {
   }
 }
 
-/** What may stand in a piece of HTML; texts are escaped, `undefined` is nothing. */
+/** A part of a template; texts are escaped, `undefined` is nothing. */
 type Part = Html | string | number | undefined | readonly Part[];
 
 const marks: Readonly<Record<string, string>> = {
@@ -38,3 +40,26 @@ function rendered(part: Part): string {
   if (typeof part === 'object') return part.map(rendered).join('');
   return escaped(String(part));
 }
+
+/** The mark of a tone, for those who see no colours. */
+export const glyphs: Readonly<Record<Tone, string>> = {
+  idle: '○',
+  busy: '●',
+  waiting: '◐',
+  good: '✓',
+  bad: '✕',
+  stopped: '■',
+};
+
+/** A word in its tone. */
+export const badge = (tone: Tone, word: string): Html =>
+  html`<span class="badge is-${tone}"><i aria-hidden="true">${glyphs[tone]}</i> ${word}</span>`;
+
+/** The time of day in UTC. */
+export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
+
+/** A time that the script turns into how long ago it was; without the script, the time of day. */
+export const timeSince = (at: number): Html =>
+  html`<time class="since" datetime="${new Date(at).toISOString()}" data-since="${at}"
+    >${clock(at)}</time
+  >`;

@@ -1,21 +1,10 @@
-import { type Stage, stages } from '../model/stage.ts';
+import { ladders, type Stage, stages } from '../model/stage.ts';
 import type { Rail, RailStep, Work } from './state.ts';
 
-/** The step of a rail that stands for a stage of the service. */
+/** The id of the step of a rail that stands for a stage of the service. */
 export const stageStep = (stage: string): string => `stage: ${stage}`;
 
-/** The rail of a host of which only the stages are known. */
-export const railOfStages = (ladder: readonly Stage[]): Rail =>
-  ladder.length === 0 ? [] : [[{ name: '', steps: ladder.map(stageRailStep) }]];
-
-const stageRailStep = (stage: Stage): RailStep => ({
-  id: stageStep(stage),
-  title: stage,
-  work: stageWork[stage],
-  isActive: true,
-});
-
-/** What the time of a stage goes into. */
+/** The work that the time of a stage goes into. */
 const stageWork: Readonly<Record<Stage, Work>> = {
   'Starting installation': 'prepare',
   Installing: 'prepare',
@@ -32,22 +21,31 @@ const stageWork: Readonly<Record<Stage, Work>> = {
   Failed: 'prepare',
 };
 
-/** The same for a name that may be none of them. */
+/** The same for a name from outside, which may be no stage. */
 export const workOfStage = (stage: string): Work =>
   (stages as readonly string[]).includes(stage) ? stageWork[stage as Stage] : 'prepare';
 
-/** Whether of a host only its stages are known, and not its plan. */
-export const isLadder = (rail: Rail): boolean =>
-  railSteps(rail).every(({ id }) => id.startsWith(stageStep('')));
+/** The rail of a host of which only the stages are known. */
+export function railOfStages(ladder: readonly Stage[]): Rail {
+  const steps = ladder.map((stage) => ({
+    id: stageStep(stage),
+    title: stage,
+    work: stageWork[stage],
+    isActive: true,
+  }));
+  return steps.length === 0 ? [] : [[{ name: '', steps }]];
+}
+
+/** The stages of a role; any role but `bootstrap` and `worker` is a master. */
+export function ladderOf(role: string, isSingleNode: boolean): readonly Stage[] {
+  if (isSingleNode) return ladders['single-node'];
+  return ladders[role === 'bootstrap' || role === 'worker' ? role : 'master'];
+}
 
 /** Every step of a rail, in its order. */
 export const railSteps = (rail: Rail): readonly RailStep[] =>
   rail.flatMap((section) => section.flatMap(({ steps }) => steps));
 
-/** The track of each step, by its id. */
-export const tracksOf = (rail: Rail): ReadonlyMap<string, string> =>
-  new Map(
-    rail.flatMap((section) =>
-      section.flatMap(({ name, steps }) => steps.map(({ id }) => [id, name] as const)),
-    ),
-  );
+/** Whether only the stages of a host are known, and not its plan. */
+export const isLadder = (rail: Rail): boolean =>
+  railSteps(rail).every(({ id }) => id.startsWith(stageStep('')));

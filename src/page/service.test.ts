@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterOverview, HostOverview } from '../ports/inventory.ts';
-import { viewOf } from './host-view.ts';
+import { viewOf } from './host-state.ts';
 import { pageAfter } from './fold.ts';
 import { updatesOf } from './service.ts';
 import { emptyPage, type PageState } from './state.ts';
@@ -79,12 +79,12 @@ describe('a page of what the service has', () => {
     [
       'writes',
       {},
-      { tone: 'busy', word: 'Writing image to disk', now: [{ percent: 40, since: 100 }] },
+      { tone: 'busy', word: 'Writing image to disk', current: [{ percent: 40, since: 100 }] },
     ],
     [
       'waits',
       { stage: 'Waiting for control plane', stageInfo: 'two masters', role: 'worker' },
-      { tone: 'waiting', now: [{ detail: 'two masters' }] },
+      { tone: 'waiting', current: [{ detail: 'two masters' }] },
     ],
     [
       'is installed',
@@ -94,13 +94,19 @@ describe('a page of what the service has', () => {
     ['was added', { status: 'added-to-existing-cluster', stage: 'Done' }, { tone: 'good' }],
     ['failed', { status: 'error', statusInfo: 'Failed - disk' }, { tone: 'bad', word: 'failed' }],
     [
+      'was stopped with the others',
+      { status: 'error', statusInfo: 'Host is part of a cluster that failed to install' },
+      { tone: 'stopped', word: 'stopped' },
+    ],
+    ['was cancelled', { status: 'cancelled' }, { tone: 'stopped' }],
+    [
       'has to be seen to',
       {
         status: 'installing-pending-user-action',
         statusInfo: 'wrong boot order',
         stage: 'Rebooting',
       },
-      { tone: 'bad', word: 'needs a person', now: [{ detail: 'wrong boot order' }] },
+      { tone: 'bad', word: 'needs a person', current: [{ detail: 'wrong boot order' }] },
     ],
     [
       'is not begun',

@@ -1,7 +1,6 @@
-import { ladders } from '../model/stage.ts';
 import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/inventory.ts';
-import { railOfStages } from './rail.ts';
-import type { HostFailure, PageUpdate, Rail, Tone } from './state.ts';
+import { ladderOf, railOfStages } from './rail.ts';
+import type { HostFailure, PageUpdate, Tone } from './state.ts';
 
 /** Statuses of a cluster in which its installation is over (assisted-service, `cluster.status`). */
 const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
@@ -20,7 +19,7 @@ export function updatesOf(answer: ClusterOverview, at: number): readonly PageUpd
   const info = finalizing === '' ? statusInfo : `${statusInfo}: ${finalizing}`;
   return [
     { kind: 'begin', at, startedAt, title: `Cluster ${name}, OpenShift ${version}` },
-    { kind: 'cluster', at, status, info },
+    { kind: 'cluster', at, status, info, logs: logsOf(cluster, 'controller') },
     ...hosts.flatMap((host) => hostUpdates(host, cluster, at)),
     ...operators.map((operator) => operatorUpdate(operator, at)),
     ...endOf(cluster, at),
@@ -69,12 +68,12 @@ function hostUpdates(
   cluster: ClusterOverview,
   at: number,
 ): readonly PageUpdate[] {
-  const { isSingleNode } = cluster;
-  const { id, name, status, stage = '', hardware } = host;
+  const { id, name, stage = '', statusInfo, hardware } = host;
+  const status = isVictim(host) ? 'stopped' : host.status;
   const role = host.isBootstrap ? 'bootstrap' : host.role;
   const needsPerson = status === 'error' || status.includes('pending-user-action');
-  const info = needsPerson ? host.statusInfo : host.stageInfo;
-  const rail = railOfRole(role, isSingleNode);
+  const info = needsPerson ? statusInfo : host.stageInfo;
+  const rail = railOfStages(ladderOf(role, cluster.isSingleNode));
   const since = host.stageSince ?? at;
   return [
     { kind: 'host', at, id, name: name === '' ? id : name, role, rail, hardware },
@@ -83,22 +82,27 @@ function hostUpdates(
   ];
 }
 
-function hostEnd(
-  { id, status, statusInfo, stageSince, hasLogs }: HostOverview,
-  cluster: Pick<ClusterOverview, 'id'>,
-  at: number,
-): readonly PageUpdate[] {
-  if (installed.has(status)) {
+/**
+ * Whether the service ended a host because of others (assisted-service,
+ * `statusInfoAbortingDueClusterErrors`).
+ */
+export const isVictim = ({ status, statusInfo }: Pick<HostOverview, 'status' | 'statusInfo'>) =>
+  status === 'error' && statusInfo === 'Host is part of a cluster that failed to install';
+
+function hostEnd(host: HostOverview, cluster: ClusterOverview, at: number): readonly PageUpdate[] {
+  const { id, status, statusInfo, stageSince, hasLogs } = host;
+  if (installed.has(status))
     return [{ kind: 'host-end', at: stageSince ?? at, host: id, isGood: true, text: status }];
-  }
-  if (status !== 'error' && status !== 'cancelled') return [];
-  const logs = hasLogs
-    ? `at the service, /api/assisted-install/v2/clusters/${cluster.id}/logs?logs_type=host&host_id=${id}`
-    : '';
-  const failure = { ...failureIn(statusInfo), logs };
   const end = { kind: 'host-end', at, host: id, isGood: false } as const;
-  return [status === 'error' ? { ...end, text: 'failed', failure } : { ...end, text: status }];
+  if (status === 'cancelled' || isVictim(host))
+    return [{ ...end, isStopped: true, text: 'stopped' }];
+  if (status !== 'error') return [];
+  const logs = hasLogs ? logsOf(cluster, `host&host_id=${id}`) : '';
+  return [{ ...end, text: 'failed', failure: { ...failureIn(statusInfo), logs } }];
 }
+
+const logsOf = ({ id }: Pick<ClusterOverview, 'id'>, type: string): string =>
+  `at the service, /api/assisted-install/v2/clusters/${id}/logs?logs_type=${type}`;
 
 /**
  * A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets
@@ -117,10 +121,4 @@ export function failureIn(statusInfo: string): Pick<HostFailure, 'code' | 'messa
     message: text.slice(code + 2, hint),
     hint: text.slice(hint + 3),
   };
-}
-
-/** The rail of a host of which only its role is known. */
-export function railOfRole(role: string, isSingleNode: boolean): Rail {
-  const ofMany = role === 'bootstrap' || role === 'worker' ? role : 'master';
-  return railOfStages(ladders[isSingleNode ? 'single-node' : ofMany]);
 }

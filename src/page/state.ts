@@ -2,11 +2,11 @@ import type { RunEvent } from '../engine/events.ts';
 import type { Millis } from '../model/duration.ts';
 import type { RunSteps } from '../engine/run-steps.ts';
 
-/** What a span of time went into; the time line has a colour for each. */
+/** The kinds of work; the time line has a colour for each. */
 export type Work = 'live' | 'prepare' | 'write' | 'build' | 'wait' | 'boot';
 
-/** How something is, whatever it is. */
-export type Tone = 'idle' | 'busy' | 'waiting' | 'good' | 'bad';
+/** The state of anything; `stopped` did nothing wrong, and ended because something else failed. */
+export type Tone = 'idle' | 'busy' | 'waiting' | 'good' | 'bad' | 'stopped';
 
 /** One step of a rail. */
 export interface RailStep {
@@ -46,7 +46,9 @@ export interface HostFailure {
   /** As docs/errors.md has it, where there is a hint. */
   readonly code: string;
   readonly message: string;
-  /** What to do next; empty where nobody says so. */
+  /** The cause or the context, where it says more than the message; else empty. */
+  readonly why: string;
+  /** The next action of a person; empty where none is known. */
   readonly hint: string;
   /** Where its logs are; empty where that is not known. */
   readonly logs: string;
@@ -56,10 +58,12 @@ export interface HostFailure {
 export interface HostEnd {
   readonly at: number;
   readonly isGood: boolean;
+  /** True of a host that was ended because another host, or the cluster, failed. */
+  readonly isStopped?: boolean | undefined;
   readonly text: string;
 }
 
-/** What is known of a host. */
+/** The state of a host. */
 export interface HostState {
   readonly id: string;
   readonly name: string;
@@ -71,7 +75,7 @@ export interface HostState {
   readonly stage: string;
   readonly stageInfo: string;
   readonly status: string;
-  /** What the machine is at while no agent runs on it. */
+  /** The state of the machine while no agent runs on it. */
   readonly phase: string;
   /** Model, memory and disk; empty where they are not known. */
   readonly hardware: string;
@@ -121,6 +125,14 @@ export interface PageEnd {
   readonly details: readonly string[];
 }
 
+/** The cluster as the service has it. */
+export interface ClusterState {
+  readonly status: string;
+  readonly info: string;
+  /** Where the logs of its controller are; missing where there are none. */
+  readonly logs?: string | undefined;
+}
+
 /** Everything that a page shows. */
 export interface PageState {
   readonly title: string;
@@ -130,7 +142,7 @@ export interface PageState {
   readonly usual?: Millis | undefined;
   /** When the last update came. */
   readonly at: number;
-  readonly cluster: { readonly status: string; readonly info: string };
+  readonly cluster: ClusterState;
   readonly hosts: readonly HostState[];
   readonly objects: readonly ObjectState[];
   readonly faults: readonly FaultState[];
@@ -146,7 +158,7 @@ export interface PageState {
   readonly end?: PageEnd | undefined;
 }
 
-/** What a page is told, in the order in which it happens. */
+/** The events that a page is made of, in the order in which they happen. */
 export type PageUpdate = { readonly at: number } & (
   | {
       /** What it is, and since when, as far as that is known now. */
@@ -168,14 +180,12 @@ export type PageUpdate = { readonly at: number } & (
       readonly since?: number | undefined;
     }
   | { readonly kind: 'phase'; readonly host: string; readonly phase: string }
-  | {
+  | ({
       readonly kind: 'host-end';
       readonly host: string;
-      readonly isGood: boolean;
-      readonly text: string;
       readonly failure?: Partial<HostFailure> | undefined;
-    }
-  | { readonly kind: 'cluster'; readonly status: string; readonly info: string }
+    } & Omit<HostEnd, 'at'>)
+  | ({ readonly kind: 'cluster' } & ClusterState)
   | ({ readonly kind: 'object'; readonly isGone?: true } & {
       readonly object: Pick<ObjectState, 'kind' | 'name' | 'state' | 'tone'>;
     })
@@ -190,7 +200,7 @@ export type PageUpdate = { readonly at: number } & (
   | ({ readonly kind: 'end' } & Omit<PageEnd, 'at'>)
 );
 
-/** What is kept at most; the oldest goes first. */
+/** Limits of what a page keeps; the oldest is dropped first. */
 export const caps = {
   hosts: 1000,
   spans: 400,

@@ -60,7 +60,8 @@ describe('the time line', () => {
     ];
     const timeline = timelineOf({ ...emptyPage('', '', 0), hosts: [host(spans, 95)] }, 200);
     expect(timeline).toMatchObject({ from: 0, until: 200 });
-    expect(timeline.hosts[0]?.tracks.map(({ name }) => name)).toEqual(['', 'disk', 'cluster']);
+    const tracks = timeline.hosts[0]?.tracks.map(([first]) => first?.track);
+    expect(tracks).toEqual(['', 'disk', 'cluster']);
     expect(timeline.hosts[0]?.took).toBe(95);
     expect(timeline.longest.map(({ took }) => took)).toEqual([85, 80, 10]);
   });

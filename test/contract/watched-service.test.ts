@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { serviceOf } from '../../src/cli/watch.ts';
-import { livePage } from '../../src/page/live.ts';
+import { livePage } from '../../src/page/server.ts';
 import { emptyPage } from '../../src/page/state.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../mocks/kube/program.ts';
 import type { ListeningServer } from '../../src/adapters/http-server.ts';
 import { servePage } from '../../src/adapters/page-server.ts';
-import { type LivePage, livePage } from '../../src/page/live.ts';
+import { type LivePage, livePage } from '../../src/page/server.ts';
 import { emptyPage } from '../../src/page/state.ts';
 import { axeFindings, openPage, overhang, pictures, type Reader, startBrowser } from './browser.ts';
 import { evilName, sampleUpdates } from './sample.ts';

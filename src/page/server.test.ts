@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { pageDocument } from './document.ts';
+import { livePage, pageDocument } from './server.ts';
 import { pageAfter } from './fold.ts';
 import { html } from './html.ts';
-import { livePage } from './live.ts';
 import { railOfStages } from './rail.ts';
 import { emptyPage, type PageState, type PageUpdate } from './state.ts';
+import { timelineOf } from './timeline.ts';
 
 const evil = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
 
@@ -67,22 +67,85 @@ describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
   });
 });
 
-it('names what became of the cluster, and the operator that never became available', () => {
-  const operator = (name: string, tone: 'good' | 'bad'): PageUpdate => ({
+const pageAfterAll = (...all: readonly PageUpdate[]): PageState =>
+  all.reduce<PageState>(pageAfter, emptyPage('', '', 0));
+
+/** The text of a page without its tags. */
+const textOf = (shown: PageState): string =>
+  pageDocument(shown, 9, 'saved')
+    .replaceAll(/<(style|script|title)[^]*?<\/\1>|<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+
+describe('an installation that failed', () => {
+  const operator = (name: string, tone: 'good' | 'bad' | 'waiting'): PageUpdate => ({
     kind: 'object',
     at: 1,
-    object: { kind: 'Operator', name, state: 'RouteHealth', tone },
+    object: { kind: 'Operator', name, state: tone === 'bad' ? 'no route' : tone, tone },
   });
-  const shown = [
-    operator('console', 'bad'),
-    operator('etcd', 'good'),
-    { kind: 'cluster', at: 2, status: 'error', info: 'took too long' } as const,
-    { kind: 'end', at: 3, isGood: false, text: 'error', details: [] } as const,
-  ].reduce<PageState>(pageAfter, emptyPage('', '', 0));
-  const text = pageDocument(shown, 4, 'saved');
-  expect(text).toContain('console never became available: RouteHealth');
-  expect(text).not.toContain('etcd never');
-  expect(text).toMatch(/<progress\s+class="is-bad"/);
+  const error: readonly PageUpdate[] = [
+    { kind: 'cluster', at: 2, status: 'error', info: 'took 10 seconds', logs: '/logs' },
+    { kind: 'end', at: 3, isGood: false, text: 'error', details: ['took 10 seconds'] },
+  ];
+  const host = (name: string): PageUpdate => ({
+    kind: 'host',
+    at: 1,
+    id: name,
+    name,
+    role: 'master',
+    rail: railOfStages(['Installing']),
+  });
+  const failure = { code: 'disk.busy', message: 'in use', hint: 'unmount it', logs: '' };
+  const failed: PageUpdate = {
+    kind: 'host-end',
+    at: 2,
+    host: 'm2',
+    isGood: false,
+    text: 'failed',
+    failure,
+  };
+
+  it('has one box for the operator that failed, and blames no other', () => {
+    const text = textOf(
+      pageAfterAll(
+        operator('console', 'bad'),
+        operator('etcd', 'waiting'),
+        operator('dns', 'good'),
+        ...error,
+      ),
+    );
+    expect(text).toContain(
+      'operator console cluster error failed: took 10 seconds operator console: no route next: oc describe clusteroperator console logs: /logs',
+    );
+    expect(text.match(/took 10 seconds/g)).toHaveLength(2);
+    expect(text).not.toMatch(/etcd never|operator etcd/);
+  });
+
+  it('has the host that failed first, and of the others that they were stopped', () => {
+    const stopped = { ...failed, at: 1, host: 'm1', isStopped: true, text: 'stopped' } as const;
+    const shown = pageAfterAll(
+      ...['m1', 'm2', 'm3'].map(host),
+      { ...stopped, failure: undefined },
+      failed,
+      { kind: 'stage', at: 2, host: 'm3', stage: '', info: '', status: 'stopped' },
+      operator('console', 'bad'),
+      ...error,
+    );
+    const text = textOf(shown);
+    expect(text).toMatch(
+      /m2 master ✕ failed .*m1 master ■ stopped because m2 failed .*m3 master ■/,
+    );
+    expect(text.match(/next: /g)).toEqual(['next: ']);
+    expect(pageDocument(shown, 9, 'saved')).toMatch(/<progress\s+class="is-bad"/);
+  });
+
+  it('ends its time line with the end', () => {
+    const boot: PageUpdate = { kind: 'phase', at: 1, host: 'm2', phase: 'starts' };
+    const end: PageUpdate = { ...failed, at: 2, isGood: true, text: 'is a node' };
+    expect(timelineOf(pageAfterAll(host('m2'), boot, end, ...error), 9)).toMatchObject({
+      until: 3,
+      moments: [{ at: 3, text: 'end: error', isBad: true }],
+    });
+  });
 });
 
 it('escapes texts in a template, and takes pieces of HTML as they are', () => {
@@ -97,7 +160,7 @@ describe('what a reader is sent', () => {
     const at = 2000;
     live.update({ kind: 'host', at, id: 'h', name: 'm1', role: 'master', rail: [] });
     expect(live.changes(at)?.sections.map(({ id }) => id)).toEqual([
-      ...['state', 'trouble', 'failures', 'host-1', 'objects', 'faults', 'timeline'],
+      ...['state', 'trouble', 'failures', 'legend', 'host-1', 'objects', 'faults', 'timeline'],
     ]);
     expect(live.changes(at)).toBeUndefined();
     live.update({ kind: 'fault', at, where: 'm1', what: 'power-loss' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pageWord, percentIn, timesOf, viewOf } from './host-view.ts';
+import { pageWord, percentIn, timesOf, viewOf } from './host-state.ts';
 import { railOfStages, stageStep } from './rail.ts';
 import type { StepState } from '../engine/run-steps.ts';
 import { emptyPage, type HostState } from './state.ts';
@@ -44,11 +44,11 @@ const wait = { sentence: 's', status: 'm2 NotReady', since: 7, limit: 60_000 };
 
 describe('what is said of a host', () => {
   it.each<[string, HostState, object]>([
-    ['nothing yet', host(), { tone: 'idle', word: 'not started', now: [] }],
+    ['nothing yet', host(), { tone: 'idle', word: 'not started', current: [] }],
     [
       'writes',
       { ...running('Writing image to disk'), stageInfo: '63%' },
-      { tone: 'busy', now: [{ percent: 63, detail: '', since: 5, tone: 'busy' }] },
+      { tone: 'busy', current: [{ percent: 63, detail: '', since: 5, tone: 'busy' }] },
     ],
     [
       'writes, with a rate',
@@ -58,14 +58,14 @@ describe('what is said of a host', () => {
         bytesPerSecond: 12e6,
         remaining: 9000,
       }),
-      { now: [{ percent: 10, detail: '12.0 MB/s, 9 s left' }] },
+      { current: [{ percent: 10, detail: '12.0 MB/s, 9 s left' }] },
     ],
     [
       'waits',
       running('Waiting for control plane', { wait }),
       {
         tone: 'waiting',
-        now: [{ detail: 'm2 NotReady, at most 1 min', since: 7, tone: 'waiting' }],
+        current: [{ detail: 'm2 NotReady, at most 1 min', since: 7, tone: 'waiting' }],
       },
     ],
     [
@@ -81,7 +81,7 @@ describe('what is said of a host', () => {
           ],
         ],
       },
-      { tone: 'waiting', now: [{ title: 'Settle', tone: 'waiting' }] },
+      { tone: 'waiting', current: [{ title: 'Settle', tone: 'waiting' }] },
     ],
     [
       'works, and no service says at what',
@@ -101,13 +101,13 @@ describe('what is said of a host', () => {
     [
       'starts',
       host({ phase: 'starts from its disk' }),
-      { now: [{ title: 'starts from its disk' }] },
+      { current: [{ title: 'starts from its disk' }] },
     ],
     ['done', host({ stage: 'Done' }), { tone: 'good', word: 'Done' }],
     [
       'ended',
       host({ end: { at: 1, isGood: true, text: 'is a node' } }),
-      { tone: 'good', word: 'is a node', percent: 100, done: 4, now: [] },
+      { tone: 'good', word: 'is a node', percent: 100, done: 4, current: [] },
     ],
   ])('%s', (_, state, expected) => {
     expect(viewOf(state)).toMatchObject(expected);
@@ -198,8 +198,8 @@ describe('how long a step took on another host', () => {
   const times = timesOf([ended('m1', write, { until: 191_000 })]);
 
   it('stands beside the same step of a host, unless that host knows what is left', () => {
-    expect(viewOf(running(write), times).now[0]?.detail).toBe('took 3 min 10 s on m1');
-    expect(viewOf(running(write, { remaining: 9000 }), times).now[0]?.detail).toBe('9 s left');
-    expect(viewOf(running('Installing'), times).now[0]?.detail).toBe('');
+    expect(viewOf(running(write), times).current[0]?.detail).toBe('took 3 min 10 s on m1');
+    expect(viewOf(running(write, { remaining: 9000 }), times).current[0]?.detail).toBe('9 s left');
+    expect(viewOf(running('Installing'), times).current[0]?.detail).toBe('');
   });
 });

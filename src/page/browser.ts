@@ -1,7 +1,7 @@
-// What runs in the browser. Its functions are sent as the text of themselves: they may use each
-// other and the browser, nothing else.
+// The entry for the browser: the script of the page. Its functions are sent as the text of
+// themselves: they may use each other and the browser, nothing else.
 
-/** What of a browser the script uses. */
+/** The part of a browser that the script uses. */
 interface Browser {
   readonly document: {
     readonly body: Element & { readonly dataset: Readonly<Record<string, string | undefined>> };
@@ -70,7 +70,7 @@ interface KeyEvent {
   readonly preventDefault: () => void;
 }
 
-/** What the server sends. */
+/** A change of the page, as the server sends it. */
 export interface Patch {
   /** The time of the server, in milliseconds since the epoch. */
   readonly now: number;
@@ -79,6 +79,8 @@ export interface Patch {
     readonly within: string;
     readonly html: string;
   }[];
+  /** Ids of the sections of all hosts, in the order in which they are shown. */
+  readonly hosts: readonly string[];
   /** New lines of the log. */
   readonly lines: string;
   /** How many lines there have been. */
@@ -86,17 +88,15 @@ export interface Patch {
   readonly isOver: boolean;
 }
 
-/** A length of time in words; the server writes it in the same way. */
-export function lengthOf(millis: number): string {
+/** A length of time in words. */
+function lengthOf(millis: number): string {
   const seconds = Math.max(0, Math.floor(millis / 1000));
   const minutes = Math.floor(seconds / 60);
   if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
-/**
- * Changes what is in an element into what is wanted, so that focus, selection and open lists stay.
- */
+/** Changes the children of an element into others, so that focus, selection and open lists stay. */
 function morphChildren(from: Element, to: Element): void {
   const morph = (old: Element, wanted: Element): void => {
     for (const { name, value } of [...wanted.attributes]) {
@@ -123,6 +123,18 @@ function elementsOf({ document }: Browser, text: string): Element {
   const template = document.createElement('template');
   template.innerHTML = text;
   return template.content;
+}
+
+/** Brings the hosts into their order: a host that failed moves to the top. */
+function sortHosts({ document }: Browser, ids: readonly string[]): void {
+  const list = document.getElementById('hosts');
+  if (list === null) return;
+  const shown = [...list.children].map((host) => host.getAttribute('id'));
+  if (shown.join(' ') === ids.join(' ')) return;
+  for (const id of ids) {
+    const host = document.getElementById(id);
+    if (host !== null) list.append(host);
+  }
 }
 
 /** Filters the log, takes new lines, and stays at its end where a reader is there. */
@@ -219,7 +231,7 @@ function runPage(): void {
       if (time.textContent !== text) time.textContent = text;
     }
   };
-  const take = (patch: Patch): void => {
+  const apply = (patch: Patch): void => {
     offset = patch.now - Date.now();
     for (const { id, within, html } of patch.sections) {
       const known = document.getElementById(id);
@@ -230,6 +242,7 @@ function runPage(): void {
       }
       morphChildren(section, elementsOf(browser, html));
     }
+    sortHosts(browser, patch.hosts);
     log.add(patch);
     tick();
   };
@@ -250,13 +263,13 @@ function runPage(): void {
     };
     source.onmessage = ({ data }) => {
       const patch = JSON.parse(data) as Patch;
-      take(patch);
+      apply(patch);
       if (patch.isOver) source.close();
     };
   };
   follow();
 }
 
-/** The script of the page: the functions as they stand here, and the call of the last. */
-export const script = `${[lengthOf, morphChildren, elementsOf, openLog, openCopying, runPage].join('\n')}
+/** The script of the page: the text of the functions above, and the call of the last. */
+export const script = `${[lengthOf, morphChildren, elementsOf, sortHosts, openLog, openCopying, runPage].join('\n')}
 ${runPage.name}();`;

@@ -1,0 +1,192 @@
+import type { StepState } from '../engine/run-steps.ts';
+import { type Millis, renderDuration } from '../model/duration.ts';
+import { railSteps } from './rail.ts';
+import type { HostState, PageState, RailStep, Tone, Work } from './state.ts';
+
+/** A step that a host runs now. */
+export interface CurrentStep {
+  readonly title: string;
+  readonly detail: string;
+  readonly percent?: number | undefined;
+  readonly since: number;
+  readonly tone: Tone;
+}
+
+/** The state of a host at one glance. */
+export interface HostView {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly current: readonly CurrentStep[];
+  /** Active steps that have ended, of all. */
+  readonly done: number;
+  readonly all: number;
+  /** Of the steps of the rail. */
+  readonly percent: number;
+}
+
+/** The longest that each step has taken on a host of this installation, by its id. */
+export type StepTimes = ReadonlyMap<string, { readonly host: string; readonly took: Millis }>;
+
+/** Measures the steps that have ended; the length of a wait depends on when it began. */
+export function timesOf(hosts: readonly Pick<HostState, 'name' | 'rail' | 'steps'>[]): StepTimes {
+  const times = new Map<string, { readonly host: string; readonly took: Millis }>();
+  for (const { name, rail, steps } of hosts) {
+    for (const { id, work } of railSteps(rail)) {
+      const { state, since = 0, until = 0 } = steps[id] ?? {};
+      const took = until - since;
+      const isMeasured = state === 'finished' && work !== 'wait' && took >= 1000;
+      if (isMeasured && took > (times.get(id)?.took ?? 0)) times.set(id, { host: name, took });
+    }
+  }
+  return times;
+}
+
+/** Whether a host failed by itself, and was not ended because of another one. */
+export const hasFailed = ({ end, failure, status }: HostState): boolean =>
+  end === undefined
+    ? failure !== undefined || status === 'error'
+    : !end.isGood && end.isStopped !== true;
+
+/** Hosts that failed, the first that failed first; the others follow in their order. */
+export function failedFirst(hosts: readonly HostState[]): readonly HostState[] {
+  const failed = hosts.filter(hasFailed);
+  const endOf = ({ end }: HostState): number => end?.at ?? Infinity;
+  return [
+    ...failed.toSorted((one, other) => endOf(one) - endOf(other) || 0),
+    ...hosts.filter((host) => !failed.includes(host)),
+  ];
+}
+
+/** The reason why hosts were stopped that did nothing wrong. */
+export function stopReason({ hosts, cluster }: Pick<PageState, 'hosts' | 'cluster'>): string {
+  if (cluster.status === 'cancelled') return 'stopped because the installation was cancelled';
+  const [first] = failedFirst(hosts).filter(hasFailed);
+  if (first !== undefined) return `stopped because ${first.name} failed`;
+  return cluster.status === 'error' ? 'stopped because the cluster failed' : 'stopped';
+}
+
+const endStates: readonly StepState['state'][] = ['finished', 'reused', 'skipped'];
+
+/**
+ * Derives the view of a host from its state.
+ * @param times of the same steps on other hosts
+ * @param because the reason where it was stopped
+ */
+export function viewOf(
+  host: HostState,
+  times: StepTimes = new Map(),
+  because = 'stopped',
+): HostView {
+  const active = railSteps(host.rail).filter(({ isActive }) => isActive);
+  const known = active.flatMap((step) => {
+    const state = host.steps[step.id];
+    return state === undefined ? [] : [{ step, state }];
+  });
+  const ended = known.filter(({ state }) => endStates.includes(state.state)).length;
+  const all = Math.max(1, active.length);
+  const counted = host.end?.isGood === true ? all : ended;
+  const current = currentSteps(
+    host,
+    known.filter(({ state }) => state.state === 'running'),
+    times,
+  );
+  return {
+    ...wordOf(host, current, because),
+    current,
+    done: counted,
+    all: active.length,
+    percent: Math.floor((100 * counted) / all),
+  };
+}
+
+function wordOf(
+  { end, status, stage, steps }: HostState,
+  current: readonly CurrentStep[],
+  because: string,
+): Pick<HostView, 'tone' | 'word'> {
+  if (end?.isStopped === true) return { tone: 'stopped', word: because };
+  if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
+  if (status === 'error') return { tone: 'bad', word: 'failed' };
+  if (status.includes('pending-user-action')) return { tone: 'bad', word: 'needs a person' };
+  if (status === 'cancelled' || status === 'stopped') return { tone: 'stopped', word: because };
+  if (stage === 'Done') return { tone: 'good', word: 'Done' };
+  const hasStarted = Object.keys(steps).length > 0;
+  const word = stage || (hasStarted ? 'installing' : 'not started');
+  if (current.length === 0) return { tone: hasStarted ? 'busy' : 'idle', word };
+  const isWaitingAlone = current.every(({ tone }) => tone === 'waiting');
+  return { tone: isWaitingAlone ? 'waiting' : 'busy', word };
+}
+
+interface RunningStep {
+  readonly step: RailStep;
+  readonly state: StepState;
+}
+
+function currentSteps(
+  host: HostState,
+  running: readonly RunningStep[],
+  times: StepTimes,
+): readonly CurrentStep[] {
+  if (host.end !== undefined) return [];
+  if (host.phase === '') return running.map((one) => currentStep(one, host, times));
+  const since = host.spans.at(-1)?.from ?? 0;
+  return [{ title: host.phase, detail: host.stageInfo, since, tone: 'busy' }];
+}
+
+/** Whether a step that runs waits: by its own report, or because it does nothing else. */
+export const isWaiting = ({ wait }: StepState, work: Work | undefined): boolean =>
+  wait !== undefined || work === 'wait';
+
+function currentStep(
+  { step, state }: RunningStep,
+  { stage, stageInfo }: HostState,
+  times: StepTimes,
+): CurrentStep {
+  const { title, wait, info, since, bytesPerSecond, remaining } = state;
+  const attempt = state.attempt > 1 ? `attempt ${state.attempt}` : '';
+  if (wait !== undefined) {
+    const limit = wait.limit > 0 ? `at most ${renderDuration(wait.limit)}` : '';
+    const detail = joined([attempt, wait.status, limit]);
+    return { title, detail, since: wait.since, tone: 'waiting' };
+  }
+  const ofStage = title === stage ? stageInfo : '';
+  const text = info ?? ofStage;
+  const other = remaining === undefined ? times.get(step.id) : undefined;
+  const detail = joined([
+    attempt,
+    other === undefined ? '' : `took ${renderDuration(other.took)} on ${other.host}`,
+    bytesPerSecond === undefined ? '' : `${(bytesPerSecond / 1e6).toFixed(1)} MB/s`,
+    remaining === undefined ? '' : `${renderDuration(remaining)} left`,
+    // A percentage alone is shown by a bar.
+    percentIn(text) === undefined ? text : '',
+  ]);
+  const tone = isWaiting(state, step.work) ? 'waiting' : 'busy';
+  return { title, since, percent: state.percent ?? percentIn(ofStage), detail, tone };
+}
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(', ');
+
+/** The percentage of a text of the service that has nothing else. */
+export function percentIn(text: string): number | undefined {
+  const [, percent] = /^(\d{1,3}) ?%$/.exec(text) ?? [];
+  return percent === undefined ? undefined : Math.min(100, Number(percent));
+}
+
+/** The state of everything in a word and a tone. */
+export function pageWord({
+  end,
+  hosts,
+  cluster: { status },
+  lastError,
+  refusal = 'not reached yet',
+}: Pick<PageState, 'end' | 'hosts' | 'cluster' | 'lastError' | 'refusal'>): {
+  readonly tone: Tone;
+  readonly word: string;
+} {
+  if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
+  if (status === 'error' || status === 'cancelled') return { tone: 'bad', word: status };
+  if (status === 'installed') return { tone: 'good', word: status };
+  if (hosts.length > 0) return { tone: 'busy', word: status || 'installing' };
+  const unanswered = lastError === undefined ? 'waiting for the service' : refusal;
+  return { tone: 'waiting', word: status || unanswered };
+}
