@@ -15,12 +15,11 @@ import { plainLine } from '../../lib/plain-text.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
-import { performActions } from '../../kube/actions.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import type { NewCluster } from './new-cluster.ts';
-import type { InstallationScope } from './scope.ts';
+import { allOf, type InstallationScope } from './scope.ts';
 import { installationStore, type InstallationStores } from './stores.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 
@@ -40,21 +39,6 @@ export function requestControllers(
 /** A request that may be approved. */
 type OpenRequest = ReadRequest & { readonly claim: KubeletClaim };
 
-/** What the requests of one node are decided by. */
-interface Seen {
-  readonly requests: readonly OpenRequest[];
-  readonly cluster: KnownCluster;
-  /** The request to approve, as it was read again. */
-  readonly found?: KubeObject;
-}
-
-interface Approval {
-  readonly type: 'approve';
-  /** The uid of the request. */
-  readonly target: string;
-  readonly request: OpenRequest;
-}
-
 type Work = ReturnType<typeof requestWork>;
 
 /** The stores, and what this process has done about requests. */
@@ -63,8 +47,7 @@ function requestWork(
   { nodes }: InstallationStores,
   { isAgentBased, machines }: NewCluster,
 ) {
-  const { config } = scope;
-  const masters = isAgentBased ? config.cluster.controlPlaneCount : 0;
+  const masters = isAgentBased ? scope.config.cluster.controlPlaneCount : 0;
   // There a service that has left does not come back.
   const service = installationStore(
     scope,
@@ -78,32 +61,33 @@ function requestWork(
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
   /** Requests that this process has approved before the API server shows it, or may not approve. */
   const own = new Map<string, { readonly isForbidden: boolean; readonly claim: KubeletClaim }>();
-  /** Makes the requests of a node be decided. */
-  const add: (node: string) => void = () => undefined;
   let byName: ReadonlyMap<string, KubeObject> | undefined;
   nodes.onChange(() => {
     byName = undefined;
   });
+  const nodesByName = (): ReadonlyMap<string, KubeObject> =>
+    (byName ??= new Map(nodes.all().map((node) => [node.metadata.name, node])));
   /** Whether a master of this name is on its way, or fewer masters are than are missing. */
-  const isAwaited = (node: string): boolean => {
-    const shown = requests.all().map(readRequest);
+  const isAwaited = (name: string): boolean => {
     const approvals = [
-      ...shown.filter(({ state }) => state === 'approved'),
+      ...requests
+        .all()
+        .map(readRequest)
+        .filter(({ state }) => state === 'approved'),
       ...[...own.values()].filter((answer) => !answer.isForbidden),
     ];
-    const coming = new Set(
-      approvals.flatMap(({ claim }) =>
-        claim?.purpose === 'client' && byName?.has(claim.node) !== true ? [claim.node] : [],
-      ),
-    );
-    return coming.has(node) || coming.size < masters - nodes.all().filter(isMaster).length;
+    const coming = new Set<string>();
+    for (const { claim } of approvals)
+      if (claim?.purpose === 'client' && !nodesByName().has(claim.node)) coming.add(claim.node);
+    return coming.has(name) || coming.size < masters - nodes.all().filter(isMaster).length;
   };
   const known = (): KnownCluster => {
-    byName ??= new Map(nodes.all().map((node) => [node.metadata.name, node]));
     const record = recordIn(records.flatMap(({ all }) => all()));
     const hosts = service.view().cluster?.hosts ?? (record && recordedHosts(record));
-    return { hosts: hosts && hostIndexOf(hosts), nodes: byName, isAwaited, machines };
+    return { hosts: hosts && hostIndexOf(hosts), nodes: nodesByName(), isAwaited, machines };
   };
+  /** Makes the requests of a node be decided; set when the controller starts. */
+  const add: (node: string) => void = () => undefined;
   const reads = [requests, nodes, service, ...records];
   return { scope, service, requests, nodes, own, known, reads, add };
 }
@@ -121,31 +105,14 @@ const approving = (work: Work): Controller => ({
     work.requests.onChange(({ before, after }) => {
       for (const node of claimedNodes(after ?? before)) add(node);
     });
-    work.nodes.onChange(({ before, after }) => {
-      add((after ?? before)?.metadata.name ?? '');
-    });
+    work.nodes.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? ''));
     work.service.onChange((hosts) => {
       for (const { name } of hosts) add(name.toLowerCase());
     });
   },
   reconcile: async (node, signal) => {
-    const requests = work.requests
-      .by('node', node)
-      .map(readRequest)
-      .filter(isOpen)
-      .filter(({ metadata }) => !work.own.has(metadata.uid ?? ''));
-    await performActions<Seen, Approval>(
-      {
-        seen: { requests, cluster: work.known() },
-        decide: ({ requests: open, cluster }) =>
-          open
-            .filter(({ claim }) => refusalNow(claim, cluster) === undefined)
-            .map((one) => ({ type: 'approve', target: one.metadata.uid ?? '', request: one })),
-        readAgain: (seen, inner, { request }) => readAgain(work, seen, request, inner),
-        table: { approve: (action, inner, now) => approve(work, { ...action, ...now }, inner) },
-      },
-      signal,
-    );
+    const open = work.requests.by('node', node).map(readRequest).filter(isOpen);
+    await allOf(open.map((request) => approve(work, request, signal)));
     return {};
   },
 });
@@ -153,51 +120,40 @@ const approving = (work: Work): Controller => ({
 const isOpen = (request: ReadRequest): request is OpenRequest =>
   request.state === 'pending' && request.claim !== undefined;
 
-/**
- * A request and its node, read again; undefined where the request is another one or was answered,
- * or where the node is another than the one that is shown, which is a change that is still to come.
- */
-async function readAgain(
-  { scope: { kube }, known }: Work,
-  seen: Seen,
-  request: OpenRequest,
-  signal: AbortSignal,
-): Promise<Seen | undefined> {
-  const { metadata, claim } = request;
-  const [found, node] = await Promise.all([
-    kube.get({ kind: certificateSigningRequests, name: metadata.name }, signal),
-    kube.get({ kind: nodeKind, name: claim.node }, signal),
-  ]);
-  const isSame = node?.metadata.uid === seen.cluster.nodes.get(claim.node)?.metadata.uid;
-  if (found?.metadata.uid !== metadata.uid || found === undefined || !isSame) return undefined;
-  if (readRequest(found).state !== 'pending') return undefined;
-  const cluster = known();
-  const nodes = new Map(cluster.nodes);
-  nodes.delete(claim.node);
-  if (node !== undefined) nodes.set(claim.node, node);
-  return { requests: [request], cluster: { ...cluster, nodes }, found };
-}
-
-/** What a request of a host is approved with, as by the controller that is replaced. */
+/** The reason of an approval, in the words of assisted-installer-controller. */
 const approval = {
   reason: 'NodeCSRApprove',
   message: 'This CSR was approved by the assisted-installer-controller',
 } as const;
 
-async function approve(
-  { scope: { kube, clock, note }, own }: Work,
-  { request: { claim, metadata }, found }: Pick<Approval, 'request'> & Pick<Seen, 'found'>,
-  signal: AbortSignal,
-): Promise<void> {
+/** Approves a request, by what the API server says of it and of its node right before. */
+async function approve(work: Work, request: OpenRequest, signal: AbortSignal): Promise<void> {
+  const { own, known } = work;
+  const { kube, clock, note } = work.scope;
+  const { claim, metadata } = request;
   const { name, uid = '' } = metadata;
-  if (found === undefined) return;
+  const { node, purpose } = claim;
+  const shown = known();
+  if (own.has(uid) || refusalNow(claim, shown) !== undefined) return;
+  const ref = { kind: certificateSigningRequests, name };
+  const [found, foundNode] = await Promise.all([
+    kube.get(ref, signal),
+    kube.get({ kind: nodeKind, name: node }, signal),
+  ]);
+  // Another request of its name, or one that was answered.
+  if (found?.metadata.uid !== uid || readRequest(found).state !== 'pending') return;
+  // Another node than the one that is shown: a change that is still to come.
+  if (foundNode?.metadata.uid !== shown.nodes.get(node)?.metadata.uid) return;
+  const now = known();
+  const nodes = new Map(now.nodes);
+  nodes.delete(node);
+  if (foundNode !== undefined) nodes.set(node, foundNode);
+  if (own.has(uid) || refusalNow(claim, { ...now, nodes }) !== undefined) return;
   // Before it is sent: no other master may be taken for the one that is missing meanwhile.
   own.set(uid, { isForbidden: false, claim });
   try {
-    const ref = { kind: certificateSigningRequests, name };
     const next = approved(found, { ...approval, at: clock.now() });
     await kube.replace(ref, next, { subresource: 'approval', signal });
-    const { node, purpose } = claim;
     note('info', `certificate request ${name} is approved`, { node, purpose });
   } catch (error) {
     own.delete(uid);
@@ -212,15 +168,15 @@ async function approve(
  */
 const countsAfter = seconds(30);
 
-/** The requests that are left are looked at as a whole so often. */
+/** How often the requests that are left are counted. */
 const countEvery = seconds(10);
 
 /** The shortest time between two reports of one cause. */
 const reportEvery = seconds(60);
 
 /**
- * Counts the requests that are left, and finds those for which no key was added: what other nodes
- * have decides too.
+ * Counts the requests that are left. It finds those too that may be approved after all, and for
+ * which no key was added: what other nodes have decides as well.
  */
 function counting(work: Work): Controller {
   const { clock } = work.scope;
@@ -246,24 +202,27 @@ function counting(work: Work): Controller {
   };
 }
 
-/**
- * The names of the requests that are left now, by the cause. Those that may be approved after all
- * are decided again.
- */
-function leftNow(work: Work): ReadonlyMap<RefusalCause, readonly string[]> {
+/** The names of the requests that are left now, by the cause. */
+function leftNow({
+  scope,
+  requests,
+  own,
+  known,
+  add,
+}: Work): ReadonlyMap<RefusalCause, readonly string[]> {
   const left = new Map<RefusalCause, string[]>();
-  const cluster = work.known();
-  const now = work.scope.clock.now();
-  for (const { state, claim, cause, metadata } of work.requests.all().map(readRequest)) {
-    const answer = work.own.get(metadata.uid ?? '');
+  const cluster = known();
+  const now = scope.clock.now();
+  for (const { state, claim, cause, metadata } of requests.all().map(readRequest)) {
+    const answer = own.get(metadata.uid ?? '');
     if (state !== 'pending' || answer?.isForbidden === false) continue;
     const why = answer ? 'forbidden' : (cause ?? (claim && refusalNow(claim, cluster)));
     const isFresh = now - Date.parse(metadata.creationTimestamp ?? '') < countsAfter;
-    if (why === undefined) work.add(claim?.node ?? '');
+    if (why === undefined) add(claim?.node ?? '');
     else if (!isFresh) {
       const names = left.get(why) ?? [];
-      names.push(metadata.name);
       left.set(why, names);
+      names.push(metadata.name);
     }
   }
   return left;
