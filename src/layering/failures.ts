@@ -202,11 +202,6 @@ export const layeringFailures = {
     title: 'The built image cannot be read',
     hint: 'read the message: the storage of the host may be full or damaged',
   },
-  'layering.not-built': {
-    kind: 'input',
-    title: 'No image was built from these files',
-    hint: 'build it first: bootwright layer build with the same --os-config, --rendered-config and --storage',
-  },
   'layering.store-taken': {
     kind: 'host',
     isFinal: true,
@@ -281,12 +276,6 @@ export const layeringFailures = {
     title: 'A file that an earlier step wrote to the host is missing',
     hint: 'run again with --fresh; nothing else may change these files during the installation',
   },
-  'layering.staging-left': {
-    kind: 'bug',
-    title:
-      'Files on the written disk refer to the registry of the bootstrap host, which is about to stop',
-    hint: 'remove the files that the message names from the disk, or install again; report it with the log',
-  },
   'layering.manifest-unusable': {
     kind: 'host',
     isFinal: true,
@@ -297,11 +286,6 @@ export const layeringFailures = {
     kind: 'cluster',
     title: 'The cluster does not name the OS images of its release',
     hint: 'check ConfigMap machine-config-osimageurl in namespace openshift-machine-config-operator',
-  },
-  'layering.no-image': {
-    kind: 'bug',
-    title: 'A pool has no OS image to hand over',
-    hint: 'report this with the log',
   },
   'layering.build-in-the-way': {
     kind: 'cluster',

@@ -33,7 +33,7 @@ import { addDefaultOsConfigs, nameRepositories } from '../steps/layering/manifes
 import { readOsConfigs, setAsideOsConfigs } from '../steps/layering/os-configs.ts';
 import { unpausePools } from '../steps/layering/pool-pause.ts';
 import { copyBase, publishImages, sendBase } from '../steps/layering/publish-images.ts';
-import { waitForRendered } from '../steps/layering/rendered-pool.ts';
+import { waitForRendered } from '../steps/layering/wait-for-rendered.ts';
 import { stopRegistry, startRegistry } from '../steps/layering/staging-registry.ts';
 import { begin, keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
 

@@ -17,7 +17,7 @@ import { stagingFiles } from '../../src/layering/registry/staging-registry.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';
-import type { StagingRegistry } from '../../src/steps/layering/facts.ts';
+import type { RenderedPool, StagingRegistry } from '../../src/steps/layering/facts.ts';
 import {
   copyBase,
   publishImages,
@@ -62,18 +62,21 @@ beforeEach(() => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const request = () => requestInto(repository);
+const renderedPool = (name = renderedConfig, file: string = lanePaths.rendered): RenderedPool => ({
+  ...requestInto(repository),
+  rendered: name,
+  file,
+  osImage: site.osImage,
+});
 
-const rendered = (image = site.osImage) => [
-  { pool: 'master', name: renderedConfig, file: lanePaths.rendered, osImage: image },
-];
+const rendered = (pool = renderedPool()) => ({ kind: 'pools' as const, pools: [pool] });
 
 const accessTo = ({ authFile: auth, certificates }: StagingRegistry) => ({
   authFile: lane.at(auth),
   certificates: lane.at(certificates),
 });
 
-const facts = (image = site.osImage) => ({ request: request(), rendered: rendered(image) });
+const facts = (pool?: RenderedPool) => ({ rendered: rendered(pool) });
 const start = async (): Promise<StagingRegistry> => {
   const { disk } = lane;
   const { value } = await runStep(startRegistry, { ...laneRun, facts: { ...facts(), disk } });
@@ -86,7 +89,7 @@ const builtOn = async (registry: StagingRegistry) => {
     facts: { ...facts(), registry },
   });
   if (value.kind === 'release') throw new Error(value.why);
-  const [image] = value.images;
+  const [image] = value.pools;
   if (image === undefined) throw new Error('nothing was built');
   return { value, image, said: progress.map(({ info }) => info) };
 };
@@ -105,7 +108,7 @@ describe('the lane that builds on a bootstrap host', () => {
     const registry = await start();
     const { failure } = await tryStep(copyBase, {
       ...laneRun,
-      facts: { ...facts(site.foreignImage), registry },
+      facts: { ...facts({ ...renderedPool(), osImage: site.foreignImage }), registry },
     });
     expect(failure).toMatchObject({
       code: 'layering.base-architecture',
@@ -132,20 +135,17 @@ describe('the lane that builds on a bootstrap host', () => {
 
     // The registry went away meanwhile; it is brought back.
     await lane.registry.stop();
-    const publish = { request: request(), registry, built: value };
+    const publish = { registry, built: value };
     lane.write(PULL_SECRET_PATH, site.release.pullSecret);
     const refused = await tryStep(publishImages, { ...laneRun, facts: publish });
     expect(refused.failure).toMatchObject({ code: 'layering.not-pullable' });
     lane.write(PULL_SECRET_PATH, readFileSync(site.authFile, 'utf8'));
     const published = (await runStep(publishImages, { ...laneRun, facts: publish })).value;
     if (published.kind === 'release') throw new Error(published.why);
-    expect(published.images).toEqual([{ ...image, final: `${repository}@${image.digest}` }]);
+    expect(published.pools).toEqual([{ ...image, final: `${repository}@${image.digest}` }]);
     expect(await site.layersOf(`${repository}@${image.digest}`)).toEqual(layers);
-    await tagImage(laneScope(), {
-      final: `${repository}@${image.digest}`,
-      tag: 'master-0123',
-      pushSecret: lanePaths.pushSecret,
-    });
+    const final = `${repository}@${image.digest}`;
+    await tagImage(laneScope(), final, 'master-0123', lanePaths.pushSecret);
     expect(
       await site.ask(
         registryDigestArgv({ image: `${repository}:master-0123`, authFile: site.authFile }),
@@ -167,10 +167,10 @@ describe('the lane that builds on a bootstrap host', () => {
     const { value } = await runStep(buildImages, {
       ...laneRun,
       host,
-      facts: { ...facts(), rendered: other, registry },
+      facts: { ...facts(other), registry },
     });
     if (value.kind === 'release') throw new Error(value.why);
-    const layers = await site.layersOf(value.images[0]?.staged ?? '', accessTo(registry));
+    const layers = await site.layersOf(value.pools[0]?.staged ?? '', accessTo(registry));
     const baseLayers = await site.layersOf(site.osImage);
     expect(layers.slice(0, baseLayers.length)).toEqual(baseLayers);
   });
@@ -180,13 +180,13 @@ describe('the lane that builds on a bootstrap host', () => {
     const kernel = '/usr/lib/modules/6.2.0';
     const content = `FROM configs AS final\nRUN mkdir ${kernel} && touch ${kernel}/vmlinuz\n`;
     const other = anotherConfig('3');
-    const orders = { request: requestInto(repository, content), rendered: other };
-    const run = { ...laneRun, facts: { ...orders, registry } };
+    const pool = { ...other, ...requestInto(repository, content) };
+    const run = { ...laneRun, facts: { ...facts(pool), registry } };
     expect((await tryStep(buildImages, run)).failure).toMatchObject({
       code: 'layering.image-kernels',
       message: expect.stringContaining('6.1.0 and 6.2.0') as string,
     });
-    const pushed = `${registry.address}/layering/os:${other[0]?.name ?? ''}`;
+    const pushed = `${registry.address}/layering/os:${other.rendered}`;
     await expect(
       site.ask(registryDigestArgv({ image: pushed, ...accessTo(registry) })),
     ).rejects.toThrow();
@@ -200,14 +200,12 @@ describe('the lane that builds on a bootstrap host', () => {
     lane.write(lanePaths.pushSecret, pushSecret(mortal));
     lane.write(PULL_SECRET_PATH, mortal.pullSecret);
     const repository = `${mortal.address}/${names.final}`;
-    const [pool] = request().pools;
     const run = {
       ...laneRun,
       clock: quickClock(),
       facts: {
-        request: { ...request(), pools: [{ ...pool!, repository }] },
         registry,
-        built: value,
+        built: { ...value, pools: [{ ...image, repository }] },
       },
     };
     const killed = killDuringUpload(mortal);
@@ -218,7 +216,7 @@ describe('the lane that builds on a bootstrap host', () => {
 
     await mortal.start();
     const { value: published } = await runStep(publishImages, run);
-    expect(published).toMatchObject({ images: [{ final: `${repository}@${image.digest}` }] });
+    expect(published).toMatchObject({ pools: [{ final: `${repository}@${image.digest}` }] });
   });
 
   it('says so when a registry refuses the credentials', async () => {
@@ -226,7 +224,7 @@ describe('the lane that builds on a bootstrap host', () => {
     const { value } = await builtOn(registry);
     const stranger = { auths: { [site.final.address]: { auth: btoa('tester:wrong') } } };
     lane.write(lanePaths.pushSecret, pushSecret({ pullSecret: JSON.stringify(stranger) }));
-    const run = { ...laneRun, facts: { request: request(), registry, built: value } };
+    const run = { ...laneRun, facts: { registry, built: value } };
     expect((await tryStep(publishImages, run)).failure).toMatchObject({
       code: 'layering.registry-denied',
     });
@@ -234,11 +232,11 @@ describe('the lane that builds on a bootstrap host', () => {
 });
 
 /** A MachineConfig that nothing was built for yet. */
-function anotherConfig(digit: string) {
+function anotherConfig(digit: string): RenderedPool {
   const name = `rendered-master-${digit.repeat(32)}`;
   const file = `/etc/mcs/bootstrap/machine-configs/${name}.yaml`;
   lane.write(file, machineConfig(site.osImage, { name }));
-  return [{ pool: 'master', name, file, osImage: site.osImage }];
+  return renderedPool(name, file);
 }
 
 /** Kills a registry as soon as somebody sends it a blob. */

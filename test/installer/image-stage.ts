@@ -29,7 +29,7 @@ export async function startStage(folder: string): Promise<ImageStage> {
   writeFileSync(at('served', 'tls.crt'), cert);
   const user = { name: 'installer', password: 'tester' };
   writeFileSync(at('served', 'htpasswd'), passwordLine(user, Buffer.alloc(16, 7)));
-  const settings = registrySettings({ port: 0, data: at('images'), served: at('served') });
+  const settings = registrySettings(0, at('images'), at('served'));
   writeFileSync(at('settings.json'), settings);
   renameSync(caFile, at('clients', 'ca.crt'));
   const log = openSync(at('log.txt'), 'w');

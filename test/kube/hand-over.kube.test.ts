@@ -4,7 +4,7 @@ import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { jobs, machineConfigPools, machineConfigs, machineOSBuilds } from '../../src/kube/kinds.ts';
-import { conditionsOf } from '../../src/layering/api/os-build.ts';
+import { conditionsOf } from '../layering/build-conditions.ts';
 import { violationsOf } from '../../src/layering/hand-over/invariants.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';

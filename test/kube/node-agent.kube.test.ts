@@ -13,7 +13,7 @@ import {
   serviceAccounts,
 } from '../../src/kube/kinds.ts';
 import { nodeKeys } from '../../src/layering/api/node-keys.ts';
-import { conditionsOf } from '../../src/layering/api/os-build.ts';
+import { conditionsOf } from '../layering/build-conditions.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
 import { nodeAgentManifests } from '../../src/controllers/node/manifests.ts';
 import { agentNamespaceRules, agentRules } from '../../src/controllers/node/permissions.ts';

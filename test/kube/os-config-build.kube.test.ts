@@ -50,8 +50,8 @@ describe('the objects of a hand-over', () => {
     });
     const image = withDigest(config.spec.renderedImagePushSpec, `sha256:${'a'.repeat(64)}`);
     const at = new Date('2026-01-01T00:00:00.900Z');
-    const build = machineOSBuildObject(config, { name, renderedConfig });
-    const buildStatus = seededBuildStatus({ startedAt: at, endedAt: at, image });
+    const build = machineOSBuildObject(config, name, renderedConfig);
+    const buildStatus = seededBuildStatus(image, at, at);
     await rig.client.create(machineOSBuilds, build as never);
     await rig.client.mergeStatus(ref(name), buildStatus);
     const { metadata } = await rig.client.create(machineOSConfigs, made);

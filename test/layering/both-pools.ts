@@ -1,5 +1,6 @@
 import { machineConfigPools, machineConfigs } from '../../src/kube/kinds.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
+import type { PoolRequest, PublishedPool } from '../../src/steps/layering/facts.ts';
 import { type FakeHost, rest } from '../support/fake-host.ts';
 import {
   final,
@@ -43,40 +44,34 @@ export const bothSite: typeof site = [
   [machineConfigPools, workerPool],
 ];
 
-const workerFacts = {
-  request: {
-    pool: 'worker',
-    ...ordered(workerOsConfig),
-    pushSecret: '/layering/push.yaml',
-    repository,
-  },
-  rendered: {
-    pool: 'worker',
-    name: workerRendered,
-    file: `/machine-configs/${workerRendered}.yaml`,
-    osImage: images.baseOSContainerImage,
-  },
-  published: {
-    pool: 'worker',
-    renderedConfig: workerRendered,
-    staged: `10.0.0.1:5000/ocl/worker@${digest}`,
-    digest,
-    final: workerFinal,
-  },
-} as const;
+const workers: PoolRequest = {
+  pool: 'worker',
+  ...ordered(workerOsConfig),
+  pushSecret: '/layering/push.yaml',
+  repository,
+};
+const file = `/machine-configs/${workerRendered}.yaml`;
 
 /**
  * The facts of a hand-over of masters and workers.
  * @throws TypeError when those of the masters hold no image
  */
 export function bothFacts(): HandOverFacts {
-  const { request, rendered, published } = handOverFacts;
+  const { request, published } = handOverFacts;
   if (request.kind !== 'on' || published.kind === 'release')
     throw new TypeError('there is no image');
+  const built: PublishedPool = {
+    ...workers,
+    rendered: workerRendered,
+    file,
+    osImage: images.baseOSContainerImage,
+    staged: `10.0.0.1:5000/ocl/worker@${digest}`,
+    digest,
+    final: workerFinal,
+  };
   return {
-    request: { ...request, pools: [...request.pools, workerFacts.request] },
-    rendered: [...rendered, workerFacts.rendered],
-    published: { ...published, images: [...published.images, workerFacts.published] },
+    request: { ...request, pools: [...request.pools, workers] },
+    published: { ...published, pools: [...published.pools, built] },
   };
 }
 
@@ -85,5 +80,5 @@ export function bothHost(): FakeHost {
   return handOverHost()
     .on(['skopeo', 'inspect', rest])
     .answers((argv) => digestOf(argv.at(-1)?.includes(repository) === true ? workerFinal : final))
-    .withFile(workerFacts.rendered.file, JSON.stringify(workerConfig));
+    .withFile(file, JSON.stringify(workerConfig));
 }

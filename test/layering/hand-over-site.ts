@@ -5,12 +5,7 @@ import {
   machineOSConfigs,
 } from '../../src/kube/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
-import type { FactValue } from '../../src/engine/fact.ts';
-import type {
-  BuildRequest,
-  PublishedImages,
-  RenderedConfig,
-} from '../../src/steps/layering/facts.ts';
+import type { BuildRequest, PoolRequest, PublishedPools } from '../../src/steps/layering/facts.ts';
 import { fakeHost, type FakeHost, rest } from '../support/fake-host.ts';
 import { poolObject } from './layered-pool.ts';
 import { images, machineConfigObject, ordered, osConfigObject, pool } from './samples.ts';
@@ -29,38 +24,27 @@ export const buildNamed = 'master-b3ffe60c1714f15a7c675f2d775b5940';
 /** Facts of a hand-over, whatever became of its images. */
 export interface HandOverFacts {
   readonly request: BuildRequest;
-  readonly rendered: RenderedConfig[];
-  readonly published: FactValue<typeof PublishedImages>;
+  readonly published: PublishedPools;
 }
+
+const masters: PoolRequest = {
+  pool: 'master',
+  ...ordered(osConfigObject()),
+  pushSecret: '/layering/push.yaml',
+  repository: 'registry.rig.test/ocl/master',
+};
 
 /** The facts of a hand-over of the masters. */
 export const handOverFacts: HandOverFacts = {
-  request: {
-    kind: 'on',
-    why: 'asked for',
+  request: { kind: 'on', why: 'asked for', pools: [masters] },
+  published: {
+    kind: 'pools',
     pools: [
       {
-        pool: 'master',
-        ...ordered(osConfigObject()),
-        pushSecret: '/layering/push.yaml',
-        repository: 'registry.rig.test/ocl/master',
-      },
-    ],
-  },
-  rendered: [
-    {
-      pool: 'master',
-      name: rendered,
-      file: `/machine-configs/${rendered}.yaml`,
-      osImage: images.baseOSContainerImage,
-    },
-  ],
-  published: {
-    kind: 'published',
-    images: [
-      {
-        pool: 'master',
-        renderedConfig: rendered,
+        ...masters,
+        rendered,
+        file: `/machine-configs/${rendered}.yaml`,
+        osImage: images.baseOSContainerImage,
         staged: `10.0.0.1:5000/ocl/master@${digest}`,
         digest,
         final,

@@ -1,6 +1,18 @@
-import type { BuildRequest, RenderedConfig } from '../../src/steps/layering/facts.ts';
+import type {
+  BuildRequest,
+  PoolRequest,
+  PublishedPool,
+  RenderedPool,
+} from '../../src/steps/layering/facts.ts';
 import { releaseImage, renderedName } from './rendered.ts';
 import { ordered, osConfigObject } from './samples.ts';
+
+const requested = (pool: string): PoolRequest => ({
+  pool,
+  ...ordered(osConfigObject({}, pool)),
+  pushSecret: '/opt/openshift/bootwright-layering/secrets/push.yaml',
+  repository: `registry.example.com/ocl/${pool}`,
+});
 
 /** An order for some pools. */
 export const requestFor = (
@@ -9,21 +21,30 @@ export const requestFor = (
 ): BuildRequest => ({
   kind,
   why: 'the release can do it',
-  pools: pools.map((pool) => ({
-    pool,
-    ...ordered(osConfigObject({}, pool)),
-    pushSecret: '/opt/openshift/bootwright-layering/secrets/push.yaml',
-    repository: `registry.example.com/ocl/${pool}`,
-  })),
+  pools: pools.map(requested),
 });
 
 /** No order. */
 export const noRequest: BuildRequest = { kind: 'off', why: 'no manifest holds a MachineOSConfig' };
 
 /** What the bootstrap controller rendered for a pool. */
-export const renderedFor = (pool: string): RenderedConfig => ({
-  pool,
-  name: renderedName(pool),
+export const renderedFor = (pool: string): RenderedPool => ({
+  ...requested(pool),
+  rendered: renderedName(pool),
   file: `/etc/mcs/bootstrap/machine-configs/${renderedName(pool)}.yaml`,
   osImage: releaseImage,
+});
+
+/** Pools whose images are published. */
+export const publishedFor = (
+  pools: readonly string[],
+  differs: Partial<PublishedPool> = {},
+): { kind: 'pools'; pools: PublishedPool[] } => ({
+  kind: 'pools',
+  pools: pools.map((pool) => {
+    const digest = `sha256:${'f'.repeat(64)}`;
+    const staged = `127.0.0.1:22626/layering/os@${digest}`;
+    const final = `registry.example.com/ocl/${pool}@${digest}`;
+    return { ...renderedFor(pool), staged, digest, final, ...differs };
+  }),
 });

@@ -1,12 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
-import { stagingFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
+import { stagingFiles } from '../../src/layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput } from '../support/disk-samples.ts';
-import type {
-  BuildRequest,
-  RenderedConfig,
-  StagingRegistry,
-} from '../../src/steps/layering/facts.ts';
+import type { PoolRequest, RenderedPool, StagingRegistry } from '../../src/steps/layering/facts.ts';
 import { any, fakeHost, type FakeHost, rest } from '../support/fake-host.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { images, machineConfigObject, ordered, osConfigObject } from './samples.ts';
@@ -20,35 +16,31 @@ export const baseDigest = images.baseOSContainerImage.slice(-71);
 /** Settings with which a lane builds. */
 export const laneConfig = { layering: { mode: 'on' } } as const;
 
-/** The order for the pool of masters. */
-export const laneRequest: BuildRequest & { readonly kind: 'on' } = {
-  kind: 'on',
-  why: 'a test',
-  pools: [
-    {
-      pool: 'master',
-      ...ordered(osConfigObject()),
-      pushSecret: '/manifests/push.yaml',
-      repository: 'registry.rig.test/ocl/master',
-    },
-  ],
+const masters: PoolRequest = {
+  pool: 'master',
+  ...ordered(osConfigObject()),
+  pushSecret: '/manifests/push.yaml',
+  repository: 'registry.rig.test/ocl/master',
 };
 
-/** What is rendered for it. */
-export const laneRendered: RenderedConfig[] = [
-  {
-    pool: 'master',
-    name: `rendered-master-${'0'.repeat(32)}`,
-    file: '/etc/mcs/bootstrap/machine-configs/rendered.yaml',
-    osImage: images.baseOSContainerImage,
-  },
-];
+/** The pool of masters, as it is rendered. */
+export const lanePool: RenderedPool = {
+  ...masters,
+  rendered: `rendered-master-${'0'.repeat(32)}`,
+  file: '/etc/mcs/bootstrap/machine-configs/rendered.yaml',
+  osImage: images.baseOSContainerImage,
+};
+
+/** What is rendered. */
+export const laneRendered: { kind: 'pools'; pools: RenderedPool[] } = {
+  kind: 'pools',
+  pools: [lanePool],
+};
 
 /** A registry that runs on the host. */
 export const laneRegistry: StagingRegistry = {
   kind: 'running',
   address: '127.0.0.1:22626',
-  data: stagingPlaces().data,
   certificates: stagingFiles.certificates,
   authFile: stagingFiles.authFile,
 };
@@ -59,7 +51,7 @@ const config = (labels: object, architecture = 'amd64'): string =>
 const bootable = { 'ostree.bootable': 'true' };
 const labels = {
   ...bootable,
-  machineconfig: laneRendered[0]?.name,
+  machineconfig: lanePool.rendered,
   machineconfigpool: 'master',
 };
 
@@ -77,7 +69,7 @@ const secret = (registry: string): object => ({
 export function laneHost(clock?: Clock): FakeHost {
   const host = fakeHost(clock === undefined ? {} : { clock })
     .withFile('/manifests/push.yaml', JSON.stringify(secret('registry.rig.test')))
-    .withFile(laneRendered[0]?.file ?? '', JSON.stringify(machineConfigObject()))
+    .withFile(lanePool.file, JSON.stringify(machineConfigObject()))
     .withFile(PULL_SECRET_PATH, '{"auths":{"registry.rig.test":{"auth":"hidden"}}}')
     .withFile(laneRegistry.authFile, '{"auths":{"127.0.0.1:22626":{"auth":"hidden"}}}')
     .withFile(
@@ -104,7 +96,7 @@ export function laneHost(clock?: Clock): FakeHost {
   host.on(['podman', 'rm', rest]).succeeds();
   host.on(['podman', 'run', rest]).succeeds();
   host.on(['podman', 'run', '--quiet', rest]).prints('quay.io/r/registry@sha256:2');
-  host.on(['curl', rest]).answers((argv) => (argv.includes('--config') ? '200' : '401'));
+  host.on(['curl', rest]).prints('200');
   onImages(host);
   return host;
 }
@@ -132,7 +124,7 @@ function onImages(host: FakeHost): void {
       return '';
     }
     if (argv.at(-1)?.endsWith('/look') !== true) return 'STEP 1/2: FROM x\n';
-    return ['kernel 6.1', `config ${laneRendered[0]?.name ?? ''}`, 'end']
+    return ['kernel 6.1', `config ${lanePool.rendered}`, 'end']
       .map((line) => `bootwright-saw ${line}\n`)
       .join('');
   });

@@ -1,7 +1,7 @@
 import type { Fields } from '../../src/lib/fields.ts';
 import type { ClusterSnapshot } from '../../src/layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { conditionsOf } from '../../src/layering/api/os-build.ts';
+import { conditionsOf } from './build-conditions.ts';
 
 const prefix = 'machineconfiguration.openshift.io';
 const apiVersion = `${prefix}/v1`;

@@ -65,8 +65,6 @@ const makers = new Set([
   'layering/hand-over/pool-status.ts#stagingReferences',
   'layering/manifests/service-account.ts#accountManifests',
   'layering/manifests/service-account.ts#rule',
-  'layering/registry/credentials.ts#authorityFiles',
-  'layering/registry/credentials.ts#certificateCommands',
   'layering/registry/credentials.ts#pullSecretOf',
   'layering/registry/staging-registry.ts#answerArgv',
   'layering/roll-out/blocked-drain.ts#drainBlockers',

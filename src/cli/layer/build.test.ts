@@ -14,12 +14,11 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { baseDigest, builtDigest, laneHost } from '../../../test/layering/lane-host.ts';
 import { layerUser } from '../../../test/layering/layer-command.ts';
-import { httpd, machineConfig, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
+import { machineConfig, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { any, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { builtFrom, builtFromLabel, planBuild } from '../../layering/build/build-plan.ts';
-import { type ImageJob, pushBuilt } from './build.ts';
-import { prepareRunRoot, storeIn } from './image-place.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { buildAndPush } from './build.ts';
+import { type ImagePlace, prepareRunRoot, storeIn } from './image-place.ts';
 
 const { at, file, files, layer } = layerUser();
 
@@ -81,28 +80,12 @@ describe('layer build', () => {
   });
 });
 
-const deep = `/srv/${'d'.repeat(50)}`;
-
-describe('storeIn', () => {
-  it.each([
-    ['/s', '/run/user/1', /^\/run\/user\/1\/bootwright\/[0-9a-f]{12}$/],
-    ['/s', '', /^\/s\/run$/],
-    [deep, '/run/user/1', /^\/run\/user\/1\/bootwright\/[0-9a-f]{12}$/],
-    ['/s', `/run/${'u'.repeat(50)}`, /^\/s\/run$/],
-    [deep, '', /\/bootwright-\d+-[0-9a-f]{12}$/],
-  ])('puts the run root of %s where it is short enough: %s', (folder, session, expected) => {
-    const environment = session === '' ? {} : { XDG_RUNTIME_DIR: session };
-    const store = storeIn(folder, environment);
-    expect(store.storage).toBe(folder);
-    expect(store.run).toMatch(expected);
-    expect(store.run.length).toBeLessThanOrEqual(50);
-    expect(storeIn(folder, environment)).toEqual(store);
-  });
-
-  it('keeps the run roots of two stores apart', () => {
-    const environment = { XDG_RUNTIME_DIR: '/run/user/1' };
-    expect(storeIn('/a', environment).run).not.toBe(storeIn('/b', environment).run);
-  });
+it('keeps the run roots of two stores apart, each the same every time', () => {
+  const { storage, run } = storeIn('/a');
+  expect(storage).toBe('/a');
+  expect(run).toMatch(/\/bootwright-\d+-[0-9a-f]{12}$/);
+  expect(storeIn('/a').run).toBe(run);
+  expect(storeIn('/b').run).not.toBe(run);
 });
 
 describe('prepareRunRoot', () => {
@@ -114,8 +97,8 @@ describe('prepareRunRoot', () => {
 
   it('makes it for its owner alone, and takes it again', async () => {
     const run = join(folder, 's/run');
-    await prepareRunRoot({ storage: folder, run });
-    await prepareRunRoot({ storage: folder, run });
+    await prepareRunRoot(run);
+    await prepareRunRoot(run);
     expect(lstatSync(run).mode & 0o777).toBe(0o700);
   });
 
@@ -136,109 +119,58 @@ describe('prepareRunRoot', () => {
   ])('refuses %s', async (_, make) => {
     const run = join(folder, 'run');
     make(run);
-    await expect(prepareRunRoot({ storage: folder, run })).rejects.toMatchObject({
+    await expect(prepareRunRoot(run)).rejects.toMatchObject({
       code: 'layering.store-taken',
     });
   });
 });
 
-const config = osConfig();
-const sum = builtFrom(planBuild({ config, machineConfig: machineConfig() }), machineConfig());
-
-/** A machine whose store has an image with these labels. */
-const machine = (labels: object): FakeHost => {
-  const host = laneHost();
-  host.on(['skopeo', 'inspect', '--config', any]).answers((argv) => {
-    const isLocal = argv.at(-1)?.startsWith('containers-storage:') === true;
-    return JSON.stringify({ architecture: 'amd64', config: { Labels: isLocal ? labels : {} } });
-  });
-  host
+/** A machine that builds for another user of its registry. */
+const machine = (): FakeHost =>
+  laneHost()
     .on(['skopeo', 'inspect', '--no-tags', rest])
     .answers((argv) => (argv.at(-1)?.includes(':base-') === true ? baseDigest : builtDigest));
-  return host;
-};
 
-const job = (host: FakeHost, more: Partial<ImageJob> = {}): ImageJob => ({
+const place = (host: FakeHost, pushAccess: ImagePlace['pushAccess']): ImagePlace => ({
   work: {
     host,
     clock: fakeClock(),
     signal: new AbortController().signal,
-    buildArguments: [],
     progress: () => undefined,
     alive: () => undefined,
     note: () => undefined,
   },
-  config,
-  machineConfig: machineConfig(),
-  builder: { name: 'podman', store: { storage: '/s', run: '/r' } },
+  store: { storage: '/s', run: '/r' },
   scratch: '/scratch',
-  access: {},
-  mirrors: {},
-  ...more,
+  buildArguments: [],
+  access: { authFile: '/pull' },
+  pushAccess,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
 });
+const made = { config: osConfig(), machineConfig: machineConfig() };
 
-/** What went to a registry, in order. */
-const sent = ({ ran }: FakeHost): readonly string[] =>
-  ran
-    .filter((argv) => argv.includes('push') || argv.includes('copy'))
-    .map((argv) => argv.at(-1) ?? '');
-
-describe('pushBuilt', () => {
-  it('pushes what was built of these files, behind its base', async () => {
-    const host = machine({ [builtFromLabel]: sum });
-    expect(await pushBuilt(job(host))).toEqual({
+describe('buildAndPush', () => {
+  it('pushes what was built, behind its base, with the credentials for that', async () => {
+    const host = machine();
+    const { pushed } = await buildAndPush(place(host, { authFile: '/push' }), made);
+    expect(pushed).toEqual({
       digest: builtDigest,
       pullSpec: `registry.rig.test/ocl/master@${builtDigest}`,
     });
-    expect(sent(host)).toEqual([
+    const sent = host.ran.filter((argv) => argv.includes('push') || argv.includes('copy'));
+    expect(sent.map((argv) => argv.at(-1))).toEqual([
       `docker://registry.rig.test/ocl/master:base-${baseDigest.slice(7, 39)}`,
       'docker://registry.rig.test/ocl/master:latest',
     ]);
+    expect(sent[0]?.join(' ')).toContain('--src-authfile /pull --dest-authfile /push');
+    expect(sent[1]?.join(' ')).toContain('--authfile /push');
   });
 
-  it('pushes with other credentials than it pulls with', async () => {
-    const host = machine({ [builtFromLabel]: sum });
-    const change = { access: { authFile: '/pull' }, pushAccess: { authFile: '/push' } };
-    await pushBuilt(job(host, change));
-    const copy = host.ran.find((argv) => argv.includes('copy')) ?? [];
-    expect(copy.join(' ')).toContain('--src-authfile /pull --dest-authfile /push');
-    expect(host.ran.find((argv) => argv.includes('push'))?.join(' ')).toContain('--authfile /push');
-  });
-
-  it.each<[string, FakeHost, Partial<ImageJob>, RegExp]>([
-    [
-      'after an edit of the Containerfile',
-      machine({ [builtFromLabel]: sum }),
-      { config: osConfig({ containerFile: [{ content: `${httpd}# more\n` }] }) },
-      /was built from another Containerfile/,
-    ],
-    [
-      'of another MachineConfig by the same name',
-      machine({ [builtFromLabel]: sum }),
-      { machineConfig: machineConfig({ kernelArguments: ['a'] }) },
-      /was built from another/,
-    ],
-    ['that does not say of what it was built', machine({}), {}, /was built from another/],
-  ])('sends nothing %s', async (...[, host, change, message]) => {
-    await expect(pushBuilt(job(host, change))).rejects.toMatchObject({
-      code: 'layering.not-built',
-      kind: 'input',
-      message: expect.stringMatching(message) as string,
-      hint: expect.stringContaining('build it again: bootwright layer build') as string,
-    });
-    expect(sent(host)).toEqual([]);
-  });
-
-  it.each([
-    [
-      'layering.not-built',
-      'reference "[overlay@/s+/r]localhost/x:y" does not resolve to an image ID: identifier is not an image',
-    ],
-    ['layering.image-unreadable', 'overlay is not supported over overlayfs'],
-  ])('sends nothing where there is no image that can be read: %s', async (code, stderr) => {
-    const host = laneHost();
-    host.on(['skopeo', 'inspect', '--config', any]).fails(1, stderr);
-    await expect(pushBuilt(job(host))).rejects.toMatchObject({ code });
-    expect(sent(host)).toEqual([]);
+  it('sends nothing without credentials for it', async () => {
+    const host = machine();
+    const { name, pushed } = await buildAndPush(place(host, undefined), made);
+    expect(name).toMatch(/^localhost\/bootwright\/os-master:rendered-master-/);
+    expect(pushed).toBeUndefined();
+    expect(host.ran.some((argv) => argv.includes('push') || argv.includes('copy'))).toBe(false);
   });
 });

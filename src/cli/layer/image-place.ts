@@ -7,7 +7,7 @@ import { ownOrHost } from '../../adapters/host-root.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import type { Environment } from '../../config/environment.ts';
 import { proxiesIn } from '../../config/load.ts';
-import type { ImageStore } from '../../layering/build/container-tools.ts';
+import type { ImageStore, RegistryAccess } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { mergePullSecrets } from '../../layering/registry/credentials.ts';
 import { NODE_PULL_SECRET_PATH } from '../../layering/manifests/served-config.ts';
@@ -24,14 +24,16 @@ import { readSource } from './files.ts';
 export interface ImagePlace extends AsyncDisposable {
   readonly work: ImageWork;
   readonly scratch: string;
-  readonly store?: ImageStore;
+  readonly store: ImageStore | undefined;
+  /** Names of build arguments beside the variables that commands inherit. */
+  readonly buildArguments: readonly string[];
   /** To pull with. */
-  readonly access: { readonly authFile?: string };
-  /** To push with; the same without it. */
-  readonly pushAccess?: { readonly authFile?: string };
+  readonly access: RegistryAccess;
+  /** To push with; undefined where nothing is pushed. */
+  readonly pushAccess: RegistryAccess | undefined;
 }
 
-/** What of a command line says where. */
+/** The options of a command line that say where. */
 export interface PlaceCall {
   /** Registry credentials, in the form of a pull secret; default: those of the user. */
   readonly authfile?: string;
@@ -42,124 +44,103 @@ export interface PlaceCall {
   readonly environment: Environment;
 }
 
-/** The machine of the user, with its own programs. */
+/** The machine of the user, with its own programs; builds inherit the proxies of the user. */
 export async function placeOnThisMachine(
-  call: PlaceCall,
+  { authfile, pushAuthfile, storage, environment }: PlaceCall,
   signal: AbortSignal,
 ): Promise<ImagePlace> {
-  const { authfile, pushAuthfile, storage, environment } = call;
-  const texts = [await credentialsIn(authfile), await credentialsIn(pushAuthfile)];
+  const [pull, push] = [await credentialsIn(authfile), await credentialsIn(pushAuthfile)];
+  const store = storage === undefined ? undefined : storeIn(storage);
+  if (store !== undefined) await prepareRunRoot(store.run);
   const scratch = await mkdtemp(join(tmpdir(), 'bootwright-layer-'));
-  const work = workOn(localHost({ environment }), proxyFree, signal);
-  const [access = {}, pushAccess] = texts.map((read) => read && { authFile: resolve(read.path) });
-  const store = storage === undefined ? undefined : storeIn(storage, environment);
-  if (store !== undefined) await prepareRunRoot(store);
   return {
-    work,
+    work: workOn(localHost({ environment }), signal),
     scratch,
-    access,
-    ...(pushAccess === undefined ? {} : { pushAccess }),
-    ...(store === undefined ? {} : { store }),
+    store,
+    buildArguments: [],
+    access: pull === undefined ? {} : { authFile: resolve(pull.path) },
+    pushAccess: push && { authFile: resolve(push.path) },
     [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }),
   };
 }
-
-/** Commands inherit the proxies of the user, and so do builds. */
-const proxyFree: readonly string[] = [];
-
-/** Where images lie on the host of a container unless given. */
-const hostStorage = '/var/lib/bootwright-build';
-
-/** Gigabytes of small files. */
-const longestRemoval = minutes(5);
 
 /**
  * The host of a privileged container with its namespace of processes: its programs, its trust, and
  * its pull secret where no other is given. All lies in one folder, which is empty before and gone
  * afterwards: what a killed build left goes first.
  */
-export async function placeOnHost(call: PlaceCall, signal: AbortSignal): Promise<ImagePlace> {
-  const { authfile, pushAuthfile, environment, storage: folder = hostStorage } = call;
+export async function placeOnHost(
+  { authfile, pushAuthfile, environment, storage = '/var/lib/bootwright-build' }: PlaceCall,
+  signal: AbortSignal,
+): Promise<ImagePlace> {
   const [pull, push] = [await credentialsIn(authfile), await credentialsIn(pushAuthfile)];
-  const variables = proxyEnv(proxiesIn(environment));
   const host = await runningHost(environment);
-  const proxies = Object.keys(variables).filter((name) => name === name.toUpperCase());
-  const work = workOn(host, proxies, signal);
-  const scratch = `${folder}/scratch`;
-  const store = storeIn(`${folder}/images`, {});
+  const work = workOn(host, signal);
+  const scratch = `${storage}/scratch`;
+  const store = { storage: `${storage}/images`, run: `${storage}/run` };
   const clear = async (): Promise<void> => {
     const { signal: unstopped } = new AbortController();
     // The credentials first: a pod that is stopped has 30 s, and the images are many files.
-    for (const place of [scratch, folder]) {
-      await host
-        .exec(['rm', '-rf', '--one-file-system', place], {
-          signal: unstopped,
-          limit: longestRemoval,
-        })
-        .catch((error: unknown) => {
-          work.note('warn', `${place} could not be removed`, { reason: String(error) });
-        });
+    for (const folder of [scratch, storage]) {
+      const argv = ['rm', '-rf', '--one-file-system', folder];
+      await host.exec(argv, { signal: unstopped, limit: minutes(5) }).catch((error: unknown) => {
+        work.note('warn', `${folder} could not be removed`, { reason: String(error) });
+      });
     }
   };
   await clear();
-  const folders = [folder, scratch, store.storage, store.run];
+  const folders = [storage, scratch, store.storage, store.run];
   const limit = minutes(1);
   await host.exec(['install', '--directory', '--mode', '0700', ...folders], { signal, limit });
-  const written = async (name: string, text: string): Promise<{ readonly authFile: string }> => {
+  const written = async (name: string, text: string): Promise<RegistryAccess> => {
     const authFile = `${scratch}/${name}.json`;
     await host.writeFile(authFile, text, { signal, mode: 0o600 });
     return { authFile };
   };
-  const ofNode = async (): Promise<ImagePlace['access']> => {
-    const text = await host.readText(NODE_PULL_SECRET_PATH, signal);
-    return text === undefined ? {} : { authFile: NODE_PULL_SECRET_PATH };
-  };
+  const hasPullSecret = (await host.realPath(NODE_PULL_SECRET_PATH, signal)) !== undefined;
+  const ofNode = hasPullSecret ? { authFile: NODE_PULL_SECRET_PATH } : {};
   return {
     work,
     scratch,
     store,
-    access: pull === undefined ? await ofNode() : await written('pull', pull.text),
-    ...(push === undefined ? {} : { pushAccess: await written('push', push.text) }),
+    buildArguments: Object.keys(proxyEnv(proxiesIn(environment))).filter(
+      (name) => name === name.toUpperCase(),
+    ),
+    access: pull === undefined ? ofNode : await written('pull', pull.text),
+    pushAccess: push && (await written('push', push.text)),
     [Symbol.asyncDispose]: clear,
   };
 }
-
-interface Credentials {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** The keys of a Secret, as it is mounted into a pod. */
-const secretKeys = { current: '.dockerconfigjson', older: '.dockercfg' } as const;
 
 /**
  * The credentials in a file, or in the folder of a mounted Secret. Those that cannot be read would
  * be missed only once something is built.
  * @throws AgentError `config.file-not-read`, `layering.bad-credentials`
  */
-async function credentialsIn(given: string | undefined): Promise<Credentials | undefined> {
+async function credentialsIn(
+  given: string | undefined,
+): Promise<{ readonly path: string; readonly text: string } | undefined> {
   if (given === undefined) return undefined;
-  const path = await ownOrHost(given);
-  const found = (key = '') => stat(join(path, key)).catch(() => undefined);
-  const isMounted = (await found())?.isDirectory() === true;
-  const has = async (key: string): Promise<boolean> => (await found(key)) !== undefined;
-  const isOlder = isMounted && !(await has(secretKeys.current)) && (await has(secretKeys.older));
-  const key = isOlder ? secretKeys.older : secretKeys.current;
-  const { path: from, text } = await readSource(isMounted ? join(path, key) : path);
-  const read = isOlder ? `{"auths":${text}}` : text;
-  mergePullSecrets([{ from, text: read }]);
-  return { path: from, text: read };
+  const folder = await ownOrHost(given);
+  const found = (path: string) => stat(path).catch(() => undefined);
+  const isMounted = (await found(folder))?.isDirectory() === true;
+  const current = join(folder, '.dockerconfigjson');
+  const older = join(folder, '.dockercfg');
+  const isOlder = isMounted && !(await found(current)) && (await found(older)) !== undefined;
+  const { path, text } = await readSource(isMounted ? (isOlder ? older : current) : folder);
+  const secret = isOlder ? `{"auths":${text}}` : text;
+  mergePullSecrets([{ from: path, text: secret }]);
+  return { path, text: secret };
 }
 
-const workOn = (host: Host, buildArguments: readonly string[], signal: AbortSignal): ImageWork => ({
+const workOn = (host: Host, signal: AbortSignal): ImageWork => ({
   host,
   clock: systemClock,
   signal,
-  buildArguments,
   progress: ({ info }) => {
     printError(`${plainLine(info)}\n`);
   },
-  // Whoever runs the command sees that it runs.
+  // The user sees that the command runs.
   alive: () => undefined,
   note: (level, message, { reason } = {}) => {
     if (level === 'debug') return;
@@ -168,33 +149,25 @@ const workOn = (host: Host, buildArguments: readonly string[], signal: AbortSign
   },
 });
 
-/** podman takes no longer name for its run root. */
-const longestRun = 50;
-
 /**
- * The store of images in a folder. Its run root is the same each time, as podman keeps its name in
- * the store, and is never removed: another command may use the same store.
+ * The store of images in a folder. Its run root is short, as podman wants it, and the same each
+ * time, as podman keeps its name in the store. It is never removed: another command may use the
+ * same store.
  */
-export function storeIn(folder: string, environment: Environment): ImageStore {
+export function storeIn(folder: string): ImageStore {
   const storage = resolve(folder);
   const sum = createHash('sha256').update(storage).digest('hex').slice(0, 12);
-  const { XDG_RUNTIME_DIR: session = '' } = environment;
-  const places = [
-    ...(session === '' ? [] : [join(session, 'bootwright', sum)]),
-    join(storage, 'run'),
-  ];
-  const run = places.find(({ length }) => length <= longestRun);
-  return { storage, run: run ?? join(tmpdir(), `bootwright-${process.getuid?.() ?? 0}-${sum}`) };
+  return { storage, run: join(tmpdir(), `bootwright-${process.getuid?.() ?? 0}-${sum}`) };
 }
 
 /** A link has these bits as well. */
 const writableByOthers = 0o022;
 
 /**
- * Creates the run root, which may be in a directory that everybody can write to.
+ * Creates the run root, in a directory that everybody can write to.
  * @throws AgentError `layering.store-taken` when it belongs to another user
  */
-export async function prepareRunRoot({ run }: ImageStore): Promise<void> {
+export async function prepareRunRoot(run: string): Promise<void> {
   await mkdir(run, { recursive: true, mode: 0o700 });
   const { uid, mode } = await lstat(run);
   const isOurs = process.getuid === undefined || uid === process.getuid();

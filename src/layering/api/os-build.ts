@@ -41,10 +41,12 @@ export interface MachineOSBuildObject {
  * since the cluster's builder acts on the object as it was created; the push spec has the build's
  * name for its tag.
  * @param name as `buildName` gives it
+ * @param renderedConfig name of the rendered MachineConfig
  */
 export function machineOSBuildObject(
   config: MachineOSConfig,
-  { name, renderedConfig }: { readonly name: string; readonly renderedConfig: string },
+  name: string,
+  renderedConfig: string,
 ): MachineOSBuildObject {
   const { spec } = config;
   return {
@@ -68,17 +70,11 @@ export function machineOSBuildObject(
   };
 }
 
-/** Metadata of a build that is owned by its MachineOSConfig. */
-export interface BuildOwnership {
-  readonly ownerReferences: readonly object[];
-  readonly finalizers: readonly string[];
-}
-
 /** What makes a MachineOSConfig the owner of its build, so that both are deleted together. */
 export const buildOwnership = (config: {
   readonly name: string;
   readonly uid: string;
-}): BuildOwnership => ({
+}): { readonly ownerReferences: readonly object[]; readonly finalizers: readonly string[] } => ({
   ownerReferences: [
     {
       apiVersion: machineOSBuildKind.apiVersion,
@@ -101,95 +97,41 @@ export const buildConditions = [
   'Succeeded',
 ] as const;
 
-/** The phase of a build. */
-export type BuildPhase =
-  'initial' | 'queued' | 'running' | 'succeeded' | 'failed' | 'interrupted' | 'seeded';
-
-/**
- * What the operator writes in each phase (`pkg/apihelpers`), and for an image that was built
- * elsewhere.
- */
-const phases: Readonly<
-  Record<
-    BuildPhase,
-    {
-      /** The condition that is true. */
-      readonly type?: (typeof buildConditions)[number];
-      readonly reason: string;
-      readonly message: string;
-    }
-  >
-> = {
-  initial: { reason: 'Initialized', message: 'Not started' },
-  queued: { type: 'Prepared', reason: 'Prepared', message: 'Build Prepared and Pending' },
-  running: { type: 'Building', reason: 'Building', message: 'Image Build In Progress' },
-  succeeded: { type: 'Succeeded', reason: 'Ready', message: 'Build Ready' },
-  failed: { type: 'Failed', reason: 'Failed', message: 'Build Failed' },
-  interrupted: { type: 'Interrupted', reason: 'Interrupted', message: 'Build Interrupted' },
-  seeded: {
-    type: 'Succeeded',
-    reason: 'PreBuiltImageSeeded',
-    message: 'Built before the cluster was up',
-  },
-};
-
-/** A condition as the API has it. */
-export interface BuildCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False';
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionTime: string;
-}
-
-/**
- * The five conditions of a phase. Those of a finished build cannot be changed any more.
- * @param why what a person should know beyond the words of the operator
- */
-export function conditionsOf(phase: BuildPhase, at: Date, why = ''): readonly BuildCondition[] {
-  const { type: held, reason, message } = phases[phase];
-  return buildConditions.map((type) => ({
-    type,
-    status: type === held ? 'True' : 'False',
-    reason,
-    message: why === '' ? message : `${message}: ${why}`,
-    lastTransitionTime: wholeSeconds(at.getTime()),
-  }));
-}
-
 /** Status of a MachineOSBuild whose image was built elsewhere. */
 export interface SeededBuildStatus {
   readonly buildStart: string;
   readonly buildEnd: string;
   readonly digestedImagePushSpec: string;
-  readonly conditions: readonly BuildCondition[];
+  readonly conditions: readonly object[];
 }
 
-/** A finished build. */
-export interface FinishedBuild {
-  readonly startedAt: Date;
-  readonly endedAt: Date;
-  /** The image by its digest. */
-  readonly image: string;
-}
+const second = 1000;
 
-const SECOND = 1000;
-
-/** The status that hands an image over. */
-export function seededBuildStatus({ image, ...times }: FinishedBuild): SeededBuildStatus {
-  const { end, ...status } = buildTimes(times);
-  return { ...status, digestedImagePushSpec: image, conditions: conditionsOf('seeded', end) };
-}
-
-/** When a build began and ended. The end is at least a second after the start: the API insists. */
-function buildTimes({ startedAt, endedAt }: Omit<FinishedBuild, 'image'>): {
-  readonly buildStart: string;
-  readonly buildEnd: string;
-  readonly end: Date;
-} {
-  const start = Math.floor(startedAt.getTime() / SECOND) * SECOND;
-  const end = new Date(Math.max(Math.floor(endedAt.getTime() / SECOND) * SECOND, start + SECOND));
-  return { buildStart: wholeSeconds(start), buildEnd: wholeSeconds(end.getTime()), end };
+/**
+ * The status that hands an image over. The end is at least a second after the start: the API
+ * insists.
+ * @param image the image by its digest
+ */
+export function seededBuildStatus(
+  image: string,
+  startedAt: Date,
+  endedAt: Date,
+): SeededBuildStatus {
+  const start = Math.floor(startedAt.getTime() / second) * second;
+  const end = Math.max(Math.floor(endedAt.getTime() / second) * second, start + second);
+  const buildEnd = wholeSeconds(end);
+  return {
+    buildStart: wholeSeconds(start),
+    buildEnd,
+    digestedImagePushSpec: image,
+    conditions: buildConditions.map((type) => ({
+      type,
+      status: type === 'Succeeded' ? 'True' : 'False',
+      reason: 'PreBuiltImageSeeded',
+      message: 'Built before the cluster was up',
+      lastTransitionTime: buildEnd,
+    })),
+  };
 }
 
 /**

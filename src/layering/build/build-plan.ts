@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer';
-import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import {
   buildSettings,
@@ -24,7 +23,6 @@ export interface BuildPlan {
   readonly context: readonly ContextFile[];
   /** Settings of the machines that the builder should use too: `policy.json`, `registries.conf`. */
   readonly settings: readonly ContextFile[];
-  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** What a build is planned from. */
@@ -33,8 +31,6 @@ export interface PlanRequest {
   readonly machineConfig: MachineConfig;
   /** PEM certificates; none when it is left out. */
   readonly caBundle?: string;
-  /** Where the release keeps these outside the MachineConfig (≤ 4.21). */
-  readonly images?: { readonly baseImage: string; readonly extensionsImage: string };
 }
 
 /**
@@ -42,12 +38,7 @@ export interface PlanRequest {
  * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`, `ignition.*` for
  * settings of the MachineConfig that cannot be decoded
  */
-export function planBuild({
-  config,
-  machineConfig,
-  caBundle = '',
-  images,
-}: PlanRequest): BuildPlan {
+export function planBuild({ config, machineConfig, caBundle = '' }: PlanRequest): BuildPlan {
   const pool = config.spec.machineConfigPool.name;
   if (machineConfig.pool !== pool) {
     throw layeringFailure(
@@ -55,21 +46,17 @@ export function planBuild({
       `the MachineOSConfig is for pool ${pool}, ${machineConfig.name} is of pool ${machineConfig.pool}`,
     );
   }
-  const inputs: ContainerfileInputs = {
-    machineConfig,
-    baseImage: images?.baseImage ?? machineConfig.osImageURL,
-    extensionsImage: images?.extensionsImage ?? machineConfig.extensionsImage,
-    userContent: userContainerfile(config),
-  };
   return {
-    baseImage: inputs.baseImage,
+    baseImage: machineConfig.osImageURL,
     context: [
-      { path: containerfileFile, content: renderContainerfile(inputs) },
+      {
+        path: containerfileFile,
+        content: renderContainerfile(machineConfig, userContainerfile(config)),
+      },
       { path: machineConfigFile, content: packedMachineConfig(machineConfig) },
       { path: caBundleFile, content: caBundle },
     ],
     settings: [...buildSettings(machineConfig)].map(([path, content]) => ({ path, content })),
-    labels: imageLabels(inputs),
   };
 }
 
@@ -89,23 +76,6 @@ const caBundleFile = 'openshift-config-user-ca-bundle.crt';
 /** The Containerfile within a build context. */
 export const containerfileFile = 'Containerfile';
 
-/** What a layered image is made from. */
-export interface ContainerfileInputs {
-  readonly machineConfig: MachineConfig;
-  /**
-   * The image of the operating system; that of the MachineConfig unless the release keeps it
-   * elsewhere (≤ 4.21).
-   */
-  readonly baseImage: string;
-  /** Image with the packages of extensions; empty if absent. */
-  readonly extensionsImage: string;
-  /**
-   * What the user adds; it begins with a stage built on `configs`. Empty when there is nothing to
-   * add.
-   */
-  readonly userContent: string;
-}
-
 const CURRENT_CONFIG = '/etc/machine-config-daemon/currentconfig';
 const IGNITION = '/usr/lib/dracut/modules.d/30ignition/ignition';
 const EXTENSIONS = '/tmp/mco-extensions/os-extensions-content';
@@ -116,10 +86,11 @@ const ANCHOR = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle
  * The Containerfile of a layered image. Its stages and what each does to the image are those of the
  * Machine Config Operator's own builder (release 4.22 and newer): the MachineConfig is applied by
  * the Ignition of the image in stage `configs`, and what the user adds follows word for word.
+ * @param userContent begins with a stage built on `configs`; empty when there is nothing to add
  * @throws AgentError `layering.no-extensions-image`
  */
-function renderContainerfile(inputs: ContainerfileInputs): string {
-  const { baseImage, userContent } = inputs;
+function renderContainerfile(machineConfig: MachineConfig, userContent: string): string {
+  const { osImageURL: baseImage, name, pool } = machineConfig;
   const parts = [
     '# The MachineConfig is unpacked in a stage of its own, so that its packed form is not kept.',
     `FROM ${baseImage} AS extract`,
@@ -133,7 +104,7 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     `    bash -c 'container=oci exec -a ignition-apply ${IGNITION} --ignore-unsupported /tmp/config.ign' && \\`,
     '    rm /tmp/config.ign && \\',
     '    ostree container commit',
-    ...packageLines(inputs),
+    ...packageLines(machineConfig),
     '# Folders of /var that packages expect are made at boot.',
     'RUN rm -f /usr/lib/tmpfiles.d/usbguard.conf && \\',
     `    printf '%s\\n' 'd /var/log/usbguard 0755 root root -' 'd /var/lib/ipsec 0700 root root -' 'd /var/lib/ipsec/nss 0700 root root -' > /usr/lib/tmpfiles.d/layered-packages.conf`,
@@ -141,7 +112,9 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     // program.
     `COPY --chmod=0644 ./${caBundleFile} ${ANCHOR}`,
     'RUN update-ca-trust && ostree container commit',
-    ...Object.entries(imageLabels(inputs)).map(([key, value]) => `LABEL ${key}=${value}`),
+    `LABEL machineconfig=${name}`,
+    `LABEL machineconfigpool=${pool}`,
+    `LABEL baseOSContainerImage=${baseImage}`,
   ];
   const own = `${parts.join('\n')}\n`;
   return userContent === ''
@@ -149,17 +122,9 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     : `${own}\n${userContent}${userContent.endsWith('\n') ? '' : '\n'}`;
 }
 
-const imageLabels = ({
-  machineConfig,
-  baseImage,
-}: ContainerfileInputs): Readonly<Record<string, string>> => ({
-  machineconfig: machineConfig.name,
-  machineconfigpool: machineConfig.pool,
-  baseOSContainerImage: baseImage,
-});
-
 /** Packages of extensions and of another kernel, from the image that holds them. */
-function packageLines({ machineConfig, extensionsImage }: ContainerfileInputs): readonly string[] {
+function packageLines(machineConfig: MachineConfig): readonly string[] {
+  const { extensionsImage } = machineConfig;
   const packages = packagesOfExtensions(machineConfig.extensions);
   const isOtherKernel = machineConfig.kernelType !== 'default';
   if (packages.length === 0 && !isOtherKernel) return [];
@@ -205,25 +170,6 @@ function kernelLines({ kernelType }: MachineConfig): readonly string[] {
     `      printf '%s\\n' "remove $old" 'install ${wanted.join(' ')}' run | dnf shell --assumeyes; \\`,
     '    fi && \\',
   ];
-}
-
-/** Label of an image with what it was built from. */
-export const builtFromLabel = 'bootwright.built-from';
-
-/**
- * A sum over all that goes into an image: its Containerfile, the MachineConfig, and the other files
- * of the context. The push spec is not a part of it.
- */
-export function builtFrom(
-  { context }: Pick<BuildPlan, 'context'>,
-  { object }: Pick<MachineConfig, 'object'>,
-): string {
-  const hash = createHash('sha256');
-  for (const { path, content } of context) {
-    // Another version of zlib compresses the same object into other bytes.
-    hash.update(JSON.stringify([path, path === machineConfigFile ? object : content]));
-  }
-  return hash.digest('hex').slice(0, 32);
 }
 
 /**

@@ -3,24 +3,12 @@ import { digestOf, repositoryOf } from '../../lib/image-name.ts';
 import {
   baseTag,
   buildArgv,
-  type BuilderName,
   buildSteps,
-  chooseBuilder,
   copyImageArgv,
   localConfigArgv,
   pushArgv,
   classifyPullError,
 } from './container-tools.ts';
-
-describe('chooseBuilder', () => {
-  it.each<[readonly BuilderName[], BuilderName | undefined]>([
-    [['buildah', 'podman'], 'buildah'],
-    [['podman'], 'podman'],
-    [[], undefined],
-  ])('takes of %j %s', (there, name) => {
-    expect(chooseBuilder(new Set(there))?.name).toBe(name);
-  });
-});
 
 const store = { storage: '/s', run: '/r' };
 const words = ['--root', '/s', '--runroot', '/r', '--storage-driver', 'overlay'];
@@ -39,7 +27,6 @@ describe('the words of a build', () => {
           policy: '/policy.json',
           buildArguments: ['HTTP_PROXY'],
           volumes: ['/e:/etc/pki/entitlement:rw'],
-          labels: { 'a.b': 'c' },
         },
       ),
     ).toEqual([
@@ -48,7 +35,7 @@ describe('the words of a build', () => {
       ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
       ...['--security-opt', 'label=disable', '--authfile', '/auth', '--cert-dir', '/certs'],
       ...['--signature-policy', '/policy.json', '--build-arg', 'HTTP_PROXY'],
-      ...['--label', 'a.b=c', '--volume', '/e:/etc/pki/entitlement:rw'],
+      ...['--volume', '/e:/etc/pki/entitlement:rw'],
       ...['--tag', 'localhost/x:1', '--file', '/c/Containerfile', '/c'],
     ]);
   });

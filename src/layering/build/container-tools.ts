@@ -3,30 +3,6 @@ import { digestOf } from '../../lib/image-name.ts';
 /** A program that builds images. */
 export type BuilderName = 'buildah' | 'podman';
 
-/** The chosen program, and why. */
-export interface BuilderChoice {
-  readonly name: BuilderName;
-  readonly reason: string;
-}
-
-/** Checks whether a program is installed. */
-export const builderVersionArgv = (name: BuilderName): readonly string[] => [name, '--version'];
-
-/**
- * Chooses the program that builds: buildah is what the cluster's own builder runs; podman is on
- * every CoreOS and builds by the same library.
- */
-export function chooseBuilder(there: ReadonlySet<BuilderName>): BuilderChoice | undefined {
-  if (there.has('buildah')) {
-    return { name: 'buildah', reason: "buildah is installed, as in the cluster's own builder" };
-  }
-  if (!there.has('podman')) return undefined;
-  return {
-    name: 'podman',
-    reason: 'buildah is not installed, and podman builds by the same library',
-  };
-}
-
 /** An image store apart from the user's. */
 export interface ImageStore {
   readonly storage: string;
@@ -58,10 +34,8 @@ export interface BuildCall extends RegistryAccess {
   readonly buildArguments: readonly string[];
   /** `SOURCE:TARGET` */
   readonly volumes: readonly string[];
-  /** Labels of the image beside those of its Containerfile. */
-  readonly labels?: Readonly<Record<string, string>>;
   /** policy.json of the machines, where they have one. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
 }
 
 /**
@@ -75,7 +49,6 @@ export const buildArgv = (builder: Builder, call: BuildCall): readonly string[] 
   ...accessOf(call),
   ...(call.policy === undefined ? [] : ['--signature-policy', call.policy]),
   ...call.buildArguments.flatMap((argument) => ['--build-arg', argument]),
-  ...Object.entries(call.labels ?? {}).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
   ...call.volumes.flatMap((volume) => ['--volume', volume]),
   ...['--tag', call.tag, '--file', call.containerfile, call.context],
 ];

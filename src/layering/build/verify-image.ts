@@ -24,7 +24,7 @@ export interface Inside {
 }
 
 /** Tag of the image that is deleted after the inspection. */
-export const lookTag = (pool: string): string => `localhost/bootwright/look-${pool}:latest`;
+export const inspectionTag = (pool: string): string => `localhost/bootwright/look-${pool}:latest`;
 
 /** Lines of bootc that are kept: its findings come last. */
 const linesOfLint = 12;
@@ -33,7 +33,7 @@ const linesOfLint = 12;
  * A Containerfile that only inspects: a build runs wherever the image itself was built, while
  * mounting an image needs root and running one needs what a container or a chroot may lack.
  */
-export const lookInsideContainerfile = (image: string): string =>
+export const inspectionContainerfile = (image: string): string =>
   [
     `FROM ${image}`,
     'RUN for kernel in /usr/lib/modules/*/vmlinuz; do \\',
@@ -112,18 +112,19 @@ export function readImageFacts(text: string, image: string): ImageFacts {
 const streamLabel = 'io.openshift.os.streamclass';
 
 /**
- * Why an image must not be the base for a pool that asks for an OS stream; undefined when it is of
- * that stream.
+ * Refuses an image as the base for a pool that asks for another OS stream.
+ * @throws AgentError `layering.image-stream`
  */
-export function streamViolation(
-  asked: { readonly pool: string; readonly stream: string; readonly image: string },
-  { labels }: ImageFacts,
-): AgentError | undefined {
-  const { pool, stream, image } = asked;
+export function requireStream(
+  pool: string,
+  stream: string,
+  image: string,
+  labels: ImageFacts['labels'],
+): void {
   const found = labels[streamLabel];
-  if (found === stream) return undefined;
+  if (found === stream) return;
   const other = found === undefined ? 'names no stream' : `is of stream ${found}`;
-  return layeringFailure(
+  throw layeringFailure(
     'layering.image-stream',
     `pool ${pool} asks for OS stream ${stream}, and ${image} of its rendered MachineConfig ${other}`,
   );
@@ -132,7 +133,8 @@ export function streamViolation(
 /** What a built image must be. */
 export interface ExpectedImage {
   readonly image: string;
-  readonly renderedConfig: string;
+  /** Name of its rendered MachineConfig. */
+  readonly rendered: string;
   readonly pool: string;
   /** Architecture of the base. */
   readonly architecture: string;
@@ -147,9 +149,9 @@ export function imageViolation(
   { architecture, labels }: ImageFacts,
   inside: Inside,
 ): AgentError | undefined {
-  const { image, renderedConfig, pool } = expected;
+  const { image, rendered, pool } = expected;
   for (const [label, wanted] of [
-    ['machineconfig', renderedConfig],
+    ['machineconfig', rendered],
     ['machineconfigpool', pool],
   ] as const) {
     const found = labels[label];
@@ -176,7 +178,7 @@ export function imageViolation(
 }
 
 function contentViolation(
-  { image, renderedConfig }: ExpectedImage,
+  { image, rendered }: ExpectedImage,
   { kernels, withoutInitramfs, configs, isWhole }: Inside,
 ): AgentError | undefined {
   if (!isWhole)
@@ -194,10 +196,10 @@ function contentViolation(
       'layering.image-initramfs',
       `${image} has no /usr/lib/modules/${bare}/initramfs.img`,
     );
-  if (configs.includes(renderedConfig)) return undefined;
+  if (configs.includes(rendered)) return undefined;
   const found = configs.length === 0 ? 'no rendered MachineConfig' : configs.join(', ');
   return layeringFailure(
     'layering.image-wrong-config',
-    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, expected ${renderedConfig}`,
+    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, expected ${rendered}`,
   );
 }

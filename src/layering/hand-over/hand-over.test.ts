@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { httpd, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { type BuildPhase, conditionsOf, machineOSBuildObject } from '../api/os-build.ts';
+import { type BuildPhase, conditionsOf } from '../../../test/layering/build-conditions.ts';
+import { machineOSBuildObject } from '../api/os-build.ts';
 import type { Fields } from '../../lib/fields.ts';
 import {
   annotationPatch,
   asksTheSame,
+  buildProblem,
   finishedStatus,
+  isFinishedBuild,
   osConfigRequest,
   ownershipPatch,
   renderedDifference,
-  buildStatusOf,
 } from './hand-over.ts';
 
 const image = `registry.rig.test/ocl/master@sha256:${'a'.repeat(64)}`;
-const wanted = machineOSBuildObject(osConfig(), { name: 'master-0', renderedConfig: 'rendered-x' });
+const wanted = machineOSBuildObject(osConfig(), 'master-0', 'rendered-x');
 const made = wanted as unknown as KubeObject;
 const byBuilder = { ...made, metadata: { name: 'master-0' } };
 const at = new Date('2026-01-01T00:00:10Z');
@@ -24,44 +26,33 @@ const inPhase = (phase: BuildPhase, digest?: string) => ({
     ...(digest === undefined ? {} : { digestedImagePushSpec: digest }),
   },
 });
-const statusOf = (found: KubeObject) => buildStatusOf(found, { wanted, image });
 
 describe('an existing MachineOSBuild', () => {
-  it.each<[string, KubeObject, object]>([
-    ['just made', made, { kind: 'ours', isFinished: false }],
-    ['handed over', { ...made, ...inPhase('seeded', image) }, { kind: 'ours', isFinished: true }],
-    ['of the builder', byBuilder, { kind: 'of-the-builder', isFinished: false }],
-    [
-      'being built',
-      { ...byBuilder, ...inPhase('running') },
-      { kind: 'of-the-builder', isFinished: false },
-    ],
-    [
-      'found by its tag',
-      { ...byBuilder, ...inPhase('succeeded', image) },
-      { kind: 'of-the-builder', isFinished: true },
-    ],
-    ['failed', { ...byBuilder, ...inPhase('failed') }, { kind: 'in-the-way' }],
-    ['interrupted', { ...made, ...inPhase('interrupted') }, { kind: 'in-the-way' }],
-    ['of another image', { ...made, ...inPhase('succeeded', 'other') }, { kind: 'in-the-way' }],
-    [
-      'of another spec',
-      { ...made, spec: { machineConfig: { name: 'x' } } },
-      { kind: 'in-the-way' },
-    ],
-    [
-      'going',
-      { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026' } },
-      { kind: 'in-the-way' },
-    ],
-  ])('and %s is recognized', (_, found, status) => {
-    expect(statusOf(found)).toMatchObject(status);
+  it.each<[string, KubeObject, boolean]>([
+    ['just made', made, false],
+    ['handed over', { ...made, ...inPhase('seeded', image) }, true],
+    ['of the builder', byBuilder, false],
+    ['being built', { ...byBuilder, ...inPhase('running') }, false],
+    ['found by its tag', { ...byBuilder, ...inPhase('succeeded', image) }, true],
+  ])('that is %s can be used', (_, found, isFinished) => {
+    expect(buildProblem(found, wanted, image)).toBeUndefined();
+    expect(isFinishedBuild(found)).toBe(isFinished);
+  });
+
+  it.each<[string, KubeObject, RegExp]>([
+    ['failed', { ...byBuilder, ...inPhase('failed') }, /^it has Failed$/],
+    ['interrupted', { ...made, ...inPhase('interrupted') }, /Interrupted/],
+    ['of another image', { ...made, ...inPhase('succeeded', 'other') }, /with image other/],
+    ['of another spec', { ...made, spec: { machineConfig: { name: 'x' } } }, /its spec is/],
+    ['going', { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026' } }, /deleted/],
+  ])('that is %s is in the way', (_, found, problem) => {
+    expect(buildProblem(found, wanted, image)).toMatch(problem);
   });
 });
 
 describe('finishedStatus', () => {
   it('begins and ends now', () => {
-    expect(finishedStatus(made, { image, at })).toMatchObject({
+    expect(finishedStatus(made, image, at)).toMatchObject({
       buildStart: '2026-01-01T00:00:10Z',
       buildEnd: '2026-01-01T00:00:11Z',
       digestedImagePushSpec: image,
@@ -73,7 +64,7 @@ describe('finishedStatus', () => {
     ['2026-01-01T00:01:00Z', '2026-01-01T00:01:01Z'],
   ])('keeps a start that is written, and ends behind it', (buildStart, buildEnd) => {
     const found = { ...made, status: { buildStart } };
-    expect(finishedStatus(found, { image, at })).toMatchObject({ buildStart, buildEnd });
+    expect(finishedStatus(found, image, at)).toMatchObject({ buildStart, buildEnd });
   });
 });
 

@@ -13,51 +13,41 @@ import { askedOf, machineOSConfigKind } from '../api/os-config.ts';
 import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../../lib/fields.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
-/** Whether a MachineOSBuild of the right name can be used to hand an image over. */
-export type BuildStatus =
-  /** Created by an earlier attempt, or by this one. */
-  | { readonly kind: 'ours'; readonly isFinished: boolean }
-  /** Created by the cluster's builder, which may have started a job for it. */
-  | { readonly kind: 'of-the-builder'; readonly isFinished: boolean }
-  /** It is for something else, and cannot be changed any more. */
-  | { readonly kind: 'in-the-way'; readonly why: string };
-
 /** Conditions after which a build takes no others (CRD of MachineOSBuild). */
 const ends = ['Failed', 'Interrupted', 'Succeeded'] as const;
 
-/** Compares an existing MachineOSBuild with the one that is wanted. */
-export function buildStatusOf(
-  found: KubeObject,
-  { wanted, image }: { readonly wanted: MachineOSBuildObject; readonly image: string },
-): BuildStatus {
-  const { deletionTimestamp, labels } = found.metadata;
-  if (deletionTimestamp !== undefined) return inTheWay('it is being deleted');
-  if (!isDeepStrictEqual(partOf(found, 'spec'), wanted.spec)) {
-    return inTheWay(`its spec is ${JSON.stringify(partOf(found, 'spec'))}`);
-  }
-  const end = ends.find((type) => conditionOf(found, type).status === 'True');
-  const made = textAt(found, 'status', 'digestedImagePushSpec');
-  if (end !== undefined && (end !== 'Succeeded' || made !== image)) {
-    return inTheWay(`it has ${end}${made === '' ? '' : ` with image ${made}`}`);
-  }
-  const isFinished = end !== undefined;
-  const isOurs = labels?.[buildKeys.preBuiltImage] === 'true';
-  return { kind: isOurs ? 'ours' : 'of-the-builder', isFinished };
-}
+const endOf = (build: KubeObject) =>
+  ends.find((type) => conditionOf(build, type).status === 'True');
 
-const inTheWay = (why: string): BuildStatus => ({ kind: 'in-the-way', why });
+/** Whether a build takes no other conditions. */
+export const isFinishedBuild = (build: KubeObject): boolean => endOf(build) !== undefined;
+
+/**
+ * Why a MachineOSBuild of the right name cannot be used to hand an image over; undefined where it
+ * can.
+ */
+export function buildProblem(
+  found: KubeObject,
+  wanted: MachineOSBuildObject,
+  image: string,
+): string | undefined {
+  if (found.metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  if (!isDeepStrictEqual(partOf(found, 'spec'), wanted.spec)) {
+    return `its spec is ${JSON.stringify(partOf(found, 'spec'))}`;
+  }
+  const end = endOf(found);
+  const built = textAt(found, 'status', 'digestedImagePushSpec');
+  if (end === undefined || (end === 'Succeeded' && built === image)) return undefined;
+  return `it has ${end}${built === '' ? '' : ` with image ${built}`}`;
+}
 
 /**
  * The status that makes a build finished with the image. A start that is written already cannot be
  * changed (CRD of MachineOSBuild), so the end is put behind it.
  */
-export function finishedStatus(
-  found: KubeObject,
-  { image, at }: { readonly image: string; readonly at: Date },
-): SeededBuildStatus {
+export function finishedStatus(found: KubeObject, image: string, at: Date): SeededBuildStatus {
   const begun = Date.parse(textAt(found, 'status', 'buildStart'));
-  const startedAt = Number.isNaN(begun) ? at : new Date(begun);
-  return seededBuildStatus({ startedAt, endedAt: at, image });
+  return seededBuildStatus(image, Number.isNaN(begun) ? at : new Date(begun), at);
 }
 
 /** The patch that adds the owner and the finalizers of a build; undefined when it has them. */

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, partOf, textAt } from '../../kube/object.ts';
-import { isOperatorKey, nodeKeys } from '../api/node-keys.ts';
+import { nodeKeys } from '../api/node-keys.ts';
 import { buildConditions } from '../api/os-build.ts';
 import { isSelectedBy } from '../../kube/selector.ts';
 import {
@@ -154,74 +154,23 @@ export const nodesWithout = (
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
 
-/** Objects of the cluster that may name an image. */
-export interface NamingObjects {
-  readonly nodes: readonly KubeObject[];
-  readonly osConfigs: readonly KubeObject[];
-  readonly builds: readonly KubeObject[];
-  readonly machineConfigs: readonly KubeObject[];
-}
-
 /**
- * Where the cluster refers to a registry that goes away with the bootstrap host, as `OBJECT: TEXT`;
- * nothing when it does not. A node compares its image letter for letter, so such a reference is
- * never corrected later.
+ * The objects of a cluster that refer to a registry that goes away with the bootstrap host, as
+ * `KIND NAME`. A node compares its image letter for letter, so such a reference is never corrected
+ * later.
  * @param address ADDRESS:PORT of the registry
  */
-export function stagingReferences(address: string, objects: NamingObjects): readonly string[] {
-  const found = [
-    ...objects.nodes.flatMap(annotationsOf('node')),
-    ...objects.osConfigs.flatMap((one) => [
-      ...annotationsOf('MachineOSConfig')(one),
-      ...textsOf('MachineOSConfig', one, [
-        ['spec', 'renderedImagePushSpec'],
-        ['status', 'currentImagePullSpec'],
-      ]),
-    ]),
-    ...objects.builds.flatMap((one) =>
-      textsOf('MachineOSBuild', one, [
-        ['spec', 'renderedImagePushSpec'],
-        ['status', 'digestedImagePushSpec'],
-      ]),
-    ),
-    ...objects.machineConfigs.flatMap((one) => [
-      ...annotationsOf('MachineConfig')(one),
-      ...textsOf('MachineConfig', one, [
-        ['spec', 'osImageURL'],
-        ['spec', 'baseOSExtensionsContainerImage'],
-      ]),
-    ]),
-  ];
-  return found
-    .filter(({ text }) => refersTo(address, text))
-    .map(({ place, text }) => `${place}: ${text}`);
-}
-
-interface NamedText {
-  readonly place: string;
-  readonly text: string;
-}
-
-const annotationsOf =
-  (kind: string) =>
-  ({ metadata: { name, annotations = {} } }: KubeObject): readonly NamedText[] =>
-    Object.entries(annotations)
-      .filter(([key]) => isOperatorKey(key))
-      .map(([key, text]) => ({ place: `${kind} ${name} ${key}`, text }));
-
-const textsOf = (
+export function stagingReferences(
+  address: string,
   kind: string,
-  object: KubeObject,
-  paths: readonly (readonly string[])[],
-): readonly NamedText[] =>
-  paths.map((path) => ({
-    place: `${kind} ${object.metadata.name} ${path.join('.')}`,
-    text: textAt(object, ...path),
-  }));
-
-/** `10.0.0.1:5000` is not in `110.0.0.1:5000/x`, and `10.0.0.1:500` is not in `10.0.0.1:5000/x`. */
-function refersTo(address: string, text: string): boolean {
-  const place = `${text}/`.indexOf(`${address}/`);
-  if (place < 0) return false;
-  return place === 0 || !/[\w.-]/.test(text.charAt(place - 1));
+  objects: readonly KubeObject[],
+): readonly string[] {
+  // `10.0.0.1:5000` is not in `110.0.0.1:5000/x`, and `10.0.0.1:500` is not in `10.0.0.1:5000/x`.
+  const escaped = address.replaceAll(/[^\w]/g, String.raw`\$&`);
+  const named = new RegExp(String.raw`(?<![\w.-])${escaped}(?!\d)`);
+  return objects
+    .filter(({ metadata: { annotations }, spec, status }) =>
+      named.test(JSON.stringify([annotations, spec, status])),
+    )
+    .map(({ metadata: { name } }) => `${kind} ${name}`);
 }

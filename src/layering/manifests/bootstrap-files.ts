@@ -13,9 +13,6 @@ export const controllerConfig = `${directory}/controller-config/machine-config-c
 /** Beside its place, so that one rename moves it back. */
 export const blockedControllerConfig = `${controllerConfig}.blocked-by-bootwright`;
 
-/** As a run of version 0.1 named it, which an update in the middle of an installation finds. */
-export const formerlyBlocked = `${controllerConfig}.held-by-bootwright`;
-
 /**
  * Where MachineOSConfigs wait until their images are built, and copies of the Secrets that they
  * name.

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { documentsOf, readSecretManifest, withoutDocuments } from './bootstrap-manifests.ts';
+import { documentsOf, registrySecretOf, withoutDocuments } from './bootstrap-manifests.ts';
 
 const secret = 'kind: Secret # kept\nmetadata:\n  name: one\n';
 const text = `# first\n${secret}---\nkind: Other\n--- # third\nkind: Secret\nmetadata: {name: two}\n`;
@@ -44,7 +44,12 @@ const head = (name: string, namespace = 'openshift-machine-config-operator'): st
   `apiVersion: v1\nkind: Secret\nmetadata:\n  name: ${name}\n  namespace: ${namespace}\n`;
 const encoded = Buffer.from('{"auths":{}}').toString('base64');
 
-describe('readSecretManifest', () => {
+const secretNamed = (text: string, name: string) =>
+  documentsOf({ path: 'f', text })
+    .map(({ object }) => registrySecretOf(object.value))
+    .find((secret) => secret?.name === name);
+
+describe('registrySecretOf', () => {
   const text = [
     `${head('elsewhere', 'default')}data: {}\n`,
     `${head('push')}type: kubernetes.io/dockerconfigjson\ndata:\n  .dockerconfigjson: ${encoded}\n`,
@@ -56,10 +61,10 @@ describe('readSecretManifest', () => {
     ['push', 'kubernetes.io/dockerconfigjson', { '.dockerconfigjson': '{"auths":{}}' }],
     ['plain', 'Opaque', { a: 'b' }],
   ])('reads %s', (name, type, data) => {
-    expect(readSecretManifest({ path: 'f', text }, name)).toEqual({ name, type, data });
+    expect(secretNamed(text, name)).toEqual({ name, type, data });
   });
 
   it.each(['elsewhere', 'other', 'none'])('finds no Secret of the operator called %s', (name) => {
-    expect(readSecretManifest({ path: 'f', text }, name)).toBeUndefined();
+    expect(secretNamed(text, name)).toBeUndefined();
   });
 });

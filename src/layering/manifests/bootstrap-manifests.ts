@@ -190,16 +190,6 @@ export const pushSecretObject = (name: string, pullSecret: string): object => ({
   data: { '.dockerconfigjson': Buffer.from(pullSecret).toString('base64') },
 });
 
-/**
- * The Secret of a name in a manifest file, with its content decoded; undefined when it is not
- * there.
- * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
- */
-export const readSecretManifest = (file: SourceFile, name: string): RegistrySecret | undefined =>
-  documentsOf(file)
-    .map(({ object }) => registrySecretOf(object.value))
-    .find((secret) => secret?.name === name);
-
 /** A Secret of the operator's namespace, or undefined for any other object. */
 export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   const { name, namespace } = namesOf(value);

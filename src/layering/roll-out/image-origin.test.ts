@@ -7,7 +7,7 @@ import {
   masterRendered,
 } from '../../../test/layering/layered-pool.ts';
 import { rollOutCluster } from '../../../test/layering/roll-out.ts';
-import { conditionsOf } from '../api/os-build.ts';
+import { conditionsOf } from '../../../test/layering/build-conditions.ts';
 import { poolProgress } from './progress.ts';
 
 const running = (phase: 'running' | 'failed'): LayeredPool => ({

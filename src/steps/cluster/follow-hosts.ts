@@ -2,16 +2,13 @@ import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../c
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
-import {
-  blockedControllerConfig,
-  formerlyBlocked,
-} from '../../layering/manifests/bootstrap-files.ts';
+import { blockedControllerConfig } from '../../layering/manifests/bootstrap-files.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { hasService, buildsOsImages } from '../conditions.ts';
-import { type HostScope, step, type StepScope } from '../step.ts';
+import { step, type StepScope } from '../step.ts';
 import { hostReportsOf, type KnownHosts, knownHostsOf } from './inventory-hosts.ts';
 import { longestWait } from './kube-watch.ts';
 import { tasksOf } from './tasks.ts';
@@ -109,13 +106,6 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
   };
 }
 
-/** Where the file is that the config server cannot do without, while it is blocked. */
-export async function blockedConfig({ host, signal }: HostScope): Promise<string | undefined> {
-  for (const path of [blockedControllerConfig, formerlyBlocked])
-    if ((await host.realPath(path, signal)) !== undefined) return path;
-  return undefined;
-}
-
 /**
  * Whether the machine-config-server of this host serves nobody.
  * The server logs each request before it answers, and its log of a failed answer names no host. So
@@ -132,7 +122,7 @@ function blockOf({
   return async (signal) => {
     if (isOver) return false;
     try {
-      isOver = (await blockedConfig({ host, signal })) === undefined;
+      isOver = (await host.realPath(blockedControllerConfig, signal)) === undefined;
     } catch (error) {
       signal.throwIfAborted();
       const { code, message: reason } = asAgentError(error);

@@ -6,7 +6,6 @@ import {
   blockedControllerConfig,
   blockUnit,
   controllerConfig,
-  formerlyBlocked,
 } from '../../layering/manifests/bootstrap-files.ts';
 import { unitStateArgv } from '../host/systemd-unit.ts';
 import { blockConfigServer, unblockConfigServer } from './config-server.ts';
@@ -94,14 +93,6 @@ describe('layering/release-config-server', () => {
     await runStep(unblockConfigServer, { host: machine, config, facts });
     expect(machine.ran).toEqual([endBlockArgv, unblockArgv]);
     expect(machine.textOf(controllerConfig)).toBe('kind: ControllerConfig');
-  });
-
-  it('puts back what version 0.1 has moved away', async () => {
-    const machine = host({ isArmed: true }).withFile(formerlyBlocked, 'kind: ControllerConfig');
-    const putBack = ['mv', '--force', formerlyBlocked, controllerConfig];
-    machine.on(putBack).succeeds();
-    await runStep(unblockConfigServer, { host: machine, config, facts });
-    expect(machine.ran).toEqual([endBlockArgv, putBack]);
   });
 
   it('does without a file that was never held', async () => {

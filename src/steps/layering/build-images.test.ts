@@ -3,7 +3,7 @@ import {
   builtDigest,
   laneConfig,
   laneHost,
-  laneRequest,
+  lanePool,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -14,10 +14,10 @@ import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
 
-const facts = { request: laneRequest, rendered: laneRendered, registry: laneRegistry };
+const facts = { rendered: laneRendered, registry: laneRegistry };
 const config = { ...laneConfig, proxy: { https: 'http://user:hidden@proxy.example.com' } };
 const run = (host = freshHost()) => ({ host, facts, config });
-const scratch = `${stagingPlaces().scratch}/master`;
+const scratch = `${stagingPlaces.scratch}/master`;
 const builds = (host: ReturnType<typeof laneHost>) =>
   host.calls.filter(({ argv }) => argv.includes('build') && argv.at(-1)?.endsWith('/context'));
 
@@ -33,11 +33,7 @@ describe('layering/build-images', () => {
     const { host } = run();
     const { value, progress } = await runStep(buildImages, run(host));
     const staged = `127.0.0.1:22626/layering/os@${builtDigest}`;
-    const { pool, name } = laneRendered[0]!;
-    expect(value).toEqual({
-      kind: 'built',
-      images: [{ pool, renderedConfig: name, staged, digest: builtDigest }],
-    });
+    expect(value).toEqual({ kind: 'pools', pools: [{ ...lanePool, staged, digest: builtDigest }] });
     expect(host.textOf(`${scratch}/context/Containerfile`)).toMatch(
       /^FROM registry\.rig\.test\/release\/rhel-coreos@sha256:a/m,
     );
@@ -59,7 +55,7 @@ describe('layering/build-images', () => {
     const labels = { 'io.openshift.os.streamclass': 'rhel-9' };
     const config = JSON.stringify({ architecture: 'amd64', config: { Labels: labels } });
     host.on(['skopeo', 'inspect', '--config', '--authfile', rest]).prints(config);
-    const rendered = laneRendered.map((one) => ({ ...one, stream }));
+    const rendered = { kind: 'pools' as const, pools: [{ ...lanePool, stream }] };
     const fallback = { ...laneConfig, layering: { failurePolicy: 'fallback-stock' } } as const;
     const { failure } = await tryStep(buildImages, {
       ...run(host),
@@ -93,7 +89,6 @@ describe('layering/build-images', () => {
     expect(written.map(([, { mode }]) => mode)).toEqual(written.map(() => 0o600));
     const folders = [`${scratch}/context`, `${scratch}/context/machineconfig`];
     expect(host.ran).toContainEqual(['install', '--directory', '--mode', '0700', ...folders]);
-    expect(builds(host)[0]?.argv, 'what only layer build asks for').not.toContain('--label');
   });
 
   it('takes certificates and entitlement of the host', async () => {
@@ -114,7 +109,7 @@ describe('layering/build-images', () => {
     const host = laneHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
     const { value } = await runStep(buildImages, run(host));
-    expect(value).toMatchObject({ images: [{ digest: builtDigest }] });
+    expect(value).toMatchObject({ pools: [{ digest: builtDigest }] });
     expect(builds(host)).toEqual([]);
   });
 

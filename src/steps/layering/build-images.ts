@@ -1,6 +1,5 @@
 import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
-import { fieldsOf, textOf } from '../../lib/fields.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import {
   type BuildPlan,
@@ -13,63 +12,48 @@ import {
 } from '../../layering/build/build-plan.ts';
 import {
   buildArgv,
-  type Builder,
-  registryConfigArgv,
-  registryManifestArgv,
   type BuildCall,
+  type Builder,
   buildSteps,
+  classifyPullError,
+  localConfigArgv,
+  registryManifestArgv,
   type RegistryAccess,
   removeArgv,
-  classifyPullError,
 } from '../../layering/build/container-tools.ts';
 import {
-  lookTag,
+  imageViolation,
+  type ImageFacts,
   type Inside,
   insideReader,
-  lookInsideContainerfile,
-  imageViolation,
+  inspectionContainerfile,
+  inspectionTag,
   readImageFacts,
-  streamViolation,
+  requireStream,
 } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { placesIn, storageRun } from '../../layering/registry/staging-registry.ts';
-import { hours, minutes, seconds, type Millis, renderDuration } from '../../model/duration.ts';
+import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
+import { fieldsOf, textOf } from '../../lib/fields.ts';
+import { proxyEnv, revealedProxies } from '../../lib/proxies.ts';
+import { hours, type Millis, minutes, renderDuration, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { withReleaseFallback } from './conditions.ts';
 import {
-  type BuiltImage,
-  BuiltImages,
-  BuildRequest,
-  type PoolRequest,
-  type RenderedConfig,
-  RenderedConfigs,
+  type BuiltPool,
+  BuiltPools,
+  type RenderedPool,
+  RenderedPools,
   StagingRegistry,
 } from './facts.ts';
-import {
-  findBuilder,
-  imageWork,
-  factsOf,
-  type ImageWork,
-  stderrOf,
-  unreadable,
-} from './image-work.ts';
-import { pullSecretFor, withAuthFile, readManifest } from './manifests.ts';
+import { findBuilder, type ImageWork, registryFacts, stderrOf } from './image-work.ts';
+import { pullSecretFor, readManifest, withAuthFile } from './manifests.ts';
 import { digestAt, pushImage } from './publish-images.ts';
-import {
-  accessTo,
-  keepRegistry,
-  type RunningRegistry,
-  stagedBase,
-  stagingRepository,
-} from './staging-registry.ts';
+import { accessTo, keepRegistry, stagedBase, stagingRepository } from './staging-registry.ts';
 
 type BuildScope = StepScope<'host' | 'clock'>;
-
-/** Certificates that the cluster trusts, among the manifests of the installer. */
-const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
 
 /**
  * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this
@@ -79,80 +63,54 @@ export const buildImages = step({
   id: 'layering/build-images',
   title: 'Build the OS images of the pools',
   uses: ['host', 'clock'],
-  needs: { request: BuildRequest, rendered: RenderedConfigs, registry: StagingRegistry },
-  gives: BuiltImages,
+  needs: { rendered: RenderedPools, registry: StagingRegistry },
+  gives: BuiltPools,
   when: buildsOsImages,
   limit: hours(6),
   explain: ({ layering }) =>
     `each build may take ${layering.buildMinutes} minutes; each image is checked before it is pushed, with bootc container lint where it has bootc`,
   preview: () => callsOf('podman', 'skopeo'),
-  run: async (scope, { request, rendered, registry }) => {
-    if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
+  run: async (scope, { rendered, registry }) => {
+    if (rendered.kind === 'release') return rendered;
     if (registry.kind === 'release') return registry;
-    const other = await streamOfBases(scope, request.pools, rendered);
-    if (other !== undefined) throw other;
+    // The image of the release is no way out of a wrong stream: it is of that one too.
+    for (const pool of rendered.pools) await checkStream(scope, pool);
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
-      const { name, reason } = await findBuilder(imageWork(scope));
-      scope.note('info', `OS images are built with ${name}`, { reason });
-      const store = { storage: placesIn(dirname(registry.data)).storage, run: storageRun };
-      const images: BuiltImage[] = [];
-      for (const pool of request.pools) {
-        const config = rendered.find((one) => one.pool === pool.pool);
-        if (config === undefined) continue;
-        const job = { request: pool, rendered: config, registry, builder: { name, store } };
-        images.push((await builtBefore(scope, job)) ?? (await build(scope, job)));
+      const name = await findBuilder(scope);
+      scope.note('info', `OS images are built with ${name}`);
+      const builder = { name, store: stagingPlaces.store };
+      const pools: BuiltPool[] = [];
+      for (const pool of rendered.pools) {
+        // An image is pushed under the name of its MachineConfig, and only after it was verified.
+        const pushed = `${stagingRepository(registry)}:${pool.rendered}`;
+        const digest =
+          (await digestIfPushed(scope, { image: pushed, ...accessTo(registry) })) ??
+          (await build(scope, pool, registry, builder, pushed));
+        pools.push({ ...pool, digest, staged: `${stagingRepository(registry)}@${digest}` });
       }
-      return { kind: 'built', images } as const;
+      return { kind: 'pools', pools } as const;
     });
   },
 });
 
-/**
- * Why a pool that asks for an OS stream is refused; undefined where each base is of the stream of
- * its pool. The image of the release is no way out: it is of another stream too.
- */
-async function streamOfBases(
+/** @throws AgentError `layering.image-stream` where the base is of another stream than its pool */
+async function checkStream(scope: BuildScope, pool: RenderedPool): Promise<void> {
+  const { stream, osImage: image } = pool;
+  if (stream === undefined) return;
+  const text = await pullSecretFor(scope, pool.baseSecret);
+  const { labels } = await withAuthFile(scope, 'stream', text, (authFile) =>
+    registryFacts(scope, { image, authFile }),
+  );
+  requireStream(pool.pool, stream, image, labels);
+}
+
+async function digestIfPushed(
   scope: BuildScope,
-  pools: readonly PoolRequest[],
-  rendered: readonly RenderedConfig[],
-): Promise<AgentError | undefined> {
-  const { host, signal } = scope;
-  for (const { pool, osImage: image, stream } of rendered) {
-    if (stream === undefined) continue;
-    const text = await pullSecretFor(scope, pools.find((one) => one.pool === pool)?.baseSecret);
-    const violation = await withAuthFile(scope, { name: 'stream', text }, async (authFile) => {
-      const argv = registryConfigArgv({ image, authFile });
-      const { stdout } = await host.exec(argv, { signal, limit: minutes(2) });
-      return streamViolation({ pool, stream, image }, readImageFacts(stdout, image));
-    });
-    if (violation !== undefined) return violation;
-  }
-  return undefined;
-}
-
-interface BuildJob {
-  readonly request: PoolRequest;
-  readonly rendered: RenderedConfig;
-  readonly registry: RunningRegistry;
-  readonly builder: Builder;
-}
-
-const builtImage = ({ rendered, registry }: BuildJob, digest: string): BuiltImage => ({
-  pool: rendered.pool,
-  renderedConfig: rendered.name,
-  staged: `${stagingRepository(registry)}@${digest}`,
-  digest,
-});
-
-/** An image is pushed under the name of its MachineConfig, and only after it was verified. */
-const pushedName = ({ rendered, registry }: BuildJob): string =>
-  `${stagingRepository(registry)}:${rendered.name}`;
-
-async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage | undefined> {
+  at: { readonly image: string } & RegistryAccess,
+): Promise<string | undefined> {
   try {
-    const at = { image: pushedName(job), ...accessTo(job.registry) };
-    return builtImage(job, await digestAt(imageWork(scope), at));
+    return await digestAt(scope, at);
   } catch (error) {
     scope.signal.throwIfAborted();
     if (error instanceof AgentError && error.code === 'command.failed') return undefined;
@@ -160,33 +118,37 @@ async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage
   }
 }
 
-async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
-  const { config } = scope;
-  const { request, rendered, registry, builder } = job;
-  const scratch = `${placesIn(dirname(registry.data)).scratch}/${request.pool}`;
-  const work = imageWork(scope);
-  const text = await pullSecretFor(scope, request.baseSecret, [registry.authFile]);
-  const inputs = {
-    config: request.config,
-    machineConfig: readMachineConfig(
-      await readManifest(scope, { path: rendered.file, kind: 'MachineConfig' }),
-    ),
-    caBundle: await trustedCertificates(scope),
-  };
-  const staged = await baseInStaging(scope, job);
-  return withAuthFile(scope, { name: `build-${request.pool}`, text }, async (authFile) => {
+/** Builds the image of a pool and pushes it; gives its digest. */
+async function build(
+  scope: BuildScope,
+  { pool, config, baseSecret, file, osImage }: RenderedPool,
+  registry: StagingRegistry,
+  builder: Builder,
+  to: string,
+): Promise<string> {
+  const { layering, proxy } = scope.config;
+  const text = await pullSecretFor(scope, baseSecret, [registry.authFile]);
+  const staged = await baseInStaging(scope, registry, osImage);
+  const scratch = `${stagingPlaces.scratch}/${pool}`;
+  const machineConfig = readMachineConfig(await readManifest(scope, file, 'MachineConfig'));
+  const caBundle = await trustedCertificates(scope);
+  return withAuthFile(scope, `build-${pool}`, text, async (authFile) => {
     const access = { authFile, certificates: registry.certificates };
-    const tag = await buildImage(work, {
-      ...inputs,
-      ...(staged === undefined ? {} : { stagedBase: staged }),
+    const tag = await buildImage(scope, {
+      config,
+      machineConfig,
+      caBundle,
+      stagedBase: staged,
       builder,
       scratch,
       access,
-      limit: minutes(Math.max(config.layering.buildMinutes, 1)),
+      // Proxies may hold a password: the argv has their names alone.
+      buildArguments: Object.keys(proxyEnv(revealedProxies(proxy))).filter(
+        (name) => name === name.toUpperCase(),
+      ),
+      limit: minutes(Math.max(layering.buildMinutes, 1)),
     });
-    const to = pushedName(job);
-    const digest = await pushImage(work, { builder, tag, to, access, scratch });
-    return builtImage(job, digest);
+    return pushImage(scope, { builder, tag, to, access, scratch });
   });
 }
 
@@ -196,14 +158,18 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
  */
 async function baseInStaging(
   { host, signal }: BuildScope,
-  { registry, rendered }: BuildJob,
+  registry: StagingRegistry,
+  osImage: string,
 ): Promise<string | undefined> {
-  const image = stagedBase(registry, rendered.osImage);
+  const image = stagedBase(registry, osImage);
   if (image === undefined) return undefined;
   const argv = registryManifestArgv({ image, ...accessTo(registry) });
   const { exitCode } = await host.exec(argv, { signal, limit: seconds(60), accept: [0, 1] });
   return exitCode === 0 ? image : undefined;
 }
+
+/** Certificates that the cluster trusts, among the manifests of the installer. */
+const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
 
 /** PEM certificates; empty when the cluster trusts no others than the system. */
 async function trustedCertificates({ host, signal }: BuildScope): Promise<string> {
@@ -219,23 +185,17 @@ interface ImageBuild extends PlanRequest {
   readonly scratch: string;
   readonly access: RegistryAccess;
   /** Where the staging registry has the base, by its digest; left out when it has not. */
-  readonly stagedBase?: string;
+  readonly stagedBase?: string | undefined;
+  /** Names of build arguments; their values come from the environment. */
+  readonly buildArguments: readonly string[];
   readonly limit: Millis;
-  /** Labels of the image beside those of its Containerfile. */
-  readonly labels?: Readonly<Record<string, string>>;
 }
-
-/** The settings that the live system has itself. */
-const hostRegistries = '/etc/containers/registries.conf';
 
 const quick = minutes(1);
 
-/** A rendered MachineConfig holds the pull secret and keys of its machines. */
-const makeFolders = ['install', '--directory', '--mode', '0700'] as const;
-
 /** The name of a built image in the store. */
-export const localTag = (pool: string, renderedConfig: string): string =>
-  `localhost/bootwright/os-${pool}:${renderedConfig}`;
+export const localTag = (pool: string, rendered: string): string =>
+  `localhost/bootwright/os-${pool}:${rendered}`;
 
 /**
  * Builds the image of a pool and verifies it; gives its name in the store.
@@ -244,62 +204,63 @@ export const localTag = (pool: string, renderedConfig: string): string =>
  */
 export async function buildImage(work: ImageWork, build: ImageBuild): Promise<string> {
   const { machineConfig, scratch, builder } = build;
-  const { name: renderedConfig, pool } = machineConfig;
   const plan = planBuild(build);
   const context = `${scratch}/context`;
+  const tag = localTag(machineConfig.pool, machineConfig.name);
   await writeFiles(work, context, plan.context);
-  const tag = localTag(pool, renderedConfig);
-  const env = { ...(await settingsEnv(work, build, plan)), TMPDIR: scratch };
+  await writeFiles(work, scratch, plan.settings);
+  const registries = await writeRegistries(work, build, plan);
+  const hasPolicy = plan.settings.some(({ path }) => path === 'policy.json');
   const call: BuildCall = {
     ...build.access,
     context,
     containerfile: `${context}/${containerfileFile}`,
     tag,
-    buildArguments: work.buildArguments,
+    buildArguments: build.buildArguments,
     volumes: await mountEntitlement(work, scratch),
-    ...(build.labels === undefined ? {} : { labels: build.labels }),
-    ...(plan.settings.some(({ path }) => path === 'policy.json')
-      ? { policy: `${scratch}/policy.json` }
-      : {}),
+    policy: hasPolicy ? `${scratch}/policy.json` : undefined,
   };
-  await runBuild(work, build, { argv: buildArgv(builder, call), env, plan });
-  const image = { tag, base: plan.baseImage, renderedConfig, pool };
-  await verifyImage(work, { builder, scratch, ...image });
+  const env = {
+    TMPDIR: scratch,
+    ...(registries === undefined ? {} : { CONTAINERS_REGISTRIES_CONF: registries }),
+  };
+  const containerfile = plan.context.find(({ path }) => path === containerfileFile)?.content ?? '';
+  await runBuild(work, build, buildArgv(builder, call), env, containerfile);
+  await verifyImage(work, build, tag, plan.baseImage);
   return tag;
 }
 
+/** A rendered MachineConfig holds the pull secret and keys of its machines. */
 async function writeFiles(
   { host, signal }: ImageWork,
   folder: string,
   files: BuildPlan['context'],
 ): Promise<void> {
   const folders = new Set([folder, ...files.map(({ path }) => dirname(`${folder}/${path}`))]);
-  await host.exec([...makeFolders, ...folders], { signal, limit: quick });
+  const argv = ['install', '--directory', '--mode', '0700', ...folders];
+  await host.exec(argv, { signal, limit: quick });
   for (const { path, content } of files) {
     await host.writeFile(`${folder}/${path}`, content, { signal, mode: 0o600 });
   }
 }
 
 /**
- * Writes what the program that builds goes by beside the settings of the host, which stay
- * unchanged.
+ * Writes the settings of registries for the build, where they are other than those of the host: of
+ * its machines, or with the base from the staging registry.
  */
-async function settingsEnv(
-  work: ImageWork,
-  { scratch, stagedBase }: ImageBuild,
+async function writeRegistries(
+  { host, signal }: ImageWork,
+  { scratch, stagedBase: staged }: ImageBuild,
   { settings, baseImage }: BuildPlan,
-): Promise<Readonly<Record<string, string>>> {
-  const { host, signal } = work;
+): Promise<string | undefined> {
   const own = settings.find(({ path }) => path === 'registries.conf')?.content;
-  await writeFiles(work, scratch, settings);
-  if (own === undefined && stagedBase === undefined) return {};
-  const registries = own ?? (await host.readText(hostRegistries, signal)) ?? '';
   const path = `${scratch}/registries.conf`;
-  if (stagedBase !== undefined) {
-    const text = registriesWithBase(registries, { base: baseImage, staged: stagedBase });
+  if (staged !== undefined) {
+    const before = own ?? (await host.readText('/etc/containers/registries.conf', signal)) ?? '';
+    const text = registriesWithBase(before, { base: baseImage, staged });
     await host.writeFile(path, text, { signal, mode: 0o600 });
   }
-  return { CONTAINERS_REGISTRIES_CONF: path };
+  return own === undefined && staged === undefined ? undefined : path;
 }
 
 /** Gives the build copies, so that nothing it does reaches the host. */
@@ -311,160 +272,154 @@ async function mountEntitlement(
   for (const folder of entitlementFolders) names.set(folder, await host.list(folder, signal));
   const mounts = entitlementMounts(names, `${scratch}/entitlement`);
   for (const { from, copy } of mounts) {
-    await host.exec(['mkdir', '-p', copy], { signal, limit: quick });
-    await host.exec(['cp', '--recursive', '--dereference', `${from}/.`, copy], {
-      signal,
-      limit: quick,
-    });
+    for (const argv of [
+      ['mkdir', '-p', copy],
+      ['cp', '--recursive', '--dereference', `${from}/.`, copy],
+    ])
+      await host.exec(argv, { signal, limit: quick });
   }
   if (mounts.length > 0) note('info', 'the build uses the entitlement of this host');
   return mounts.map(({ volume }) => volume);
 }
 
-interface BuildRun {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly plan: BuildPlan;
-}
-
 /** A second attempt follows when the network failed; whatever else failed would fail again. */
-async function runBuild(work: ImageWork, build: ImageBuild, run: BuildRun): Promise<void> {
-  const { signal, note } = work;
-  try {
-    await attempt(work, build, run);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof AgentError) || error.code !== 'layering.build-cut-off') throw error;
-    note('warn', 'the build lost its network; it is retried once', { reason: error.message });
-    await attempt(work, build, run);
-  }
-}
-
-async function attempt(
+async function runBuild(
   work: ImageWork,
-  { machineConfig, limit, scratch }: ImageBuild,
-  { argv, env, plan }: BuildRun,
+  build: ImageBuild,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+  containerfile: string,
 ): Promise<void> {
-  const { host, signal, progress } = work;
-  const { pool } = machineConfig;
-  const log: string[] = [];
-  const steps = buildSteps(
-    plan.context.find(({ path }) => path === containerfileFile)?.content ?? '',
-  );
-  const onLine = (line: string): void => {
-    log.push(line);
-    const step = steps(line);
-    if (step === undefined) return;
-    progress({
-      info: `Building OS image of ${pool}: step ${step.at} of ${step.of}`,
-      percent: Math.floor(((step.at - 1) * 100) / step.of),
-    });
-  };
-  try {
-    await withHeartbeat(undefined, work, () => host.exec(argv, { signal, limit, env, onLine }));
-  } catch (error) {
-    throw explained(error, { pool, limit, log: `${scratch}/build.log` });
-  } finally {
-    // The log helps a person; that it cannot be written must not hide what happened.
-    const { signal: unheard } = new AbortController();
-    const text = `${log.join('\n')}\n`;
-    await host.writeFile(`${scratch}/build.log`, text, { signal: unheard }).catch(() => undefined);
+  const { host, signal, progress, note } = work;
+  const { machineConfig, limit, scratch } = build;
+  for (let attempt = 1; ; attempt += 1) {
+    const log: string[] = [];
+    const stepAt = buildSteps(containerfile);
+    const onLine = (line: string): void => {
+      log.push(line);
+      const reached = stepAt(line);
+      if (reached === undefined) return;
+      progress({
+        info: `Building OS image of ${machineConfig.pool}: step ${reached.at} of ${reached.of}`,
+        percent: Math.floor(((reached.at - 1) * 100) / reached.of),
+      });
+    };
+    try {
+      await withHeartbeat(undefined, work, () => host.exec(argv, { signal, limit, env, onLine }));
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = buildFailure(error, build);
+      if (failure.code !== 'layering.build-cut-off' || attempt > 1) throw failure;
+      note('warn', 'the build lost its network; it is retried once', { reason: failure.message });
+    } finally {
+      // The log helps a person; that it cannot be written must not hide what happened.
+      const { signal: unheard } = new AbortController();
+      const text = `${log.join('\n')}\n`;
+      await host.writeFile(logOf(scratch), text, { signal: unheard }).catch(() => undefined);
+    }
   }
 }
 
-function explained(
+const logOf = (scratch: string): string => `${scratch}/build.log`;
+
+function buildFailure(
   error: unknown,
-  { pool, limit, log }: { readonly pool: string; readonly limit: Millis; readonly log: string },
-): unknown {
+  { machineConfig: { pool }, limit, scratch }: ImageBuild,
+): AgentError {
+  const log = logOf(scratch);
   if (error instanceof AgentError && error.code === 'command.timed-out') {
     const message = `the build for pool ${pool} did not end within ${renderDuration(limit)}`;
     return layeringFailure('layering.build-too-long', message, { cause: error, context: { log } });
   }
-  const said = stderrOf(error);
-  if (said === undefined || !(error instanceof AgentError)) return error;
-  const code =
-    classifyPullError(said) === 'network' ? 'layering.build-cut-off' : 'layering.build-failed';
+  const stderr = stderrOf(error);
+  if (stderr === undefined || !(error instanceof AgentError)) throw error;
+  const isCutOff = classifyPullError(stderr) === 'network';
   const message = `the build for pool ${pool}: ${error.message}`;
-  return layeringFailure(code, message, { cause: error, context: { ...error.context, log } });
-}
-
-interface ImageToVerify {
-  readonly builder: Builder;
-  readonly scratch: string;
-  readonly tag: string;
-  readonly base: string;
-  readonly renderedConfig: string;
-  readonly pool: string;
-}
-
-const longestPoll = minutes(10);
-
-/**
- * Looks at an image before anybody else gets it.
- * @throws AgentError `layering.image-*`
- */
-async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<void> {
-  const { tag: image, renderedConfig, pool } = of;
-  work.progress({ info: `Checking OS image of ${pool}` });
-  const { architecture } = await factsOf(work, of.builder, of.base);
-  const facts = await factsOf(work, of.builder, image);
-  const inside = await lookInside(work, of);
-  const violation = imageViolation({ image, renderedConfig, pool, architecture }, facts, inside);
-  if (violation !== undefined) throw violation;
-  if (inside.lint !== undefined) await blameForLint(work, of, inside.lint);
-}
-
-/**
- * What bootc says of the base already is not the fault of the Containerfile, and no reason to
- * install nothing.
- * @throws AgentError `layering.image-lint`
- */
-async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): Promise<void> {
-  const { tag: image, base } = of;
-  const ofBase = await lookInside(work, { ...of, tag: base });
-  if (ofBase.lint === undefined) {
-    throw layeringFailure('layering.image-lint', `${image}: ${said}`, { context: { image, base } });
-  }
-  work.note('warn', 'bootc container lint reports findings that the base image has too', {
-    base,
-    faults: ofBase.lint,
+  return layeringFailure(isCutOff ? 'layering.build-cut-off' : 'layering.build-failed', message, {
+    cause: error,
+    context: { ...error.context, log },
   });
 }
 
-/** How often an image is looked into until the last line of the look is there. */
-const mostTimes = 3;
-
-/** On a busy machine buildah loses the last output of a command (1.28.2, two of eight builds). */
-async function lookInside(work: ImageWork, of: ImageToVerify): Promise<Inside> {
-  let inside = await lookOnce(work, of);
-  for (let times = 1; !inside.isWhole && times < mostTimes; times += 1)
-    inside = await lookOnce(work, of);
-  return inside;
+/**
+ * Inspects an image before anybody else gets it. What bootc finds in the base already is not the
+ * fault of the Containerfile, and no reason to install nothing.
+ * @throws AgentError `layering.image-*`
+ */
+async function verifyImage(
+  work: ImageWork,
+  build: ImageBuild,
+  image: string,
+  base: string,
+): Promise<void> {
+  const { name: rendered, pool } = build.machineConfig;
+  work.progress({ info: `Checking OS image of ${pool}` });
+  const { architecture } = await localFacts(work, build.builder, base);
+  const facts = await localFacts(work, build.builder, image);
+  const inside = await inspect(work, build, image);
+  const violation = imageViolation({ image, rendered, pool, architecture }, facts, inside);
+  if (violation !== undefined) throw violation;
+  if (inside.lint === undefined) return;
+  const { lint } = await inspect(work, build, base);
+  if (lint === undefined) {
+    throw layeringFailure('layering.image-lint', `${image}: ${inside.lint}`, {
+      context: { image, base },
+    });
+  }
+  work.note('warn', 'bootc container lint reports findings that the base image has too', {
+    base,
+    faults: lint,
+  });
 }
 
-async function lookOnce(
+async function localFacts(
+  { host, signal }: ImageWork,
+  builder: Builder,
+  image: string,
+): Promise<ImageFacts> {
+  const { stdout } = await unlessUnreadable(image, () =>
+    host.exec(localConfigArgv(builder, image), { signal, limit: minutes(2) }),
+  );
+  return readImageFacts(stdout, image);
+}
+
+/** @throws AgentError `layering.image-unreadable` where the command fails */
+async function unlessUnreadable<T>(image: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (stderrOf(error) === undefined || !(error instanceof AgentError)) throw error;
+    throw layeringFailure('layering.image-unreadable', `${image}: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Builds on an image to see inside. On a busy machine buildah loses the last output of a command
+ * (1.28.2, two of eight builds): it is done at most three times.
+ */
+async function inspect(
   { host, signal, note }: ImageWork,
-  { builder, scratch, tag, pool }: ImageToVerify,
+  { builder, scratch, machineConfig }: ImageBuild,
+  image: string,
 ): Promise<Inside> {
+  const limit = minutes(10);
   const context = `${scratch}/look`;
   const containerfile = `${context}/Containerfile`;
-  const looked = lookTag(pool);
-  await host.exec(['mkdir', '-p', context], { signal, limit: minutes(1) });
-  await host.writeFile(containerfile, lookInsideContainerfile(tag), { signal, mode: 0o644 });
-  const reader = insideReader();
-  const call = { context, containerfile, tag: looked, buildArguments: [], volumes: [] };
-  try {
-    await host.exec(buildArgv(builder, call), {
-      signal,
-      limit: longestPoll,
-      env: { TMPDIR: scratch },
-      onLine: reader.line,
-    });
-  } catch (error) {
-    throw unreadable(error, tag);
+  const tag = inspectionTag(machineConfig.pool);
+  await host.exec(['mkdir', '-p', context], { signal, limit: quick });
+  await host.writeFile(containerfile, inspectionContainerfile(image), { signal, mode: 0o644 });
+  const argv = buildArgv(builder, { context, containerfile, tag, buildArguments: [], volumes: [] });
+  for (let times = 1; ; times += 1) {
+    const reader = insideReader();
+    const options = { signal, limit, env: { TMPDIR: scratch }, onLine: reader.line };
+    await unlessUnreadable(image, () => host.exec(argv, options));
+    await host
+      .exec(removeArgv(builder, tag), { signal, limit })
+      .catch(() => note('debug', 'the image of the check is still in the store'));
+    const inside = reader.seen();
+    if (inside.isWhole || times >= 3) return inside;
   }
-  await host
-    .exec(removeArgv(builder, looked), { signal, limit: longestPoll })
-    .catch(() => note('debug', 'the image of the check is still in the store'));
-  return reader.seen();
 }

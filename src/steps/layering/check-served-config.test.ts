@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestFor } from '../../../test/layering/lane-facts.ts';
+import { publishedFor } from '../../../test/layering/lane-facts.ts';
 import { masterImage, masterRendered } from '../../../test/layering/layered-pool.ts';
 import { servedIgnition } from '../../../test/layering/served.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -17,10 +17,8 @@ const pointerTo = (source: string): string =>
 const embedded = (text: string): string =>
   pointerTo(`data:;base64,${Buffer.from(text).toString('base64')}`);
 
-const image = { pool: 'master', renderedConfig: masterRendered, staged: 's', digest: 'd' };
 const facts = {
-  request: requestFor(['master']),
-  published: { kind: 'published' as const, images: [{ ...image, final: masterImage }] },
+  published: publishedFor(['master'], { rendered: masterRendered, final: masterImage }),
   ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
 };
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { PublishedImages, StagingRegistry, WorkerBoot, WorkerImage } from './facts.ts';
 import { Config } from '../../config/schema.ts';
 import { isActive } from '../../engine/condition.ts';
 import { buildsOsImages, looksForOsConfigs } from '../conditions.ts';
@@ -30,12 +29,3 @@ describe('buildsOsImages', () => {
     expect(isActive(buildsOsImages, config)).toBe(false);
   });
 });
-
-it.each([PublishedImages, StagingRegistry, WorkerBoot, WorkerImage])(
-  'the fact $name is read as version 0.1 wrote it',
-  ({ schema }) => {
-    const release = { kind: 'release', why: 'no room' };
-    expect(schema.parse({ kind: 'stock', why: 'no room' })).toEqual(release);
-    expect(schema.parse(release)).toEqual(release);
-  },
-);

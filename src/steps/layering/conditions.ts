@@ -1,63 +1,37 @@
 import { asAgentError } from '../../engine/failures.ts';
 import type { StepScope } from '../step.ts';
-import type { BuildRequest, PublishedImage, PublishedImages } from './facts.ts';
+import type { BuildRequest, PublishedPool, PublishedPools, Release } from './facts.ts';
 
-interface Requested {
+/** Why a step has nothing to do where no image is to be built. */
+export const unlessRequested = ({
+  request,
+}: {
   readonly request: BuildRequest;
-}
+}): string | undefined => (request.kind === 'on' ? undefined : request.why);
 
-interface Published extends Requested {
-  readonly published: PublishedImages;
-}
-
-/** Why a step of the lane has nothing to do, where nothing is to be built. */
-export const unlessRequested = ({ request }: Requested): string | undefined =>
-  request.kind === 'on' ? undefined : request.why;
-
-/**
- * Why nothing is copied, where nothing is to be built or there is no registry for it on this host.
- */
-export const unlessStaged = (
-  needs: Requested & { readonly registry: { readonly kind: 'running' } | ReleaseFallback },
-): string | undefined =>
-  unlessRequested(needs) ?? (needs.registry.kind === 'release' ? needs.registry.why : undefined);
-
-/** Why nothing is changed in what masters are served. */
-export const unlessServed = ({ request, published }: Published): string | undefined =>
-  unlessRequested({ request }) ?? (published.kind === 'release' ? published.why : undefined);
+/** Why the OS image of the release is used; undefined where it is not. */
+export const whyRelease = (
+  fact: Release | { readonly kind: 'pools' | 'running' },
+): string | undefined => (fact.kind === 'release' ? fact.why : undefined);
 
 /** The pool that this host, too, will belong to. */
 export const mastersPool = 'master';
 
-/** Pools of nodes that join before this host leaves. */
-const earlyPools: readonly string[] = [mastersPool, 'arbiter'];
-
 /** Whether nodes of a pool join before this host leaves. */
-export const isEarlyPool = (pool: string): boolean => earlyPools.includes(pool);
+export const isEarlyPool = (pool: string): boolean => pool === mastersPool || pool === 'arbiter';
+
+/** The pools whose nodes join before this host leaves. */
+export const earlyPools = (published: PublishedPools): readonly PublishedPool[] =>
+  published.kind === 'release' ? [] : published.pools.filter(({ pool }) => isEarlyPool(pool));
+
+/** The pool of the masters, where it has an image. */
+export const mastersOf = (published: PublishedPools): PublishedPool | undefined =>
+  earlyPools(published).find(({ pool }) => pool === mastersPool);
 
 /** Why no node boots straight into an image before this host leaves, or undefined when some do. */
-export function whyNotServed(
-  request: BuildRequest,
-  published: PublishedImages,
-): string | undefined {
-  const why = unlessServed({ request, published });
-  if (why !== undefined || controlPlaneImages(published).length > 0) return why;
-  return 'no OS image was built for the control plane';
-}
-
-/** The images of the pools that join before this host leaves. */
-export const controlPlaneImages = (published: PublishedImages): readonly PublishedImage[] =>
-  published.kind === 'release' ? [] : published.images.filter(({ pool }) => isEarlyPool(pool));
-
-/** The image of the masters, where there is one. */
-export const mastersImage = (published: PublishedImages): PublishedImage | undefined =>
-  controlPlaneImages(published).find(({ pool }) => pool === mastersPool);
-
-/** The operating system of the release is used, and why. */
-export interface ReleaseFallback {
-  readonly kind: 'release';
-  readonly why: string;
-}
+export const whyNotServed = (published: PublishedPools): string | undefined =>
+  whyRelease(published) ??
+  (earlyPools(published).length > 0 ? undefined : 'no OS image was built for the control plane');
 
 /**
  * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the
@@ -67,7 +41,7 @@ export interface ReleaseFallback {
 export async function withReleaseFallback<T>(
   { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,
   run: () => Promise<T>,
-): Promise<T | ReleaseFallback> {
+): Promise<T | Release> {
   try {
     return await run();
   } catch (error) {

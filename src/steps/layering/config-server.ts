@@ -11,11 +11,10 @@ import {
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
-import { blockedConfig } from '../cluster/follow-hosts.ts';
 import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
 import { callsOf, type HostScope, step } from '../step.ts';
-import { unlessRequested, unlessServed } from './conditions.ts';
-import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
+import { earlyPools, unlessRequested, whyRelease } from './conditions.ts';
+import { BuildRequest, PublishedPools } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
 
 /** Makes both units and starts the watch, a setting of `systemd.path(5)`. */
@@ -65,12 +64,6 @@ export const blockConfigServer = step({
 });
 
 /**
- * The machine-config-server of a bootstrap host serves no other pools (machine-config-operator,
- * `pkg/server`).
- */
-const servedPools = ['master', 'arbiter'];
-
-/**
  * Lets systemd put the image back whenever the pod of the bootstrap host is created again: its init
  * container renders the system of the release again, the file that is watched last of all, and the
  * server starts after it has ended (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`).
@@ -93,24 +86,31 @@ export const serveImages = step({
   id: 'layering/serve-images',
   title: 'Serve the built OS image to the masters',
   uses: ['host'],
-  needs: { request: BuildRequest, rendered: RenderedConfigs, published: PublishedImages },
+  needs: { published: PublishedPools },
   when: buildsOsImages,
-  skipIf: unlessServed,
+  skipIf: ({ published }) => whyRelease(published),
   limit: minutes(5),
   preview: () => callsOf('install', 'systemctl', 'systemd-run'),
-  run: async (scope, { rendered, published }) => {
-    if (published.kind === 'release') return;
-    const served = published.images.flatMap(({ pool, final }) => {
-      const config = rendered.find((one) => one.pool === pool);
-      return config !== undefined && servedPools.includes(pool) ? [{ config, final }] : [];
-    });
-    if (served.length === 0) return;
+  run: async (scope, { published }) => {
+    // The machine-config-server of a bootstrap host serves no other pools (machine-config-operator,
+    // `pkg/server`).
+    const pools = earlyPools(published);
+    if (pools.length === 0) return;
     const { host, signal } = scope;
     await host.exec(folderArgv, { signal, limit: seconds(30) });
-    const texts: Awaited<ReturnType<typeof keepCopy>>[] = [];
-    for (const { config, final } of served) texts.push(await keepCopy(scope, config, final));
-    await startWatch(scope, serveUnit, keepServedArgv(served.map(({ config }) => config.name)));
-    for (const { file, text } of texts) {
+    const texts = new Map<string, string>();
+    for (const { rendered, file, final } of pools) {
+      const found = await readTextOr(scope, file, () =>
+        layeringFailure('layering.not-rendered', `there is no ${file}`),
+      );
+      const text = servedMachineConfig(found, { image: final, path: file });
+      // The copy comes first: from the moment when systemd watches it may be put back.
+      await host.writeFile(servedCopy(rendered), text, { signal, mode: 0o644 });
+      texts.set(file, text);
+    }
+    const names = pools.map(({ rendered }) => rendered);
+    await startWatch(scope, serveUnit, keepServedArgv(names));
+    for (const [file, text] of texts) {
       await host.writeFile(file, text, { signal, mode: 0o644 });
       if ((await host.readText(file, signal)) === text) continue;
       throw layeringFailure('layering.not-served', `${file} does not hold what was written`);
@@ -118,27 +118,11 @@ export const serveImages = step({
   },
 });
 
-/** The copy comes first: from the moment when systemd watches there is something to be put back. */
-async function keepCopy(
-  { host, signal }: HostScope,
-  { file, name }: RenderedConfig,
-  image: string,
-) {
-  const found = await readTextOr({ host, signal }, file, () =>
-    layeringFailure('layering.not-rendered', `there is no ${file}`),
-  );
-  const text = servedMachineConfig(found, { image, path: file });
-  await host.writeFile(servedCopy(name), text, { signal, mode: 0o644 });
-  return { file, text };
-}
-
 /** Ends the block; systemd forgets the unit with it. */
 const endBlockArgv = ['systemctl', 'stop', blockUnit.path] as const;
 
 /** Puts the file back that the server cannot do without. */
-const unblockArgv = (blocked: string): readonly string[] => [
-  ...['mv', '--force', blocked, controllerConfig],
-];
+const unblockArgv = ['mv', '--force', blockedControllerConfig, controllerConfig] as const;
 
 /** systemctl's answer for a unit that does not exist. */
 const noSuchUnit = 5;
@@ -152,12 +136,11 @@ export const unblockConfigServer = step({
   when: buildsOsImages,
   skipIf: unlessRequested,
   limit: minutes(3),
-  preview: () => [endBlockArgv, unblockArgv(blockedControllerConfig)],
+  preview: () => [endBlockArgv, unblockArgv],
   run: async ({ host, signal }) => {
     await host.exec(endBlockArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
-    const blocked = await blockedConfig({ host, signal });
     // Not there: it was never blocked, or an earlier run has put it back.
-    if (blocked === undefined) return;
-    await host.exec(unblockArgv(blocked), { signal, limit: seconds(30) });
+    if ((await host.realPath(blockedControllerConfig, signal)) === undefined) return;
+    await host.exec(unblockArgv, { signal, limit: seconds(30) });
   },
 });

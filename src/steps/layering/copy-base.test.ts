@@ -3,7 +3,7 @@ import {
   baseDigest,
   laneConfig,
   laneHost,
-  laneRequest,
+  lanePool,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -13,7 +13,7 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { copyBase } from './publish-images.ts';
 
-const facts = { request: laneRequest, rendered: laneRendered, registry: laneRegistry };
+const facts = { rendered: laneRendered, registry: laneRegistry };
 const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 const copies = (host: ReturnType<typeof laneHost>) =>
   host.ran.filter(([program, action]) => program === 'skopeo' && action === 'copy');
@@ -21,8 +21,8 @@ const copies = (host: ReturnType<typeof laneHost>) =>
 describe('layering/copy-base', () => {
   it('copies the base with its digests into the one repository, once for all pools', async () => {
     const { host } = run();
-    const worker = { ...laneRendered[0]!, pool: 'worker' };
-    const both = { ...facts, rendered: [...laneRendered, worker] };
+    const pools = [lanePool, { ...lanePool, pool: 'worker' }];
+    const both = { ...facts, rendered: { ...laneRendered, pools } };
     await runStep(copyBase, { ...run(host), facts: both });
     expect(copies(host)).toHaveLength(1);
     expect(copies(host)[0]).toEqual(

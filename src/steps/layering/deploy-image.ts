@@ -30,16 +30,13 @@ import {
   type UndoableCommand,
 } from '../image/undoable.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
-import { withReleaseFallback, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
+import { mastersOf, whyNotServed, whyRelease, withReleaseFallback } from './conditions.ts';
 import {
   type FoundImage,
   WorkerBoot,
   WorkerImage,
-  BuildRequest,
-  type PublishedImage,
-  PublishedImages,
-  type RenderedConfig,
-  RenderedConfigs,
+  type PublishedPool,
+  PublishedPools,
   StagingRegistry,
 } from './facts.ts';
 import { readManifest } from './manifests.ts';
@@ -181,25 +178,22 @@ export const deployOwn = step({
   needs: {
     disk: TargetDisk,
     written: WrittenImage,
-    request: BuildRequest,
-    rendered: RenderedConfigs,
     registry: StagingRegistry,
-    published: PublishedImages,
+    published: PublishedPools,
   },
   when: all(writesDisk, buildsOsImages),
-  skipIf: ({ request, registry, published }) =>
-    whyNotServed(request, published) ?? (registry.kind === 'release' ? registry.why : undefined),
+  skipIf: ({ registry, published }) => whyNotServed(published) ?? whyRelease(registry),
   effect: 'destroys',
   limit: hours(6),
   preview: () => callsOf(...deployPrograms),
-  run: async (scope, { disk, rendered, registry, published }) => {
-    const image = mastersImage(published);
-    if (image === undefined || registry.kind === 'release') return;
+  run: async (scope, { disk, registry, published }) => {
+    const masters = mastersOf(published);
+    if (masters === undefined || registry.kind === 'release') return;
     try {
       if (!(await canDeploy(scope))) return;
-      const os = await builtOs(scope, image, rendered);
+      const os = await builtOs(scope, masters);
       const { authFile: own, certificates } = registry;
-      const source = { image: image.staged, authFile: own, certificates };
+      const source = { image: masters.staged, authFile: own, certificates };
       await withHeartbeat('deploying the built OS image', scope, () =>
         // The registry, and what was built, lie on the root file system of the same disk.
         deployFinal(scope, disk, { os, source, isRootShared: true }),
@@ -219,12 +213,9 @@ export const deployOwn = step({
  */
 async function builtOs(
   scope: StepScope<'host'>,
-  { final }: PublishedImage,
-  rendered: readonly RenderedConfig[],
+  { final, file }: PublishedPool,
 ): Promise<EncapsulatedMachineConfig> {
-  const file = rendered.find(({ pool }) => pool === mastersPool)?.file;
-  if (file === undefined) return { osImageURL: final, kernelArguments: [] };
-  const source = await readManifest(scope, { path: file, kind: 'MachineConfig' });
+  const source = await readManifest(scope, file, 'MachineConfig');
   return { osImageURL: final, kernelArguments: readMachineConfig(source).kernelArguments };
 }
 
@@ -247,13 +238,12 @@ export const overwriteOs = step({
     disk: TargetDisk,
     ignition: HostIgnition,
     written: WrittenImage,
-    request: ifGiven(BuildRequest),
-    published: ifGiven(PublishedImages),
+    published: ifGiven(PublishedPools),
     boot: ifGiven(WorkerBoot),
   },
   when: all(writesDisk, skipsReboot),
-  skipIf: (facts) =>
-    bootsBuiltImage(facts) ? 'the built OS image is deployed instead' : undefined,
+  skipIf: ({ published, boot }) =>
+    bootsBuiltImage(published, boot) ? 'the built OS image is deployed instead' : undefined,
   effect: 'destroys',
   limit: hours(6),
   explain: () =>
@@ -274,19 +264,13 @@ export const overwriteOs = step({
 });
 
 /**
- * What is known of built images on a host: a bootstrap host has an order, a worker looks for the
- * image of its pool.
+ * Which operating system a host boots first: an image that was built, or that of the release.
+ * @param published the images that a bootstrap host has built
+ * @param boot the image that a worker has found
  */
-export interface BuiltImageFacts {
-  readonly request: BuildRequest | undefined;
-  readonly published: PublishedImages | undefined;
-  readonly boot: WorkerBoot | undefined;
-}
-
-/** Which operating system a host boots first: an image that was built, or that of the release. */
-export const bootsBuiltImage = ({ request, published, boot }: BuiltImageFacts): boolean =>
-  (request !== undefined &&
-    published !== undefined &&
-    whyNotServed(request, published) === undefined &&
-    mastersImage(published) !== undefined) ||
+export const bootsBuiltImage = (
+  published: PublishedPools | undefined,
+  boot: WorkerBoot | undefined,
+): boolean =>
+  (published !== undefined && mastersOf(published) !== undefined) ||
   (boot !== undefined && boot.kind !== 'release');

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { publishedFor } from '../../../test/layering/lane-facts.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { coreOsDisk, deployableHost, targetOf } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
 import { deployOwn } from './deploy-image.ts';
-import type { BuildRequest } from './facts.ts';
 
 const digest = `sha256:${'d'.repeat(64)}`;
 const address = '192.0.2.5:22626';
@@ -28,12 +28,10 @@ const originOf = (image: string): string =>
 const hostWith = (origins = originOf(final)): FakeHost =>
   deployableHost(sda).on(['find', rest]).prints(origins).withFile(file, machineConfig);
 
-const on: BuildRequest = { kind: 'on', pools: [], why: 'asked' };
-const image = { pool: 'master', renderedConfig: rendered, staged, digest, final };
+const published = publishedFor(['master'], { rendered, file, staged, digest, final });
 const registry = {
   kind: 'running',
   address,
-  data: '/data',
   certificates: '/certificates',
   authFile: '/auth.json',
 } as const;
@@ -48,10 +46,8 @@ const settings = (host: FakeHost, differs: object = {}) => ({
   facts: {
     disk: targetOf(sda),
     written: { disk: '/dev/sda' },
-    request: on,
-    rendered: [{ pool: 'master', name: rendered, file, osImage: 'stock' }],
     registry,
-    published: { kind: 'published' as const, images: [image] },
+    published,
     ...differs,
   },
 });
@@ -104,8 +100,6 @@ describe('layering/deploy-own', () => {
   });
 
   it.each([
-    ['nothing is built', { request: { kind: 'off', why: 'x' } }],
-    ['the cluster builds', { request: { ...on, kind: 'submit' } }],
     ['the build gave way to the release', { published: { kind: 'release', why: 'x' } }],
     ['there is no registry', { registry: { kind: 'release', why: 'x' } }],
   ])('does nothing where %s', async (_, differs) => {

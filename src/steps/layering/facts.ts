@@ -37,10 +37,14 @@ const BuildRequestSchema = z.discriminatedUnion('kind', [
 export const BuildRequest = fact('layering.buildRequest', BuildRequestSchema);
 export type BuildRequest = z.infer<typeof BuildRequestSchema>;
 
-const RenderedConfigSchema = z.object({
-  pool: z.string(),
+const ReleaseSchema = z.object({ kind: z.literal('release'), why: z.string() });
+
+/** The OS image of the release is used, because nothing is asked for or something failed. */
+export type Release = z.infer<typeof ReleaseSchema>;
+
+const RenderedPoolSchema = PoolRequestSchema.extend({
   /** `rendered-POOL-HASH`. */
-  name: z.string(),
+  rendered: z.string(),
   /** Its file on the host, which the machine-config-server reads for each request. */
   file: z.string(),
   /** The operating system of the release, by digest. */
@@ -49,25 +53,22 @@ const RenderedConfigSchema = z.object({
   stream: z.string().optional(),
 });
 
-/** The rendered MachineConfig of each pool that an image is built for; none where none is. */
-export const RenderedConfigs = fact('layering.rendered', z.array(RenderedConfigSchema));
-export type RenderedConfig = z.infer<typeof RenderedConfigSchema>;
+/** A pool with its rendered MachineConfig, which its image is built from. */
+export type RenderedPool = z.infer<typeof RenderedPoolSchema>;
 
-/**
- * The operating system of the release is used, because nothing is asked for or something failed.
- */
-const releaseImage = z.object({
-  // `stock` is how a journal of version 0.1 names it.
-  kind: z.enum(['release', 'stock']).transform((): 'release' => 'release'),
-  why: z.string(),
-});
+const RenderedPoolsSchema = z.discriminatedUnion('kind', [
+  ReleaseSchema,
+  z.object({ kind: z.literal('pools'), pools: z.array(RenderedPoolSchema) }),
+]);
+
+/** The pools that images are built for, as they were rendered. */
+export const RenderedPools = fact('layering.renderedPools', RenderedPoolsSchema);
+export type RenderedPools = z.infer<typeof RenderedPoolsSchema>;
 
 const StagingRegistrySchema = z.object({
   kind: z.literal('running'),
   /** ADDRESS:PORT, as other hosts reach it. */
   address: z.string(),
-  /** Folder of its data on the host. */
-  data: z.string(),
   /** Folder with ca.crt, for clients. */
   certificates: z.string(),
   /** File with the credentials of its one user, in the form of a pull secret. */
@@ -77,45 +78,52 @@ const StagingRegistrySchema = z.object({
 /** The registry that lives on the bootstrap host as long as that installs. */
 export const StagingRegistry = fact(
   'layering.registry',
-  z.discriminatedUnion('kind', [releaseImage, StagingRegistrySchema]),
+  z.discriminatedUnion('kind', [ReleaseSchema, StagingRegistrySchema]),
 );
 export type StagingRegistry = z.infer<typeof StagingRegistrySchema>;
 
-const BuiltImageSchema = z.object({
-  pool: z.string(),
-  renderedConfig: z.string(),
-  /** In the staging registry, by digest. */
+const BuiltPoolSchema = RenderedPoolSchema.extend({
+  /** Its image in the staging registry, by digest. */
   staged: z.string(),
   /** `sha256:…` */
   digest: z.string(),
 });
 
-/** What was built, or why the operating system of the release is used instead. */
-export const BuiltImages = fact(
-  'layering.built',
+/** A pool with the image that was built for it. */
+export type BuiltPool = z.infer<typeof BuiltPoolSchema>;
+
+/** The pools with what was built for them. */
+export const BuiltPools = fact(
+  'layering.builtPools',
   z.discriminatedUnion('kind', [
-    releaseImage,
-    z.object({ kind: z.literal('built'), images: z.array(BuiltImageSchema) }),
+    ReleaseSchema,
+    z.object({ kind: z.literal('pools'), pools: z.array(BuiltPoolSchema) }),
   ]),
 );
-export type BuiltImage = z.infer<typeof BuiltImageSchema>;
 
-const PublishedImageSchema = BuiltImageSchema.extend({
+const PublishedPoolSchema = BuiltPoolSchema.extend({
   /** HOST/[NAMESPACE/]NAME@sha256:…: the one name of the image for good. */
   final: z.string(),
 });
 
-const PublishedImagesSchema = z.discriminatedUnion('kind', [
-  releaseImage,
-  z.object({ kind: z.literal('published'), images: z.array(PublishedImageSchema) }),
+/** A pool whose image nodes can pull. */
+export type PublishedPool = z.infer<typeof PublishedPoolSchema>;
+
+const PublishedPoolsSchema = z.discriminatedUnion('kind', [
+  ReleaseSchema,
+  z.object({ kind: z.literal('pools'), pools: z.array(PublishedPoolSchema) }),
 ]);
 
-/** The images under the names that nodes and cluster know them by. */
-export const PublishedImages = fact('layering.published', PublishedImagesSchema);
-export type PublishedImages = z.infer<typeof PublishedImagesSchema>;
-export type PublishedImage = z.infer<typeof PublishedImageSchema>;
+/** The pools with their images under the names that nodes and cluster know them by. */
+export const PublishedPools = fact('layering.publishedPools', PublishedPoolsSchema);
+export type PublishedPools = z.infer<typeof PublishedPoolsSchema>;
 
-const found = {
+const FoundImageSchema = z.object({
+  /**
+   * `served`: the machine-config-server names the image itself. `overlay`: it still names the
+   * system of the release, and the image is laid over what it serves.
+   */
+  kind: z.enum(['served', 'overlay']),
   /** `rendered-POOL-HASH`. */
   rendered: z.string(),
   /** HOST/[NAMESPACE/]NAME@sha256:… */
@@ -126,24 +134,20 @@ const found = {
   authFile: z.string(),
   /** Folder with certificates that the cluster trusts; none where it names none. */
   certificates: z.string().optional(),
-};
-
-const FoundImageSchema = z.discriminatedUnion('kind', [
-  /** The machine-config-server names the image itself. */
-  z.object({ kind: z.literal('served'), ...found }),
-  /** It still names the system of the release: the image is laid over what it serves. */
-  z.object({ kind: z.literal('overlay'), ...found }),
-]);
+});
 
 /** An image of a pool that a worker has found. */
 export type FoundImage = z.infer<typeof FoundImageSchema>;
 
 /** The image that this worker is to boot into, or why it boots into the system of the release. */
-export const WorkerImage = fact('layering.worker-image', z.union([releaseImage, FoundImageSchema]));
+export const WorkerImage = fact(
+  'layering.worker-image',
+  z.union([ReleaseSchema, FoundImageSchema]),
+);
 export type WorkerImage = z.infer<typeof WorkerImage.schema>;
 
 const WorkerBootSchema = z.discriminatedUnion('kind', [
-  releaseImage,
+  ReleaseSchema,
   /** The disk boots the image. */
   z.object({ kind: z.literal('deployed') }),
   /** The disk boots the system of the release, which goes over to the image at its first boot. */

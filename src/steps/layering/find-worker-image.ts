@@ -29,8 +29,8 @@ import { readRendered } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
-import { withReleaseFallback, type ReleaseFallback } from './conditions.ts';
-import { type FoundImage, WorkerImage } from './facts.ts';
+import { withReleaseFallback } from './conditions.ts';
+import { type FoundImage, type Release, WorkerImage } from './facts.ts';
 
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
@@ -104,11 +104,7 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
 }
 
 /** The system of the release instead, with a warning. */
-function useReleaseImage(
-  { signal, note }: FindScope,
-  error: unknown,
-  what: string,
-): ReleaseFallback {
+function useReleaseImage({ signal, note }: FindScope, error: unknown, what: string): Release {
   signal.throwIfAborted();
   const { code, message } = asAgentError(error);
   note('warn', `${what}; the OS image of the release is installed`, { code, reason: message });

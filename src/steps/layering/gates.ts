@@ -22,14 +22,8 @@ import { buildsOsImages } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { readRendered } from '../image/deploy-final.ts';
 import { step, type StepScope } from '../step.ts';
-import {
-  controlPlaneImages,
-  mastersImage,
-  mastersPool,
-  unlessRequested,
-  whyNotServed,
-} from './conditions.ts';
-import { BuildRequest, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
+import { earlyPools, mastersOf, mastersPool, whyNotServed, whyRelease } from './conditions.ts';
+import { type PublishedPool, PublishedPools, StagingRegistry } from './facts.ts';
 
 /**
  * The gate before this host leaves: the masters run the built image, the cluster knows it, and
@@ -42,21 +36,19 @@ export const waitForLayeredMasters = step({
   uses: ['kube'],
   needs: {
     controlPlane: ControlPlane,
-    request: BuildRequest,
-    published: PublishedImages,
+    published: PublishedPools,
     registry: StagingRegistry,
   },
   when: buildsOsImages,
-  skipIf: ({ request, published }) =>
-    unlessRequested({ request }) ?? (published.kind === 'release' ? published.why : undefined),
+  skipIf: ({ published }) => whyRelease(published),
   limit: longestWait + hours(1) + minutes(10),
   explain: () =>
     'waits for nodes, MachineConfigPool, MachineOSConfig and MachineOSBuild to agree on the image',
-  run: async (scope, { request, published, registry }) => {
-    const why = whyNotServed(request, published);
+  run: async (scope, { published, registry }) => {
+    const why = whyNotServed(published);
     if (why === undefined) {
       scope.progress({ info: 'Waiting for the masters to run their image' });
-      for (const image of controlPlaneImages(published)) await waitForPool(scope, image);
+      for (const pool of earlyPools(published)) await untilLayered(scope, pool);
     } else {
       scope.note('info', `not waiting for nodes: ${why}`);
     }
@@ -64,9 +56,9 @@ export const waitForLayeredMasters = step({
   },
 });
 
-async function waitForPool(
+async function untilLayered(
   { kube, until }: StepScope<'kube'>,
-  { pool, final }: PublishedImage,
+  { pool, final }: PublishedPool,
 ): Promise<void> {
   const selections = {
     nodes: followed(kube, { kind: nodes }),
@@ -109,11 +101,16 @@ async function waitForPool(
  * installation end here.
  * @throws AgentError `layering.staging-referenced`
  */
-async function requireNoStaging(scope: StepScope<'kube'>, address: string): Promise<void> {
-  const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
+async function requireNoStaging(
+  { kube, until }: StepScope<'kube'>,
+  address: string,
+): Promise<void> {
+  const poll = async (signal: AbortSignal): Promise<PollResult<readonly string[]>> => {
     try {
-      await findNoStaging(scope, address);
-      return { done: true };
+      const found: string[] = [];
+      for (const kind of [nodes, machineOSConfigs, machineOSBuilds, machineConfigs])
+        found.push(...stagingReferences(address, kind.plural, await kube.list({ kind }, signal)));
+      return { done: found };
     } catch (error) {
       signal.throwIfAborted();
       const { code } = asAgentError(error);
@@ -122,29 +119,14 @@ async function requireNoStaging(scope: StepScope<'kube'>, address: string): Prom
     }
   };
   const limits = { every: seconds(15), within: hours(1) };
-  await scope.until('nothing refers to the registry of this host', poll, limits);
-}
-
-/** @throws AgentError `layering.staging-referenced`, `kube.*` */
-async function findNoStaging({ kube, signal }: StepScope<'kube'>, address: string): Promise<void> {
-  const [allNodes, osConfigs, builds, configs] = await Promise.all(
-    [nodes, machineOSConfigs, machineOSBuilds, machineConfigs].map((kind) =>
-      kube.list({ kind }, signal),
-    ),
-  );
-  const found = stagingReferences(address, {
-    nodes: allNodes ?? [],
-    osConfigs: osConfigs ?? [],
-    builds: builds ?? [],
-    machineConfigs: configs ?? [],
-  });
+  const found = await until('nothing refers to the registry of this host', poll, limits);
   if (found.length === 0) return;
-  const what = `${found.length} references to ${address}: ${found.slice(0, 3).join('; ')}`;
+  const what = `${found.length} objects refer to ${address}: ${found.slice(0, 3).join(', ')}`;
   throw layeringFailure('layering.staging-referenced', what, { context: { registry: address } });
 }
 
 /**
- * Looks at what this host itself will be served at its first boot. By now the cluster serves it,
+ * Reads what this host itself will be served at its first boot. By now the cluster serves it,
  * whose rendered MachineConfig names the system of the release: the built image is put in only once
  * the cluster counts a master as updated. A host that is served the other one boots into it, and
  * has to be led back with one reboot more.
@@ -153,14 +135,14 @@ export const checkServedConfig = step({
   id: 'layering/check-served-config',
   title: 'Check that this host is served the built OS image',
   uses: ['host', 'web'],
-  needs: { request: BuildRequest, published: PublishedImages, ignition: HostIgnition },
+  needs: { published: PublishedPools, ignition: HostIgnition },
   when: buildsOsImages,
-  skipIf: ({ request, published }) => whyNotServed(request, published),
+  skipIf: ({ published }) => whyNotServed(published),
   limit: minutes(30),
   explain: () =>
     'waits for the machine-config-server to serve the built OS image, at most 20 minutes',
   run: async (scope, { published, ignition }) => {
-    const image = mastersImage(published)?.final;
+    const image = mastersOf(published)?.final;
     // This host becomes a master, whatever the other pools are.
     if (image === undefined) return;
     const read = (text: Uint8Array): void => {

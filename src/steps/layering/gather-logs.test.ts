@@ -49,7 +49,7 @@ const rendered = renderedText('master').replace(
   `{ignition: {version: 3.5.0}, storage: {files: [{path: /var/lib/kubelet/config.json, contents: {source: "data:,${planted('ignition')}"}}]}}`,
 );
 
-const { scratch } = stagingPlaces();
+const { scratch } = stagingPlaces;
 const serverLog = '/var/log/containers/x_y_machine-config-server-1.log';
 
 /** A host whose logs speak of every secret that it knows, and of some that nobody knows. */

@@ -89,7 +89,7 @@ export const gatherLogsAtTheEnd = step({
 
 /** The build is removed, and its logs were gathered before. */
 async function isGathered({ host, signal }: GatherScope): Promise<boolean> {
-  if ((await host.realPath(stagingPlaces().work, signal)) !== undefined) return false;
+  if ((await host.realPath(stagingPlaces.work, signal)) !== undefined) return false;
   return (await host.readText(`${bundleFolder}/index.txt`, signal)) !== undefined;
 }
 

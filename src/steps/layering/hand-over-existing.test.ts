@@ -19,7 +19,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { jobs, machineOSBuilds, machineOSConfigs, secrets } from '../../kube/kinds.ts';
-import { conditionsOf } from '../../layering/api/os-build.ts';
+import { conditionsOf } from '../../../test/layering/build-conditions.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over.ts';

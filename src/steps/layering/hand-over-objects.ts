@@ -5,29 +5,30 @@ import {
   handedOverStatus,
   type MachineOSBuildObject,
 } from '../../layering/api/os-build.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import {
   annotationPatch,
   asksTheSame,
+  buildProblem,
   finishedStatus,
+  isFinishedBuild,
   osConfigRequest,
   ownershipPatch,
-  buildStatusOf,
 } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { Fields } from '../../lib/fields.ts';
-import { layeringFailure } from '../../layering/failures.ts';
 import { isContained } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
+import { isConflict } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
-import { isConflict } from '../../ports/kube-failures.ts';
 
 type BuildScope = StepScope<'kube' | 'clock'>;
 
 /**
  * How long the builder may take to start a job for what it saw: its queue holds an object for five
- * seconds.
+ * seconds. That of 4.20 and older knows no image that was built before.
  */
 const jobComesWithin = seconds(12);
 
@@ -45,22 +46,21 @@ export async function putBuild(
 ): Promise<void> {
   const { clock, kube, signal, note } = scope;
   const ref = buildRef(wanted);
-  const request = wanted as unknown as KubeObject;
-  const found = await createUnlessThere(scope, ref, request);
-  const state = buildStatusOf(found, { wanted, image });
-  if (state.kind === 'in-the-way') {
-    throw layeringFailure('layering.build-in-the-way', `MachineOSBuild ${ref.name}: ${state.why}`);
+  const found = await createUnlessThere(scope, ref, wanted as unknown as KubeObject);
+  const problem = buildProblem(found, wanted, image);
+  if (problem !== undefined) {
+    throw layeringFailure('layering.build-in-the-way', `MachineOSBuild ${ref.name}: ${problem}`);
   }
-  if (!state.isFinished) {
-    const status = finishedStatus(found, { image, at: new Date(clock.now()) });
-    await keepStatus(scope, ref, { found, status });
+  if (!isFinishedBuild(found)) {
+    await keepStatus(scope, ref, found, finishedStatus(found, image, new Date(clock.now())));
   }
-  if (state.kind === 'ours') {
-    await removeJob(scope, ref.name);
-    return;
-  }
+  const isRemoved = await removeJob(scope, ref.name);
+  if (found.metadata.labels?.[buildKeys.preBuiltImage] === 'true') return;
   note('info', `MachineOSBuild ${ref.name} was created by the cluster's builder; it is taken over`);
-  await removeLateJob(scope, ref.name);
+  if (!isRemoved) {
+    await clock.sleep(jobComesWithin, signal);
+    await removeJob(scope, ref.name);
+  }
   const { labels, annotations } = wanted.metadata;
   const body = { metadata: { labels, annotations } };
   await kube.patch(ref, { type: 'merge', body }, signal);
@@ -90,19 +90,8 @@ const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
 });
 
 /**
- * Removes the job of a build, or waits until the builder has had its time to start one. That of
- * 4.20 and older knows no image that was built before: it queues the build as it came, without a
- * status.
- * @throws AgentError `kube.*`
- */
-async function removeLateJob(scope: BuildScope, build: string): Promise<void> {
-  if (await removeJob(scope, build)) return;
-  await scope.clock.sleep(jobComesWithin, scope.signal);
-  await removeJob(scope, build);
-}
-
-/**
- * A job that outlives the finished build is stopped by nobody; its own objects go with it.
+ * Removes the job of a build: one that outlives the finished build is stopped by nobody. Its own
+ * objects go with it.
  * @returns whether there was one
  */
 async function removeJob({ kube, signal, note }: BuildScope, build: string): Promise<boolean> {
@@ -121,11 +110,9 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
  */
 export async function putOsConfig(
   scope: StepScope<'kube'>,
-  {
-    osConfig,
-    build,
-    image,
-  }: { readonly osConfig: Fields; readonly build: string; readonly image: string },
+  osConfig: Fields,
+  build: string,
+  image: string,
 ): Promise<string> {
   const { kube, signal } = scope;
   const ref = osConfigRef(osConfig);
@@ -134,7 +121,7 @@ export async function putOsConfig(
   if (body !== undefined) await kube.patch(ref, { type: 'merge', body }, signal);
   const generation = countAt(found, 'metadata', 'generation');
   const status = handedOverStatus({ name: build, image, generation });
-  await keepStatus(scope, ref, { found, status });
+  await keepStatus(scope, ref, found, status);
   // A controller that takes the annotation for stale would have removed it by now.
   const annotations = { [buildKeys.currentBuild]: build };
   const kept = await requireKept(scope, ref, { metadata: { annotations }, status });
@@ -193,7 +180,8 @@ export async function createUnlessThere(
 async function keepStatus(
   scope: StepScope<'kube'>,
   ref: KubeRef,
-  { found, status }: { readonly found: KubeObject; readonly status: object },
+  found: KubeObject,
+  status: object,
 ): Promise<void> {
   if (isContained(status, found['status'])) return;
   const { kube, signal } = scope;
@@ -202,7 +190,7 @@ async function keepStatus(
 }
 
 /**
- * Reads an object back and holds it against what was written.
+ * Reads an object back and compares it with what was written.
  * @throws AgentError `layering.not-kept`
  */
 async function requireKept(
@@ -210,9 +198,9 @@ async function requireKept(
   ref: KubeRef,
   wanted: object,
 ): Promise<KubeObject> {
-  const left = await kube.get(ref, signal);
-  if (left !== undefined && isContained(wanted, left)) return left;
+  const found = await kube.get(ref, signal);
+  if (found !== undefined && isContained(wanted, found)) return found;
   const object = `${ref.kind.plural}/${ref.name}`;
-  const what = `${object} is ${left === undefined ? 'missing' : 'not as it was written'}`;
+  const what = `${object} is ${found === undefined ? 'missing' : 'not as it was written'}`;
   throw layeringFailure('layering.not-kept', what, { context: { object } });
 }

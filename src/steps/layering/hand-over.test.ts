@@ -10,7 +10,6 @@ import {
   dyingKube,
   final,
   handedOver,
-  handOverFacts,
   operator,
   rendered,
   renderedConfig,
@@ -147,17 +146,10 @@ describe('layering/hand-over', () => {
 
   it('does nothing where nothing is to be built', async () => {
     const kube = siteCluster();
-    const facts = { ...handOverFacts, request: { kind: 'off', why: 'none' } as const };
+    const facts = { published: { kind: 'release', why: 'none' } as const };
     const { events } = await runStep(handOverServed, { ...handOverTo(kube), facts });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(kube.writes).toEqual([]);
-  });
-
-  it('refuses a pool without an image of its MachineConfig', async () => {
-    const published = { kind: 'published' as const, images: [] };
-    const run = { ...handOverTo(siteCluster()), facts: { ...handOverFacts, published } };
-    const { failure } = await tryStep(handOverServed, run);
-    expect(failure).toMatchObject({ code: 'layering.no-image' });
   });
 });
 

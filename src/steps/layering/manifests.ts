@@ -54,8 +54,9 @@ export async function readManifestFiles({
  * `layering.wrong-object`
  */
 export async function readManifest(
-  { host, signal }: StepScope<'host'>,
-  { path, kind }: { readonly path: string; readonly kind: string },
+  { host, signal }: HostScope,
+  path: string,
+  kind: string,
 ): Promise<SourceObject> {
   const text = await readTextOr({ host, signal }, path, () => unusable(path, 'is not there'));
   const found = readObjects({ path, text }).filter(({ value }) => value['kind'] === kind);
@@ -75,12 +76,13 @@ const unusable = (path: string, problem: string): Error =>
  * @throws AgentError `layering.bad-credentials`, `layering.manifest-unusable`
  */
 export async function withSecretFile<T>(
-  scope: StepScope<'host'>,
-  { secret, name }: { readonly secret: string; readonly name: string },
+  scope: HostScope,
+  secret: string,
+  name: string,
   use: (authFile: string) => Promise<T>,
 ): Promise<T> {
-  const text = pullSecretIn(await readManifest(scope, { path: secret, kind: 'Secret' }));
-  return withAuthFile(scope, { name, text }, use);
+  const text = pullSecretIn(await readManifest(scope, secret, 'Secret'));
+  return withAuthFile(scope, name, text, use);
 }
 
 /**
@@ -89,7 +91,8 @@ export async function withSecretFile<T>(
  */
 export async function withAuthFile<T>(
   { host, signal }: HostScope,
-  { name, text }: { readonly name: string; readonly text: string },
+  name: string,
+  text: string,
   use: (authFile: string) => Promise<T>,
 ): Promise<T> {
   const folder = `${secretsFolder}/auth`;
@@ -113,13 +116,13 @@ export async function withAuthFile<T>(
  * @throws AgentError `layering.bad-credentials`
  */
 export async function pullSecretFor(
-  scope: StepScope<'host'>,
+  scope: HostScope,
   baseSecret: string | undefined,
   more: readonly string[] = [],
 ): Promise<string> {
   const texts = [{ from: PULL_SECRET_PATH, text: await textOf(scope, PULL_SECRET_PATH) }];
   if (baseSecret !== undefined) {
-    const from = await readManifest(scope, { path: baseSecret, kind: 'Secret' });
+    const from = await readManifest(scope, baseSecret, 'Secret');
     texts.push({ from: baseSecret, text: pullSecretIn(from) });
   }
   for (const path of more) texts.push({ from: path, text: await textOf(scope, path) });

@@ -1,6 +1,5 @@
-import { bothFacts } from '../../../test/layering/both-pools.ts';
 import { handOverFacts, fallbackFacts } from '../../../test/layering/hand-over-site.ts';
-import { requestFor } from '../../../test/layering/lane-facts.ts';
+import { publishedFor } from '../../../test/layering/lane-facts.ts';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -15,7 +14,7 @@ import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
 import { type BlockDevice } from '../disk/block-devices.ts';
-import { bootsBuiltImage, type BuiltImageFacts, overwriteOs } from './deploy-image.ts';
+import { bootsBuiltImage, overwriteOs } from './deploy-image.ts';
 
 const osImage = 'quay.example/rhcos@sha256:9';
 const path = '/opt/install-dir/worker-h.ign';
@@ -60,7 +59,6 @@ const facts = {
   disk: targetOf(sda),
   ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
   written: { disk: '/dev/sda' },
-  request: undefined,
   published: undefined,
   boot: undefined,
 };
@@ -265,32 +263,18 @@ describe('image/overwrite-os', () => {
 describe('the built image', () => {
   const { published } = handOverFacts;
   const { published: released } = fallbackFacts;
-  const both = bothFacts().published;
-  const workerImages =
-    both.kind === 'release' ? [] : both.images.filter(({ pool }) => pool === 'worker');
-  const request = requestFor(['master']);
-  const off = { kind: 'off', why: 'no manifest' } as const;
+  const workers = publishedFor(['worker']);
 
-  it.each<[string, Partial<BuiltImageFacts>, boolean]>([
-    ['nothing is known of one', {}, false],
-    ['nothing is ordered', { request: off, published: released }, false],
-    ['the cluster builds it', { request: requestFor(['master'], 'submit'), published }, false],
-    ['it was built', { request, published }, true],
-    [
-      'it was built for workers alone',
-      {
-        request: requestFor(['worker']),
-        published: { kind: 'published' as const, images: workerImages },
-      },
-      false,
-    ],
-    ['it could not be built', { request, published: released }, false],
-    ['a worker found none', { boot: { kind: 'release', why: 'none' } }, false],
-    ['a worker has it on its disk', { boot: { kind: 'deployed' } }, true],
-    ['a worker gets it at its first boot', { boot: { kind: 'first-boot', why: 'x' } }, true],
-  ])('is booted first when %s: %s', (...[, facts, isBooted]) => {
-    const none = { request: undefined, published: undefined, boot: undefined };
-    expect(bootsBuiltImage({ ...none, ...facts })).toBe(isBooted);
+  it.each([
+    ['nothing is known of one', undefined, undefined, false],
+    ['it was built', published, undefined, true],
+    ['it was built for workers alone', workers, undefined, false],
+    ['it could not be built', released, undefined, false],
+    ['a worker found none', undefined, { kind: 'release', why: 'none' }, false],
+    ['a worker has it on its disk', undefined, { kind: 'deployed' }, true],
+    ['a worker gets it at its first boot', undefined, { kind: 'first-boot', why: 'x' }, true],
+  ] as const)('is booted first when %s', (...[, built, boot, isBooted]) => {
+    expect(bootsBuiltImage(built, boot)).toBe(isBooted);
   });
 
   it('is not overwritten', async () => {

@@ -99,8 +99,8 @@ describe('the pause of the pools', () => {
     const { failure } = await tryStep(handOverServed, runOn(refusing(kube)));
     expect(failure).toMatchObject({ code: 'kube.invalid' });
     expect(pausesIn(kube)).toEqual(paused);
-    const { request, published } = facts;
-    const end = { config: handOverConfig, kube, facts: { request, published } };
+    const { published } = facts;
+    const end = { config: handOverConfig, kube, facts: { published } };
     const { notes } = await runStep(unpausePools, end);
     expect(notes).toEqual([
       'warn: MachineConfigPool master is unpaused without its OS image',
@@ -233,8 +233,8 @@ describe('the pause of the pools', () => {
     const kube = bothPools();
     kube.put(nodes, masterOn('m1', rendered, final));
     await tryStep(handOverServed, runOn(refusing(kube)));
-    const { request, published } = facts;
-    const end = { config: handOverConfig, kube, facts: { request, published } };
+    const { published } = facts;
+    const end = { config: handOverConfig, kube, facts: { published } };
     const { events } = await runStep(unpausePools, end);
     expect(pausesIn(kube)).toEqual([paused[0], free[1]]);
     expect(events).toContainEqual(
@@ -275,8 +275,8 @@ describe('the pause of the pools', () => {
   it.each(['missing', 'a stranger'])('leaves a pool alone that is %s', async (what) => {
     const kube = fakeKube();
     if (what !== 'missing') kube.put(machineConfigPools, { metadata: { name: 'infra' }, spec: {} });
-    const { request, published } = facts;
-    await runStep(unpausePools, { config: handOverConfig, kube, facts: { request, published } });
+    const { published } = facts;
+    await runStep(unpausePools, { config: handOverConfig, kube, facts: { published } });
     expect(kube.writes).toEqual([]);
   });
 });

@@ -14,8 +14,8 @@ import { followed, untilSeen } from '../cluster/kube-watch.ts';
 import { changePause } from '../cluster/pool-pause.ts';
 import { buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { unlessServed } from './conditions.ts';
-import { BuildRequest, type PublishedImage, PublishedImages } from './facts.ts';
+import { whyRelease } from './conditions.ts';
+import { type PublishedPool, PublishedPools } from './facts.ts';
 
 /** Pools that we have paused, each with the time of its pause. */
 export type HeldPools = Map<string, string>;
@@ -101,13 +101,13 @@ export async function unpausePool(
  */
 export async function reportLostImages(
   { kube, signal, note }: StepScope<'kube'>,
-  images: readonly PublishedImage[],
+  published: readonly PublishedPool[],
 ): Promise<void> {
   const [pools, nodes] = await Promise.all([
     kube.list({ kind: machineConfigPools }, signal),
     kube.list({ kind: nodeKind }, signal),
   ]);
-  for (const { pool, final } of images) {
+  for (const { pool, final } of published) {
     const names = nodesWithout(final, pool, { pools, nodes }).join(', ');
     if (names === '') continue;
     const text = `pool ${pool}: ${names} lost the OS image; it is rolled out again after the hand-over`;
@@ -124,12 +124,10 @@ export const unpausePools = step({
   id: 'layering/unpause-pools',
   title: 'Unpause MachineConfigPools that the hand-over has paused',
   uses: ['kube'],
-  needs: { request: ifGiven(BuildRequest), published: ifGiven(PublishedImages) },
+  needs: { published: ifGiven(PublishedPools) },
   when: buildsOsImages,
-  skipIf: ({ request, published }) =>
-    request === undefined || published === undefined
-      ? 'no OS image was to be handed over yet'
-      : unlessServed({ request, published }),
+  skipIf: ({ published }) =>
+    published === undefined ? 'no OS image was to be handed over yet' : whyRelease(published),
   limit: minutes(2),
   run: async (scope) => {
     const { kube, signal, note } = scope;

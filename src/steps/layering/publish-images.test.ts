@@ -3,9 +3,8 @@ import {
   builtDigest,
   laneConfig,
   laneHost,
-  laneRequest,
+  lanePool,
   laneRegistry,
-  laneRendered,
 } from '../../../test/layering/lane-host.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -13,14 +12,9 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { publishImages } from './publish-images.ts';
 
-const { pool, name } = laneRendered[0]!;
 const staged = `127.0.0.1:22626/layering/os@${builtDigest}`;
-const image = { pool, renderedConfig: name, staged, digest: builtDigest };
-const facts = {
-  request: laneRequest,
-  registry: laneRegistry,
-  built: { kind: 'built' as const, images: [image] },
-};
+const built = { ...lanePool, staged, digest: builtDigest };
+const facts = { registry: laneRegistry, built: { kind: 'pools' as const, pools: [built] } };
 const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 
 describe('layering/publish-images', () => {
@@ -28,11 +22,11 @@ describe('layering/publish-images', () => {
     const { host } = run();
     const { value } = await runStep(publishImages, run(host));
     const final = `registry.rig.test/ocl/master@${builtDigest}`;
-    expect(value).toEqual({ kind: 'published', images: [{ ...image, final }] });
+    expect(value).toEqual({ kind: 'pools', pools: [{ ...built, final }] });
     const copy = host.ran.find(([, action]) => action === 'copy');
     expect(copy?.slice(-2)).toEqual([
       `docker://${staged}`,
-      `docker://registry.rig.test/ocl/master:${name}`,
+      `docker://registry.rig.test/ocl/master:${lanePool.rendered}`,
     ]);
     expect(JSON.stringify(host.ran)).not.toContain('hidden');
   });
@@ -83,8 +77,11 @@ describe('layering/publish-images', () => {
   });
 
   it('tells why the release is used', async () => {
-    const built = { kind: 'release', why: 'the build failed' } as const;
-    const { value } = await runStep(publishImages, { ...run(), facts: { ...facts, built } });
-    expect(value).toEqual(built);
+    const failed = { kind: 'release', why: 'the build failed' } as const;
+    const { value } = await runStep(publishImages, {
+      ...run(),
+      facts: { ...facts, built: failed },
+    });
+    expect(value).toEqual(failed);
   });
 });

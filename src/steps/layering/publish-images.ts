@@ -1,19 +1,16 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { builtFromLabel } from '../../layering/build/build-plan.ts';
 import {
   baseTag,
-  registryConfigArgv,
-  copyImageArgv,
-  registryDigestArgv,
-  type ImageAt,
-  registryManifestArgv,
   type Builder,
+  copyImageArgv,
+  type ImageAt,
   pushArgv,
   type RegistryAccess,
+  registryDigestArgv,
+  registryManifestArgv,
 } from '../../layering/build/container-tools.ts';
-import { readImageFacts } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { digestOf, repositoryOf } from '../../lib/image-name.ts';
+import { digestOf, repositoryOf, withTag } from '../../lib/image-name.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -22,19 +19,19 @@ import { buildsOsImages } from '../conditions.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { readArchitecture, unreadableOutput } from '../host-commands.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
-import { withReleaseFallback, unlessStaged } from './conditions.ts';
+import { whyRelease, withReleaseFallback } from './conditions.ts';
 import {
-  BuiltImages,
-  BuildRequest,
-  type PoolRequest,
-  type PublishedImage,
-  PublishedImages,
-  RenderedConfigs,
+  BuiltPools,
+  type PublishedPool,
+  PublishedPools,
+  RenderedPools,
   StagingRegistry,
 } from './facts.ts';
-import { imageWork, withTries, factsOf, type ImageWork, stderrOf } from './image-work.ts';
+import { type ImageWork, registryFacts, stderrOf, withTries } from './image-work.ts';
 import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
 import { accessTo, keepRegistry, stagingRepository } from './staging-registry.ts';
+
+const copyNeeds = { rendered: RenderedPools, registry: StagingRegistry } as const;
 
 /**
  * Copies the operating system of the release into the registry of this host, digests kept, and
@@ -44,30 +41,26 @@ export const copyBase = step({
   id: 'layering/copy-base',
   title: 'Copy the OS image of the release to the staging registry',
   uses: ['host', 'clock'],
-  needs: { request: BuildRequest, rendered: RenderedConfigs, registry: StagingRegistry },
+  needs: copyNeeds,
   when: buildsOsImages,
-  skipIf: unlessStaged,
+  skipIf: ({ rendered, registry }) => whyRelease(rendered) ?? whyRelease(registry),
   limit: hours(3),
   preview: () => callsOf('skopeo', 'uname'),
-  run: async (scope, { request, rendered, registry }) => {
-    if (request.kind !== 'on' || registry.kind === 'release') return;
+  run: async (scope, { rendered, registry }) => {
+    if (rendered.kind === 'release' || registry.kind === 'release') return;
     // Without it the build takes the base from where it comes from; if that fails too, the build
     // fails.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
+      const repository = stagingRepository(registry);
       const copied = new Set<string>();
-      for (const { pool, osImage } of rendered) {
-        if (copied.has(osImage)) continue;
-        const baseSecret = request.pools.find((one) => one.pool === pool)?.baseSecret;
+      for (const { osImage: image, baseSecret } of rendered.pools) {
+        if (copied.has(image)) continue;
         const text = await pullSecretFor(scope, baseSecret);
-        await withAuthFile(scope, { name: 'base', text }, (authFile) =>
-          copyBaseImage(imageWork(scope), {
-            base: { image: osImage, authFile },
-            repository: stagingRepository(registry),
-            access: accessTo(registry),
-          }),
+        await withAuthFile(scope, 'base', text, (authFile) =>
+          copyBaseImage(scope, { image, authFile }, repository, accessTo(registry)),
         );
-        copied.add(osImage);
+        copied.add(image);
       }
     });
   },
@@ -82,29 +75,30 @@ export const sendBase = step({
   id: 'layering/send-base',
   title: 'Copy the OS image of the release to the final registry',
   uses: ['host', 'clock'],
-  needs: { request: BuildRequest, rendered: RenderedConfigs, registry: StagingRegistry },
+  needs: copyNeeds,
   when: buildsOsImages,
-  skipIf: unlessStaged,
+  skipIf: ({ rendered, registry }) => whyRelease(rendered) ?? whyRelease(registry),
   limit: hours(4),
   preview: () => callsOf('skopeo'),
-  run: async (scope, { request, rendered, registry }) => {
-    if (request.kind !== 'on' || registry.kind === 'release') return;
+  run: async (scope, { rendered, registry }) => {
+    if (rendered.kind === 'release' || registry.kind === 'release') return;
     // Where the policy is to continue, a failure is reported when the images themselves are
     // published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
-      const work = imageWork(scope);
-      for (const { pool, osImage } of rendered) {
-        const goal = request.pools.find((one) => one.pool === pool);
-        if (goal === undefined) continue;
-        const tag = baseTag(osImage);
+      for (const pool of rendered.pools) {
+        const tag = baseTag(pool.osImage);
         const from = { image: `${stagingRepository(registry)}:${tag}`, ...accessTo(registry) };
-        const what = `copying the base image of ${pool} to ${goal.repository}`;
-        scope.progress({ info: `Sending the base image of ${pool} ahead` });
-        const tried = { what, otherwise: 'layering.copy-failed' } as const;
-        const digest = await withTries(work, tried, () => digestAt(work, from));
-        const image = await copyToRepository(scope, goal, { what, from, tag, digest });
-        await requirePullable(work, { image, digest });
+        const what = `copying the base image of ${pool.pool} to ${pool.repository}`;
+        scope.progress({ info: `Sending the base image of ${pool.pool} ahead` });
+        const digest = await withTries(scope, what, 'layering.copy-failed', () =>
+          digestAt(scope, from),
+        );
+        const image = `${pool.repository}:${tag}`;
+        await withSecretFile(scope, pool.pushSecret, `push-${pool.pool}`, (authFile) =>
+          copyImage(scope, what, from, { image, authFile }, digest),
+        );
+        await requirePullable(scope, image, digest);
       }
     });
   },
@@ -119,94 +113,68 @@ export const publishImages = step({
   id: 'layering/publish-images',
   title: 'Copy the built OS images to their final registry',
   uses: ['host', 'clock'],
-  needs: { request: BuildRequest, registry: StagingRegistry, built: BuiltImages },
-  gives: PublishedImages,
+  needs: { registry: StagingRegistry, built: BuiltPools },
+  gives: PublishedPools,
   when: buildsOsImages,
   limit: hours(4),
   preview: () => callsOf('skopeo'),
-  run: async (scope, { request, registry, built }) => {
+  run: async (scope, { registry, built }) => {
     if (built.kind === 'release') return built;
-    if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
     if (registry.kind === 'release') return registry;
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
-      const images: PublishedImage[] = [];
-      for (const image of built.images) {
-        const goal = request.pools.find((one) => one.pool === image.pool);
-        if (goal === undefined) continue;
-        const { pool, repository } = goal;
-        const { staged, digest, renderedConfig: tag } = image;
+      const pools: PublishedPool[] = [];
+      for (const pool of built.pools) {
+        const { repository, staged, digest } = pool;
         const from = { image: staged, ...accessTo(registry) };
-        const what = `copying the OS image of ${pool} to ${repository}`;
-        scope.progress({ info: `Publishing OS image of ${pool}` });
-        await copyToRepository(scope, goal, { what, from, tag, digest });
+        const what = `copying the OS image of ${pool.pool} to ${repository}`;
+        scope.progress({ info: `Publishing OS image of ${pool.pool}` });
+        const image = `${repository}:${pool.rendered}`;
+        await withSecretFile(scope, pool.pushSecret, `push-${pool.pool}`, (authFile) =>
+          copyImage(scope, what, from, { image, authFile }, digest),
+        );
         const final = `${repository}@${digest}`;
-        await requirePullable(imageWork(scope), { image: final, digest });
-        images.push({ ...image, final });
+        await requirePullable(scope, final, digest);
+        pools.push({ ...pool, final });
       }
-      return { kind: 'published', images } as const;
+      return { kind: 'pools', pools } as const;
     });
   },
 });
 
-/** Gigabytes over a slow line. */
-const longestCopy = minutes(30);
-
-const longestQuestion = minutes(2);
-
-interface ImageCopy {
-  readonly what: string;
-  readonly from: ImageAt;
-  readonly to: ImageAt;
-  /** What must arrive. */
-  readonly digest: string;
-}
+/** A question to a registry. */
+const quick = minutes(2);
 
 /**
- * Copies an image to the repository of a pool, with the Secret that may push there; gives its name.
- */
-async function copyToRepository(
-  scope: StepScope<'host' | 'clock'>,
-  { pool, repository, pushSecret }: PoolRequest,
-  { tag, ...copy }: Omit<ImageCopy, 'to'> & { readonly tag: string },
-): Promise<string> {
-  const image = `${repository}:${tag}`;
-  await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (authFile) =>
-    copyImage(imageWork(scope), { ...copy, to: { image, authFile } }),
-  );
-  return image;
-}
-
-/**
- * Copies an image and asks the registry what it has made of it.
+ * Copies an image and asks the registry which digest it has.
+ * @param what begins the message: `copying the base image`
+ * @param digest what must arrive
  * @throws AgentError `layering.registry-unreachable` after three attempts,
  * `layering.registry-denied`, `layering.copy-failed`, `layering.digest-changed`
  */
-async function copyImage(work: ImageWork, { what, from, to, digest }: ImageCopy): Promise<void> {
+async function copyImage(
+  work: ImageWork,
+  what: string,
+  from: ImageAt,
+  to: ImageAt,
+  digest: string,
+): Promise<void> {
   const { host, signal } = work;
-  await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
-    await withHeartbeat(what, work, () =>
-      host.exec(copyImageArgv(from, to), { signal, limit: longestCopy }),
-    );
-    await requireDigest(work, { ...to, digest });
+  // Gigabytes over a slow line.
+  const limit = minutes(30);
+  await withTries(work, what, 'layering.copy-failed', async () => {
+    await withHeartbeat(what, work, () => host.exec(copyImageArgv(from, to), { signal, limit }));
+    await requireDigest(work, to, digest);
   });
 }
 
-/**
- * Asks a registry under which digest it has an image, by its tag and by the digest itself.
- * @throws AgentError `layering.digest-changed`, `command.*`
- */
-async function requireDigest(
-  work: ImageWork,
-  { digest, ...at }: ImageAt & { readonly digest: string },
-): Promise<void> {
+/** @throws AgentError `layering.digest-changed` where a registry has another one, `command.*` */
+async function requireDigest(work: ImageWork, at: ImageAt, sent: string): Promise<void> {
   const found = await digestAt(work, at);
-  if (found === digest) return;
-  throw layeringFailure(
-    'layering.digest-changed',
-    `${at.image} is ${found} in its registry and was ${digest} when it was sent`,
-    { context: { image: at.image, sent: digest, found } },
-  );
+  if (found === sent) return;
+  const { image } = at;
+  const message = `${image} is ${found} in its registry and was ${sent} when it was sent`;
+  throw layeringFailure('layering.digest-changed', message, { context: { image, sent, found } });
 }
 
 /**
@@ -214,12 +182,8 @@ async function requireDigest(
  * @throws AgentError `command.*`
  */
 export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promise<string> {
-  const { stdout } = await host.exec(registryDigestArgv(at), {
-    signal,
-    limit: longestQuestion,
-  });
-  const digest = digestOf(`@${stdout}`) ?? stdout;
-  if (/^sha\d+:[0-9a-f]+$/.test(digest)) return digest;
+  const { stdout } = await host.exec(registryDigestArgv(at), { signal, limit: quick });
+  if (/^sha\d+:[0-9a-f]+$/.test(stdout)) return stdout;
   throw unreadableOutput('skopeo', `digest of ${at.image}`, stdout);
 }
 
@@ -232,8 +196,6 @@ interface ImagePush {
   readonly scratch: string;
 }
 
-const longestPush = minutes(15);
-
 /**
  * Pushes an image; gives the digest that the registry has for it.
  * @throws AgentError `layering.push-failed`, `layering.registry-unreachable`,
@@ -245,94 +207,62 @@ export async function pushImage(
 ): Promise<string> {
   const { host, signal, progress } = work;
   const digestFile = `${scratch}/digest`;
+  const argv = pushArgv(builder, { ...access, tag, to, digestFile });
+  const options = { signal, limit: minutes(15), env: { TMPDIR: scratch } };
   progress({ info: 'Pushing OS image' });
-  return withTries(work, { what: `pushing ${to}`, otherwise: 'layering.push-failed' }, async () => {
-    await withHeartbeat(undefined, work, () =>
-      host.exec(pushArgv(builder, { ...access, tag, to, digestFile }), {
-        signal,
-        limit: longestPush,
-        env: { TMPDIR: scratch },
-      }),
-    );
+  return withTries(work, `pushing ${to}`, 'layering.push-failed', async () => {
+    await withHeartbeat(undefined, work, () => host.exec(argv, options));
     const digest = digestOf(`@${((await host.readText(digestFile, signal)) ?? '').trim()}`);
     if (digest === undefined) {
       throw layeringFailure('layering.push-failed', `${builder.name} reported no digest for ${to}`);
     }
-    await requireDigest(work, { ...access, image: to, digest });
+    await requireDigest(work, { ...access, image: to }, digest);
     return digest;
   });
-}
-
-/** What skopeo says of a name that the store does not have. */
-const absent = /does not resolve to an image|identifier is not an image|no such image/i;
-
-/**
- * Finds an image of the store, and that it was built from what it is pushed for.
- * @throws AgentError `layering.not-built`, `layering.image-unreadable`
- */
-export async function requireBuilt(
-  work: ImageWork,
-  {
-    builder,
-    tag,
-    builtFrom,
-  }: { readonly builder: Builder; readonly tag: string; readonly builtFrom: string },
-): Promise<void> {
-  const { labels } = await factsOf(work, builder, tag).catch((error: unknown) => {
-    const said = error instanceof AgentError ? stderrOf(error.cause) : undefined;
-    if (said === undefined || !absent.test(said)) throw error;
-    throw layeringFailure('layering.not-built', `image ${tag} is not in the store`);
-  });
-  if (labels[builtFromLabel] === builtFrom) return;
-  throw layeringFailure(
-    'layering.not-built',
-    `${tag} was built from another Containerfile or MachineConfig, or by another version of this program`,
-    { hint: 'build it again: bootwright layer build with the same arguments' },
-  );
-}
-
-interface BaseCopy {
-  readonly base: ImageAt;
-  /** Repository that the built image goes to as well; without a tag. */
-  readonly repository: string;
-  readonly access: RegistryAccess;
 }
 
 /**
  * Copies the base image into the repository that the built image is to go to, digests kept. What is
  * pushed there afterwards then keeps the blobs of the base, and a node that has the base pulls
  * nothing of it again. Of a list of manifests only the image for this host is copied.
+ * @param repository without a tag
+ * @param access to that repository
  * @throws AgentError `layering.base-architecture`, and what `copyImage` throws
  */
 export async function copyBaseImage(
   work: ImageWork,
-  { base, repository, access }: BaseCopy,
+  base: ImageAt,
+  repository: string,
+  access: RegistryAccess,
 ): Promise<void> {
   const what = `copying the base image ${base.image}`;
   const architecture = goArchitecture(await readArchitecture(work));
-  const image = await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
+  const { from, digest } = await withTries(work, what, 'layering.copy-failed', async () => {
     await requireArchitecture(work, base, architecture);
-    return imageFor(work, base, architecture);
+    const { stdout } = await work.host.exec(registryManifestArgv(base), {
+      signal: work.signal,
+      limit: quick,
+    });
+    if (jsonIn(stdout) === undefined)
+      throw unreadableOutput('skopeo', `manifest of ${base.image}`, stdout);
+    const ofHost = digestInList(stdout, architecture);
+    return ofHost === undefined
+      ? { from: base, digest: digestOf(base.image) ?? (await digestAt(work, base)) }
+      : { from: { ...base, image: `${repositoryOf(base.image)}@${ofHost}` }, digest: ofHost };
   });
-  const from = { ...base, image };
-  const digest = digestOf(image) ?? (await digestAt(work, from));
   work.progress({ info: 'Copying the base image' });
   const to = { ...access, image: `${repository}:${baseTag(base.image)}` };
-  await copyImage(work, { what, from, to, digest });
+  await copyImage(work, what, from, to, digest);
 }
 
-async function requireArchitecture(
-  { host, signal }: ImageWork,
-  base: ImageAt,
-  wanted: string,
-): Promise<void> {
-  const found = await host
-    .exec(registryConfigArgv(base), { signal, limit: longestQuestion })
-    .then(({ stdout }) => readImageFacts(stdout, base.image).architecture)
-    .catch((error: unknown) => {
+async function requireArchitecture(work: ImageWork, base: ImageAt, wanted: string): Promise<void> {
+  const found = await registryFacts(work, base).then(
+    ({ architecture }) => architecture,
+    (error: unknown) => {
       if (lacksArchitecture(stderrOf(error) ?? '')) return 'other architectures alone';
       throw error;
-    });
+    },
+  );
   if (found === wanted) return;
   throw layeringFailure(
     'layering.base-architecture',
@@ -341,39 +271,21 @@ async function requireArchitecture(
   );
 }
 
-/** The image itself, where the name is that of a list of images for several architectures. */
-async function imageFor(
-  { host, signal }: ImageWork,
-  base: ImageAt,
-  architecture: string,
-): Promise<string> {
-  const { stdout } = await host.exec(registryManifestArgv(base), {
-    signal,
-    limit: longestQuestion,
-  });
-  if (jsonIn(stdout) === undefined) {
-    throw unreadableOutput('skopeo', `manifest of ${base.image}`, stdout);
-  }
-  const digest = digestInList(stdout, architecture);
-  return digest === undefined ? base.image : `${repositoryOf(base.image)}@${digest}`;
-}
-
 /**
  * Asks for a published image as a node will: with the pull secret of the cluster. Masters that are
- * served an image which they may not pull would try for ever.
+ * served an image which they may not pull would try for ever. Registries often call forbidden what
+ * is not there, and absent what is forbidden.
  * @throws AgentError `layering.not-pullable`, `layering.registry-unreachable` after three attempts,
  * `layering.digest-changed`
  */
-async function requirePullable(
-  work: ImageWork,
-  { image, digest }: { readonly image: string; readonly digest: string },
-): Promise<void> {
+async function requirePullable(work: ImageWork, image: string, digest: string): Promise<void> {
   const what = `inspecting ${image} with the pull secret of the cluster`;
   try {
-    await withTries(work, { what, otherwise: 'layering.copy-failed' }, () =>
-      requireDigest(work, { image, authFile: PULL_SECRET_PATH, digest }),
+    await withTries(work, what, 'layering.copy-failed', () =>
+      requireDigest(work, { image, authFile: PULL_SECRET_PATH }, digest),
     );
   } catch (error) {
+    const refusals = ['layering.registry-denied', 'layering.copy-failed'];
     if (!(error instanceof AgentError) || !refusals.includes(error.code)) throw error;
     throw layeringFailure('layering.not-pullable', error.message, {
       cause: error,
@@ -382,38 +294,28 @@ async function requirePullable(
   }
 }
 
-/** Registries often call forbidden what is not there, and absent what is forbidden. */
-const refusals: readonly string[] = ['layering.registry-denied', 'layering.copy-failed'];
-
-/** An image that is to have a further name in its repository. */
-export interface ImageTag {
-  /** HOST/[NAMESPACE/]NAME@sha256:… */
-  readonly final: string;
-  readonly tag: string;
-  /** Manifest of the Secret that may push. */
-  readonly pushSecret: string;
-}
-
 /**
  * Gives a published image a further tag; it moves no data, and a tag that is there already stays.
+ * @param final HOST/[NAMESPACE/]NAME@sha256:…
+ * @param pushSecret manifest of the Secret that may push
  * @throws AgentError `layering.registry-unreachable` after three attempts,
  * `layering.registry-denied`, `layering.copy-failed`, `layering.digest-changed`,
  * `layering.bad-credentials`
  */
 export async function tagImage(
   scope: StepScope<'host' | 'clock'>,
-  { final, tag, pushSecret }: ImageTag,
+  final: string,
+  tag: string,
+  pushSecret: string,
 ): Promise<void> {
-  const digest = digestOf(final);
-  if (digest === undefined) {
-    throw layeringFailure('layering.copy-failed', `${final} has no digest`);
-  }
-  await withSecretFile(scope, { secret: pushSecret, name: `tag-${tag}` }, (authFile) =>
-    copyImage(imageWork(scope), {
-      what: `tagging ${final} as ${tag}`,
-      from: { image: final, authFile },
-      to: { image: `${repositoryOf(final)}:${tag}`, authFile },
-      digest,
-    }),
+  const what = `tagging ${final} as ${tag}`;
+  await withSecretFile(scope, pushSecret, `tag-${tag}`, (authFile) =>
+    copyImage(
+      scope,
+      what,
+      { image: final, authFile },
+      { image: withTag(final, tag), authFile },
+      digestOf(final) ?? '',
+    ),
   );
 }

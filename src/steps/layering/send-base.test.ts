@@ -3,7 +3,6 @@ import {
   baseDigest,
   laneConfig,
   laneHost,
-  laneRequest,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -13,7 +12,7 @@ import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { sendBase } from './publish-images.ts';
 
-const facts = { request: laneRequest, rendered: laneRendered, registry: laneRegistry };
+const facts = { rendered: laneRendered, registry: laneRegistry };
 const tag = `base-${'a'.repeat(32)}`;
 const repository = 'registry.rig.test/ocl/master';
 

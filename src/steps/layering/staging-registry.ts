@@ -6,191 +6,82 @@ import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import type { RegistryAccess } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import {
-  authorityFiles,
-  certificateCommands,
   curlCredentials,
   passwordLine,
   pullSecretOf,
-  validityAt,
 } from '../../layering/registry/credentials.ts';
 import {
   answerArgv,
-  traceArgvs,
-  removeRegistryArgv,
-  stagingFiles,
-  stagingPlaces,
-  startAgainArgv,
-  tracesIn,
+  certificateArgv,
   registryOfRelease,
-  type RegistryRun,
   registrySettings,
+  removeRegistryArgv,
   runRegistryArgv,
   secretsFolder,
   stagingAddress,
-  type StagingPlaces,
+  stagingFiles,
+  stagingPlaces,
+  startAgainArgv,
 } from '../../layering/registry/staging-registry.ts';
 import { digestOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { writesDisk, buildsOsImages } from '../conditions.ts';
+import { buildsOsImages, writesDisk } from '../conditions.ts';
 import { findPartition, freePercent } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
-import { readTarget, execOnTarget } from '../disk/target.ts';
+import { execOnTarget, readTarget } from '../disk/target.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { unlessRequested, withReleaseFallback } from './conditions.ts';
-import { BuildRequest, StagingRegistry, RenderedConfigs } from './facts.ts';
+import { BuildRequest, RenderedPools, StagingRegistry } from './facts.ts';
 
 /**
  * The one repository of the staging registry. Base and results share it, so that blobs of the base
  * are known there when a result is pushed.
  */
-export const stagingRepository = ({ address }: Pick<RunningRegistry, 'address'>): string =>
+export const stagingRepository = ({ address }: Pick<StagingRegistry, 'address'>): string =>
   `${address}/layering/os`;
 
-/** What it takes to read from the registry, and to push to it. */
-export const accessTo = ({ authFile, certificates }: RunningRegistry): RegistryAccess => ({
+/** The credentials and certificates by which the registry is read and pushed to. */
+export const accessTo = ({ authFile, certificates }: StagingRegistry): RegistryAccess => ({
   authFile,
   certificates,
 });
 
 /** The base in the staging registry under its own digest; undefined for a name that has none. */
-export const stagedBase = (registry: RunningRegistry, base: string): string | undefined => {
+export const stagedBase = (registry: StagingRegistry, base: string): string | undefined => {
   const digest = digestOf(base);
   return digest === undefined ? undefined : `${stagingRepository(registry)}@${digest}`;
 };
 
-/** A staging registry that runs. */
-export type RunningRegistry = StagingRegistry;
-
-const startsWithin = minutes(2);
-
 /** curl ends with another code than 0 while nobody answers; it prints 000 then. */
 const anyCurlExit = [0, 6, 7, 28, 35, 51, 52, 56, 60, 77];
 
-/** Waits until the registry answers those it knows, and nobody else. */
-export async function untilRegistryAnswers(
+async function untilRegistryAnswers(
   { until, host }: StepScope<'host'>,
-  { address, certificates }: Pick<RunningRegistry, 'address' | 'certificates'>,
+  address: string,
 ): Promise<void> {
-  const ask = async (signal: AbortSignal, credentials?: string): Promise<string> => {
-    const options = { certificates, ...(credentials === undefined ? {} : { credentials }) };
-    const { stdout } = await host.exec(answerArgv(address, options), {
-      signal,
-      limit: seconds(20),
-      accept: anyCurlExit,
-    });
-    return stdout;
-  };
   const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
-    const stranger = await ask(signal);
-    if (stranger !== '401')
-      return { status: `it answers ${said(stranger)} to a request without credentials` };
-    const known = await ask(signal, stagingFiles.curl);
-    return known === '200'
-      ? { done: true }
-      : { status: `it answers ${said(known)} to a request with credentials` };
+    const options = { signal, limit: seconds(20), accept: anyCurlExit };
+    const { stdout } = await host.exec(answerArgv(address), options);
+    if (stdout === '200') return { done: true };
+    return { status: `it answers ${stdout === '000' || stdout === '' ? 'nothing' : stdout}` };
   };
-  await until(`the registry at ${address} answers`, poll, {
-    every: seconds(1),
-    within: startsWithin,
-  });
+  const limits = { every: seconds(1), within: minutes(2) };
+  await until(`the registry at ${address} answers`, poll, limits);
 }
-
-const said = (status: string): string => (status === '000' || status === '' ? 'nothing' : status);
 
 /** Brings the registry back where its container ended meanwhile. */
 export async function keepRegistry(
   scope: StepScope<'host'>,
-  registry: RunningRegistry,
+  { address }: StagingRegistry,
 ): Promise<void> {
   const { host, signal } = scope;
   await host.exec(startAgainArgv, { signal, limit: minutes(1) });
-  await untilRegistryAnswers(scope, registry);
+  await untilRegistryAnswers(scope, address);
 }
 
-const { mount, work } = stagingPlaces();
-const deployments = `${mount}/ostree/deploy/rhcos/deploy`;
-
-/**
- * Folders of overlays that a killed build left mounted are below the work; the deepest go first.
- */
-const unmountWorkArgv = ['umount', '--recursive', '--quiet', `${work}/storage/overlay`] as const;
-const clearArgv = ['rm', '--recursive', '--force', '--one-file-system', work] as const;
-const flushArgv = ['sync', '--file-system', mount] as const;
-const unmountArgv = ['umount', mount] as const;
-
-/**
- * Ends the registry and takes what was built off the written disk, which boots with nothing of it.
- * It comes right before the host leaves, and refuses to continue where the disk would ask for the
- * registry later.
- */
-export const stopRegistry = step({
-  id: 'layering/stop-registry',
-  title: 'Stop the staging registry and remove its data from the disk',
-  uses: ['host'],
-  needs: { request: BuildRequest, registry: StagingRegistry, disk: TargetDisk },
-  when: all(writesDisk, buildsOsImages),
-  // One that failed to start may have left something too.
-  skipIf: unlessRequested,
-  effect: 'destroys',
-  limit: minutes(30),
-  preview: () => [
-    removeRegistryArgv,
-    unmountWorkArgv,
-    clearArgv,
-    flushArgv,
-    unmountArgv,
-    ...callsOf('find', 'grep'),
-  ],
-  run: async (scope, { registry, disk }) => {
-    const { host, signal } = scope;
-    const isMounted = mountedOn(await readTarget(host, disk, signal), [mount]).length > 0;
-    if (isMounted && registry.kind === 'running') await refuseTraces(scope, registry.address);
-    await host.exec(removeRegistryArgv, { signal, limit: minutes(2) });
-    // After an earlier run that came this far there is nothing left to be cleared.
-    if (!isMounted) return;
-    const nothingThere = [0, 1, 32];
-    await host.exec(unmountWorkArgv, { signal, limit: minutes(2), accept: nothingThere });
-    await host.exec(clearArgv, { signal, limit: minutes(10) });
-    await host.exec(flushArgv, { signal, limit: minutes(10) });
-    await scope.until('the written disk is no longer busy', () => leave(scope), {
-      every: seconds(2),
-      within: minutes(1),
-    });
-  },
-});
-
-async function leave({ host, signal }: StepScope<'host'>) {
-  const busy = 32;
-  const accept = [0, busy];
-  const { exitCode, stderr } = await host.exec(unmountArgv, {
-    signal,
-    limit: minutes(5),
-    accept,
-  });
-  return exitCode === 0 ? { done: true } : { status: stderr };
-}
-
-/** @throws AgentError `layering.staging-left` */
-async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<void> {
-  const { host, signal } = scope;
-  const written = { root: mount, deployments: await host.list(deployments, signal), address };
-  const outputs: string[] = [];
-  for (const argv of traceArgvs(written)) {
-    const { stdout } = await host.exec(argv, { signal, limit: minutes(2), accept: [0, 1, 2] });
-    outputs.push(stdout);
-  }
-  const traces = tracesIn(...outputs);
-  if (traces.length === 0) return;
-  const shown = traces.map((path) => path.replace(mount, ''));
-  const what = `files on the written disk refer to ${address}: ${shown.join(', ')}`;
-  throw layeringFailure('layering.staging-left', what, {
-    context: { address, found: traces.length },
-  });
-}
-
-type RegistryScope = StepScope<'host' | 'clock' | 'random'>;
+type RegistryScope = StepScope<'host' | 'random'>;
 
 /** The image of the registry may come over a slow line. */
 const longestPull = minutes(30);
@@ -203,8 +94,8 @@ const longestPull = minutes(30);
 export const startRegistry = step({
   id: 'layering/start-registry',
   title: 'Start the staging registry',
-  uses: ['host', 'clock', 'random'],
-  needs: { request: BuildRequest, rendered: RenderedConfigs, disk: TargetDisk },
+  uses: ['host', 'random'],
+  needs: { rendered: RenderedPools, disk: TargetDisk },
   gives: StagingRegistry,
   when: buildsOsImages,
   limit: longestPull + minutes(20),
@@ -212,79 +103,47 @@ export const startRegistry = step({
     layering.registryImage === ''
       ? 'the registry is docker-registry of the release'
       : `the registry is ${layering.registryImage} (layering.registryImage)`,
-  preview: () =>
-    callsOf(
-      'curl',
-      'df',
-      'fsfreeze',
-      'growpart',
-      'install',
-      'lsblk',
-      'mkdir',
-      'mount',
-      'openssl',
-      'podman',
-      'xfs_growfs',
-    ),
-  run: async (scope, { request, rendered, disk }) => {
-    if (request.kind !== 'on') return { kind: 'release', why: request.why } as const;
-    if (rendered.length === 0)
-      return { kind: 'release', why: 'no MachineConfig was rendered' } as const;
+  preview: () => [
+    ...callsOf('curl', 'df', 'fsfreeze', 'growpart', 'install', 'lsblk', 'mkdir', 'mount'),
+    ...callsOf('openssl', 'podman', 'xfs_growfs'),
+  ],
+  run: async (scope, { rendered, disk }) => {
+    if (rendered.kind === 'release') return rendered;
     return withReleaseFallback(scope, async () => {
       try {
-        return await start(scope, disk);
+        await openStagingDisk(scope, disk);
+        return await start(scope);
       } catch (error) {
-        await cleanUp(scope);
+        // Where the installation continues without images, nothing may keep the disk busy.
+        const { signal } = new AbortController();
+        for (const argv of [removeRegistryArgv, unmountArgv])
+          await scope.host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);
         throw error;
       }
     });
   },
 });
 
-async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningRegistry> {
+async function start(scope: RegistryScope): Promise<StagingRegistry> {
   const { config, host, signal } = scope;
-  const { data } = await openStagingDisk(scope, target);
-  const port = config.layering.registryPort;
-  const address = stagingAddress(port);
+  const { registryImage, registryPort } = config.layering;
+  const address = stagingAddress(registryPort);
   await makeRegistrySecrets(scope, address);
-  const { settings, served, certificates, authFile } = stagingFiles;
-  await host.writeFile(settings, registrySettings({ port }), { signal, mode: 0o600 });
-  const image = await findImage(scope);
-  const run = { ...image, data, served, authFile: PULL_SECRET_PATH };
-  try {
-    await host.exec(runRegistryArgv(run), { signal, limit: longestPull });
-  } catch (error) {
+  const { settings, certificates, authFile } = stagingFiles;
+  await host.writeFile(settings, registrySettings(registryPort), { signal, mode: 0o600 });
+  const image = registryImage === '' ? await findReleaseRegistry(scope) : registryImage;
+  const argv = runRegistryArgv(image, registryImage === '', PULL_SECRET_PATH);
+  await host.exec(argv, { signal, limit: longestPull }).catch((error: unknown) => {
     signal.throwIfAborted();
-    if (!(error instanceof Error)) throw error;
-    throw layeringFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
-      cause: error,
-    });
-  }
-  await untilRegistryAnswers(scope, { address, certificates });
-  return { kind: 'running', address, data, certificates, authFile };
+    const reason = error instanceof Error ? error.message : String(error);
+    throw layeringFailure('layering.registry-not-started', `${image}: ${reason}`, { cause: error });
+  });
+  await untilRegistryAnswers(scope, address);
+  return { kind: 'running', address, certificates, authFile };
 }
 
-/**
- * Where the installation continues without images, nothing must be in the way of the written disk.
- */
-async function cleanUp({ host }: RegistryScope): Promise<void> {
-  const { signal } = new AbortController();
-  for (const argv of [removeRegistryArgv, ['umount', stagingPlaces().mount]]) {
-    await host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);
-  }
-}
-
-/**
- * The image of the registry: the configured one, else that of the release.
- * @throws AgentError `layering.no-registry-image`
- */
-async function findImage({
-  config,
-  host,
-  signal,
-}: RegistryScope): Promise<Pick<RegistryRun, 'image' | 'isOfRelease'>> {
-  const { registryImage } = config.layering;
-  if (registryImage !== '') return { image: registryImage, isOfRelease: false };
+/** @throws AgentError `layering.no-registry-image` */
+async function findReleaseRegistry({ host, signal }: RegistryScope): Promise<string> {
   const release = releaseImageIn((await host.readText(releaseScript, signal)) ?? '');
   if (release === undefined) {
     throw layeringFailure('layering.no-registry-image', `${releaseScript} names no release image`);
@@ -292,52 +151,37 @@ async function findImage({
   const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
   const { stdout } = await host.exec(argv, { signal, limit: longestPull });
   if (/[^\w.:/@-]/.test(stdout)) throw unreadableOutput('podman', 'image name', stdout);
-  if (stdout !== '') return { image: stdout, isOfRelease: true };
+  if (stdout !== '') return stdout;
   throw layeringFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
 }
 
-/** Folders that nobody but root may look into. */
-const secretFoldersArgv = [
-  ...['install', '--directory', '--mode', '0700', secretsFolder],
-  ...[stagingFiles.served, stagingFiles.authority, stagingFiles.certificates],
-] as const;
-
 /**
- * Makes the certificates and the one user of the staging registry, unless an earlier run did for
+ * Makes the certificate and the one user of the staging registry, unless an earlier run did for
  * this address. The file with the address is written last: where it is, all else is.
  */
-async function makeRegistrySecrets(scope: RegistryScope, address: string): Promise<void> {
-  const { host, signal } = scope;
+async function makeRegistrySecrets(
+  { host, signal, random }: RegistryScope,
+  address: string,
+): Promise<void> {
+  const { served, certificates, passwords, authFile, curl } = stagingFiles;
   if ((await host.readText(stagingFiles.address, signal)) === address) return;
-  await host.exec(secretFoldersArgv, { signal, limit: seconds(20) });
-  await makeCertificates(scope);
-  const { random } = scope;
+  for (const argv of [
+    ['install', '--directory', '--mode', '0700', secretsFolder, served, certificates],
+    certificateArgv(served),
+    ['cp', `${served}/tls.crt`, `${certificates}/ca.crt`],
+  ])
+    await host.exec(argv, { signal, limit: minutes(1) });
   // 244 random bits: two UUIDs, whose dashes say nothing.
   const password = `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
   const user = { name: 'bootwright', password };
   const salt = Buffer.from(random.uuid().replaceAll('-', ''), 'hex');
   for (const [path, content] of [
-    [stagingFiles.passwords, passwordLine(user, salt)],
-    [stagingFiles.authFile, pullSecretOf(address, user)],
-    [stagingFiles.curl, curlCredentials(user)],
+    [passwords, passwordLine(user, salt)],
+    [authFile, pullSecretOf(address, user)],
+    [curl, curlCredentials(user)],
     [stagingFiles.address, address],
   ] as const) {
     await host.writeFile(path, content, { signal, mode: 0o600 });
-  }
-}
-
-async function makeCertificates({ host, signal, clock }: RegistryScope): Promise<void> {
-  const { authority, served, certificates } = stagingFiles;
-  const names = { addresses: ['127.0.0.1'], names: ['localhost'] };
-  for (const { path, content } of authorityFiles(authority, names)) {
-    await host.writeFile(path, content, { signal, mode: 0o600 });
-  }
-  const placed = [
-    ['cp', `${authority}/ca.crt`, certificates],
-    ['cp', `${authority}/tls.crt`, `${authority}/tls.key`, served],
-  ];
-  for (const argv of [...certificateCommands(authority, validityAt(clock.now())), ...placed]) {
-    await host.exec(argv, { signal, limit: minutes(1) });
   }
 }
 
@@ -359,12 +203,11 @@ const leastBytes = 8 * gibibyte;
  * @throws AgentError `layering.disk-too-small`, `disk.*`, `command.*`
  */
 async function openStagingDisk(
-  scope: StepScope<'host'>,
+  { host, signal }: StepScope<'host'>,
   target: TargetDisk,
-): Promise<StagingPlaces> {
-  const { host, signal } = scope;
-  const places = stagingPlaces();
-  const { mount, work, data, storage, scratch } = places;
+): Promise<void> {
+  const { mount, work, data, store, scratch } = stagingPlaces;
+  const limit = minutes(2);
   const disk = await readTarget(host, target, signal);
   if (mountedOn(disk, [mount]).length === 0) {
     const root = findPartition(disk, 'root');
@@ -372,27 +215,18 @@ async function openStagingDisk(
     const share = free > 0 ? [`--free-percent=${free}`] : [];
     const grow = ['growpart', ...share, target.path, String(root.number)];
     // 1: the partition fills its place already.
-    await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit: minutes(2) });
-    await run(['mkdir', '-p', mount]);
+    await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit });
+    await host.exec(['mkdir', '-p', mount], { signal, limit });
     // After the partition has grown: where it is mounted, a run that was killed is continued from
     // here.
-    await run(['mount', root.path, mount]);
+    await host.exec(['mount', root.path, mount], { signal, limit });
   }
   // An image that was written offline, or that was deployed to, stays frozen; 1 when it is not.
-  await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
-  await run(['xfs_growfs', mount]);
-  await run(['mkdir', '-p', data, storage, scratch]);
-  await requireRoom(scope, work);
-  return places;
-
-  async function run(argv: readonly string[], accept: readonly number[] = [0]): Promise<void> {
-    await host.exec(argv, { signal, accept, limit: minutes(2) });
-  }
-}
-
-async function requireRoom({ host, signal }: StepScope<'host'>, folder: string): Promise<void> {
-  const argv = ['df', '--block-size=1', '--output=avail', folder];
-  const { stdout } = await host.exec(argv, { signal, limit: seconds(30) });
+  await host.exec(['fsfreeze', '--unfreeze', mount], { signal, accept: [0, 1], limit });
+  await host.exec(['xfs_growfs', mount], { signal, limit });
+  await host.exec(['mkdir', '-p', data, store.storage, scratch], { signal, limit });
+  const room = ['df', '--block-size=1', '--output=avail', work];
+  const { stdout } = await host.exec(room, { signal, limit });
   const free = Number(/(?<!\d)\d+$/.exec(stdout)?.[0] ?? Number.NaN);
   if (Number.isNaN(free)) throw unreadableOutput('df', 'free bytes', stdout);
   if (free >= leastBytes) return;
@@ -402,3 +236,47 @@ async function requireRoom({ host, signal }: StepScope<'host'>, folder: string):
     { context: { free, needed: leastBytes } },
   );
 }
+
+const { mount, work, store } = stagingPlaces;
+
+/** Folders of overlays that a killed build left mounted; the deepest go first. */
+const unmountWorkArgv = ['umount', '--recursive', '--quiet', `${store.storage}/overlay`] as const;
+const clearArgv = ['rm', '--recursive', '--force', '--one-file-system', work] as const;
+const flushArgv = ['sync', '--file-system', mount] as const;
+const unmountArgv = ['umount', mount] as const;
+
+/** umount's code for what is busy or not mounted. */
+const failed = 32;
+
+/**
+ * Ends the registry and takes what was built off the written disk, which boots with nothing of it.
+ * It comes right before the host leaves.
+ */
+export const stopRegistry = step({
+  id: 'layering/stop-registry',
+  title: 'Stop the staging registry and remove its data from the disk',
+  uses: ['host'],
+  needs: { request: BuildRequest, disk: TargetDisk },
+  when: all(writesDisk, buildsOsImages),
+  // One that failed to start may have left something too.
+  skipIf: unlessRequested,
+  effect: 'destroys',
+  limit: minutes(30),
+  preview: () => [removeRegistryArgv, unmountWorkArgv, clearArgv, flushArgv, unmountArgv],
+  run: async ({ host, signal, until }, { disk }) => {
+    const isMounted = mountedOn(await readTarget(host, disk, signal), [mount]).length > 0;
+    await host.exec(removeRegistryArgv, { signal, limit: minutes(2) });
+    // After an earlier run that came this far there is nothing left to be cleared.
+    if (!isMounted) return;
+    await host.exec(unmountWorkArgv, { signal, limit: minutes(2), accept: [0, 1, failed] });
+    await host.exec(clearArgv, { signal, limit: minutes(10) });
+    await host.exec(flushArgv, { signal, limit: minutes(10) });
+    const leave = async (): Promise<PollResult<true>> => {
+      const options = { signal, limit: minutes(5), accept: [0, failed] };
+      const { exitCode, stderr } = await host.exec(unmountArgv, options);
+      return exitCode === 0 ? { done: true } : { status: stderr };
+    };
+    const limits = { every: seconds(2), within: minutes(1) };
+    await until('the written disk is no longer busy', leave, limits);
+  },
+});

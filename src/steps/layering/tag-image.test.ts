@@ -7,19 +7,17 @@ import { step } from '../step.ts';
 import { tagImage } from './publish-images.ts';
 
 const final = `registry.rig.test/ocl/master@${builtDigest}`;
-const tagging = (image = final) =>
-  step({
-    id: 'test/tag-image',
-    title: 'Tag an image',
-    uses: ['host', 'clock'],
-    limit: minutes(5),
-    run: (scope) =>
-      tagImage(scope, { final: image, tag: 'master-0123', pushSecret: '/manifests/push.yaml' }),
-  });
+const tagging = step({
+  id: 'test/tag-image',
+  title: 'Tag an image',
+  uses: ['host', 'clock'],
+  limit: minutes(5),
+  run: (scope) => tagImage(scope, final, 'master-0123', '/manifests/push.yaml'),
+});
 
 it('gives an image a name more in its repository, and keeps its digest', async () => {
   const host = laneHost();
-  await runStep(tagging(), { host });
+  await runStep(tagging, { host });
   const copy = host.ran.find(([, action]) => action === 'copy');
   expect(copy).toContain('--preserve-digests');
   expect(copy?.slice(-2)).toEqual([
@@ -29,11 +27,10 @@ it('gives an image a name more in its repository, and keeps its digest', async (
   expect([...host.files.keys()].filter((path) => path.includes('/auth/'))).toEqual([]);
 });
 
-it.each([
-  ['a tag that became another image', 'layering.digest-changed', final],
-  ['an image without a digest', 'layering.copy-failed', 'registry.rig.test/ocl/master:1'],
-])('refuses %s', async (_, code, image) => {
+it('refuses a tag that became another image', async () => {
   const other = `sha256:${'9'.repeat(64)}`;
   const host = laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(other);
-  expect((await tryStep(tagging(image), { host })).failure).toMatchObject({ code });
+  expect((await tryStep(tagging, { host })).failure).toMatchObject({
+    code: 'layering.digest-changed',
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
+import { publishedFor } from '../../../test/layering/lane-facts.ts';
 import {
   layeredCluster,
   type LayeredPool,
@@ -24,13 +24,10 @@ import { waitForLayeredMasters } from './gates.ts';
 
 const address = '10.0.0.1:5000';
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
-const request = requestFor(['master']);
-const image = { pool: 'master', renderedConfig: masterRendered, staged: 's', digest: 'd' };
 const facts = {
   controlPlane: { units: [] },
-  request,
-  published: { kind: 'published' as const, images: [{ ...image, final: masterImage }] },
-  registry: { kind: 'running' as const, address, data: '', certificates: '', authFile: '' },
+  published: publishedFor(['master'], { rendered: masterRendered, final: masterImage }),
+  registry: { kind: 'running' as const, address, certificates: '', authFile: '' },
 };
 
 function put(kube: FakeKube, change: LayeredPool = {}): FakeKube {
@@ -53,7 +50,7 @@ describe('layering/wait-for-masters', () => {
     const cluster = put(fakeKube());
     let refused = 0;
     const list: FakeKube['list'] = (...args) => {
-      if (refused === 8) return cluster.list(...args);
+      if (refused === 2) return cluster.list(...args);
       refused += 1;
       return Promise.reject(kubeFailure('kube.denied', 'GET /api/v1/nodes answered 401'));
     };
@@ -103,18 +100,16 @@ describe('layering/wait-for-masters', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it.each([
-    ['nothing is built', { request: noRequest }],
-    ['the system of the release is used', { published: { kind: 'release' as const, why: 'x' } }],
-  ])('is left out where %s', async (_, more) => {
-    const run = { config, facts: { ...facts, ...more }, kube: fakeKube() };
+  it('is left out where the system of the release is used', async () => {
+    const published = { kind: 'release', why: 'x' } as const;
+    const run = { config, facts: { ...facts, published }, kube: fakeKube() };
     const { events } = await runStep(waitForLayeredMasters, run);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 
   it('waits for no node where only workers get an image, and guards all the same', async () => {
     const kube = fakeKube();
-    const published = { kind: 'published' as const, images: [] };
+    const published = publishedFor(['worker']);
     const run = { config, facts: { ...facts, published }, kube };
     const { notes } = await runStep(waitForLayeredMasters, run);
     expect(notes).toEqual([expect.stringContaining('not waiting for nodes')]);
@@ -124,11 +119,11 @@ describe('layering/wait-for-masters', () => {
   });
 
   it('waits for the arbiter too', async () => {
-    const arbiter = { ...image, pool: 'arbiter', final: 'other' };
-    const images = [...facts.published.images, arbiter];
+    const [arbiter] = publishedFor(['arbiter'], { final: 'other' }).pools;
+    const published = { ...facts.published, pools: [...facts.published.pools, arbiter!] };
     const kube = put(fakeKube());
     const clock = fakeClock();
-    const run = { config, facts: { ...facts, published: { kind: 'published' as const, images } } };
+    const run = { config, facts: { ...facts, published } };
     const { failure } = await tryStep(waitForLayeredMasters, { ...run, kube, clock });
     expect(failure).toMatchObject({
       code: 'wait.timed-out',
@@ -144,7 +139,7 @@ describe('layering/wait-for-masters', () => {
     const { failure } = await tryStep(waitForLayeredMasters, { config, facts, kube });
     expect(failure).toMatchObject({
       code: 'layering.staging-referenced',
-      message: expect.stringContaining('MachineConfig 99-mine spec.osImageURL') as string,
+      message: expect.stringContaining('machineconfigs 99-mine') as string,
     });
   });
 

@@ -5,12 +5,8 @@ import { bootkubeHost } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import {
-  blockedControllerConfig,
-  formerlyBlocked,
-  poolFile,
-} from '../../layering/manifests/bootstrap-files.ts';
-import { waitForRendered } from './rendered-pool.ts';
+import { blockedControllerConfig, poolFile } from '../../layering/manifests/bootstrap-files.ts';
+import { waitForRendered } from './wait-for-rendered.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const pools = ['master', 'worker'];
@@ -35,7 +31,7 @@ describe('layering/wait-for-rendered', () => {
     await settle();
     machine.withFile(blockedControllerConfig, '');
     const { value, events } = await run;
-    expect(value).toEqual(pools.map(renderedFor));
+    expect(value).toEqual({ kind: 'pools', pools: pools.map(renderedFor) });
     expect(clock.now()).toBe(0);
     expect(events).toContainEqual(
       expect.objectContaining({
@@ -53,7 +49,9 @@ describe('layering/wait-for-rendered', () => {
       .withFile(blockedControllerConfig, '');
     const ordered = { request: requestFor(['master', 'infra']) };
     const { value } = await runStep(waitForRendered, { host: machine, config, facts: ordered });
-    expect(value).toEqual([renderedFor('master'), { ...renderedFor('infra'), stream: 'rhel-10' }]);
+    expect(value).toMatchObject({
+      pools: [renderedFor('master'), { ...renderedFor('infra'), stream: 'rhel-10' }],
+    });
   });
 
   it('takes the default stream of the manifests for a pool that asks for none', async () => {
@@ -68,16 +66,12 @@ describe('layering/wait-for-rendered', () => {
       .withFile(blockedControllerConfig, '');
     const ordered = { request: requestFor(['master', 'worker']) };
     const { value } = await runStep(waitForRendered, { host: machine, config, facts: ordered });
-    expect(value).toEqual([
-      { ...renderedFor('master'), stream: 'rhel-10' },
-      { ...renderedFor('worker'), stream: 'rhel-9' },
-    ]);
-  });
-
-  it('knows the name by which version 0.1 blocks the server', async () => {
-    const machine = host().withFile(formerlyBlocked, '');
-    const { value } = await runStep(waitForRendered, { host: machine, config, facts });
-    expect(value).toEqual(pools.map(renderedFor));
+    expect(value).toMatchObject({
+      pools: [
+        { ...renderedFor('master'), stream: 'rhel-10' },
+        { ...renderedFor('worker'), stream: 'rhel-9' },
+      ],
+    });
   });
 
   it('fails with bootkube, which starts what renders, once systemd has given it up', async () => {
@@ -95,7 +89,7 @@ describe('layering/wait-for-rendered', () => {
   it('gives nothing without an order', async () => {
     const given = { host: fakeHost(), config, facts: { request: noRequest } };
     const { value } = await runStep(waitForRendered, given);
-    expect(value).toEqual([]);
+    expect(value).toMatchObject({ kind: 'release' });
   });
 
   it('tells that the controller failed, and gives up when it failed again', async () => {

@@ -29,11 +29,7 @@ import {
   serveUnit,
 } from '../../layering/manifests/bootstrap-files.ts';
 import { endOf, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
-import {
-  registryContainer,
-  stagingPlaces,
-  storageRun,
-} from '../../layering/registry/staging-registry.ts';
+import { registryContainer, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { packArchive } from '../../lib/archive.ts';
 import { type Millis, renderDuration, seconds, unlimited } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -102,7 +98,7 @@ const usual: Readonly<Record<LogUser, Limits>> = {
   cluster: { mostBytes: 64 * kib, limit: seconds(20) },
 };
 
-const { mount, data, storage, scratch } = stagingPlaces();
+const { mount, data, store, scratch } = stagingPlaces;
 
 const journalArgv = (...matches: readonly string[]): readonly string[] => [
   ...['journalctl', '--no-pager', '--output=short-iso', '--lines=5000'],
@@ -124,7 +120,7 @@ const runUnitsArgv = [...runJournal, ...runUnits.flatMap((unit) => ['--unit', un
 const processesArgv = ['ps', '-eo', 'pid,ppid,stat,etime,wchan:32,comm'];
 
 const builtArgv = [
-  ...['podman', '--root', storage, '--runroot', storageRun, '--storage-driver', 'overlay'],
+  ...['podman', '--root', store.storage, '--runroot', store.run, '--storage-driver', 'overlay'],
   ...['images', '--digests'],
 ];
 

@@ -91,8 +91,7 @@ export async function handOver(client: KubeClient, name: string, image: string):
         renderedImagePushSpec: `${image.split('@')[0] ?? ''}:${name}`,
       },
     });
-    const times = { startedAt: new Date(), endedAt: new Date() };
-    await client.mergeStatus(ref, seededBuildStatus({ ...times, image }));
+    await client.mergeStatus(ref, seededBuildStatus(image, new Date(), new Date()));
   }
   const annotations = { [buildKeys.currentBuild]: name };
   const { metadata } = await client.merge(osConfig, { metadata: { annotations } });

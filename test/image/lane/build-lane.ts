@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/adapters/clock.ts';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { systemRandom } from '../../../src/adapters/random.ts';
 import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
-import { inContainer, stagingMount } from '../../../src/layering/registry/staging-registry.ts';
+import { inContainer, stagingPlaces } from '../../../src/layering/registry/staging-registry.ts';
 import type { CommandResult, Host } from '../../../src/ports/host.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../support/disk-samples.ts';
 import { registryProgram, type SecureRegistry } from './secure-registry.ts';
@@ -45,7 +45,7 @@ export async function laneHost(
   const registry = await registryProgram(served);
   const disk = coreOsDisk('sda');
   const mounted = disk.children.map((child) =>
-    child.partLabel === 'root' ? { ...child, mountpoints: [stagingMount] } : child,
+    child.partLabel === 'root' ? { ...child, mountpoints: [stagingPlaces.mount] } : child,
   );
   let starts = 0;
   const startContainer = async (argv: readonly string[]): Promise<void> => {

@@ -1,5 +1,5 @@
 import type { Fields } from '../../../src/lib/fields.ts';
-import type { BuildRequest } from '../../../src/steps/layering/facts.ts';
+import type { PoolRequest } from '../../../src/steps/layering/facts.ts';
 import { ordered } from '../../layering/samples.ts';
 import { lanePaths } from './build-lane.ts';
 import type { SecureRegistry } from './secure-registry.ts';
@@ -53,18 +53,9 @@ export const pushSecret = (registry: Pick<SecureRegistry, 'pullSecret'>): object
 });
 
 /** The order for one image, which belongs into a repository. */
-export const requestInto = (
-  repository: string,
-  content?: string,
-): BuildRequest & { kind: 'on' } => ({
-  kind: 'on',
-  why: 'a test',
-  pools: [
-    {
-      pool: 'master',
-      ...ordered(osConfig(repository, content)),
-      pushSecret: lanePaths.pushSecret,
-      repository,
-    },
-  ],
+export const requestInto = (repository: string, content?: string): PoolRequest => ({
+  pool: 'master',
+  ...ordered(osConfig(repository, content)),
+  pushSecret: lanePaths.pushSecret,
+  repository,
 });

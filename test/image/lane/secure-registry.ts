@@ -5,14 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 import { imageRegistry } from '../../../scripts/parts/scripted.ts';
+import { passwordLine, pullSecretOf } from '../../../src/layering/registry/credentials.ts';
 import {
-  authorityFiles,
-  certificateCommands,
-  passwordLine,
-  pullSecretOf,
-  validityAt,
-} from '../../../src/layering/registry/credentials.ts';
-import { registrySettings } from '../../../src/layering/registry/staging-registry.ts';
+  certificateArgv,
+  registrySettings,
+} from '../../../src/layering/registry/staging-registry.ts';
 import { freePort } from '../../../mocks/kube/program.ts';
 
 /** A real registry with TLS and a user of its own, made with what the product makes them with. */
@@ -32,29 +29,22 @@ export interface SecureRegistry extends AsyncDisposable {
 export async function startSecureRegistry(folder: string): Promise<SecureRegistry> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
-  for (const { path, content } of authorityFiles(folder, {
-    addresses: ['127.0.0.1'],
-    names: ['localhost'],
-  })) {
-    writeFileSync(path, content);
-  }
-  for (const [program = '', ...words] of certificateCommands(folder, validityAt(Date.now()))) {
-    execFileSync(program, words, { stdio: 'ignore' });
-  }
+  const [program = '', ...words] = certificateArgv(folder);
+  execFileSync(program, words, { stdio: 'ignore' });
   const user = { name: 'tester', password: crypto.randomUUID() };
   const salt = crypto.getRandomValues(new Uint8Array(16));
   writeFileSync(join(folder, 'htpasswd'), passwordLine(user, salt));
-  const settings = registrySettings({ port, data: join(folder, 'data'), served: folder });
+  const settings = registrySettings(port, join(folder, 'data'), folder);
   writeFileSync(join(folder, 'settings.yml'), settings);
-  const program = await registryProgram(folder);
-  await program.start();
+  const registry = await registryProgram(folder);
+  await registry.start();
   const address = `127.0.0.1:${port}`;
   return {
     address,
-    authority: readFileSync(join(folder, 'ca.crt'), 'utf8'),
+    authority: readFileSync(join(folder, 'tls.crt'), 'utf8'),
     pullSecret: pullSecretOf(address, user),
-    ...program,
-    [Symbol.asyncDispose]: program.stop,
+    ...registry,
+    [Symbol.asyncDispose]: registry.stop,
   };
 }
 
