@@ -1,6 +1,8 @@
 // What goes over the wire to the inventory service.
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import { userAgent } from '../../src/model/version.ts';
 import type { Inventory } from '../../src/ports/inventory.ts';
@@ -211,11 +213,14 @@ describe('the logs of the controller', () => {
 });
 
 describe('requests of version 1', () => {
-  it('report and ask for the Ignition of a role', async () => {
-    const inventory = inventoryV1(
+  const version1 = (base: Parameters<typeof inventoryV1>[1]): Inventory =>
+    inventoryV1(
       { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
-      '/api/bm-inventory/v1',
+      base,
     );
+
+  it('report and ask for the Ignition of a role', async () => {
+    const inventory = version1('/api/bm-inventory/v1');
     await inventory.report(host, { stage: 'Installing', info: '' }, signal);
     await inventory.hostIgnition('worker', signal);
     await inventory.hostIgnition('bootstrap', signal);
@@ -234,10 +239,7 @@ describe('requests of version 1', () => {
 
   it('are made once for each poll of a wait, whose service fails', async () => {
     stand.server.answering(json(503, {}));
-    const inventory = inventoryV1(
-      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
-      '/api/assisted-install/v1',
-    );
+    const inventory = version1('/api/assisted-install/v1');
     const polls = [
       inventory.cluster,
       (end: AbortSignal) => inventory.hosts('master', end),
@@ -249,10 +251,7 @@ describe('requests of version 1', () => {
   });
 
   it('are not made for what version 1 has not', async () => {
-    const inventory = inventoryV1(
-      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
-      '/api/assisted-install/v1',
-    );
+    const inventory = version1('/api/assisted-install/v1');
     await inventory.logsState(host, 'requested', signal);
     await inventory.clusterLogsState('requested', signal);
     await inventory.uploadControllerLogs(new Uint8Array(), signal);
@@ -266,10 +265,82 @@ describe('requests of version 1', () => {
         { id: 'w', role: 'worker' },
       ]),
     );
-    const inventory = inventoryV1(
-      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
-      '/api/assisted-install/v1',
-    );
+    const inventory = version1('/api/assisted-install/v1');
     expect((await inventory.hosts('master', signal)).map(({ id }) => id)).toEqual(['b']);
+  });
+});
+
+describe('answers', () => {
+  it('a refusal names the status in which the service installs no host', async () => {
+    const reason = "Can't set progress <Installing> to host in status <cancelled>";
+    stand.server.answering(json(409, { kind: 'Error', id: 409, href: '', code: '409', reason }));
+    const report = { stage: 'Installing', info: 'master' } as const;
+    await expect(stand.v2().report(host, report, signal)).rejects.toMatchObject({
+      code: 'inventory.refused',
+      context: { hostStatus: 'cancelled' },
+    });
+  });
+
+  it('hosts come with what is read of them', async () => {
+    const inventory = JSON.stringify({
+      interfaces: [{ ipv4_addresses: ['10.0.0.5/24'], ipv6_addresses: ['fd00::5/64'] }, {}],
+    });
+    const progress = { current_stage: 'Done', progress_info: 'x' };
+    const wire = { id: 'a', role: 'master', status: 'installed', progress, inventory, more: 1 };
+    stand.server.answering(json(200, [{ ...wire, infra_env_id: 'I', requested_hostname: 'm0' }]));
+    await expect(stand.v2().hosts('master', signal)).resolves.toEqual([
+      {
+        id: 'a',
+        infraEnvId: 'I',
+        name: 'm0',
+        role: 'master',
+        status: 'installed',
+        stage: 'Done',
+        addresses: ['10.0.0.5', 'fd00::5'],
+      },
+    ]);
+  });
+
+  it.each([
+    [405, 'inventory.rejected', 1],
+    [423, 'inventory.unreachable', 11],
+    [302, 'inventory.unreadable', 1],
+  ])('of %i are %s, after %i attempts', async (status, code, attempts) => {
+    stand.server.answering((_, response) => void response.writeHead(status).end());
+    await expect(stand.v2().hostIgnition('worker', signal)).rejects.toMatchObject({
+      code,
+      context: { status, attempts },
+    });
+  });
+});
+
+describe('a download', () => {
+  it('stops with the reason of the signal', async () => {
+    stand.server.answering((_, response) => {
+      response.writeHead(200);
+      response.write('x');
+    });
+    const controller = new AbortController();
+    const { body } = await stand.v2().hostIgnition('worker', controller.signal);
+    const reason = new Error('enough');
+    const chunks = body[Symbol.asyncIterator]();
+    await chunks.next();
+    const next = chunks.next();
+    controller.abort(reason);
+    await expect(next).rejects.toBe(reason);
+  });
+
+  it('outlives the limit of the call that opened it', async () => {
+    const clock = quickClock(200);
+    const late = Promise.withResolvers<undefined>();
+    stand.server.answering((_, response) => {
+      response.write('first ');
+      void late.promise.then(() => response.end('last'));
+    });
+    const inventory = stand.v2({ callLimit: seconds(10), clock });
+    const { body } = await inventory.hostIgnition('worker', signal);
+    await clock.sleep(seconds(20), signal);
+    late.resolve(undefined);
+    await expect(text(body)).resolves.toBe('first last');
   });
 });

@@ -1,4 +1,5 @@
 import { join } from 'node:path/posix';
+import { jsonIn } from '../../lib/json.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -18,7 +19,6 @@ import {
   shortText,
 } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
-import type { ParsedHosts } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
 import { AttemptFailure, retriesFor, type RetryNotice, type Tries, withRetry } from './retry.ts';
@@ -83,7 +83,6 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     connection: options.opened ?? connection(options.connection),
     clock: options.clock,
   };
-  const known = new Map<keyof Records, ParsedHosts>();
   let token = options.token;
   /** Asks, and once more where the token was renewed since it was read. */
   const ask = async (request: HttpRequest, signal: AbortSignal): Promise<Exchange> => {
@@ -129,10 +128,9 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
   return {
     json: (what, record, signal) =>
       call(what, signal, async ({ body }, url) => {
-        // What checks an answer takes as long to load as everything else; a report needs nothing of
-        // it.
+        // The schemas take as long to load as everything else; a report needs none of them.
         const { readAnswer } = await import('./inventory-answer.ts');
-        return readAnswer(body, { record, url: shown(url), known });
+        return readAnswer(body, record, shown(url));
       }),
     download: (what, signal) =>
       call(what, signal, (answer, url) =>
@@ -170,11 +168,14 @@ const withToken = (request: HttpRequest, token: Secret | undefined): HttpRequest
   headers: { 'X-Secret-Key': token?.reveal() ?? '', ...request.headers },
 });
 
+/** A body that can be sent again, with the value of its Content-Type header. */
+interface SentBody {
+  readonly contentType: string;
+  readonly bytes: string | Buffer;
+}
+
 /** Made once for a call, so that every attempt sends the same. */
-function bodyOf(
-  { body, upload }: Call,
-  random: Random,
-): { readonly contentType: string; readonly bytes: string | Buffer } | undefined {
+function bodyOf({ body, upload }: Call, random: Random): SentBody | undefined {
   if (upload !== undefined) return multipartOf(upload, random.uuid());
   if (body === undefined) return undefined;
   return { contentType: 'application/json', bytes: `${JSON.stringify(body)}\n` };
@@ -242,17 +243,11 @@ export interface Upload {
   readonly content: Uint8Array;
 }
 
-/** A body that can be sent again, with the value of its Content-Type header. */
-interface MultipartBody {
-  readonly contentType: string;
-  readonly bytes: Buffer;
-}
-
 /**
  * A form with one file (RFC 7578). It is held in memory, so that it can be sent once more. The
  * boundary must not occur in the content; a UUID does not.
  */
-function multipartOf(upload: Upload, boundary: string): MultipartBody {
+function multipartOf(upload: Upload, boundary: string): SentBody {
   const head = [
     `--${boundary}`,
     `Content-Disposition: form-data; name="${upload.field}"; filename="${upload.filename}"`,
@@ -271,33 +266,19 @@ function multipartOf(upload: Upload, boundary: string): MultipartBody {
 }
 
 /**
- * The two shapes of an error of the inventory service (assisted-service swagger, `error` and
- * `infra_error`): the domain gives `reason` with a code in text, the framework `message` with a
- * number. Errors of downloads have these in a body of type application/octet-stream.
+ * The service's own words of an error; short, and never a page of HTML. They have two shapes
+ * (assisted-service swagger, `error` and `infra_error`): the domain gives `reason`, the framework
+ * `message`. Errors of downloads have these in a body of type application/octet-stream.
  */
-interface ServiceError {
-  readonly reason?: unknown;
-  readonly message?: unknown;
-}
-
-/** What the service says is wrong, in its own words; short, and never a page of HTML. */
 export function wordsOfServiceError(body: string): string {
-  const { reason, message } = parsed(body);
-  if (typeof reason === 'string') return reason;
-  if (typeof message === 'string') return message;
+  const parsed = jsonIn(body) as Readonly<Record<string, unknown>> | null | undefined;
+  const said = [parsed?.['reason'], parsed?.['message']].find((text) => typeof text === 'string');
+  if (said !== undefined) return said;
   if (/<(?:!doctype|html|head|body)\b/i.test(body)) {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim() ?? '';
     return title === '' ? 'a page of HTML' : `a page of HTML, "${title.slice(0, 100)}"`;
   }
   return body.trim().split('\n')[0]?.slice(0, 200) ?? '';
-}
-
-function parsed(body: string): ServiceError {
-  try {
-    return (JSON.parse(body) ?? {}) as ServiceError;
-  } catch {
-    return {};
-  }
 }
 
 /**

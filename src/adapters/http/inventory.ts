@@ -68,22 +68,10 @@ export function openInventory(
   }
 }
 
-const get = (path: string, query: Readonly<Record<string, string>>): Call => ({
-  method: 'GET',
-  path,
-  query,
-  hasRequestId: false,
-});
+/** Of a call that a wait repeats: retries below its polls would make many of each. */
+const polled = { hasRequestId: false, retries: () => 0, limit: minutes(1) } as const;
 
-/**
- * A call that a wait makes again and again: retries under its polls would make many of each. One
- * that hangs is given up after a minute.
- */
-const polled = (call: Call): Call => ({ ...call, retries: () => 0, limit: minutes(1) });
-
-/**
- * A report that did not get through is sent again by whoever made it; what may be final is not yet.
- */
+/** The reporter sends a report again that did not get through; a refusal may not be final yet. */
 const unlessPassing = (worth: number): number => (Number.isFinite(worth) ? worth : 0);
 
 /** An inventory service, and the connections to it. */
@@ -91,78 +79,86 @@ export interface InventoryConnection extends Inventory {
   readonly close: () => Promise<void>;
 }
 
-const controllerLogs = (archive: Uint8Array): Upload => ({
-  field: 'upfile',
-  filename: 'controller_logs.tar.gz',
-  contentType: 'application/x-gzip',
-  content: archive,
-});
-
 /** A host that a user took out of the cluster is not installed, and not waited for. */
 export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
 
 /** Limit of one report with its retries, unless given. */
 const usualReportLimit = minutes(2);
 
+/** Sends a stage of a host, whose place depends on the version of the interface. */
+const reportTo =
+  (
+    client: InventoryClient,
+    limit: Millis,
+    pathOf: (host: HostRef) => string,
+  ): Inventory['report'] =>
+  (host, { stage, info }, signal) =>
+    client.send(
+      {
+        method: 'PUT',
+        path: `${pathOf(host)}/progress`,
+        body: { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) },
+        hasRequestId: true,
+        limit,
+        retries: unlessPassing,
+      },
+      signal,
+    );
+
 /** The inventory service by version 2 of its interface, in use since 2021-08. */
 export function inventoryV2(options: InventoryOptions): InventoryConnection {
   const client = inventoryClient(options, '/api/assisted-install/v2');
   const cluster = `clusters/${id(options.clusterId)}`;
   const limit = options.reportLimit ?? usualReportLimit;
-  const file = (area: 'files' | 'credentials', name: string): Call => ({
-    ...get(`${cluster}/downloads/${area}`, { file_name: name }),
-    hasRequestId: true,
-  });
+  const hostPath = ({ infraEnvId, hostId }: HostRef): string =>
+    `infra-envs/${id(infraEnvId)}/hosts/${id(hostId)}`;
+  const file = (area: 'files' | 'credentials', name: string, signal: AbortSignal) => {
+    const [path, query] = [`${cluster}/downloads/${area}`, { file_name: name }];
+    return client.download({ method: 'GET', path, query, hasRequestId: true }, signal);
+  };
+  const hosts = (query: Readonly<Record<string, string>>, signal: AbortSignal) =>
+    client.json({ ...polled, method: 'GET', path: `${cluster}/hosts`, query }, 'hosts', signal);
+  const putState = (of: string, state: string, hasRequestId: boolean, signal: AbortSignal) => {
+    const [path, body] = [`${of}/logs-progress`, { logs_state: state }];
+    return client.send({ method: 'PUT', path, body, hasRequestId, limit }, signal);
+  };
   return {
     ...installationCalls(client, options),
     close: client.close,
-    report: (host, { stage, info }, signal) => {
-      const body = { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) };
-      const path = `${hostPath(host)}/progress`;
-      const call = { method: 'PUT', path, body, hasRequestId: true, limit } as const;
-      return client.send({ ...call, retries: unlessPassing }, signal);
-    },
+    report: reportTo(client, limit, hostPath),
     hostIgnition: (_, signal) => {
       // Singular "infra-env", here alone.
       const host = `infra-env/${id(options.infraEnvId)}/hosts/${id(options.hostId)}`;
       const path = `${host}/downloads/ignition`;
       return client.download({ method: 'GET', path, hasRequestId: true }, signal);
     },
-    clusterFile: (name, signal) => client.download(file('files', name), signal),
-    kubeconfig: (signal) => client.download(file('credentials', 'kubeconfig-noingress'), signal),
-    cluster: (signal) =>
-      client.json(polled(get(cluster, { 'exclude-hosts': 'true' })), 'cluster', signal),
-    hosts: (role, signal) =>
-      client.json(polled(get(`${cluster}/hosts`, { role })), 'hosts', signal),
-    namedHosts: (role, signal) => {
-      const query = { role, 'with-inventory': 'true' };
-      return client.json(polled(get(`${cluster}/hosts`, query)), 'hosts', signal);
+    clusterFile: (name, signal) => file('files', name, signal),
+    kubeconfig: (signal) => file('credentials', 'kubeconfig-noingress', signal),
+    cluster: (signal) => {
+      const query = { 'exclude-hosts': 'true' };
+      return client.json({ ...polled, method: 'GET', path: cluster, query }, 'cluster', signal);
     },
+    hosts: (role, signal) => hosts({ role }, signal),
+    namedHosts: (role, signal) => hosts({ role, 'with-inventory': 'true' }, signal),
     enabledHosts: async (signal) => {
-      const call = { ...get(cluster, { 'exclude-hosts': 'false' }), hasRequestId: true };
+      const query = { 'exclude-hosts': 'false' };
+      const call = { method: 'GET', path: cluster, query, hasRequestId: true } as const;
       return (await client.json(call, 'clusterHosts', signal)).filter(isEnabled);
     },
-    logsState: (host, state, signal) => {
-      const path = `${hostPath(host)}/logs-progress`;
-      const body = { logs_state: state };
-      return client.send({ method: 'PUT', path, body, hasRequestId: false, limit }, signal);
-    },
-    clusterLogsState: (state, signal) => {
-      const path = `${cluster}/logs-progress`;
-      const body = { logs_state: state };
-      return client.send({ method: 'PUT', path, body, hasRequestId: true, limit }, signal);
-    },
-    uploadControllerLogs: (archive, signal) => {
-      const query = { logs_type: 'controller' };
-      const upload = controllerLogs(archive);
-      const path = `${cluster}/logs`;
+    logsState: (host, state, signal) => putState(hostPath(host), state, false, signal),
+    clusterLogsState: (state, signal) => putState(cluster, state, true, signal),
+    uploadControllerLogs: (content, signal) => {
+      const upload: Upload = {
+        field: 'upfile',
+        filename: 'controller_logs.tar.gz',
+        contentType: 'application/x-gzip',
+        content,
+      };
+      const [path, query] = [`${cluster}/logs`, { logs_type: 'controller' }];
       return client.send({ method: 'POST', path, query, upload, hasRequestId: true }, signal);
     },
   };
 }
-
-const hostPath = ({ infraEnvId, hostId }: HostRef): string =>
-  `infra-envs/${id(infraEnvId)}/hosts/${id(hostId)}`;
 
 /** The two bases of version 1: until 2020-05-07, and from then on. */
 type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
@@ -174,42 +170,42 @@ type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
 export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryConnection {
   const client = inventoryClient(options, base);
   const cluster = `clusters/${id(options.clusterId)}`;
-  const file = (name: string, signal: AbortSignal) =>
-    client.download(
-      { ...get(`${cluster}/downloads/files`, { file_name: name }), hasRequestId: true },
-      signal,
-    );
-  const listing: Call = { method: 'GET', path: `${cluster}/hosts`, hasRequestId: true };
-  const allHosts = async (call: Call, signal: AbortSignal): Promise<readonly InventoryHost[]> => {
-    const listed = await client.json(call, 'hosts', signal);
+  const file: Inventory['clusterFile'] = (name, signal) => {
+    const [path, query] = [`${cluster}/downloads/files`, { file_name: name }];
+    return client.download({ method: 'GET', path, query, hasRequestId: true }, signal);
+  };
+  const allHosts = async (
+    call: Pick<Call, 'hasRequestId' | 'retries' | 'limit'>,
+    signal: AbortSignal,
+  ): Promise<readonly InventoryHost[]> => {
+    const asked: Call = { ...call, method: 'GET', path: `${cluster}/hosts` };
+    const listed = await client.json(asked, 'hosts', signal);
     // The cluster stands for the infra-env where there are none.
     const infraEnvId = options.clusterId;
     return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
   };
   const hosts: Inventory['hosts'] = async (role, signal) =>
-    (await allHosts(polled(listing), signal)).filter((host) => host.role === role);
+    (await allHosts({ ...polled, hasRequestId: true }, signal)).filter((one) => one.role === role);
+  const notServed = (signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    return Promise.resolve();
+  };
   return {
     ...installationCalls(client, options),
     close: client.close,
-    report: ({ hostId }, { stage, info }, signal) =>
-      client.send(
-        {
-          method: 'PUT',
-          path: `${cluster}/hosts/${id(hostId)}/progress`,
-          body: { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) },
-          hasRequestId: true,
-          limit: options.reportLimit ?? usualReportLimit,
-          retries: unlessPassing,
-        },
-        signal,
-      ),
+    report: reportTo(
+      client,
+      options.reportLimit ?? usualReportLimit,
+      ({ hostId }) => `${cluster}/hosts/${id(hostId)}`,
+    ),
     hostIgnition: (role, signal) => file(`${roleOnDisk(role)}.ign`, signal),
     clusterFile: file,
     cluster: (signal) =>
-      client.json(polled({ method: 'GET', path: cluster, hasRequestId: false }), 'cluster', signal),
+      client.json({ ...polled, method: 'GET', path: cluster }, 'cluster', signal),
     hosts,
     namedHosts: hosts,
-    enabledHosts: async (signal) => (await allHosts(listing, signal)).filter(isEnabled),
+    enabledHosts: async (signal) =>
+      (await allHosts({ hasRequestId: true }, signal)).filter(isEnabled),
     kubeconfig: (signal) => file('kubeconfig-noingress', signal),
     logsState: (_host, _state, signal) => notServed(signal),
     clusterLogsState: (_state, signal) => notServed(signal),
@@ -220,55 +216,61 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
 /** The bootstrap host becomes a master, and gets a master's Ignition on its disk. */
 const roleOnDisk = (role: string): string => (role === 'bootstrap' ? 'master' : role);
 
-/** For calls that version 1 has not: it keeps no state of logs, and takes those of hosts alone. */
-function notServed(signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  return Promise.resolve();
-}
-
 /**
  * Retries of assisted-installer-controller, which repeats its calls by itself; an agent has no
  * limit.
  */
 const mostRetries = 15;
-const fewer = (worth: number): number => Math.min(worth, mostRetries);
 
 /** Of a call with its retries. */
 const callLimit = minutes(2);
 
-/** How long what the service said of its operators is not asked again. */
+/** How long the answer of the service of its operators is used again. */
 const operatorsAge: Millis = seconds(20);
 
 type InstallationCall =
   | ('follow' | 'refresh' | 'operators' | 'overview')
   | ('reportFinalizing' | 'reportOperator' | 'uploadIngressCa' | 'complete');
 
-/**
- * What the service is asked and told of the end of an installation; version 1 of it knows no stages
- * of that.
- */
+/** The calls for the end of an installation; version 1 of the service knows no stages of that. */
 function installationCalls(
   client: InventoryClient,
   { clock, clusterId }: InventoryOptions,
 ): Pick<Inventory, InstallationCall> {
   const cluster = `clusters/${id(clusterId)}`;
-  const usual = { hasRequestId: true, limit: callLimit, retries: fewer } as const;
-  // The next request comes anyway.
-  const once = { hasRequestId: true, limit: minutes(1), retries: () => 0 } as const;
-  const send = (call: Pick<Call, 'method' | 'path' | 'body'>, signal: AbortSignal) =>
-    client.send({ ...usual, ...call }, signal);
+  const usual = {
+    hasRequestId: true,
+    limit: callLimit,
+    retries: (worth: number) => Math.min(worth, mostRetries),
+  } as const;
+  const send = (
+    method: Call['method'],
+    path: string,
+    body: NonNullable<Call['body']>,
+    signal: AbortSignal,
+  ) => client.send({ ...usual, method, path: `${cluster}/${path}`, body }, signal);
   const query = { 'exclude-hosts': 'false' };
-  const asked: Call = { ...once, method: 'GET', path: cluster, query };
-  const listed: Call = { ...usual, method: 'GET', path: `${cluster}/monitored-operators` };
-  const known = kept(clock, (signal) => client.json(listed, 'operators', signal));
+  // The next request comes anyway.
+  const whole: Call = { ...polled, hasRequestId: true, method: 'GET', path: cluster, query };
+  let known: { readonly operators: readonly MonitoredOperator[]; readonly at: Millis } | undefined;
+  let reports = 0;
   return {
-    ...clusterFollow(clock, (signal) => client.json(asked, 'installingCluster', signal)),
-    overview: (signal) => client.json(asked, 'clusterOverview', signal),
-    reportFinalizing: (stage, signal) => {
-      const body = { finalizing_stage: stage };
-      return send({ method: 'PUT', path: `${cluster}/progress`, body }, signal);
+    ...clusterFollow(clock, (signal) => client.json(whole, 'installingCluster', signal)),
+    overview: (signal) => client.json(whole, 'clusterOverview', signal),
+    reportFinalizing: (stage, signal) =>
+      send('PUT', 'progress', { finalizing_stage: stage }, signal),
+    operators: async (signal) => {
+      const path = `${cluster}/monitored-operators`;
+      for (;;) {
+        signal.throwIfAborted();
+        if (known !== undefined && clock.elapsed() - known.at <= operatorsAge)
+          return known.operators;
+        const before = reports;
+        const operators = await client.json({ ...usual, method: 'GET', path }, 'operators', signal);
+        // An answer from before a report says nothing of it.
+        if (before === reports) known = { operators, at: clock.elapsed() };
+      }
     },
-    operators: known.get,
     reportOperator: async ({ name, version, status, statusInfo }, signal) => {
       const body = {
         name,
@@ -277,61 +279,26 @@ function installationCalls(
         ...(statusInfo === '' ? {} : { status_info: statusInfo }),
       };
       try {
-        await send({ method: 'PUT', path: listed.path, body }, signal);
+        await send('PUT', 'monitored-operators', body, signal);
       } finally {
-        known.forget();
+        known = undefined;
+        reports += 1;
       }
     },
-    uploadIngressCa: (body, signal) =>
-      send({ method: 'POST', path: `${cluster}/uploads/ingress-cert`, body }, signal),
+    uploadIngressCa: (pem, signal) => send('POST', 'uploads/ingress-cert', pem, signal),
     complete: ({ isSuccess, error, data }, signal) => {
       const body = {
         is_success: isSuccess,
         ...(error === '' ? {} : { error_info: error }),
         ...(data === undefined ? {} : { data }),
       };
-      return send(
-        { method: 'POST', path: `${cluster}/actions/complete-installation`, body },
-        signal,
-      );
+      return send('POST', 'actions/complete-installation', body, signal);
     },
   };
 }
 
-type Operators = readonly MonitoredOperator[];
-
-/** Keeps an answer as long as it may be shown. */
-function kept(
-  clock: Clock,
-  ask: (signal: AbortSignal) => Promise<Operators>,
-): {
-  readonly get: (signal: AbortSignal) => Promise<Operators>;
-  readonly forget: () => void;
-} {
-  let last: { readonly operators: Operators; readonly at: Millis } | undefined;
-  let forgotten = 0;
-  return {
-    get: async (signal) => {
-      for (;;) {
-        signal.throwIfAborted();
-        if (last !== undefined && clock.elapsed() - last.at <= operatorsAge) return last.operators;
-        const before = forgotten;
-        const operators = await ask(signal);
-        // What was asked before a report says nothing of it.
-        if (before !== forgotten) continue;
-        last = { operators, at: clock.elapsed() };
-        return operators;
-      }
-    },
-    forget: () => {
-      last = undefined;
-      forgotten += 1;
-    },
-  };
-}
-
+/** Between two requests; of one that is wanted sooner, the shortest. */
 const usualPause: Millis = seconds(20);
-/** However urgent it is to somebody. */
 const shortestPause: Millis = seconds(5);
 
 /**
@@ -341,30 +308,7 @@ function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,
 ): Pick<Inventory, 'follow' | 'refresh'> {
-  const { sleep, refresh } = pacer(clock);
   let view: InstallationView = {};
-  const run: Follow<undefined, InstallationView> = async (_, show, signal) => {
-    if (view.cluster !== undefined || view.lastError !== undefined) show(view);
-    for (;;) {
-      await sleep(signal);
-      try {
-        view = { cluster: await ask(signal) };
-      } catch (error) {
-        signal.throwIfAborted();
-        view = { ...view, lastError: asAgentError(error) };
-      }
-      show(view);
-    }
-  };
-  const follow = sharedFollows(run, () => 'cluster');
-  return { refresh, follow: (seen, signal) => follow(undefined, seen, signal) };
-}
-
-/** Says when the next request may be made: after the usual pause, or sooner where it is urgent. */
-function pacer(clock: Clock): {
-  readonly sleep: (signal: AbortSignal) => Promise<void>;
-  readonly refresh: () => void;
-} {
   let last: Millis | undefined;
   let isUrgent = false;
   let wake = (): void => undefined;
@@ -380,15 +324,27 @@ function pacer(clock: Clock): {
       signal.throwIfAborted();
     });
   };
-  return {
-    sleep: async (signal) => {
+  const run: Follow<undefined, InstallationView> = async (_, show, signal) => {
+    if (view.cluster !== undefined || view.lastError !== undefined) show(view);
+    for (;;) {
       if (last !== undefined) await pause(last, signal);
       isUrgent = false;
       last = clock.elapsed();
-    },
+      try {
+        view = { cluster: await ask(signal) };
+      } catch (error) {
+        signal.throwIfAborted();
+        view = { ...view, lastError: asAgentError(error) };
+      }
+      show(view);
+    }
+  };
+  const follow = sharedFollows(run, () => 'cluster');
+  return {
     refresh: () => {
       isUrgent = true;
       wake();
     },
+    follow: (seen, signal) => follow(undefined, seen, signal),
   };
 }
