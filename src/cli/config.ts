@@ -1,5 +1,4 @@
-import { findInConfig, missingIn } from '../config/findings.ts';
-import { checkConfig, installNotes, loadConfig } from '../config/load.ts';
+import { checkConfig, findInConfig, installNotes, loadConfig, missingIn } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/show.ts';
 import { type Setting, settingTable } from '../config/setting-table.ts';

@@ -10,7 +10,7 @@ import {
   readNamedBytes,
   writerFiles,
 } from '../config/files.ts';
-import { findInConfig } from '../config/findings.ts';
+import { findInConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
 import { fileLayer } from '../config/yaml-file.ts';

@@ -1,6 +1,5 @@
 import { isInContainer, requireHost } from '../adapters/host-root.ts';
-import { missingIn } from '../config/findings.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig, missingIn } from '../config/load.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { readSettings } from '../config/sources.ts';

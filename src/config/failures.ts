@@ -71,14 +71,21 @@ export const raise: Refuse = (mistake) => {
   throw mistake;
 };
 
-/** What `read` reads, or undefined where it was refused. */
+/** Takes an error of a reading as a mistake; for `catch`. */
+export const refusedBy =
+  (refuse: Refuse) =>
+  (thrown: unknown): undefined => {
+    if (!(thrown instanceof AgentError)) throw thrown;
+    refuse(thrown);
+    return undefined;
+  };
+
+/** The result of `read`, or undefined where it was refused. */
 export function readable<T>(refuse: Refuse, read: () => T): T | undefined {
   try {
     return read();
   } catch (thrown) {
-    if (!(thrown instanceof AgentError)) throw thrown;
-    refuse(thrown);
-    return undefined;
+    return refusedBy(refuse)(thrown);
   }
 }
 

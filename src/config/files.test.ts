@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { containerLayer, readSecretFiles, secretsToRead } from './files.ts';
+import { containerLayer, readSecretFiles } from './files.ts';
+import type { Layer } from './settings.ts';
 
 const file = (image: string): string =>
   [
@@ -37,26 +38,23 @@ describe('what a container tells of itself', () => {
   });
 });
 
-describe('secretsToRead', () => {
-  it('names the file of a secret that nothing else gives', () => {
-    const given = new Map([['service.tokenFile', { value: '/t', origin: 'flag' }] as const]);
-    expect(secretsToRead(given)).toEqual([{ key: 'service.token', path: '/t', origin: 'flag' }]);
-  });
-
-  it('leaves the file alone when the environment gives the secret', () => {
-    const given = new Map([
-      ['service.tokenFile', { value: '/t', origin: 'flag' }] as const,
-      ['service.token', { value: new Secret('x'), origin: 'environment' }] as const,
-    ]);
-    expect(secretsToRead(given)).toEqual([]);
-  });
-
-  it('is read from the file as from a variable', async () => {
+describe('a secret that only a file gives', () => {
+  const readBeside = async (more: Layer) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'bootwright-secrets-'));
     const path = join(folder.path, 'token');
-    const given = new Map([['service.tokenFile', { value: path, origin: 'flag' }] as const]);
     await writeFile(path, 'abc\n');
-    const { value, origin } = (await readSecretFiles([given])).get('service.token') ?? {};
-    expect([(value as Secret).reveal(), origin]).toEqual(['abc', `file ${path}`]);
+    const given: Layer = new Map([['service.tokenFile', { value: path, origin: 'flag' }]]);
+    const read = await readSecretFiles([given, more]);
+    const { value, origin } = read.get('service.token') ?? {};
+    return [(value as Secret | undefined)?.reveal(), origin === `file ${path}`];
+  };
+
+  it('is read from the file as from a variable', async () => {
+    expect(await readBeside(new Map())).toEqual(['abc', true]);
+  });
+
+  it('is left alone when the environment gives it', async () => {
+    const given = { value: new Secret('x'), origin: 'environment' };
+    expect(await readBeside(new Map([['service.token', given]]))).toEqual([undefined, false]);
   });
 });

@@ -1,7 +1,7 @@
 import { type FileKind, ifPresent, readFileOf } from '../adapters/file-access.ts';
 import { ownOrHost } from '../adapters/host-root.ts';
 import { readWriterArgs, type WriterUse } from '../lib/writer-args.ts';
-import { configFailure } from './failures.ts';
+import { configFailure, raise, type Refuse, refusedBy } from './failures.ts';
 import { networkFolderOf } from './complete.ts';
 import { readValue } from './read-value.ts';
 import type { Config } from './schema.ts';
@@ -18,16 +18,22 @@ import type { ConfigFile } from './yaml-file.ts';
 
 /**
  * Reads the default configuration file, where there is one, and every file that was named.
+ * @param refuse takes each file that cannot be read; throws the first unless given
  * @throws AgentError `config.file-not-read`
  */
-export async function readConfigFiles(named: readonly string[]): Promise<readonly ConfigFile[]> {
-  const byDefault = await ifPresent(readHere(defaultConfigFile, 'settings')).catch(
+export async function readConfigFiles(
+  named: readonly string[],
+  refuse: Refuse = raise,
+): Promise<readonly ConfigFile[]> {
+  const byDefault = ifPresent(readHere(defaultConfigFile, 'settings')).catch(
     notRead(defaultConfigFile),
   );
-  const files = byDefault ? [{ path: defaultConfigFile, text: byDefault.toString() }] : [];
+  const text = await byDefault.catch(refusedBy(refuse));
+  const files = text ? [{ path: defaultConfigFile, text: text.toString() }] : [];
   for (const path of named) {
-    const text = await readNamed({ path, kind: 'settings', origin: 'flag --config' });
-    files.push({ path, text });
+    const reading = readNamed({ path, kind: 'settings', origin: 'flag --config' });
+    const own = await reading.catch(refusedBy(refuse));
+    if (own !== undefined) files.push({ path, text: own });
   }
   return files;
 }
@@ -39,17 +45,26 @@ export async function readContainer(path = containerFile): Promise<Layer> {
 }
 
 /**
- * Reads the secrets that only a file gives.
+ * Reads the secrets that only a file gives; one that the environment gives wins over its file.
+ * @param refuse takes each file that cannot be read; throws the first unless given
  * @throws AgentError `config.file-not-read`
  */
-export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> {
-  const wanted = secretsToRead(mergeLayers(layers));
-  const read = wanted.map(async ({ key, path, origin }) => {
-    const text = await readNamed({ path, kind: 'secret', origin });
-    const from = `file ${path}`;
-    return [key, { value: readValue(key, text), origin: from }] as const;
-  });
-  return new Map(await Promise.all(read));
+export async function readSecretFiles(
+  layers: readonly Layer[],
+  refuse: Refuse = raise,
+): Promise<Layer> {
+  const given = mergeLayers(layers);
+  const secrets = new Map<SettingKey, Given>();
+  for (const [secret, file] of Object.entries(secretFiles)) {
+    const key = secret as SettingKey;
+    const path = textIn(given, file);
+    if (path === '' || given.has(key)) continue;
+    const origin = given.get(file)?.origin ?? 'default';
+    const text = await readNamed({ path, kind: 'secret', origin }).catch(refusedBy(refuse));
+    if (text !== undefined)
+      secrets.set(key, { value: readValue(key, text), origin: `file ${path}` });
+  }
+  return secrets;
 }
 
 /**
@@ -142,22 +157,4 @@ export function containerLayer(text: string): Layer {
     settings.set('images.self', { value: image, origin: 'container' });
   }
   return settings;
-}
-
-/** A secret that is to be read from a file. */
-export interface SecretToRead {
-  readonly key: SettingKey;
-  readonly path: string;
-  /** Where the path comes from. */
-  readonly origin: string;
-}
-
-/** The secrets that only a file gives; one that the environment gives wins over its file. */
-export function secretsToRead(given: Layer): readonly SecretToRead[] {
-  return Object.entries(secretFiles).flatMap(([secret, file]) => {
-    const key = secret as SettingKey;
-    const path = textIn(given, file);
-    if (path === '' || given.has(key)) return [];
-    return [{ key, path, origin: given.get(file)?.origin ?? 'default' }];
-  });
 }

@@ -6,9 +6,18 @@ import { type Proxies, revealedProxies } from '../lib/proxies.ts';
 import { readWriterArgs } from '../lib/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
-import { derive, networkFolderOf, requireComplete } from './complete.ts';
+import {
+  derive,
+  incomplete,
+  missingSettings,
+  networkFolderOf,
+  requireCompatible,
+  requireComplete,
+} from './complete.ts';
 import { type Environment, knownVariablesLayer } from './environment.ts';
+import { raise, readable, type Refuse, refusedBy } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
+import { readFlags } from './flags.ts';
 import { invalid, mirrorsForm, problemIn, type Problem, quoted } from './read-value.ts';
 import { Config } from './schema.ts';
 import type { Setting } from './setting-table.ts';
@@ -42,19 +51,67 @@ export interface LoadedConfig extends CheckedConfig {
 }
 
 /**
- * Completes what a command line and its environment say by the container, the files and the secrets
- * in files, and checks it.
+ * Completes the settings of a command line and its environment by the container, the files and the
+ * secrets in files, and checks them.
+ * @param refuse takes each mistake, its setting is left out; throws the first unless given
  * @throws AgentError `config.*`
  */
-export async function loadConfig(settings: CommandSettings): Promise<LoadedConfig> {
-  const { configFiles, notes, isFresh } = settings.flags;
-  const files = await readConfigFiles(configFiles);
-  const layers = layersOver(
-    files.map((file) => fileLayer(file)),
-    settings,
-  );
-  const secrets = await readSecretFiles(layers);
-  return { ...checkConfig([await readContainer(), ...layers, secrets]), notes, isFresh };
+export async function loadConfig(
+  { flags, environment }: Pick<CommandSettings, 'flags' | 'environment'>,
+  refuse: Refuse = raise,
+): Promise<LoadedConfig> {
+  const files = await readConfigFiles(flags.configFiles, refuse);
+  const fromFiles = files.map((file) => fileLayer(file, refuse));
+  const layers = layersOver(fromFiles, { flags, environment }, refuse);
+  const secrets = await readSecretFiles(layers, refuse);
+  const checked = checkConfig([await readContainer(), ...layers, secrets], refuse);
+  return { ...checked, notes: flags.notes, isFresh: flags.isFresh };
+}
+
+/** Everything that is wrong with a command line, its environment and its files. */
+export interface ConfigFindings {
+  readonly mistakes: readonly AgentError[];
+  /** The settings that can be read, without those that are refused. */
+  readonly loaded: CheckedConfig;
+  /** Flags without effect, unexpected arguments. */
+  readonly notes: readonly string[];
+}
+
+/** Reads a configuration to its end whatever is wrong with it; throws for no mistake in it. */
+export async function findInConfig(
+  argv: readonly string[],
+  environment: Environment,
+): Promise<ConfigFindings> {
+  const mistakes: AgentError[] = [];
+  const refuse: Refuse = (mistake) => mistakes.push(mistake);
+  const flags = readFlags(argv, refuse);
+  const loaded = await loadConfig({ flags, environment }, refuse);
+  // Everything else may follow from the text that could not be read.
+  const malformed = mistakes.filter(({ code }) => code === 'config.malformed-file');
+  if (malformed.length > 0)
+    return { mistakes: malformed, loaded: checkConfig([]), notes: flags.notes };
+  const refused = new Set(mistakes.map(({ context }) => context['setting']));
+  mistakes.push(...(await missingIn(loaded, refused)));
+  return { mistakes, loaded, notes: flags.notes };
+}
+
+/**
+ * Everything that a configuration which can be read lacks for an install.
+ * @param refused settings that were given, with a mistake
+ */
+export async function missingIn(
+  loaded: CheckedConfig,
+  refused: ReadonlySet<unknown> = new Set(),
+): Promise<readonly AgentError[]> {
+  const mistakes: AgentError[] = [];
+  const refuse: Refuse = (mistake) => mistakes.push(mistake);
+  readable(refuse, () => {
+    requireCompatible(loaded.given);
+  });
+  const missing = missingSettings(loaded.given).filter(({ key }) => !refused.has(key));
+  mistakes.push(...missing.map((one) => incomplete([one])));
+  await requireFiles(loaded).catch(refusedBy(refuse));
+  return mistakes;
 }
 
 /**
@@ -77,16 +134,25 @@ export function installNotes({
 }
 
 /**
- * Merges what the sources say, later ones winning, and checks it against the schema.
+ * Merges layers, later ones winning, and checks every setting that is given against the schema; one
+ * that is missing is no mistake here.
+ * @param refuse takes each mistake, its setting is left out; throws the first unless given
  * @throws AgentError `config.invalid-value` that names the origin of the value
  */
-export function checkConfig(layers: readonly Layer[]): CheckedConfig {
-  const given = derive(mergeLayers(layers));
-  const { config, mistakes } = parseSettings(given);
-  const [first] = mistakes.values();
-  if (config === undefined || first !== undefined) {
-    throw first ?? new RangeError('the schema refused without a reason');
+export function checkConfig(layers: readonly Layer[], refuse: Refuse = raise): CheckedConfig {
+  const merged = mergeLayers(layers);
+  const given = derive(merged);
+  const { data: config, error } = Config.safeParse(nested(given), { reportInput: false });
+  const mistakes = new Map<SettingKey, AgentError>();
+  for (const issue of error?.issues ?? []) {
+    const key = issue.path.slice(0, 2).join('.');
+    if (!isSettingKey(key)) throw new RangeError(`${key}: ${issue.message}`);
+    if (!mistakes.has(key)) mistakes.set(key, issueFailure(key, issue, given));
   }
+  addConflicts(given, mistakes);
+  for (const mistake of mistakes.values()) refuse(mistake);
+  if (config === undefined || mistakes.size > 0)
+    return checkConfig([new Map([...merged].filter(([key]) => !mistakes.has(key)))]);
   const origins = new Map(settingKeys.map((key) => [key, given.get(key)?.origin ?? 'default']));
   return { config: deepFreeze(config), origins, given };
 }
@@ -97,26 +163,6 @@ export function checkConfig(layers: readonly Layer[]): CheckedConfig {
  */
 export const proxiesIn = (environment: Environment): Proxies =>
   revealedProxies(checkConfig([knownVariablesLayer(environment)]).config.proxy);
-
-/** What the schema makes of settings: a configuration, unless it refuses some of them. */
-interface ParsedSettings {
-  readonly config?: Config;
-  /** The settings with an invalid value. */
-  readonly mistakes: ReadonlyMap<SettingKey, AgentError>;
-}
-
-/** Checks every setting that is given; what is missing is no mistake here. */
-export function parseSettings(given: Layer): ParsedSettings {
-  const { data: config, error } = Config.safeParse(nested(given), { reportInput: false });
-  const mistakes = new Map<SettingKey, AgentError>();
-  for (const issue of error?.issues ?? []) {
-    const key = issue.path.slice(0, 2).join('.');
-    if (!isSettingKey(key)) throw new RangeError(`${key}: ${issue.message}`);
-    if (!mistakes.has(key)) mistakes.set(key, issueFailure(key, issue, given));
-  }
-  addConflicts(given, mistakes);
-  return { ...(config === undefined ? {} : { config }), mistakes };
-}
 
 /** The value of a setting by its dotted name. */
 export function settingIn(config: Config, key: SettingKey): unknown {

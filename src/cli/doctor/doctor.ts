@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { systemClock } from '../../adapters/clock.ts';
 import { requireHost } from '../../adapters/host-root.ts';
-import { findInConfig } from '../../config/findings.ts';
+import { findInConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
