@@ -85,7 +85,8 @@ export function readable<T>(refuse: Refuse, read: () => T): T | undefined {
   try {
     return read();
   } catch (thrown) {
-    return refusedBy(refuse)(thrown);
+    refusedBy(refuse)(thrown);
+    return undefined;
   }
 }
 
