@@ -11,22 +11,14 @@ const status =
     response.writeHead(code, headers).end('said by whoever stands before the server');
   };
 
-const body =
-  (type: string, content: string | Buffer): Responder =>
-  (_, response) => {
-    response.writeHead(200, { 'content-type': type }).end(content);
-  };
-
 /** Forty bytes of a hundred, and then an end of the connection. */
-const broken =
-  (end: (response: ServerResponse) => void): Responder =>
-  (_, response) => {
-    response.writeHead(200, { 'content-length': '100' });
-    response.write(`{"items":[{"metadata":{"name":"${'x'.repeat(10)}`);
-    setTimeout(() => {
-      end(response);
-    }, 5);
-  };
+const broken: Responder = (_, response) => {
+  response.writeHead(200, { 'content-length': '100' });
+  response.write(`{"items":[{"metadata":{"name":"${'x'.repeat(10)}`);
+  setTimeout(() => {
+    response.socket?.resetAndDestroy();
+  }, 5);
+};
 
 /** Ends when more can be written, or nobody reads any more; what is not heard is let go. */
 async function drained(response: ServerResponse): Promise<void> {
@@ -65,17 +57,16 @@ const slow: Responder = async (_, response) => {
 /** How a server answers that has a fault; one that refuses is closed, and answers nothing. */
 export const atFault: Readonly<Record<Fault, Responder>> = {
   refused: () => undefined,
-  reset: broken((response) => void response.socket?.resetAndDestroy()),
+  reset: broken,
   stall: () => undefined,
   '401': status(401),
   '404': status(404),
   '409': status(409),
   '429': status(429, { 'retry-after': '30' }),
-  '500': status(500),
   '503': status(503),
-  garbage: body('application/octet-stream', Buffer.from([0x1f, 0x8b, 0, 0xff, 0xfe, 0x0a, 0xc3])),
-  HTML: body('text/html', '<html><title>Log in</title></html>'),
-  truncated: broken((response) => void response.socket?.end()),
+  HTML: (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Log in</html>');
+  },
   endless: endless([200, { 'content-type': 'application/json' }], '["', lump),
   'endless 400': endless([400, { 'content-encoding': 'gzip' }], bomb, bomb),
   'slow 400': slow,

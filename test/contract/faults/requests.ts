@@ -11,11 +11,8 @@ export const faults = {
   '404': 'status 404',
   '409': 'status 409',
   '429': 'status 429 with `Retry-After: 30`',
-  '500': 'status 500',
   '503': 'status 503',
-  garbage: 'status 200 and bytes that mean nothing',
   HTML: 'status 200 and the page of a login',
-  truncated: 'a body that ends before its Content-Length',
   endless: 'a body that never ends',
   'endless 400': 'status 400 with a compressed body that never ends',
   'slow 400': 'status 400 with a body of which a byte comes now and then',
@@ -62,7 +59,6 @@ const unreachable = (attempts: Times) => ({
   refused: fails('inventory.unreachable', attempts, 'connection refused'),
   stall: fails('inventory.unreachable', attempts, 'did not answer in time'),
   '429': fails('inventory.unreachable', attempts, 'answered 429'),
-  '500': fails('inventory.unreachable', attempts, 'answered 500'),
   '503': fails('inventory.unreachable', attempts, 'answered 503'),
   'endless 400': fails('inventory.rejected', 1, 'answered 400'),
   'slow 400': fails('inventory.rejected', 1, 'answered 400: xx'),
@@ -76,25 +72,19 @@ const refusals = (missing: number) => ({
 
 const answersUnread = {
   reset: isRead,
-  garbage: isRead,
   HTML: isRead,
-  truncated: isRead,
   endless: isRead,
 };
 
 const records = (attempts: Times) => ({
   reset: fails('inventory.unreachable', attempts, 'connection reset'),
-  garbage: fails('inventory.unreadable', 1, 'cannot be parsed'),
   HTML: fails('inventory.unreadable', 1, 'cannot be parsed'),
-  truncated: fails('inventory.unreachable', attempts, 'connection reset'),
   endless: fails('inventory.unreadable', 1, 'is longer than 16 MiB'),
 });
 
 const files = {
   reset: isCut,
-  garbage: passedOn,
   HTML: passedOn,
-  truncated: isCut,
   endless: passedOn,
 };
 
@@ -107,11 +97,8 @@ const kubeFaults = (times: 'limit' | 'on') => ({
     note: 'newer credentials are looked for',
   },
   '429': fails('kube.busy', times, 'answered 429'),
-  '500': fails('kube.failed', times, 'answered 500'),
   '503': fails('kube.failed', times, 'answered 503'),
-  garbage: fails('kube.failed', times, 'not what was asked for'),
   HTML: fails('kube.failed', times, 'not what was asked for'),
-  truncated: fails('kube.unreachable', times, 'connection reset'),
   endless: fails('kube.failed', times, 'is longer than 96 MiB'),
   'endless 400': fails('kube.invalid', times === 'on' ? 'on' : 1, 'answered 400'),
   'slow 400': fails('kube.invalid', times === 'on' ? 'on' : 1, 'answered 400: xx'),
@@ -172,7 +159,6 @@ export const requestKinds: readonly RequestKind[] = [
       '404': fails('web.refused', 1, 'answered 404'),
       '409': fails('web.refused', 1, 'answered 409'),
       '429': fails('web.unreachable', 'limit', 'answered 429'),
-      '500': fails('web.unreachable', 'limit', 'answered 500'),
       '503': fails('web.unreachable', 'limit', 'answered 503'),
       'endless 400': fails('web.refused', 1, 'answered 400'),
       'slow 400': fails('web.refused', 1, 'answered 400'),
@@ -189,7 +175,6 @@ export const requestKinds: readonly RequestKind[] = [
       '404': fails('objects.not-found', 1, 'answered 404'),
       '409': fails('objects.denied', 1, 'answered 409'),
       '429': fails('objects.unreachable', 'limit', 'answered 429'),
-      '500': fails('objects.unreachable', 'limit', 'answered 500'),
       '503': fails('objects.unreachable', 'limit', 'answered 503'),
       'endless 400': fails('objects.denied', 1, 'answered 400'),
       'slow 400': fails('objects.denied', 1, 'answered 400'),
@@ -227,11 +212,9 @@ export const requestKinds: readonly RequestKind[] = [
     endings: {
       ...kubeFaults('on'),
       reset: works('the next watch begins where this one was', 'on'),
-      truncated: works('the next watch begins where this one was', 'on'),
       stall: fails('kube.unreachable', 'on', 'in time'),
       '404': works('the view is empty and not synced until the next list', 'on'),
       '409': fails('kube.conflict', 'on', 'answered 409'),
-      garbage: relisted,
       HTML: relisted,
       endless: relisted,
     },
