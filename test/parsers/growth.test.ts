@@ -156,17 +156,26 @@ describe('a text of a stranger', () => {
   });
 });
 
-const stepsOf =
-  (steps: (length: number) => number) =>
-  ({ length }: string): void => {
-    for (let left = steps(length), sum = 0; left > 0; left -= 1) sum += left;
-  };
-
 describe('growthViolation', () => {
   it.each([
-    ['linear', stepsOf((length) => length * 20_000), false],
-    ['quadratic', stepsOf((length) => (length * length) / 4), true],
-  ])('tells %s work', (_, work, isFound) => {
-    expect(growthViolation(work, textOf('a', '')) !== undefined).toBe(isFound);
+    ['linear', ({ length }: string) => length / 100, undefined],
+    [
+      'quadratic',
+      ({ length }: string) => (length / 1000) ** 2,
+      '10000: 100 ms,20000: 400 ms,40000: 1600 ms',
+    ],
+    ['quick', ({ length }: string) => (length / 5000) ** 2, undefined],
+    ['endless', ({ length }: string) => length * 60, '60000 ms for 1000 characters'],
+  ])('tells %s work', (_, measured, violation) => {
+    const measure = (_work: unknown, text: string): number => measured(text);
+    expect(growthViolation(String, textOf('a', ''), measure)).toBe(violation);
+  });
+
+  it('measures the time of a processor', () => {
+    const endless = (): void => {
+      const { user } = process.threadCpuUsage();
+      while (process.threadCpuUsage().user < user + 600_000);
+    };
+    expect(growthViolation(endless, textOf('a', ''))).toContain('ms for 1000 characters');
   });
 });

@@ -7,22 +7,28 @@ const negligibleMillis = 100;
 /** A text of that size, of one shape at every size. */
 export type TextOfSize = (size: number) => string;
 
+/** Milliseconds that work on a text takes. */
+type Measure = (work: (text: string) => void, text: string) => number;
+
 /** Why work grows faster than its text; undefined when it does not. Times are the CPU's, of this thread. */
 export function growthViolation(
   work: (text: string) => void,
   textOf: TextOfSize,
+  measure: Measure = cpuMillis,
 ): string | undefined {
+  const quickestOf = (runs: number, text: string): number =>
+    Math.min(...Array.from({ length: runs }, () => measure(work, text)));
   // What never ends at a large size is found at a small one.
-  const atStart = millisOf(work, textOf(1000));
+  const atStart = measure(work, textOf(1000));
   if (atStart > 500) return `${Math.round(atStart)} ms for 1000 characters`;
-  const large = millisOf(work, textOf(sizes[2]));
+  const large = measure(work, textOf(sizes[2]));
   // One slow run may be a collection of garbage; the quickest of three is none.
   for (const runs of [1, 3]) {
-    const third = runs === 1 ? large : quickestOf(runs, work, textOf(sizes[2]));
+    const third = runs === 1 ? large : quickestOf(runs, textOf(sizes[2]));
     if (third < negligibleMillis) return undefined;
-    const second = quickestOf(runs, work, textOf(sizes[1]));
+    const second = quickestOf(runs, textOf(sizes[1]));
     if (third <= 3 * second) return undefined;
-    const first = quickestOf(runs, work, textOf(sizes[0]));
+    const first = quickestOf(runs, textOf(sizes[0]));
     if (second <= 3 * first) return undefined;
     if (runs === 3)
       return [first, second, third]
@@ -32,10 +38,7 @@ export function growthViolation(
   return undefined;
 }
 
-const quickestOf = (runs: number, work: (text: string) => void, text: string): number =>
-  Math.min(...Array.from({ length: runs }, () => millisOf(work, text)));
-
-function millisOf(work: (text: string) => void, text: string): number {
+function cpuMillis(work: (text: string) => void, text: string): number {
   const before = process.threadCpuUsage();
   try {
     work(text);
