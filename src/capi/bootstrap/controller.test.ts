@@ -187,7 +187,6 @@ describe('the bootstrap provider', () => {
       { ignitionConfigOverride: '{"secret":"x"}' },
       'InvalidIgnitionOverride',
     ],
-    ['no disk', { installDevice: '' }, 'InstallDeviceMissing'],
     [
       'an inventory at no URL',
       { inventory: { mode: 'External', url: 'https://a.test:99999', clusterId: 'c' } },
@@ -198,7 +197,6 @@ describe('the bootstrap provider', () => {
       { ignitionConfigOverride: largeIgnition, additionalTrustBundle: 'a'.repeat(262_144) },
       'IgnitionTooLarge',
     ],
-    ['two disks', { rootDeviceHints: { rotational: false } }, 'InstallDeviceAmbiguous'],
   ])('says what is missing: %s', async (_, spec, reason) => {
     const kube = fakeKube();
     putCluster(kube);

@@ -1,7 +1,6 @@
 import { secrets as secretKind } from '../../kube/kinds.ts';
 import { isLabelKey, isLabelValue } from '../../layering/api/schema.ts';
 import { partOf } from '../../kube/object.ts';
-import { givenHints } from '../../lib/disk-hints.ts';
 import { keyfileProblems } from '../../lib/keyfiles.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
@@ -10,7 +9,7 @@ import type { MachineInput } from './ignition.ts';
 import type { DataSecretVerdict } from './status.ts';
 import { type ConfigView, roleOf } from './stores.ts';
 
-/** Where agents find the inventory, and by which certificate. */
+/** Address of the inventory for agents, and the authority of its certificate. */
 export interface InventoryAddress {
   readonly inventoryUrl: string;
   /**
@@ -19,7 +18,7 @@ export interface InventoryAddress {
   readonly ca: (() => Promise<string | undefined>) | undefined;
 }
 
-/** What the input of a host is read with. */
+/** The objects that the input of a host is read from. */
 export interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly view: ConfigView;
@@ -28,7 +27,7 @@ export interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** What a host waits for, named where it is looked for. */
+/** A host cannot be prepared yet, for the condition of its config. */
 export class Missing extends Error {
   readonly verdict: DataSecretVerdict;
 
@@ -39,31 +38,22 @@ export class Missing extends Error {
 }
 
 /**
- * Checks that a spec names all that its host needs.
+ * Checks the labels of a node: the kubelet would not start with invalid ones, once the disk is
+ * written. A variable that is resolved on the host counts as a letter.
  * @throws Missing
  */
-export function checkSpec({
-  writeMode,
-  installDevice,
-  rootDeviceHints,
-  nodeRegistration: { labels = {} } = {},
-}: BootstrapConfigSpec): void {
-  // The kubelet would not start with them, once the disk is written. What is resolved on the host
-  // is taken for a letter.
-  const wrong = Object.entries(labels).filter(
-    ([key, value]) =>
-      !isLabelKey(key) || !isLabelValue(value.replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a')),
-  );
-  if (wrong.length > 0) {
-    const names = wrong.map(([key]) => key).join(', ');
-    throw new Missing('NodeLabelsInvalid', `nodeRegistration.labels: not as labels are: ${names}`);
-  }
-  const hasHints = givenHints(rootDeviceHints ?? {}).length > 0;
-  if (writeMode === 'ExistingRoot' || hasHints !== ((installDevice ?? '') !== '')) return;
-  throw new Missing(
-    hasHints ? 'InstallDeviceAmbiguous' : 'InstallDeviceMissing',
-    'set one of installDevice and rootDeviceHints, or writeMode: ExistingRoot',
-  );
+export function requireLabels({ nodeRegistration }: BootstrapConfigSpec): void {
+  const invalid = Object.entries(nodeRegistration?.labels ?? {})
+    .filter(
+      ([key, value]) =>
+        !isLabelKey(key) || !isLabelValue(value.replaceAll(/\$METADATA_(?:UUID|NAME)/g, 'a')),
+    )
+    .map(([key]) => key);
+  if (invalid.length > 0)
+    throw new Missing(
+      'NodeLabelsInvalid',
+      `nodeRegistration.labels: not valid as labels: ${invalid.join(', ')}`,
+    );
 }
 
 /**
@@ -137,20 +127,16 @@ async function releaseOf(reading: Reading) {
 }
 
 async function externalInventory(reading: Reading) {
-  const { view } = reading;
-  const { inventory = {} } = view.config.spec;
-  const { url = '', tokenSecretRef, clusterId, infraEnvId } = inventory;
-  const uid = view.cluster.metadata.uid ?? '';
+  const { config, cluster } = reading.view;
+  const { url = '', tokenSecretRef, clusterId = '', infraEnvId } = config.spec.inventory ?? {};
   if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
   const secret = tokenSecretRef?.name ?? '';
-  const token = await required(reading, secret, 'token', 'InventoryTokenNotFound');
-  const id = clusterId ?? uid;
+  const id = clusterId || (cluster.metadata.uid ?? '');
   return {
     inventoryUrl: url,
-    token,
+    token: await required(reading, secret, 'token', 'InventoryTokenNotFound'),
     clusterId: id,
     infraEnvId: infraEnvId ?? id,
-    inventoryCa: undefined,
   };
 }
 
@@ -195,16 +181,10 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
     throw new Missing('NetworkSecretInvalid', message);
   }
   // Those of the Machine come last: one takes the place of that for all hosts with its name.
-  const chosen = [
-    ...keys.filter((key) => !key.includes('_')),
-    ...keys.filter((key) => key.startsWith(own)),
-  ];
-  const files = new Map(
-    chosen.map((key) => [
-      key.startsWith(own) ? key.slice(own.length) : key,
-      secretValue(secret, key) ?? '',
-    ]),
-  );
+  const files = new Map<string, string>();
+  for (const key of keys) if (!key.includes('_')) files.set(key, secretValue(secret, key) ?? '');
+  for (const key of keys)
+    if (key.startsWith(own)) files.set(key.slice(own.length), secretValue(secret, key) ?? '');
   const problems = files.size === 0 ? [] : keyfileProblems(files);
   if (problems.length > 0)
     throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);

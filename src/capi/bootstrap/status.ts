@@ -63,7 +63,7 @@ export function statusAfter(
   const { generation } = metadata;
   const next = {
     ...status,
-    conditions: withConditions(before.conditions, conditions, { now, generation }),
+    conditions: withConditions(before.conditions, conditions, now, generation),
   };
   // Of a paused config nothing else changes.
   return isPaused === true ? { ...before, conditions: next.conditions } : next;
