@@ -63,12 +63,12 @@ import {
   secretValue,
 } from '../objects.ts';
 import { textAt } from '../../kube/object.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { readControlPlane } from '../control-plane/view.ts';
 import { givenName, hostsCondition, nodeNameProblem, reportedOf } from '../host-checks.ts';
 import { isConditionTrue } from '../conditions.ts';
 
-/** What the inventory answers from. */
+/** Scope of the inventory. */
 export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly stores: BootstrapStores;
   readonly metrics?: Pick<ManagerMetrics, 'reportTaken'> | undefined;
@@ -81,24 +81,19 @@ interface Call extends InventoryScope {
   readonly caller: Caller;
 }
 
-const base = '/api/assisted-install/v2';
-const host = `${base}/infra-envs/{infraEnv}/hosts/{host}`;
-const cluster = `${base}/clusters/{cluster}`;
-
 type Reply = (call: Call) => Promise<HttpAnswer> | HttpAnswer;
-type Rule = Omit<HttpRoute, 'answer'> & { readonly reply: Reply };
 
-/** The most that a host may send as a report, and as logs. */
+/** Most bytes of a report, and of logs. */
 const reportLimit = 16 * 1024;
 const logLimit = 64 * 1024 * 1024;
 
 /**
- * Each write has a connection to the API server of its own; more of them take longer, and not less,
- * in all.
+ * Each write has a connection to the API server of its own; with more of them all take longer in
+ * all.
  */
 const writesAtOnce = 32;
 
-/** Refuses who asks for another host, or for another cluster. */
+/** Refuses a request about another host, or another cluster. */
 const own =
   (reply: Reply): Reply =>
   (call) => {
@@ -106,87 +101,54 @@ const own =
     return reply(call);
   };
 
-const noContent = own(() => ({ status: 204 }));
-
-const downloads = (area: 'files' | 'credentials'): Rule => ({
-  method: 'GET',
-  path: `${cluster}/downloads/${area}`,
-  reply: own(({ kube, caller, request: { signal, query } }) =>
-    clusterFile({ kube, caller, signal }, area, query.get('file_name') ?? ''),
-  ),
-});
-
-/** What an agent asks; the Ignition is under `infra-env`, singular, as in assisted-service. */
-const rules: readonly Rule[] = [
-  {
-    // Hosts that are switched on together report together: whoever is refused comes again seconds
-    // later.
-    method: 'PUT',
-    path: `${host}/progress`,
-    bodyLimit: reportLimit,
-    atOnce: 1024,
-    reply: takeProgress,
-  },
-  {
-    method: 'GET',
-    path: `${base}/infra-env/{infraEnv}/hosts/{host}/downloads/ignition`,
-    reply: own(({ kube, caller, request: { signal } }) => hostIgnition({ kube, caller, signal })),
-  },
-  downloads('files'),
-  downloads('credentials'),
-  { method: 'GET', path: cluster, reply: own(showCluster) },
-  { method: 'GET', path: `${cluster}/hosts`, reply: own(listHosts) },
-  { method: 'PUT', path: `${host}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
-  { method: 'PUT', path: `${cluster}/logs-progress`, bodyLimit: reportLimit, reply: noContent },
-  {
-    // Each host has one place: who is here is known by its token alone, so the number of all is no
-    // limit.
-    method: 'POST',
-    path: `${cluster}/logs`,
-    bodyLimit: logLimit,
-    atOnce: 256,
-    deadline: minutes(10),
-    reply: own((call) => call.place(call.caller.hostId, () => takeLogs(call))),
-  },
-];
-
 /**
- * The inventory of the bootstrap provider: what assisted-service answers an agent, from the configs
- * themselves. A report becomes the status of its config by one write.
+ * The inventory of the bootstrap provider: the answers of assisted-service to an agent, from the
+ * configs themselves. A report becomes the status of its config by one write.
  */
-export function inventoryRoutes(options: InventoryScope): readonly HttpRoute[] {
-  const limit = requestLimit(options.clock);
+export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
+  const limit = requestLimit(scope.clock);
   const inTurn = inTurns(writesAtOnce);
   const place = uploadPlaces();
-  return rules.map(({ reply, ...route }) => ({
+  const route = (
+    method: HttpRoute['method'],
+    path: string,
+    reply: Reply,
+    limits: Pick<HttpRoute, 'bodyLimit' | 'atOnce' | 'deadline'> = {},
+  ): HttpRoute => ({
+    method,
+    path: `/api/assisted-install/v2/${path}`,
     deadline: seconds(30),
-    ...route,
+    ...limits,
     answer: async (request) => {
-      const caller = await callerOf(options, request);
+      const caller = await callerOf(scope, request);
       limit(caller.hostId);
-      return reply({ ...options, inTurn, place, request, caller });
+      return reply({ ...scope, inTurn, place, request, caller });
     },
-  }));
-}
-
-function showCluster({ stores, caller, request }: Call): HttpAnswer {
-  const isBootstrap = caller.role === 'bootstrap';
-  const hosts =
-    request.query.get('exclude-hosts') === 'true'
-      ? {}
-      : { hosts: hostsOf(stores, caller).map((one) => shownHost(one, isBootstrap)) };
-  return jsonAnswer(200, shownCluster(caller, { isWorker: caller.role === 'worker', ...hosts }));
-}
-
-function listHosts({ stores, caller, request: { query } }: Call): HttpAnswer {
-  const role = query.get('role');
-  const withInventory = query.get('with-inventory') === 'true';
-  if (withInventory) requireBootstrap(caller);
-  const listed = hostsOf(stores, caller).filter((one) => role === null || listedRole(one) === role);
-  return jsonAnswer(
-    200,
-    listed.map((one) => shownHost(one, withInventory)),
-  );
+  });
+  const host = 'infra-envs/{infraEnv}/hosts/{host}';
+  const cluster = 'clusters/{cluster}';
+  const noContent = own(() => ({ status: 204 }));
+  const report = { bodyLimit: reportLimit };
+  return [
+    // Hosts that are switched on together report together: one that is refused comes again seconds
+    // later.
+    route('PUT', `${host}/progress`, takeProgress, { ...report, atOnce: 1024 }),
+    // Singular, as in assisted-service.
+    route('GET', 'infra-env/{infraEnv}/hosts/{host}/downloads/ignition', own(hostIgnition)),
+    route('GET', `${cluster}/downloads/files`, own(clusterFile)),
+    route('GET', `${cluster}/downloads/credentials`, own(credentialsFile)),
+    route('GET', cluster, own(showCluster)),
+    route('GET', `${cluster}/hosts`, own(listHosts)),
+    route('PUT', `${host}/logs-progress`, noContent, report),
+    route('PUT', `${cluster}/logs-progress`, noContent, report),
+    // Each host has one place: it is known by its token alone, so the number of all is no limit.
+    route(
+      'POST',
+      `${cluster}/logs`,
+      own((call) => call.place(call.caller.hostId, () => takeLogs(call))),
+      { bodyLimit: logLimit, atOnce: 256, deadline: minutes(10) },
+    ),
+  ];
 }
 
 const Progress = z.object({
@@ -231,9 +193,9 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
 }
 
 /**
- * The end of the log of a host that has failed becomes a Secret beside its config. Archives, which
- * other senders make, and the log of the controller are taken, so that the host leaves in time, and
- * not kept.
+ * The end of the log of a host that has failed becomes a Secret beside its config. Archives of
+ * other senders and the log of the controller are accepted, so that the host ends in time, and not
+ * stored.
  */
 async function takeLogs(call: Call): Promise<HttpAnswer> {
   const { caller, request, clock } = call;
@@ -245,11 +207,11 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
   if (type === 'host') requireOwn(caller, { host: of });
   if (isClusterPaused(caller.cluster, caller.config))
     throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
-  // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
+  // Twice as much is masked as is stored, so that no secret of several lines is cut in two.
   const upload = await readLast(pacedBody(clock, request), 2 * hostLogBytes);
   if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
   const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
-  if (text !== undefined) await keepLog(call, text);
+  if (text !== undefined) await storeLog(call, text);
   return { status: 204 };
 }
 
@@ -257,7 +219,7 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
  * Writes the log of the caller, then where it is. It lives as long as the config.
  * @throws RefusedCall 409 where another Secret has its name
  */
-async function keepLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
+async function storeLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
   const { config } = caller;
   const { name, namespace = '' } = config.metadata;
   const { mask, register } = masker();
@@ -290,13 +252,7 @@ function textOfUpload(upload: Buffer): string | undefined {
   return file.includes(0) ? undefined : file.toString();
 }
 
-interface DownloadScope {
-  readonly kube: Pick<Kube, 'get' | 'list'>;
-  readonly caller: Caller;
-  readonly signal: AbortSignal;
-}
-
-/** How long a host waits before it asks again for what will be there. */
+/** Time until a host asks again for a file that does not exist yet. */
 const later = { 'retry-after': '10' } as const;
 
 /**
@@ -305,12 +261,12 @@ const later = { 'retry-after': '10' } as const;
  * gets none while hosts of the control plane contradict each other.
  * @throws RefusedCall 409 with Retry-After until then
  */
-export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
-  const { role, controlPlane, config, machine } = scope.caller;
+async function hostIgnition(call: Call): Promise<HttpAnswer> {
+  const { role, controlPlane, config, machine } = call.caller;
   const isWorker = role === 'worker';
   if (isWorker && !servesWorkers(controlPlane))
     throw new RefusedCall(409, 'the control plane of the cluster is not initialized yet', later);
-  const assets = await assetsOf(scope);
+  const assets = await assetsOf(call);
   const key = isWorker ? assetKeys.workerIgnition : assetKeys.masterIgnition;
   const pointer = secretValue(assets, key);
   if (pointer === undefined) throw new RefusedCall(409, `${key} is not there yet`, later);
@@ -322,69 +278,67 @@ export async function hostIgnition(scope: DownloadScope): Promise<HttpAnswer> {
   });
   const problem = nodeNameProblem(machine, config);
   if (problem !== undefined && isWorker) throw new RefusedCall(409, problem, later);
-  if (!isWorker) await requireValidHosts(scope);
+  if (!isWorker) await requireValidHosts(call);
   return download(`${isWorker ? 'worker' : 'master'}.ign`, text);
 }
 
 /**
- * The hosts are read again: what a disk is written with cannot be taken back.
+ * The hosts are read again: a disk that is written cannot be restored.
  * @throws RefusedCall 409 with Retry-After while those of the control plane contradict each other
  */
-async function requireValidHosts({ kube, caller, signal }: DownloadScope): Promise<void> {
+async function requireValidHosts({ kube, clock, caller, request }: Call): Promise<void> {
   const { controlPlane } = caller;
-  const view = controlPlane && (await readControlPlane(kube, controlPlane, signal));
+  const view =
+    controlPlane && (await readControlPlane(kube, controlPlane, clock.now(), request.signal));
   const { status, message = '' } = view === undefined ? {} : hostsCondition(view);
   if (status === 'False') throw new RefusedCall(409, message, later);
 }
 
-/** Files that hosts ask for by name, and where they are among the assets. */
-const offered: Readonly<Record<'files' | 'credentials', Readonly<Record<string, string>>>> = {
-  files: {
-    'bootstrap.ign': assetKeys.bootstrapIgnition,
-    'master.ign': assetKeys.masterIgnition,
-    'worker.ign': assetKeys.workerIgnition,
-  },
-  credentials: {
-    kubeconfig: assetKeys.kubeconfig,
-    'kubeconfig-noingress': assetKeys.kubeconfigNoIngress,
-  },
+/** Keys of the assets by the names of files. */
+const files: Readonly<Record<string, string>> = {
+  'bootstrap.ign': assetKeys.bootstrapIgnition,
+  'master.ign': assetKeys.masterIgnition,
+  'worker.ign': assetKeys.workerIgnition,
 };
+const credentials: Readonly<Record<string, string>> = {
+  kubeconfig: assetKeys.kubeconfig,
+  'kubeconfig-noingress': assetKeys.kubeconfigNoIngress,
+};
+
+const clusterFile: Reply = (call) => assetFile(call, files);
+const credentialsFile: Reply = (call) => assetFile(call, credentials);
+
+/** An Ignition is far smaller; a Secret that unpacks to more was not made here. */
+const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
 
 /**
  * A file of the cluster: for the bootstrap host alone, as it holds all keys of the cluster.
- * @throws RefusedCall 403 for others, 422 for what is no file, 409 for one that is not there yet,
+ * @throws RefusedCall 403 for others, 422 for an unknown name, 409 for one that does not exist yet,
  * and for bootstrap.ign as `requireValidHosts`
  */
-export async function clusterFile(
-  scope: DownloadScope,
-  area: keyof typeof offered,
-  name: string,
-): Promise<HttpAnswer> {
-  requireBootstrap(scope.caller);
-  const keys = offered[area];
+async function assetFile(call: Call, keys: Readonly<Record<string, string>>): Promise<HttpAnswer> {
+  requireBootstrap(call.caller);
+  const name = call.request.query.get('file_name') ?? '';
   const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
   if (key === undefined)
     throw new RefusedCall(
       422,
       `file_name in query should be one of [${Object.keys(keys).join(' ')}]`,
     );
-  const bytes = secretBytes(await assetsOf(scope), key);
+  const bytes = secretBytes(await assetsOf(call), key);
   if (bytes === undefined || bytes.length === 0)
     throw new RefusedCall(409, `${name} is not there yet`, later);
-  if (key === assetKeys.bootstrapIgnition) await requireValidHosts(scope);
+  if (key === assetKeys.bootstrapIgnition) await requireValidHosts(call);
   return download(name, key.endsWith('.gz') ? gunzipSync(bytes, unpacking) : bytes);
 }
 
-/** An Ignition is far smaller; a Secret that unpacks to more was not made here. */
-const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
-
-async function assetsOf({ kube, caller, signal }: DownloadScope): Promise<KubeObject> {
+async function assetsOf({ kube, caller, request }: Call): Promise<KubeObject> {
   const { controlPlane } = caller;
   if (controlPlane === undefined)
     throw new RefusedCall(409, 'the cluster has no control plane yet', later);
   const { name, namespace = '', uid } = controlPlane.metadata;
   const ref = { kind: secrets, namespace, name: assetsSecretName(name) };
-  const assets = await kube.get(ref, signal);
+  const assets = await kube.get(ref, request.signal);
   if (assets === undefined || !isControlledBy(assets, uid))
     throw new RefusedCall(409, 'the files of the installer are not there yet', later);
   return assets;
@@ -399,72 +353,84 @@ const download = (name: string, body: string | Uint8Array): HttpAnswer => ({
   body,
 });
 
-/** A record as the service shows it. */
-type Shown = Readonly<Record<string, unknown>>;
-
-/** Whether workers may have their Ignition: then hosts are added to a cluster that runs. */
-export const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
+/** Whether workers may have their Ignition: then hosts are added to a running cluster. */
+const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
   controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
   isConditionTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
 
-/** A cluster as assisted-service shows it, as far as an agent reads it. */
-export function shownCluster(
-  { cluster, controlPlane }: Pick<ConfigView, 'cluster' | 'controlPlane'>,
-  { isWorker, hosts }: { readonly isWorker: boolean; readonly hosts?: readonly Shown[] },
-): Shown {
-  const { name, uid = '' } = cluster.metadata;
-  const isAdded = isWorker && servesWorkers(controlPlane);
-  return {
-    id: uid,
+/** The members of assisted-service's cluster that an agent reads. */
+function showCluster({ stores, caller, request }: Call): HttpAnswer {
+  const { cluster, controlPlane, role, clusterId } = caller;
+  const isAdded = role === 'worker' && servesWorkers(controlPlane);
+  const areHostsShown = request.query.get('exclude-hosts') !== 'true';
+  return jsonAnswer(200, {
+    id: clusterId,
     kind: isAdded ? 'AddHostsCluster' : 'Cluster',
-    name,
-    href: `/api/assisted-install/v2/clusters/${uid}`,
+    name: cluster.metadata.name,
+    href: `/api/assisted-install/v2/clusters/${clusterId}`,
     status: 'installing',
     status_info: 'Installation in progress',
     openshift_version: controlPlane?.spec.distributionVersion ?? '',
     control_plane_count: controlPlane?.spec.replicas ?? 3,
     monitored_operators: [],
-    hosts: hosts ?? null,
-  };
+    hosts: areHostsShown
+      ? hostsOf(stores, caller).map((one) => shownHost(one, role === 'bootstrap'))
+      : null,
+  });
 }
 
 /** The role by which the service lists a host: the bootstrap host is a master. */
-export const listedRole = ({ machine }: ConfigView): 'master' | 'worker' =>
+const listedRole = ({ machine }: ConfigView): 'master' | 'worker' =>
   roleOf(machine) === 'worker' ? 'worker' : 'master';
 
-/** A host as assisted-service shows it, as far as an agent reads it. */
-export function shownHost(view: ConfigView, withInventory: boolean): Shown {
+function listHosts({ stores, caller, request: { query } }: Call): HttpAnswer {
+  const role = query.get('role');
+  const withInventory = query.get('with-inventory') === 'true';
+  if (withInventory) requireBootstrap(caller);
+  const listed = hostsOf(stores, caller).filter((one) => role === null || listedRole(one) === role);
+  return jsonAnswer(
+    200,
+    listed.map((one) => shownHost(one, withInventory)),
+  );
+}
+
+/** The members of assisted-service's host that an agent reads; undefined ones are not sent. */
+function shownHost(view: ConfigView, withInventory: boolean): object {
   const { config, machine, cluster } = view;
   const { progress } = config.status ?? {};
   const { uid = '' } = config.metadata;
   const clusterId = cluster.metadata.uid ?? '';
+  const reported = reportedOf(machine);
+  const hostname = givenName(config) ?? reported.names[0] ?? machine.metadata.name;
+  // As the discovery agent of the service would find them.
+  const addresses = (isV6: boolean): readonly string[] =>
+    reported.addresses
+      .filter((one) => one.includes(':') === isV6)
+      .map((one) => `${one}/${isV6 ? 64 : 24}`);
+  const eth0 = {
+    name: 'eth0',
+    ipv4_addresses: addresses(false),
+    ipv6_addresses: addresses(true),
+  };
   return {
     id: uid,
     kind: 'Host',
     infra_env_id: clusterId,
     cluster_id: clusterId,
     href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${uid}`,
-    requested_hostname: nameOf(view),
+    requested_hostname: hostname,
     role: listedRole(view),
-    ...(roleOf(machine) === 'bootstrap' ? { bootstrap: true } : {}),
+    bootstrap: roleOf(machine) === 'bootstrap' || undefined,
     status: statusOf(progress?.stage),
     status_info: progress?.message ?? '',
-    ...(progress === undefined ? {} : { progress: shownProgress(progress) }),
-    ...(withInventory ? { inventory: inventoryOf(view) } : {}),
-  };
-}
-
-type Progress = NonNullable<NonNullable<ConfigView['config']['status']>['progress']>;
-
-/** A host that failed stays at the stage where it did. */
-function shownProgress(progress: Progress): Shown {
-  const { stage, percent, message, stageStartedAt, updatedAt } = progress;
-  const current = stage === 'Failed' ? failedStageOf(progress) : stage;
-  return {
-    ...(current === undefined ? {} : { current_stage: current }),
-    progress_info: percent === undefined ? message : `${percent}%`,
-    stage_started_at: stageStartedAt,
-    stage_updated_at: updatedAt,
+    progress: progress && {
+      // A host that failed stays at the stage where it did.
+      current_stage: progress.stage === 'Failed' ? failedStageOf(progress) : progress.stage,
+      progress_info: progress.percent === undefined ? progress.message : `${progress.percent}%`,
+      stage_started_at: progress.stageStartedAt,
+      stage_updated_at: progress.updatedAt,
+    },
+    inventory: withInventory ? JSON.stringify({ hostname, interfaces: [eth0] }) : undefined,
   };
 }
 
@@ -472,24 +438,4 @@ function statusOf(stage: string | undefined): string {
   if (stage === undefined) return 'installing';
   if (stage === 'Done') return 'installed';
   return stage === 'Failed' ? 'error' : 'installing-in-progress';
-}
-
-/**
- * The name of the node of a host: as its config has it, as its infrastructure names it, or that of
- * its Machine.
- */
-function nameOf({ config, machine }: ConfigView): string {
-  return givenName(config) ?? reportedOf(machine).names[0] ?? machine.metadata.name;
-}
-
-/**
- * What the discovery agent of the service would have found: name and addresses, from the
- * infrastructure.
- */
-function inventoryOf(view: ConfigView): string {
-  const { addresses } = reportedOf(view.machine);
-  const of = (isV6: boolean): readonly string[] =>
-    addresses.filter((one) => one.includes(':') === isV6).map((one) => `${one}/${isV6 ? 64 : 24}`);
-  const eth0 = { name: 'eth0', ipv4_addresses: of(false), ipv6_addresses: of(true) };
-  return JSON.stringify({ hostname: nameOf(view), interfaces: [eth0] });
 }
