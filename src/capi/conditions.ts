@@ -25,6 +25,12 @@ export const wrong = (reason: string, message?: string): CheckResult => ({
   message,
 });
 
+/** The result of a check as a condition. */
+export const conditionOfCheck = (
+  type: string,
+  { isRight, reason, message = '' }: CheckResult,
+): NewCondition => ({ type, status: isRight ? 'True' : 'False', reason, message });
+
 /** Whether an object is paused; both providers say so. */
 export const pausedCondition = (isPaused: boolean): NewCondition =>
   isPaused
@@ -41,7 +47,8 @@ const longestMessage = 1024;
 export function withConditions(
   before: readonly ApiCondition[] = [],
   changed: readonly NewCondition[],
-  { now, generation }: { readonly now: number; readonly generation: number | undefined },
+  now: number,
+  generation: number | undefined,
 ): readonly ApiCondition[] {
   const at = wholeSeconds(now);
   const next = changed.map(({ message = '', ...condition }): ApiCondition => {
@@ -78,11 +85,7 @@ export const isConditionTrue = (
  */
 const failures: ReadonlySet<string> = new Set([
   'SecretNotFound',
-  'KeyMissing',
-  'ParseFailed',
-  'ReplicasMismatch',
   'Invalid',
-  'Duplicate',
   'TemplateNotFound',
   'TemplateKindNotFound',
   'TemplateForbidden',
@@ -107,8 +110,6 @@ const failures: ReadonlySet<string> = new Set([
   'NetworkSecretNotFound',
   'NetworkSecretInvalid',
   'InventoryTokenNotFound',
-  'InstallDeviceMissing',
-  'InstallDeviceAmbiguous',
   'InvalidIgnitionOverride',
   'NodeLabelsInvalid',
   'InventoryUnknown',

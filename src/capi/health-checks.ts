@@ -1,6 +1,6 @@
 import { countAt, listAt, partOf, textAt } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import type { NewCondition } from './conditions.ts';
+import { type CheckResult, right, wrong } from './conditions.ts';
 
 /** In seconds. A server may take half an hour to boot, and its installation most of an hour. */
 const shortest = 3600;
@@ -13,11 +13,10 @@ const defaultStartup = 600;
  * replaces hosts that only reboot, that are still installed, or whose switch is down for a while.
  * Nothing is held back by it.
  */
-export function healthChecksCondition(
+export function healthChecksFinding(
   checks: readonly KubeObject[],
   cluster: string | undefined,
-): NewCondition {
-  const type = 'HealthChecksValid';
+): CheckResult {
   const found = checks
     .filter((check) => textAt(check, 'spec', 'clusterName') === cluster)
     .flatMap((check) => {
@@ -26,9 +25,11 @@ export function healthChecksCondition(
         ? []
         : `MachineHealthCheck ${check.metadata.name}: ${short.join(', ')}`;
     });
-  if (found.length === 0) return { type, status: 'True', reason: 'Valid' };
-  const message = `${found.join('; ')}: a host that reboots or is installed, or each host of a switch that is down, would be installed again; write ${shortest} s or more, 0 for the start, and spec.remediation.triggerIf.unhealthyLessThanOrEqualTo`;
-  return { type, status: 'False', reason: 'TooShort', message };
+  if (found.length === 0) return right('Valid');
+  return wrong(
+    'TooShort',
+    `${found.join('; ')}: a host that reboots or is installed, or each host of a switch that is down, would be installed again; write ${shortest} s or more, 0 for the start, and spec.remediation.triggerIf.unhealthyLessThanOrEqualTo`,
+  );
 }
 
 /** After which times a check replaces a host, of those that are too short. */

@@ -35,8 +35,13 @@ const conditionOf = (hosts: readonly Host[], annotations = {}) => {
   const named = hosts.map((host, at) => [`m${at}`, host] as const);
   return hostsCondition({
     controlPlane: { ...plane, metadata: { ...plane.metadata, annotations } },
-    machines: named.map(([name, host]) => machineOf(name, host)),
-    configs: new Map(named.map(([name, host]) => [name, configOf(name, host)])),
+    hosts: named.map(([name, host]) => ({
+      machine: machineOf(name, host),
+      config: configOf(name, host),
+      isBootstrap: false,
+      isDeleting: host.isDeleting === true,
+      stage: '' as const,
+    })),
   });
 };
 

@@ -66,9 +66,8 @@ export function nodeNameProblem(
  */
 export function hostsCondition({
   controlPlane,
-  machines,
-  configs,
-}: Pick<ControlPlaneView, 'controlPlane' | 'machines' | 'configs'>): NewCondition {
+  hosts: all,
+}: Pick<ControlPlaneView, 'controlPlane' | 'hosts'>): NewCondition {
   const type = 'HostsValid';
   const unknown = (reason: string, message = ''): NewCondition => ({
     type,
@@ -82,17 +81,17 @@ export function hostsCondition({
   };
   if (controlPlane.metadata.annotations?.[ownNames.skipHostChecks] !== undefined)
     return unknown('Skipped', `by the annotation ${ownNames.skipHostChecks}`);
-  const hosts = machines
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .map((machine) => {
-      const config = configs.get(machine.spec.bootstrap.configRef?.name ?? machine.metadata.name);
-      const problem = nodeNameProblem(machine, config);
-      return { name: machine.metadata.name, names: namesOf(machine, config), problem };
-    });
+  const hosts = all
+    .filter(({ isDeleting }) => !isDeleting)
+    .map(({ machine, config }) => ({
+      name: machine.metadata.name,
+      names: namesOf(machine, config),
+      problem: nodeNameProblem(machine, config),
+    }));
   const problem = hosts.find((one) => one.problem !== undefined)?.problem;
   if (problem !== undefined) return isFalse('HostNameInvalid', problem);
-  const all = hosts.flatMap(({ names }) => names);
-  const shared = all.find((one, at) => all.indexOf(one) !== at);
+  const known = hosts.flatMap(({ names }) => names);
+  const shared = known.find((one, at) => known.indexOf(one) !== at);
   if (shared !== undefined) {
     const sharing = hosts.filter(({ names }) => names.includes(shared)).map(({ name }) => name);
     return isFalse('HostNameNotUnique', `${shared} is the name of ${sharing.join(', ')}`);

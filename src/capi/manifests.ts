@@ -17,7 +17,7 @@ import { AgentError } from '../model/failure.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { ownNames } from './api.ts';
 
-/** What is wrong with a Secret of manifests, and where. Content is never quoted: it may be secret. */
+/** An error in a Secret of manifests. Content is never quoted: it may be secret. */
 export interface ManifestFinding {
   readonly secret: string;
   /** `FILE` or `FILE:LINE:COLUMN`; empty for the Secret as a whole. */
@@ -31,6 +31,8 @@ export interface ManifestFinding {
 /** `SECRET/FILE:LINE:COLUMN: WHY`. */
 export const manifestFindingText = ({ secret, place, why }: ManifestFinding): string =>
   `${place === '' ? secret : `${secret}/${place}`}: ${why}`;
+
+type AddFinding = (place: string, why: string, isWarning?: boolean) => void;
 
 /** Folders of the installer that take manifests. */
 export const installerFolders = ['manifests', 'openshift'] as const;
@@ -52,7 +54,7 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
   const objects = new Map<string, string>();
   for (const secret of secrets) {
     const { name, annotations } = secret.metadata;
-    const add = (place: string, why: string, isWarning = false): void => {
+    const add: AddFinding = (place, why, isWarning = false) => {
       findings.push({ secret: name, place, why, isWarning });
     };
     const folder = annotations?.[ownNames.manifestFolder];
@@ -61,27 +63,35 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
     const content = filesOfSecret(secret);
     if (content.length === 0) add('', 'the Secret holds no manifest');
     for (const [file, bytes] of content) {
-      const before = files.get(file);
-      if (before === undefined) files.set(file, name);
-      else add(file, `the Secret ${before} has a file of this name too`);
-      for (const object of readManifest(file, bytes, add)) {
-        const title = titleOf(object);
-        const place = object.place(['metadata', 'name']);
-        const first = title && objects.get(title);
-        if (first !== undefined) add(place, `${title} is given twice: also in ${first}`);
-        else if (title !== undefined) objects.set(title, `${name}/${place}`);
-      }
+      const before = firstUse(files, file, name);
+      if (before !== undefined) add(file, `the Secret ${before} has a file of this name too`);
+      for (const object of readManifest(file, bytes, add)) requireOnce(objects, name, object, add);
     }
   }
   return findings;
 }
 
-/** The objects of a file; `add` is called with each finding in it. */
-function readManifest(
-  file: string,
-  bytes: Uint8Array,
-  add: (place: string, why: string, isWarning?: boolean) => void,
-): readonly SourceObject[] {
+/** The place where a key was used before; undefined, and recorded, at its first use. */
+function firstUse(uses: Map<string, string>, key: string, place: string): string | undefined {
+  const before = uses.get(key);
+  if (before === undefined) uses.set(key, place);
+  return before;
+}
+
+function requireOnce(
+  objects: Map<string, string>,
+  secret: string,
+  object: SourceObject,
+  add: AddFinding,
+): void {
+  const title = titleOf(object);
+  const place = object.place(['metadata', 'name']);
+  const first = title && firstUse(objects, title, `${secret}/${place}`);
+  if (first !== undefined) add(place, `${title} is given twice: also in ${first}`);
+}
+
+/** The objects of a file. */
+function readManifest(file: string, bytes: Uint8Array, add: AddFinding): readonly SourceObject[] {
   if (!/^[A-Za-z0-9][-._A-Za-z0-9]*$/.test(file) || !isManifestName(file)) {
     add(
       file,
@@ -133,9 +143,9 @@ function titleOf({ value }: SourceObject): string | undefined {
   const { apiVersion, kind, metadata } = value;
   const [name, namespace] = ['name', 'namespace'].map((key) => textOf(fieldsOf(metadata)[key]));
   if (textOf(kind) === '' || name === '') return undefined;
-  const [group = ''] = textOf(apiVersion).split(/\/?[^/]*$/);
+  const [group = '', version] = textOf(apiVersion).split('/');
   const within = namespace === '' ? '' : ` of the namespace ${namespace}`;
-  return `${textOf(kind)}${group === '' ? '' : `.${group}`} ${name}${within}`;
+  return `${textOf(kind)}${version === undefined ? '' : `.${group}`} ${name}${within}`;
 }
 
 /** Texts that YAML reads as something else, `on` or `0644`, are refused by the API server. */
@@ -198,7 +208,7 @@ function objectFindings(source: SourceObject): readonly LintFinding[] {
         message: 'a List is not possible among manifests: give each object a file of its own',
       },
     ];
-  const schema = (apiVersion === 'v1' && kinds[textOf(kind)]) || Manifest;
+  const schema = (apiVersion === 'v1' ? kinds[textOf(kind)] : undefined) ?? Manifest;
   const issues = schema.safeParse(value).error?.issues ?? [];
   const findings = issues.map(({ path, message }): LintFinding => {
     const at = path.filter((part) => typeof part !== 'symbol');

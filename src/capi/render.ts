@@ -182,7 +182,7 @@ const countOf = (pool: Value | undefined): number => {
   return typeof replicas === 'number' ? replicas : 3;
 };
 
-/** How each host is installed, by what the install-config says of proxy, keys, trust and mirrors. */
+/** How each host is installed, with proxy, keys, trust and mirrors of the install-config. */
 function configSpecOf(config: Fields, choices: RenderChoices): object {
   const { installDevice, rootDeviceHints, agentImage, metal3 } = choices;
   const keys = textOf(config['sshKey']).split('\n');

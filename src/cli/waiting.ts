@@ -1,5 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { readDuration } from '../capi/control-plane/view.ts';
+import { readGoDuration } from '../lib/go-duration.ts';
 import { flagFailure } from '../config/failures.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { type Millis, renderDuration, seconds } from '../model/duration.ts';
@@ -53,7 +53,7 @@ export function limitedBy(stop: AbortSignal, limit: Millis | undefined): Limited
  */
 export function limitIn(text: string | undefined): Millis | undefined {
   if (text === undefined) return undefined;
-  const limit = readDuration(text);
+  const limit = readGoDuration(text);
   if (limit !== undefined && limit > 0) return limit;
   throw flagFailure('cli.bad-flag', `--timeout: ${JSON.stringify(text)} is not a duration`, {
     hint: 'write 90m, 2h or 1h30m',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { hours, minutes } from '../../model/duration.ts';
-import { readDuration } from './view.ts';
+import { hours, minutes } from '../model/duration.ts';
+import { readGoDuration } from './go-duration.ts';
 
 it.each([
   ['90m', minutes(90)],
@@ -13,5 +13,5 @@ it.each([
   ['1.h', undefined],
   ['h', undefined],
 ])('reads the duration %s', (text, expected) => {
-  expect(readDuration(text)).toBe(expected);
+  expect(readGoDuration(text)).toBe(expected);
 });

@@ -1,15 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { asAgentError } from '../../engine/failures.ts';
-import { seconds } from '../../model/duration.ts';
-import type { AgentError } from '../../model/failure.ts';
-import type { Kube, KubeChange } from '../../ports/kube.ts';
 import { clusterNotSettled } from '../../cluster/cluster-end.ts';
-import { secrets } from '../../kube/kinds.ts';
-import type { Ports } from '../../ports/ports.ts';
 import { type Emit, notesOf } from '../../engine/events.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { secrets } from '../../kube/kinds.ts';
 import type { Controller } from '../../kube/manager.ts';
+import { textAt } from '../../kube/object.ts';
 import type { Queue, Result } from '../../kube/queue.ts';
 import { patchOf } from '../../kube/write.ts';
+import { seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
+import type { Ports } from '../../ports/ports.ts';
 import {
   assetKeys,
   capiNames,
@@ -17,20 +20,8 @@ import {
   kubeconfigSecretName,
   type OpenShiftControlPlane,
 } from '../api.ts';
-import { right, wrong } from '../conditions.ts';
-import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
-import { type FailedInstaller, makeAssets } from './make-assets.ts';
-import { carryOut, type ControlPlaneScope, type Seen } from './reconcile.ts';
-import { readTemplate } from './template.ts';
-import { upgradeOf } from './upgrade.ts';
-import {
-  clusterOwner,
-  controlPlaneFacts,
-  type ControlPlaneStores,
-  type ControlPlaneView,
-  readAsset,
-  storedControlPlane,
-} from './view.ts';
+import { type CheckResult, right, wrong } from '../conditions.ts';
+import { placed, refOf, refTo, secretText } from '../objects.ts';
 import {
   type Guest,
   guestSeen,
@@ -39,17 +30,23 @@ import {
   hasConfigServer,
   type OpenGuest,
 } from './guest.ts';
-import { type InputsVerdict, readInstallInputs } from './inputs.ts';
+import { readInstallInputs } from './inputs.ts';
+import { type FailedInstaller, makeAssets } from './make-assets.ts';
+import { carryOut, type ControlPlaneScope } from './reconcile.ts';
 import { isMarked } from './remediate.ts';
 import { controlPlaneStatus, type Findings } from './status.ts';
-import { placed, refOf, refTo, secretText } from '../objects.ts';
-import { textAt } from '../../kube/object.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
+import { readTemplate } from './template.ts';
+import { upgradeOf } from './upgrade.ts';
+import {
+  clusterOwner,
+  type ControlPlaneStores,
+  type ControlPlaneView,
+  readAsset,
+  storedControlPlane,
+} from './view.ts';
 
-/** What the control-plane provider works with. */
-interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
+interface ControlPlaneOptions extends Pick<Ports, 'kube' | 'clock'> {
   readonly emit: Emit;
-  /** What the controllers follow. */
   readonly stores: ControlPlaneStores;
   /** The image of this program, for the Jobs of the installer. */
   readonly ownImage?: string | undefined;
@@ -57,38 +54,34 @@ interface ControlPlanePorts extends Pick<Ports, 'kube' | 'clock'> {
   readonly openGuest: OpenGuest;
 }
 
-/** What has happened to a control plane within this time is decided on together. */
+/** Events of a control plane within this time are decided on together. */
 const gathered = 250;
 
-/**
- * What comes without an event is looked for this often: a template that is missing, a time limit.
- */
+/** Changes without an event are looked for this often: a missing template, a time limit. */
 const decideAgain = seconds(10);
 
 /**
- * The control-plane provider: keeps Machines of control planes, makes what they are installed from,
- * and follows their clusters.
+ * The control-plane provider: keeps Machines of control planes, makes the files that they are
+ * installed from, and follows their clusters.
  */
-export function controlPlaneControllers(ports: ControlPlanePorts): readonly Controller[] {
-  const { kube, clock, emit, stores, openGuest } = ports;
+export function controlPlaneControllers(options: ControlPlaneOptions): readonly Controller[] {
+  const { kube, clock, emit, stores, openGuest, ownImage, metrics } = options;
   const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
   let addKey: Queue['add'] = () => undefined;
-  const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
+  const changed = (key: string): void => addKey(key);
+  const guests = guestsOf({ open: openGuest, clock }, changed);
   const failures = new Map<string, FailedInstaller>();
-  const scope = { kube, clock, note: notesOf(emit, id) };
+  const work = { kube, clock, note: notesOf(emit, id), stores, guests, failures };
   const assetsScope = {
-    ...scope,
-    stores,
-    failures,
-    changed: (key: string) => addKey(key),
+    ...work,
     note: notesOf(emit, assetsId),
-    ownImage: ports.ownImage,
-    installerEnded: ports.metrics?.installerEnded,
+    changed,
+    ownImage,
+    installerEnded: metrics?.installerEnded,
   };
   const common = {
     reads: Object.values(stores),
     keys: () => stores.controlPlanes.all().map((one) => placed(one)),
-    watch: (add: Queue['add']) => watchControlPlanes(stores, add),
   };
   return [
     {
@@ -100,190 +93,126 @@ export function controlPlaneControllers(ports: ControlPlanePorts): readonly Cont
       about: (key) => `control plane ${key}`,
       watch: (add) => {
         addKey = add;
-        common.watch(add);
+        watchControlPlanes(stores, add);
       },
-      reconcile: (key, signal) => reconcile({ scope, stores, guests, failures }, key, signal),
+      reconcile: (key, signal) => reconcile(work, key, signal),
       takeBack: guests.closeAll,
     },
     {
       ...common,
       id: assetsId,
-      title: 'Make what control planes are installed from',
+      title: 'Make the files that control planes are installed from',
       idle: 'every control plane has its files',
       about: (key) => `files of ${key}`,
+      watch: (add) => watchControlPlanes(stores, add),
       reconcile: (key, signal) => makeAssets(assetsScope, key, signal),
     },
   ];
 }
 
-interface Work {
-  readonly scope: ControlPlaneScope;
+interface Work extends ControlPlaneScope {
   readonly stores: ControlPlaneStores;
   readonly guests: Guests;
   readonly failures: Map<string, FailedInstaller>;
 }
 
-/** One pass over a control plane, by what the stores show. */
+/** One pass over a control plane, by its informers. */
 async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<Result> {
-  const { scope, stores, guests, failures } = work;
-  const view = storedControlPlane(stores, refOf(key));
+  const { kube, clock, stores, guests, failures } = work;
+  const view = storedControlPlane(stores, refOf(key), clock.now());
   if (view === undefined) {
     await guests.close(key);
     failures.delete(key);
     return {};
   }
-  const { seen, findings, guest } = await observe(work, key, view, signal);
+  const guest = await followGuest(work, key, view);
+  const answering = guest?.gap() === undefined ? guest : undefined;
+  const findings = await findingsOf(work, key, view, guest, signal);
   let failure: AgentError | undefined;
   try {
-    if (await carryOut({ ...scope, ...seen, followed: guest }, signal)) return {};
+    const seen = await guestSeen(answering, view, signal);
+    const hasTemplate = findings.template.isRight;
+    if (await carryOut({ ...work, view, hasTemplate, followed: answering, guest: seen }, signal))
+      return {};
   } catch (error) {
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  const status = controlPlaneStatus(seen, withFailure({ seen, findings }, failure));
+  const template = creationFinding(view, failure) ?? findings.template;
+  const status = controlPlaneStatus(view, { ...findings, template });
   const { controlPlane } = view;
   if (!isDeepStrictEqual(status, controlPlane.status)) {
     const patch = patchOf(controlPlane, { status }, 'status');
-    await scope.kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
+    await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
   }
   if (failure !== undefined) throw failure;
-  return isTimed(seen, findings) ? { after: decideAgain } : {};
+  return mayChangeByTime(view, findings) ? { after: decideAgain } : {};
 }
 
-/** Whether something may change without an event. */
-function isTimed({ view, now }: Seen, { template, installState, manifests }: Findings): boolean {
-  const { isPaused, isDeleting, isBootstrapComplete } = controlPlaneFacts(view, now);
-  const isWrong = [template, installState, manifests].some((one) => one?.isRight === false);
-  const isUnfinished = view.machines.length > 0 && !isBootstrapComplete;
-  return !isPaused && !isDeleting && (isWrong || isUnfinished || view.machines.some(isMarked));
+function mayChangeByTime(view: ControlPlaneView, { template, inputs }: Findings): boolean {
+  if (view.isPaused || view.isDeleting) return false;
+  const checks = [template, inputs?.installState, inputs?.manifests];
+  return (
+    checks.some((one) => one?.isRight === false) ||
+    (view.hosts.length > 0 && !view.isBootstrapComplete) ||
+    view.hosts.some(({ machine }) => isMarked(machine))
+  );
 }
 
 /**
- * Why a Machine is not made: who refuses it, or cannot answer for it now, as core's webhooks while
- * core is replaced.
+ * Why a Machine is not created: the API server refuses it, or cannot accept it now, as with core's
+ * webhooks while core is replaced.
  */
-function withFailure(
-  { seen: { view }, findings }: Observed,
+function creationFinding(
+  { hosts, replicas }: ControlPlaneView,
   failure: AgentError | undefined,
-): Findings {
-  if (failure === undefined) return findings;
+): CheckResult | undefined {
+  if (failure === undefined) return undefined;
   const { code, message } = failure;
-  const isMissing = view.machines.length < (view.controlPlane.spec.replicas ?? 3);
-  const isOwn = code === 'kube.invalid' || code.startsWith('control-plane.');
+  const isMissing = hosts.length < replicas;
+  if (code === 'kube.invalid' || code.startsWith('control-plane.'))
+    return wrong('CreationFailed', message);
   // What a cluster that is installed forbids is none of these.
-  const isRefused = isOwn || (isMissing && isForbidden(failure));
-  if (!isRefused && !(code === 'kube.failed' && isMissing)) return findings;
-  return {
-    ...findings,
-    template: wrong(isRefused ? 'CreationFailed' : 'CreationDelayed', message),
-  };
+  if (isMissing && isForbidden(failure)) return wrong('CreationFailed', message);
+  return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
 }
 
-/** What is decided by, and what is said of it. */
-interface Observed {
-  readonly seen: Seen;
-  readonly findings: Findings;
-  /** Where it answers. */
-  readonly guest?: Guest | undefined;
-}
-
-/** All that a decision needs beside the objects of the management cluster. */
-async function observe(
-  work: Work,
+async function findingsOf(
+  { kube, failures, stores }: Work,
   key: string,
   view: ControlPlaneView,
+  guest: Guest | undefined,
   signal: AbortSignal,
-): Promise<Observed> {
-  const { kube, clock } = work.scope;
-  const { controlPlane, machines } = view;
-  const now = clock.now();
-  const facts = controlPlaneFacts(view, now);
-  const isIdle = facts.isPaused || facts.isDeleting;
-  const needsTemplate = !isIdle && machines.length < facts.replicas;
-  const found = needsTemplate ? await readTemplate(kube, controlPlane, signal) : right('Found');
-  const template = 'isRight' in found ? found : right('Found');
-  const needsInputs = !isIdle && !facts.hasAssets && !facts.areAssetsLost;
+): Promise<Findings> {
+  const { controlPlane } = view;
+  const isActive = !view.isPaused && !view.isDeleting;
+  const needsInputs = isActive && !view.hasAssets && !view.areAssetsLost;
   const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
-  const guest = await guestOf(work, key, view);
-  const gap = guest?.gap();
-  const answering = gap === undefined ? guest : undefined;
-  const clusterVersion = answering?.clusterVersion.get('version');
-  const { version, finding: upgrade } = upgradeOf(controlPlane, clusterVersion);
+  const failed = failures.get(key);
+  const guestGap = guest?.gap();
+  const answering = guestGap === undefined ? guest : undefined;
   return {
-    guest: answering,
-    seen: {
-      view,
-      now,
-      hasTemplate: template.isRight,
-      isAnswering: answering !== undefined,
-      guest: await guestSeen(answering, view, signal),
-    },
-    findings: {
-      template,
-      version,
-      upgrade,
-      guestGap: gap,
-      ...inputFindings(inputs, work.failures.get(key)),
-      // The bootstrap host answers no worker.
-      hasConfigServer: facts.isBootstrapComplete && hasConfigServer(answering),
-      notSettled: notSettledIn(answering),
-      healthChecks: work.stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
-    },
+    template: isActive ? await templateFinding(kube, view, signal) : right('Found'),
+    inputs,
+    assets: inputs && failed?.hash === inputs.hash ? assetsFinding(failed) : undefined,
+    isAnswering: answering !== undefined,
+    guestGap,
+    // The bootstrap host answers no worker.
+    hasConfigServer: view.isBootstrapComplete && hasConfigServer(answering),
+    upgrade: upgradeOf(controlPlane, answering?.clusterVersion.get('version')),
+    healthChecks: stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
+    notSettled: answering && notSettledIn(answering),
   };
 }
 
-/** What the guest shows of its end; undefined where nothing is missing to it. */
-function notSettledIn(guest: Guest | undefined): string | undefined {
-  if (guest === undefined) return undefined;
-  const { clusterVersion, clusterOperators } = guest;
-  const gap = clusterVersion.gap() ?? clusterOperators.gap();
-  return gap?.reason ?? clusterNotSettled(clusterVersion.get('version'), clusterOperators.all());
-}
-
-/** How the inputs are, and how the installer has ended with them. */
-function inputFindings(
-  inputs: InputsVerdict | undefined,
-  failed: FailedInstaller | undefined,
-): Pick<Findings, 'installState' | 'manifests' | 'assets'> {
-  if (inputs === undefined) return {};
-  const { installState, manifests, hash } = inputs;
-  if (failed?.hash !== hash) return { installState, manifests };
-  const { code, message } = failed.error;
-  const assets = wrong(failureReasons[code] ?? 'InstallerFailed', message);
-  return { installState, manifests, assets };
-}
-
-/**
- * The guest, as soon as its bootstrap host has a control plane; not while nothing may be changed.
- */
-async function guestOf(
-  { scope: { kube, clock }, guests }: Pick<Work, 'scope' | 'guests'>,
-  key: string,
-  view: ControlPlaneView,
-): Promise<Guest | undefined> {
-  const facts = controlPlaneFacts(view, clock.now());
-  const { isPaused, isDeleting, hasAssets, areAssetsLost, isBootstrapReady } = facts;
-  const isKnown = hasAssets || (areAssetsLost && view.kubeconfig !== undefined);
-  if (isKnown && isBootstrapReady && !isPaused && !isDeleting)
-    return guests.follow(key, {
-      uid: view.controlPlane.metadata.uid ?? '',
-      kubeconfig: async (signal) =>
-        (await readAsset(kube, view, assetKeys.kubeconfig, signal)) ??
-        publishedKubeconfig(kube, view, signal),
-    });
-  await guests.close(key);
-  return undefined;
-}
-
-/** That of the Cluster, which stays where the Secret with the installer's files is gone. */
-async function publishedKubeconfig(
-  kube: Pick<Kube, 'get'>,
-  { controlPlane }: ControlPlaneView,
+async function templateFinding(
+  kube: Work['kube'],
+  { controlPlane, hosts, replicas }: ControlPlaneView,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const { namespace = '' } = controlPlane.metadata;
-  const name = kubeconfigSecretName(clusterOwner(controlPlane)?.name ?? '');
-  return secretText(await kube.get({ kind: secrets, namespace, name }, signal), 'value');
+): Promise<CheckResult> {
+  if (hosts.length >= replicas) return right('Found');
+  const found = await readTemplate(kube, controlPlane, signal);
+  return 'isRight' in found ? found : right('Found');
 }
 
 const failureReasons: Readonly<Record<string, string>> = {
@@ -293,28 +222,60 @@ const failureReasons: Readonly<Record<string, string>> = {
   'kube.invalid': 'CreationFailed',
 };
 
-/** What adds control planes to a queue. */
+const assetsFinding = ({ error: { code, message } }: FailedInstaller): CheckResult =>
+  wrong(failureReasons[code] ?? 'InstallerFailed', message);
+
+function notSettledIn({ clusterVersion, clusterOperators }: Guest): string | undefined {
+  const gap = clusterVersion.gap() ?? clusterOperators.gap();
+  return gap?.reason ?? clusterNotSettled(clusterVersion.get('version'), clusterOperators.all());
+}
+
+/** Follows the guest once its bootstrap host has a control plane; not while nothing may change. */
+async function followGuest(
+  { kube, guests }: Work,
+  key: string,
+  view: ControlPlaneView,
+): Promise<Guest | undefined> {
+  const isKnown = view.hasAssets || (view.areAssetsLost && view.kubeconfig !== undefined);
+  if (!isKnown || !view.isBootstrapReady || view.isPaused || view.isDeleting) {
+    await guests.close(key);
+    return undefined;
+  }
+  const { uid = '', namespace = '' } = view.controlPlane.metadata;
+  return guests.follow(key, {
+    uid,
+    kubeconfig: async (signal) => {
+      const own = await readAsset(kube, view, assetKeys.kubeconfig, signal);
+      if (own !== undefined) return own;
+      // The published one stays where the Secret with the installer's files is gone.
+      const name = kubeconfigSecretName(clusterOwner(view.controlPlane)?.name ?? '');
+      return secretText(await kube.get({ kind: secrets, namespace, name }, signal), 'value');
+    },
+  });
+}
+
+/** Adds the control planes that a changed object belongs to. */
 function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void {
-  const inNamespace = (namespace = ''): readonly OpenShiftControlPlane[] =>
-    stores.controlPlanes.by('namespace', namespace) as readonly OpenShiftControlPlane[];
   stores.controlPlanes.onChange(({ before, after }) => {
     const changed = after ?? before;
     if (changed !== undefined) add(placed(changed));
   });
-  const addOf = (clusterIn: (change: KubeChange) => string | undefined) => (change: KubeChange) => {
-    const cluster = clusterIn(change);
-    const { namespace } = (change.after ?? change.before)?.metadata ?? {};
-    for (const one of inNamespace(namespace))
-      if (cluster === undefined || clusterOwner(one)?.name === cluster) add(placed(one));
+  const watch = (
+    store: Pick<ControlPlaneStores['clusters'], 'onChange'>,
+    clusterIn: (object: KubeObject) => string | undefined,
+  ): void => {
+    store.onChange(({ before, after }) => {
+      const changed = after ?? before;
+      if (changed === undefined) return;
+      const cluster = clusterIn(changed);
+      const all = stores.controlPlanes.by('namespace', changed.metadata.namespace ?? '');
+      for (const one of all as readonly OpenShiftControlPlane[])
+        if (cluster === undefined || clusterOwner(one)?.name === cluster) add(placed(one));
+    });
   };
-  stores.clusters.onChange(addOf(({ before, after }) => (after ?? before)?.metadata.name));
-  stores.healthChecks.onChange(
-    addOf(({ before, after }) => textAt(after ?? before, 'spec', 'clusterName')),
-  );
-  const labelled = addOf(
-    ({ before, after }) => (after ?? before)?.metadata.labels?.[capiNames.clusterName],
-  );
+  watch(stores.clusters, ({ metadata }) => metadata.name);
+  watch(stores.healthChecks, (check) => textAt(check, 'spec', 'clusterName'));
   const { machines, configs, jobs, manifests, installStates } = stores;
   for (const store of [machines, configs, jobs, stores.secrets, manifests, installStates])
-    store.onChange(labelled);
+    watch(store, ({ metadata }) => metadata.labels?.[capiNames.clusterName]);
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { controlPlaneOf } from '../../../test/support/capi-world.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { BootstrapConfig, Machine } from '../api.ts';
 import { nodeReports } from './guest-hosts.ts';
@@ -28,14 +27,12 @@ const configIn = (stage: string): BootstrapConfig => ({
   },
 });
 
-const viewOf = (machine: Machine, stage: string): ControlPlaneView => ({
-  controlPlane: controlPlaneOf(),
-  cluster: undefined,
-  machines: [],
-  assets: undefined,
+const viewOf = (
+  machine: Machine,
+  stage: string,
+): Pick<ControlPlaneView, 'allMachines' | 'configs'> => ({
   allMachines: [machine],
   configs: new Map([['w0', configIn(stage)]]),
-  kubeconfig: undefined,
 });
 
 const node = (name: string, isReady: boolean, providerID?: string): KubeObject => ({

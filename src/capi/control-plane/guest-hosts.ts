@@ -37,8 +37,11 @@ interface GuestHost {
   readonly addresses: readonly string[];
 }
 
+/** The objects of the hosts of a cluster. */
+type HostObjects = Pick<ControlPlaneView, 'allMachines' | 'configs'>;
+
 /** Names of hosts are compared in lower case, as kubelets write them. */
-function hostsOf({ allMachines, configs }: ControlPlaneView): readonly GuestHost[] {
+function hostsOf({ allMachines, configs }: HostObjects): readonly GuestHost[] {
   return allMachines.flatMap((machine): readonly GuestHost[] => {
     const { name } = machine.metadata;
     const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
@@ -98,7 +101,7 @@ const mayBe =
 
 /** The nodes that Machines have become, by the names of those. */
 export const nodesOfMachines = (
-  view: ControlPlaneView,
+  view: HostObjects,
   nodes: readonly KubeObject[],
 ): ReadonlyMap<string, KubeObject> =>
   new Map(
@@ -114,7 +117,7 @@ const silent: ReadonlySet<string> = new Set([
 ]);
 
 /** What nodes show of hosts that have rebooted. */
-export function nodeReports(view: ControlPlaneView, { nodes }: GuestSeen): readonly NodeReport[] {
+export function nodeReports(view: HostObjects, { nodes }: GuestSeen): readonly NodeReport[] {
   const hosts = hostsOf(view);
   const found = nodesOf(hosts, nodes);
   return hosts.flatMap((host): readonly NodeReport[] => {
@@ -136,7 +139,7 @@ function statusOf(stage: string): string {
 }
 
 /** The hosts of a cluster as the rules for certificate requests know them. */
-function knownCluster(view: ControlPlaneView, { nodes }: GuestSeen): KnownCluster {
+function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
     const known: InventoryHost = {
@@ -164,7 +167,7 @@ function knownCluster(view: ControlPlaneView, { nodes }: GuestSeen): KnownCluste
  * The certificate requests to approve, by the rules of the controller of an installation: nobody in
  * the cluster approves those of hosts that come later.
  */
-export function approvals(view: ControlPlaneView, guest: GuestSeen): readonly ReadRequest[] {
+export function approvals(view: HostObjects, guest: GuestSeen): readonly ReadRequest[] {
   const open = guest.requests
     .map(readRequest)
     .filter(({ state, claim }) => state === 'pending' && claim !== undefined);

@@ -131,7 +131,7 @@ export async function readMasters(
 /** As its informers show it; what decides about a master that is to be replaced is read again. */
 export async function guestSeen(
   guest: Guest | undefined,
-  { machines }: Pick<ControlPlaneView, 'machines'>,
+  { hosts }: Pick<ControlPlaneView, 'hosts'>,
   signal: AbortSignal,
 ): Promise<GuestSeen | undefined> {
   if (guest === undefined) return undefined;
@@ -141,7 +141,7 @@ export async function guestSeen(
     clusterVersion: guest.clusterVersion.get('version'),
     configServerCa: configServerCaIn(guest.authorities.all()[0]),
   };
-  if (!machines.some(isMarked)) return seen;
+  if (!hosts.some(({ machine }) => isMarked(machine))) return seen;
   try {
     return { ...seen, ...(await readMasters(guest, signal)) };
   } catch {

@@ -14,7 +14,6 @@ import { ownJobs, removeJobs, stepByJobs } from './installer-jobs.ts';
 import { type ControlPlaneScope, hasFinalizer } from './reconcile.ts';
 import { readTemplate } from './template.ts';
 import {
-  controlPlaneFacts,
   type ControlPlaneStores,
   type ControlPlaneView,
   readControlPlane,
@@ -48,14 +47,14 @@ export async function makeAssets(
   key: string,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { kube, clock, note, stores, failures, changed, installerEnded } = scope;
-  const stored = storedControlPlane(stores, refOf(key));
+  const { kube, clock, stores, failures, changed } = scope;
+  const stored = storedControlPlane(stores, refOf(key), clock.now());
   if (stored === undefined) return {};
   await removeUsedJobs(scope, stored, signal);
-  if (!areAssetsDue(stored, clock.now())) return {};
+  if (!areAssetsDue(stored)) return {};
   // A store may not show yet what was just created.
-  const view = await readControlPlane(kube, stored.controlPlane, signal);
-  if (view?.cluster === undefined || !areAssetsDue(view, clock.now())) return {};
+  const view = await readControlPlane(kube, stored.controlPlane, clock.now(), signal);
+  if (view?.cluster === undefined || !areAssetsDue(view)) return {};
   const { controlPlane, cluster } = view;
   const template = await readTemplate(kube, controlPlane, signal);
   const { inputs, hash } = await readInstallInputs(kube, controlPlane, signal);
@@ -67,35 +66,44 @@ export async function makeAssets(
     if (failures.delete(key)) changed(key);
   } catch (thrown) {
     signal.throwIfAborted();
-    const error = asAgentError(thrown);
-    const { code, isFinal } = error;
-    if (code.startsWith('installer.')) installerEnded?.('failed');
-    else if (!isRefused(thrown)) throw thrown;
-    failures.set(key, { hash, error });
-    changed(key);
-    if (!isFinal) throw thrown;
-    note('warn', `the files of control plane ${key} cannot be made`, { code });
+    recordFailure(scope, key, hash, thrown);
   }
   return {};
 }
 
-/** Whether the files of the cluster are to be made: never once a host may work with some. */
-function areAssetsDue(view: ControlPlaneView, now: number): boolean {
-  const facts = controlPlaneFacts(view, now);
-  const mayWork = !facts.isPaused && !facts.isDeleting && hasFinalizer(view.controlPlane);
-  return (
-    mayWork && facts.isInfrastructureReady && view.assets === undefined && !facts.areAssetsLost
-  );
+/** @throws a failure that may end by itself */
+function recordFailure(
+  { failures, changed, installerEnded, note }: AssetsScope,
+  key: string,
+  hash: string,
+  thrown: unknown,
+): void {
+  const error = asAgentError(thrown);
+  const { code, isFinal } = error;
+  if (code.startsWith('installer.')) installerEnded?.('failed');
+  else if (!isRefused(thrown)) throw thrown;
+  failures.set(key, { hash, error });
+  changed(key);
+  if (!isFinal) throw thrown;
+  note('warn', `the files of control plane ${key} cannot be made`, { code });
 }
+
+/** Whether the files of the cluster are to be made: never once a host may work with some. */
+const areAssetsDue = (view: ControlPlaneView): boolean =>
+  !view.isPaused &&
+  !view.isDeleting &&
+  hasFinalizer(view.controlPlane) &&
+  view.isInfrastructureReady &&
+  view.assets === undefined &&
+  !view.areAssetsLost;
 
 /** The Jobs are not needed once the files exist. */
 async function removeUsedJobs(
-  { kube, clock, stores, installerEnded }: AssetsScope,
+  { kube, stores, installerEnded }: AssetsScope,
   view: ControlPlaneView,
   signal: AbortSignal,
 ): Promise<void> {
-  const { controlPlane, cluster } = view;
-  const { hasAssets, isPaused } = controlPlaneFacts(view, clock.now());
+  const { controlPlane, cluster, hasAssets, isPaused } = view;
   if (cluster === undefined || !hasAssets || isPaused) return;
   const stored = stores.jobs.by('cluster', placed(controlPlane, cluster.metadata.name));
   if (!stored.some((job) => isControlledBy(job, controlPlane.metadata.uid))) return;

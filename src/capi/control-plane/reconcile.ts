@@ -13,7 +13,6 @@ import {
   type BootstrapConfig,
   bootstrapConfigs,
   type BootstrapConfigStatus,
-  type CapiCluster,
   capiMachines,
   capiNames,
   controlPlanes,
@@ -48,8 +47,7 @@ import {
 import { readTemplate } from './template.ts';
 import { upgradeOf } from './upgrade.ts';
 import {
-  type ControlPlaneFacts,
-  controlPlaneFacts,
+  type ControlPlaneHost,
   type ControlPlaneView,
   readAsset,
   readControlPlane,
@@ -71,79 +69,73 @@ export const controlPlaneFailures = {
 
 const controlPlaneFailure = failuresOf(controlPlaneFailures);
 
-/** Who applies what the control plane says of Machines, in `metadata.managedFields`. */
+/** Owner in `metadata.managedFields` of the conditions that are applied to Machines. */
 const fieldManager = 'bootwright-control-plane';
 
-/** What writes work with. */
+/** The ports that writes need. */
 export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly note: Note;
 }
 
-/** A control plane, and what was found out beside its objects. */
-export interface Seen {
+/** A control plane in one pass. */
+interface Pass extends ControlPlaneScope {
   readonly view: ControlPlaneView;
-  readonly now: number;
-  /** The infrastructure template is there, and of a kind that a provider has. */
+  /** The infrastructure template exists, and has a kind of a provider. */
   readonly hasTemplate: boolean;
-  /** The API of the guest answers. */
-  readonly isAnswering: boolean;
-  /** What the guest shows; undefined while it does not answer. */
-  readonly guest?: GuestSeen | undefined;
-}
-
-/** The same with what is written to. */
-interface Place extends ControlPlaneScope, Seen {
-  /** The cluster that is installed, where it answers. */
+  /** The cluster that is installed, and what it shows; undefined while it does not answer. */
   readonly followed: Guest | undefined;
+  readonly guest: GuestSeen | undefined;
 }
 
 /**
- * Does what is due for a control plane by what the stores show. Each write names what it was
- * decided on, and the API server refuses it where that has changed; what is destroyed or approved,
- * and a host that is claimed, is read again first. Resolves with whether the control plane itself
- * was written: its event begins the next pass.
+ * Does what is due for a control plane. Each write names the version of what it was decided on, and
+ * the API server refuses it where that has changed; before something is destroyed, approved or
+ * claimed it is read again. Resolves with whether the control plane itself was written: its event
+ * begins the next pass.
  * @throws the first failure, after all else was tried; the signal's reason
  */
-export async function carryOut(place: Place, signal: AbortSignal): Promise<boolean> {
-  const { view, now, guest, isAnswering } = place;
-  const { controlPlane } = view;
-  const facts = controlPlaneFacts(view, now);
-  if (facts.isPaused) return false;
-  if (facts.isDeleting) return end(place, signal);
-  const { finalizers = [], annotations = {} } = controlPlane.metadata;
-  if (!hasFinalizer(controlPlane)) {
-    await setMetadata(place, { finalizers: [...finalizers, ownNames.finalizer] }, signal);
+export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean> {
+  const { view, guest, followed } = pass;
+  const { finalizers = [], annotations = {} } = view.controlPlane.metadata;
+  if (view.isPaused) return false;
+  if (view.isDeleting) return end(pass, signal);
+  if (!hasFinalizer(view.controlPlane)) {
+    await setMetadata(pass, { finalizers: [...finalizers, ownNames.finalizer] }, signal);
     return true;
   }
-  if (!facts.hasAssets && !facts.isBootstrapComplete) return false;
-  if (areUnfit(facts)) {
-    await removeAssets(place, signal);
+  if (!view.hasAssets && !view.isBootstrapComplete) return false;
+  if (areUnfit(view)) {
+    await removeAssets(pass, signal);
     return false;
   }
-  const marks = facts.hosts.filter(
-    ({ isDeleting, machine: { status } }) =>
-      !isDeleting && !isConditionTrue(status?.conditions, 'UpToDate'),
-  );
-  const remediation = remediationsOf(place);
+  const actions = remediations(view, guest);
   const isRecordDue =
-    facts.isBootstrapComplete && annotations[ownNames.bootstrapComplete] === undefined;
+    view.isBootstrapComplete && annotations[ownNames.bootstrapComplete] === undefined;
   const tasks = [
-    () => createMachine(place, signal),
-    ...marks.map(
-      ({ machine }) =>
-        () =>
-          markUpToDate(place, machine, signal),
-    ),
-    ...remediation.map((one) => () => remediate(place, one, signal)),
+    () => createMachine(pass, signal),
+    ...view.hosts
+      .filter(({ isDeleting, machine }) => !isDeleting && !isUpToDate(machine))
+      .map(
+        ({ machine }) =>
+          () =>
+            markUpToDate(pass, machine, signal),
+      ),
+    ...actions.map((action) => () => remediate(pass, action, signal)),
     async () => {
-      if (isAnswering && isKubeconfigDue(view)) await publishKubeconfig(place, signal);
+      if (followed !== undefined && isKubeconfigDue(view)) await publishKubeconfig(pass, signal);
     },
     async () => {
       const recorded = { annotations: { [ownNames.bootstrapComplete]: '' } };
-      if (isRecordDue) await setMetadata(place, recorded, signal);
+      if (isRecordDue) await setMetadata(pass, recorded, signal);
     },
-    ...(guest === undefined ? [] : guestTasks(place, guest, signal)),
+    ...(followed && guest ? guestTasks(pass, followed, guest, signal) : []),
   ];
+  await runAll(tasks, signal);
+  return isRecordDue || actions.some(({ type }) => type === 'record-remediation');
+}
+
+/** Runs each task, also after one has failed. @throws the first failure; the signal's reason */
+async function runAll(tasks: readonly (() => Promise<void>)[], signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const task of tasks)
     try {
@@ -153,47 +145,52 @@ export async function carryOut(place: Place, signal: AbortSignal): Promise<boole
       failures.push(error);
     }
   if (failures.length > 0) throw failures[0];
-  return isRecordDue || remediation.some(({ type }) => type === 'record-remediation');
 }
 
-/** What the cluster that is installed asks for. */
+const isUpToDate = ({ status }: Machine): boolean =>
+  isConditionTrue(status?.conditions, 'UpToDate');
+
+/** What is due by what the cluster that is installed shows. */
 function guestTasks(
-  place: Place,
+  pass: Pass,
+  followed: Guest,
   guest: GuestSeen,
   signal: AbortSignal,
 ): readonly (() => Promise<void>)[] {
-  const { view, now } = place;
-  const { isBootstrapComplete, hasAssets } = controlPlaneFacts(view, now);
+  const { view } = pass;
   const { configServerCa = '' } = guest;
   const trusted = view.assets?.metadata.annotations?.[ownNames.configServerCaHash];
   // The config server of a bootstrap host has the certificate of the installer to its end.
   const isNewAuthority =
-    isBootstrapComplete && hasAssets && configServerCa !== '' && trusted !== hashOf(configServerCa);
+    view.isBootstrapComplete &&
+    view.hasAssets &&
+    configServerCa !== '' &&
+    trusted !== hashOf(configServerCa);
   const isUpgradeDue = upgradeOf(view.controlPlane, guest.clusterVersion).update !== undefined;
   return [
-    ...nodeReports(view, guest).map((one) => () => reportNode(place, one, signal)),
-    ...approvals(view, guest).map((request) => () => approve(place, request, signal)),
-    ...(isNewAuthority ? [() => trustConfigServer(place, signal)] : []),
-    ...(isUpgradeDue ? [() => upgrade(place, signal)] : []),
+    ...nodeReports(view, guest).map((one) => () => reportNode(pass, one, signal)),
+    ...approvals(view, guest).map((request) => () => approve(pass, followed, request, signal)),
+    ...(isNewAuthority ? [() => trustConfigServer(pass, followed, signal)] : []),
+    ...(isUpgradeDue ? [() => upgrade(pass, followed, signal)] : []),
   ];
 }
 
-/** As it is by requests of its own; undefined where it is gone. */
-async function readAgain(place: Place, signal: AbortSignal): Promise<Place | undefined> {
-  const view = await readControlPlane(place.kube, place.view.controlPlane, signal);
-  if (view === undefined) return undefined;
-  return { ...place, view, guest: await guestSeen(place.followed, view, signal) };
+/** The same by requests; undefined where the control plane is gone. */
+async function readAgain(pass: Pass, signal: AbortSignal): Promise<Pass | undefined> {
+  const { kube, clock, followed } = pass;
+  const view = await readControlPlane(kube, pass.view.controlPlane, clock.now(), signal);
+  return view && { ...pass, view, guest: await guestSeen(followed, view, signal) };
 }
 
 async function setMetadata(
-  { kube, view: { controlPlane } }: Place,
+  { kube, view: { controlPlane } }: Pass,
   metadata: object,
   signal: AbortSignal,
 ): Promise<void> {
   await kube.patch(refTo(controlPlanes, controlPlane), patchOf(controlPlane, { metadata }), signal);
 }
 
-/** As an annotation of a Secret has it, of which the metadata alone are followed. */
+/** As an annotation of a Secret has it, whose metadata alone are followed. */
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Whether it has the finalizer. */
@@ -201,88 +198,91 @@ export const hasFinalizer = ({ metadata: { finalizers = [] } }: OpenShiftControl
   finalizers.includes(ownNames.finalizer);
 
 /** The finalizer stays until the last Machine is gone: core would keep them for ever otherwise. */
-async function end(place: Place, signal: AbortSignal): Promise<boolean> {
-  const { kube, note } = place;
-  const isOpen = ({ metadata }: Machine): boolean => metadata.deletionTimestamp === undefined;
-  const { machines, controlPlane } = place.view;
-  if (machines.length === 0 ? !hasFinalizer(controlPlane) : !machines.some(isOpen)) return false;
-  const again = await readAgain(place, signal);
-  const { isPaused = true, isDeleting = false } =
-    again === undefined ? {} : controlPlaneFacts(again.view, again.now);
-  if (again === undefined || isPaused || !isDeleting) return false;
-  for (const machine of again.view.machines.filter(isOpen)) {
-    await kube.remove({ ...refTo(capiMachines, machine), uid: machine.metadata.uid }, signal);
-    note('info', `Machine ${machine.metadata.name} is being deleted`);
-  }
-  const { finalizers = [] } = again.view.controlPlane.metadata;
-  if (again.view.machines.length > 0 || !hasFinalizer(again.view.controlPlane)) return false;
-  const left = finalizers.filter((one) => one !== ownNames.finalizer);
-  await setMetadata(again, { finalizers: left }, signal);
+async function end(pass: Pass, signal: AbortSignal): Promise<boolean> {
+  const { hosts, controlPlane } = pass.view;
+  const isDue = hosts.length === 0 ? hasFinalizer(controlPlane) : !hosts.every(isBeingDeleted);
+  const again = isDue ? await readAgain(pass, signal) : undefined;
+  if (again === undefined || again.view.isPaused || !again.view.isDeleting) return false;
+  const { view } = again;
+  for (const { machine } of view.hosts.filter((host) => !isBeingDeleted(host)))
+    await removeMachine(pass, machine, signal);
+  if (view.hosts.length > 0 || !hasFinalizer(view.controlPlane)) return false;
+  const { finalizers = [] } = view.controlPlane.metadata;
+  const others = finalizers.filter((one) => one !== ownNames.finalizer);
+  await setMetadata(again, { finalizers: others }, signal);
   return true;
 }
 
-/** A host that has reported may work with the files already. */
-const areUnfit = (facts: ControlPlaneFacts): boolean =>
-  isAtWork(facts) && facts.unfit !== undefined && facts.hosts.every(({ stage }) => stage === '');
+const isBeingDeleted = ({ isDeleting }: ControlPlaneHost): boolean => isDeleting;
 
-async function removeAssets(place: Place, signal: AbortSignal): Promise<void> {
-  const again = await readAgain(place, signal);
-  const { assets } = again?.view ?? {};
-  if (again === undefined || assets === undefined) return;
-  if (!areUnfit(controlPlaneFacts(again.view, again.now))) return;
-  const { name, uid } = assets.metadata;
-  await place.kube.remove({ ...refTo(secrets, assets), uid }, signal);
-  place.note('info', `Secret ${name} does not fit any more, and is made again`);
+async function removeMachine(
+  { kube, note }: Pass,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, uid } = machine.metadata;
+  await kube.remove({ ...refTo(capiMachines, machine), uid }, signal);
+  note('info', `Machine ${name} is being deleted`);
+}
+
+/** Whether files are to be replaced. A host that has reported may work with them already. */
+const areUnfit = ({ isPaused, isDeleting, unfit, hosts }: ControlPlaneView): boolean =>
+  !isPaused && !isDeleting && unfit !== undefined && hosts.every(({ stage }) => stage === '');
+
+async function removeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
+  const { view } = (await readAgain(pass, signal)) ?? {};
+  if (view?.assets === undefined || !areUnfit(view)) return;
+  const { name, uid } = view.assets.metadata;
+  await pass.kube.remove({ ...refTo(secrets, view.assets), uid }, signal);
+  pass.note('info', `Secret ${name} does not fit any more, and is made again`);
 }
 
 /**
- * The Machine that is to be made next: first the bootstrap host, and all others once they can join
- * it. One at a time, as the failure domain of each follows from those before it.
+ * The next Machine: first the bootstrap host, and all others once they can join it. One at a time,
+ * as the failure domain of each follows from those before it.
  */
-function dueMachine({ view, now, hasTemplate }: Seen): NewMachine | undefined {
-  const facts = controlPlaneFacts(view, now);
-  const { controlPlane, cluster } = view;
-  const { hosts, replicas, isBootstrapReady } = facts;
-  const isBootstrap = facts.bootstrap === undefined && !isBootstrapReady;
+function dueMachine({ view, hasTemplate }: Pass): NewMachine | undefined {
+  const { controlPlane, cluster, hosts, replicas, isBootstrapReady } = view;
+  const isBootstrap = view.bootstrap === undefined && !isBootstrapReady;
   const isMissing = hosts.length < replicas && (isBootstrap || isBootstrapReady);
-  // By the files in its status the API server holds a single node's number of masters.
-  const isHeld = replicas > 1 || controlPlane.status?.assets !== undefined;
-  if (cluster === undefined || !hasTemplate || !isHeld || !isMissing || !mayMake(view, facts))
+  // By the files in its status the API server keeps the number of masters of a single node.
+  const isCountKept = replicas > 1 || controlPlane.status?.assets !== undefined;
+  if (cluster === undefined || !hasTemplate || !isCountKept || !isMissing || !mayCreate(view))
     return undefined;
   const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));
   let index = 0;
   while (taken.has(machineName(controlPlane, index))) index += 1;
-  const domains = hosts.map(({ machine }) => machine.spec.failureDomain);
   return {
     name: machineName(controlPlane, index),
     isBootstrap,
-    failureDomain: leastUsedDomain(cluster, domains),
+    failureDomain: leastUsedDomain(
+      cluster,
+      hosts.map(({ machine }) => machine.spec.failureDomain),
+    ),
     remediationFor: toBeFollowed(view),
   };
 }
 
-const mayMake = ({ controlPlane }: ControlPlaneView, facts: ControlPlaneFacts): boolean =>
-  isAtWork(facts) &&
-  facts.unfit === undefined &&
-  hasFinalizer(controlPlane) &&
-  facts.isInfrastructureReady &&
-  facts.hasAssets &&
-  !facts.isBootstrapLost;
+const mayCreate = (view: ControlPlaneView): boolean =>
+  !view.isPaused &&
+  !view.isDeleting &&
+  view.unfit === undefined &&
+  hasFinalizer(view.controlPlane) &&
+  view.isInfrastructureReady &&
+  view.hasAssets &&
+  !view.isBootstrapLost;
 
-const isAtWork = ({ isPaused, isDeleting }: ControlPlaneFacts): boolean => !isPaused && !isDeleting;
-
-/** The Machine is made last: what is there of one before is taken when it is made again. */
-async function createMachine(place: Place, signal: AbortSignal): Promise<void> {
-  const { kube, note } = place;
-  if (dueMachine(place) === undefined) return;
-  const again = await readAgain(place, signal);
+/** The Machine is created last: objects of an earlier try are used when it is tried again. */
+async function createMachine(pass: Pass, signal: AbortSignal): Promise<void> {
+  if (dueMachine(pass) === undefined) return;
+  const again = await readAgain(pass, signal);
   const machine = again && dueMachine(again);
-  if (machine === undefined) return;
-  const { controlPlane, cluster } = again?.view ?? place.view;
+  if (machine === undefined || again?.view.cluster === undefined) return;
+  const { kube, note } = pass;
+  const { controlPlane, cluster } = again.view;
   const found = await readTemplate(kube, controlPlane, signal);
   if (!('template' in found))
     throw controlPlaneFailure('control-plane.no-template', found.message ?? found.reason);
-  if (cluster === undefined) return;
   const made = { controlPlane, cluster };
   const { apiVersion, kind } = found.machine;
   const clone = { ...cloneOf(made, machine, found.template), apiVersion };
@@ -298,7 +298,7 @@ async function createMachine(place: Place, signal: AbortSignal): Promise<void> {
  * `UpToDate`).
  */
 async function markUpToDate(
-  { kube, clock }: Place,
+  { kube, clock }: Pass,
   { metadata: { name, namespace = '', uid = '' } }: Machine,
   signal: AbortSignal,
 ): Promise<void> {
@@ -312,32 +312,23 @@ async function markUpToDate(
   await kube.apply(manifest, signal, { manager: fieldManager, subresource: 'status' });
 }
 
-/** None while nothing may be changed. */
-function remediationsOf({ view, now, guest }: Seen): readonly RemediationAction[] {
-  const facts = controlPlaneFacts(view, now);
-  return isAtWork(facts) ? remediations({ view, facts, now, guest }) : [];
-}
-
 async function remediate(
-  place: Place,
+  pass: Pass,
   action: RemediationAction,
   signal: AbortSignal,
 ): Promise<void> {
-  const { kube, clock, note } = place;
+  const { kube, clock, note } = pass;
   if (action.type === 'record-remediation')
-    return setMetadata(place, { annotations: { [ownNames.remediation]: action.record } }, signal);
+    return setMetadata(pass, { annotations: { [ownNames.remediation]: action.record } }, signal);
   const { machine } = action;
   if (action.type === 'delete-machine') {
-    const again = await readAgain(place, signal);
+    const again = await readAgain(pass, signal);
     const isDue =
       again !== undefined &&
-      remediationsOf(again).some(
+      remediations(again.view, again.guest).some(
         (one) => one.type === action.type && one.machine.metadata.uid === machine.metadata.uid,
       );
-    if (!isDue) return undefined;
-    await kube.remove({ ...refTo(capiMachines, machine), uid: machine.metadata.uid }, signal);
-    note('info', `Machine ${machine.metadata.name} is being deleted`);
-    return undefined;
+    return isDue ? removeMachine(pass, machine, signal) : undefined;
   }
   // A MachineHealthCheck and core write the same list: it is refused where it has changed since.
   const { condition } = action;
@@ -345,19 +336,20 @@ async function remediate(
   const conditions =
     condition === undefined
       ? before.filter(({ type }) => type !== ownerRemediated)
-      : withConditions(before, [condition], { now: clock.now(), generation: undefined });
+      : withConditions(before, [condition], clock.now(), undefined);
   const patch = patchOf(machine, { status: { conditions } }, 'status');
   await kube.patch(refTo(capiMachines, machine), patch, signal);
-  if (condition === undefined) return undefined;
-  const { reason, message: why = '' } = condition;
-  const what = `Machine ${machine.metadata.name} is to be replaced, and is not yet`;
-  note('info', what, { reason, why });
+  if (condition !== undefined)
+    note('info', `Machine ${machine.metadata.name} is to be replaced, and is not yet`, {
+      reason: condition.reason,
+      why: condition.message ?? '',
+    });
   return undefined;
 }
 
-/** What a node shows becomes the progress of its host, by the rules of any report. */
+/** The state of a node becomes the progress of its host, by the rules of any report. */
 async function reportNode(
-  { kube, clock, note, view }: Place,
+  { kube, clock, note, view }: Pass,
   { config, machine, stage }: NodeReport,
   signal: AbortSignal,
 ): Promise<void> {
@@ -375,10 +367,11 @@ async function reportNode(
 
 /** The provider that makes the Ignition of hosts finds it among the files of the installer. */
 async function trustConfigServer(
-  { kube, note, followed, view: { assets } }: Place,
+  { kube, note, view: { assets } }: Pass,
+  followed: Guest,
   signal: AbortSignal,
 ): Promise<void> {
-  const ca = configServerCaIn(await followed?.kube.get(configServerAuthority, signal));
+  const ca = configServerCaIn(await followed.kube.get(configServerAuthority, signal));
   if (assets === undefined || ca === undefined) return;
   const patch = patchOf(assets, {
     metadata: { annotations: { [ownNames.configServerCaHash]: hashOf(ca) } },
@@ -390,13 +383,14 @@ async function trustConfigServer(
 
 /** Its own operator decides whether it takes the update: nothing is ever forced. */
 async function upgrade(
-  { note, followed, view: { controlPlane } }: Place,
+  { note, view: { controlPlane } }: Pass,
+  followed: Guest,
   signal: AbortSignal,
 ): Promise<void> {
   const ref = { kind: clusterVersions, name: 'version' };
-  const clusterVersion = await followed?.kube.get(ref, signal);
+  const clusterVersion = await followed.kube.get(ref, signal);
   const { update } = upgradeOf(controlPlane, clusterVersion);
-  if (followed === undefined || clusterVersion === undefined || update === undefined) return;
+  if (clusterVersion === undefined || update === undefined) return;
   const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
   await followed.kube.patch(ref, patch, signal);
   note('info', 'an upgrade is requested', { version: update.version, image: update.image });
@@ -404,11 +398,12 @@ async function upgrade(
 
 /** A request is read again, with its node, right before it is approved. */
 async function approve(
-  { clock, note, followed, view }: Place,
+  { clock, note, view }: Pass,
+  followed: Guest,
   { claim, metadata: { name, uid } }: ReadRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  if (followed === undefined || claim === undefined) return;
+  if (claim === undefined) return;
   const ref = { kind: certificateSigningRequests, name };
   const [found, node] = await Promise.all([
     followed.kube.get(ref, signal),
@@ -437,21 +432,38 @@ const isKubeconfigDue = ({ kubeconfig, controlPlane }: ControlPlaneView): boolea
   (kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined &&
     isControlledBy(kubeconfig, controlPlane.metadata.uid));
 
-async function publishKubeconfig({ kube, note, view }: Place, signal: AbortSignal): Promise<void> {
+/**
+ * Publishes the kubeconfig of the Cluster (Cluster API contract): the installer's, whose
+ * certificate is valid for ten years.
+ */
+async function publishKubeconfig({ kube, note, view }: Pass, signal: AbortSignal): Promise<void> {
   const { controlPlane, cluster } = view;
   const kubeconfig = await readAsset(kube, view, assetKeys.kubeconfig, signal);
   if (cluster === undefined || kubeconfig === undefined) return;
-  const object = kubeconfigSecret(controlPlane, cluster, kubeconfig);
+  const data = secretData({ value: kubeconfig });
   if (view.kubeconfig !== undefined) {
     const patch = patchOf(view.kubeconfig, {
       metadata: { annotations: { [ownNames.renewAt]: null } },
-      data: object['data'],
+      data,
     });
     await kube.patch(refTo(secrets, view.kubeconfig), patch, signal);
     return;
   }
-  await createOwned(kube, controlPlane, secrets, object, signal);
-  note('info', `the API of Cluster ${cluster.metadata.name} answers`);
+  const { name } = cluster.metadata;
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: capiNames.secretType,
+    metadata: {
+      name: kubeconfigSecretName(name),
+      namespace: controlPlane.metadata.namespace ?? '',
+      labels: { [capiNames.clusterName]: name },
+      ownerReferences: [ownerOf(controlPlane, true)],
+    } as KubeObject['metadata'],
+    data,
+  };
+  await createOwned(kube, controlPlane, secrets, secret, signal);
+  note('info', `the API of Cluster ${name} answers`);
 }
 
 /** Makes an object, or finds that it was made by the same owner before. */
@@ -471,24 +483,3 @@ async function createOwned(
   const what = `${object.kind ?? ''} ${name} is there, and is not of this control plane`;
   throw controlPlaneFailure('control-plane.name-taken', what);
 }
-
-/**
- * The kubeconfig of a Cluster (Cluster API contract): that of the installer, whose certificate
- * lasts ten years.
- */
-const kubeconfigSecret = (
-  controlPlane: OpenShiftControlPlane,
-  { metadata: { name } }: CapiCluster,
-  kubeconfig: string,
-): KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  type: capiNames.secretType,
-  metadata: {
-    name: kubeconfigSecretName(name),
-    namespace: controlPlane.metadata.namespace ?? '',
-    labels: { [capiNames.clusterName]: name },
-    ownerReferences: [ownerOf(controlPlane, true)],
-  } as KubeObject['metadata'],
-  data: secretData({ value: kubeconfig }),
-});

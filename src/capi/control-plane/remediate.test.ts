@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { controlPlaneOf } from '../../../test/support/capi-world.ts';
+import { controlPlaneOf, controlPlaneUid } from '../../../test/support/capi-world.ts';
 import { seconds } from '../../model/duration.ts';
 import {
   type ApiCondition,
@@ -9,7 +9,7 @@ import {
   ownNames,
 } from '../api.ts';
 import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
-import { controlPlaneFacts } from './view.ts';
+import { viewOf } from './view.ts';
 
 const at = '2026-11-27T12:00:00Z';
 const now = Date.parse(at);
@@ -53,6 +53,8 @@ const addressOf = (index: number): string => `192.0.2.${index + 1}`;
 const recordOf = (index: number): string =>
   JSON.stringify({ machine: `m${index}`, uid: `uid-${index}`, at: ago(60), retry: 0 });
 
+const owner = { apiVersion: 'x', kind: 'x', name: 'demo', uid: controlPlaneUid, controller: true };
+
 function machineOf(master: Master, index: number): Machine {
   const { remediationFor, isMarked = false, isNode = true, hasAddressOf } = master;
   const record = { machine: 'm9', uid: 'uid-9', ...remediationFor };
@@ -62,7 +64,7 @@ function machineOf(master: Master, index: number): Machine {
       namespace: 'shop',
       uid: `uid-${index}`,
       ...(master.isDeleting === true ? { deletionTimestamp: at } : {}),
-      ownerReferences: [],
+      ownerReferences: [owner],
       annotations: {
         ...(master.isBootstrap === true ? { [ownNames.role]: 'bootstrap' } : {}),
         ...(remediationFor && { [ownNames.remediationFor]: JSON.stringify(record) }),
@@ -110,32 +112,32 @@ function seenOf(world: World) {
     remediates === undefined ? {} : { [ownNames.remediation]: recordOf(remediates) };
   const metadata = { ...controlPlane.metadata, annotations, finalizers: [ownNames.finalizer] };
   const complete = condition('BootstrapComplete', isComplete ? 'True' : 'False');
-  const configs = machines.map(({ metadata: { name } }): [string, BootstrapConfig] => [
-    name,
-    { metadata: { name }, spec: { agent: { image: 'x' } } },
-  ]);
+  const configs = machines.map(({ metadata: { name } }): BootstrapConfig => ({
+    metadata: { name },
+    spec: { agent: { image: 'x' } },
+  }));
   return {
-    view: {
-      controlPlane: { ...controlPlane, metadata, status: { conditions: [complete] } },
-      cluster: {
-        metadata: { name: 'demo' },
-        spec: { controlPlaneEndpoint: { host: 'api', port: 6443 } },
-        status: { initialization: { infrastructureProvisioned: true } },
+    view: viewOf(
+      {
+        controlPlane: { ...controlPlane, metadata, status: { conditions: [complete] } },
+        cluster: {
+          metadata: { name: 'demo' },
+          spec: { controlPlaneEndpoint: { host: 'api', port: 6443 } },
+          status: { initialization: { infrastructureProvisioned: true } },
+        },
+        machines,
+        configs,
+        assets: {
+          metadata: {
+            name: 'assets',
+            annotations: { [ownNames.inputsHash]: '1', [ownNames.generatedAt]: at },
+            ownerReferences: [owner],
+          } as Machine['metadata'],
+        },
+        kubeconfig: { metadata: { name: 'kubeconfig' } },
       },
-      machines,
-      allMachines: machines,
-      configs: new Map(configs),
-      assets: {
-        metadata: {
-          name: 'assets',
-          annotations: { [ownNames.inputsHash]: '1', [ownNames.generatedAt]: at },
-          ownerReferences: [
-            { apiVersion: 'x', kind: 'x', name: 'demo', uid: controlPlane.metadata.uid ?? '' },
-          ],
-        } as Machine['metadata'],
-      },
-      kubeconfig: { metadata: { name: 'kubeconfig' } },
-    },
+      now,
+    ),
     guest: { nodes, requests: [], ...(knowsEtcd ? { etcd } : {}) },
   };
 }
@@ -151,7 +153,7 @@ const summary = (action: RemediationAction): string => {
 
 const remediationsIn = (world: World): readonly RemediationAction[] => {
   const { view, guest } = seenOf(world);
-  return remediations({ view, facts: controlPlaneFacts(view, now), now, guest });
+  return remediations(view, guest);
 };
 
 const decided = (world: World): readonly string[] => remediationsIn(world).map(summary);

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { capiNames, type Machine, ownNames } from '../api.ts';
 import { findCondition, type NewCondition } from '../conditions.ts';
 import { reportedOf } from '../host-checks.ts';
-import type { ControlPlaneFacts, ControlPlaneView, HostFact } from './view.ts';
+import type { ControlPlaneHost, ControlPlaneView } from './view.ts';
 import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
 
 /**
@@ -75,39 +75,34 @@ const remediationFor = ({ metadata }: Machine): Remediation | undefined =>
  * What the Machine that follows one that was replaced has to keep of it; undefined where none is to
  * follow.
  */
-export function toBeFollowed({ controlPlane, machines }: ControlPlaneView): string | undefined {
+export function toBeFollowed({ controlPlane, hosts }: ControlPlaneView): string | undefined {
   const text = controlPlane.metadata.annotations?.[ownNames.remediation];
   const record = remediationIn(text);
-  const isOpen = ({ metadata }: Machine): boolean => metadata.uid === record?.uid;
-  const isOver =
-    machines.some(isOpen) || machines.some((one) => remediationFor(one)?.uid === record?.uid);
-  return record === undefined || isOver ? undefined : text;
-}
-
-interface Masters {
-  readonly view: ControlPlaneView;
-  readonly facts: ControlPlaneFacts;
-  readonly now: number;
-  readonly guest: GuestSeen | undefined;
+  const isNamed = ({ machine }: ControlPlaneHost): boolean =>
+    [machine.metadata.uid, remediationFor(machine)?.uid].includes(record?.uid);
+  return record === undefined || hosts.some(isNamed) ? undefined : text;
 }
 
 /**
- * Replaces masters that a MachineHealthCheck has marked, one at a time. What is meant to be done is
- * written down first: whoever finds it does it, or takes it back where it may not be done any more.
+ * Replaces masters that a MachineHealthCheck has marked, one at a time. The intention is recorded
+ * first: a later pass carries it out, or removes the record where it may not be done any more.
  */
-export function remediations(all: Masters): readonly RemediationAction[] {
-  const { view, facts, now } = all;
-  // A master that is removed could not be installed again.
-  if (!facts.hasAssets) return [];
+export function remediations(
+  view: ControlPlaneView,
+  guest: GuestSeen | undefined,
+): readonly RemediationAction[] {
+  const { now, hosts } = view;
+  // A master that is removed without the files could not be installed again.
+  if (view.isPaused || view.isDeleting || !view.hasAssets) return [];
   const { annotations = {} } = view.controlPlane.metadata;
-  const marked = facts.hosts.filter(({ machine }) => isMarked(machine)).toSorted(byUrgency);
-  const refused = new Map(marked.map((host) => [host, refusalOf(host, all)]));
+  const marked = hosts.filter(({ machine }) => isMarked(machine)).toSorted(byUrgency);
+  const refused = new Map(marked.map((host) => [host, refusalOf(host, view, guest)]));
   const first = marked.find((host) => refused.get(host) === undefined);
   const others = marked.flatMap((host) => {
     const why = refused.get(host) ?? later('another master is replaced first');
     return host === first ? [] : reportOf(host.machine, why);
   });
-  const healthy = facts.hosts.flatMap(({ machine, isDeleting }) =>
+  const healthy = hosts.flatMap(({ machine, isDeleting }) =>
     isHealthyAgain(machine) && !isDeleting ? reportOf(machine, undefined) : [],
   );
   return [...others, ...healthy, ...next()];
@@ -121,7 +116,7 @@ export function remediations(all: Masters): readonly RemediationAction[] {
       return [{ type: 'record-remediation', record: JSON.stringify(kept) }];
     }
     const record = remediationIn(annotations[ownNames.remediation]);
-    const subject = facts.hosts.find(({ machine }) => machine.metadata.uid === record?.uid);
+    const subject = hosts.find(({ machine }) => machine.metadata.uid === record?.uid);
     if (subject === undefined) return toBeFollowed(view) === undefined ? [over] : [];
     if (subject.isDeleting) return [];
     const { machine } = subject;
@@ -135,7 +130,10 @@ export function remediations(all: Masters): readonly RemediationAction[] {
  * Whom a person has chosen comes first, then who is no node (Cluster API,
  * `pickMachineToBeRemediated`).
  */
-function byUrgency({ machine: one }: HostFact, { machine: other }: HostFact): number {
+function byUrgency(
+  { machine: one }: ControlPlaneHost,
+  { machine: other }: ControlPlaneHost,
+): number {
   const rank = ({ metadata, status }: Machine): string =>
     [
       metadata.annotations?.[capiNames.remediate] === undefined ? 1 : 0,
@@ -160,25 +158,31 @@ function reportOf(machine: Machine, why: Refusal | undefined): readonly Remediat
 }
 
 /** Why a master may not be replaced now; undefined where it may. */
-function refusalOf(host: HostFact, all: Masters): Refusal | undefined {
-  const { facts } = all;
+function refusalOf(
+  host: ControlPlaneHost,
+  view: ControlPlaneView,
+  guest: GuestSeen | undefined,
+): Refusal | undefined {
   if (host.isDeleting) return { reason: 'MachineDeleting', message: 'a new Machine follows it' };
   const again = 'delete the Cluster, and start the installation again';
-  if (!facts.isBootstrapComplete) return never(`the bootstrap is not complete: ${again}`);
+  if (!view.isBootstrapComplete) return never(`the bootstrap is not complete: ${again}`);
   if (host.isBootstrap && !hasJoined(host))
     return never(`the bootstrap host has not joined: ${again}`);
-  if (facts.replicas === 1) return never('there is no other master');
-  const limit = retryRefusal(host, all);
+  if (view.replicas === 1) return never('there is no other master');
+  const limit = retryRefusal(host, view);
   if (limit !== undefined) return limit;
-  if (facts.hosts.some(({ isDeleting }) => isDeleting))
+  if (view.hosts.some(({ isDeleting }) => isDeleting))
     return later('another Machine is being deleted');
-  if (facts.hosts.length < facts.replicas) return later('another Machine is to be made');
-  return etcdRefusal(host, all);
+  if (view.hosts.length < view.replicas) return later('another Machine is to be made');
+  return etcdRefusal(host, view, guest);
 }
 
 /** Why a replacement that has failed is not replaced now. */
-function retryRefusal(host: HostFact, { view, now }: Masters): Refusal | undefined {
-  const { remediation = {} } = view.controlPlane.spec;
+function retryRefusal(
+  host: ControlPlaneHost,
+  { controlPlane, now }: ControlPlaneView,
+): Refusal | undefined {
+  const { remediation = {} } = controlPlane.spec;
   const { maxRetry = defaultRetries, retryPeriodSeconds = 0 } = remediation;
   if (retryOf(host, now) > maxRetry) {
     const within = renderDuration(countedTogether);
@@ -192,11 +196,11 @@ function retryRefusal(host: HostFact, { view, now }: Masters): Refusal | undefin
     : undefined;
 }
 
-const hasJoined = ({ machine, stage }: HostFact): boolean =>
+const hasJoined = ({ machine, stage }: ControlPlaneHost): boolean =>
   machine.status?.nodeRef !== undefined || stage === 'Joined' || stage === 'Done';
 
 /** How many replacements in a row this one would follow. */
-function retryOf({ machine }: HostFact, now: number): number {
+function retryOf({ machine }: ControlPlaneHost, now: number): number {
   const before = remediationFor(machine);
   if (before === undefined) return 0;
   return Date.parse(before.at) + countedTogether > now ? before.retry + 1 : 0;
@@ -206,13 +210,17 @@ function retryOf({ machine }: HostFact, now: number): number {
  * All other masters have to be Ready and carry a healthy member of etcd, and those have to be a
  * quorum of the members without it.
  */
-function etcdRefusal(host: HostFact, { view, facts, guest }: Masters): Refusal | undefined {
-  if (guest?.etcd === undefined) return later('the members of etcd cannot be looked at');
+function etcdRefusal(
+  host: ControlPlaneHost,
+  view: ControlPlaneView,
+  guest: GuestSeen | undefined,
+): Refusal | undefined {
+  if (guest?.etcd === undefined) return later('the members of etcd cannot be read');
   const { members, readyOn } = guest.etcd;
   const nodes = nodesOfMachines(view, guest.nodes);
-  const nodeOf = ({ machine }: HostFact): KubeObject | undefined =>
+  const nodeOf = ({ machine }: ControlPlaneHost): KubeObject | undefined =>
     nodes.get(machine.metadata.name);
-  const others = facts.hosts.filter((one) => one !== host);
+  const others = view.hosts.filter((one) => one !== host);
   const unfit = others.filter((one) => {
     const node = nodeOf(one);
     if (node === undefined || !readinessOf(node).isReady) return true;

@@ -1,128 +1,94 @@
-import { minutes, renderDuration, wholeSeconds } from '../../model/duration.ts';
-import {
-  type ApiCondition,
-  assetsSecretName,
-  type ControlPlaneStatus,
-  ownNames,
-  sharedConditions,
-} from '../api.ts';
+import { readGoDuration } from '../../lib/go-duration.ts';
+import { type Millis, minutes, renderDuration, wholeSeconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { assetsSecretName, type ControlPlaneStatus, ownNames, sharedConditions } from '../api.ts';
 import {
   type CheckResult,
+  conditionOfCheck,
   findCondition,
   isConditionTrue,
-  type NewCondition,
   pausedCondition,
   right,
   withConditions,
   wrong,
 } from '../conditions.ts';
-import type { KubeObject } from '../../ports/kube.ts';
-import { healthChecksCondition } from '../health-checks.ts';
+import { healthChecksFinding } from '../health-checks.ts';
 import { hostsCondition } from '../host-checks.ts';
-import type { Seen } from './reconcile.ts';
-import {
-  assetsLifetime,
-  type ControlPlaneFacts,
-  controlPlaneFacts,
-  type HostFact,
-  readDuration,
-} from './view.ts';
+import type { InputsVerdict } from './inputs.ts';
 import { ownSelector } from './machines.ts';
+import type { UpgradeVerdict } from './upgrade.ts';
+import { assetsLifetime, type ControlPlaneHost, type ControlPlaneView } from './view.ts';
 
-/** What a status says that no object of the management cluster says. */
+/** Findings for the status that follow from no object of the control plane. */
 export interface Findings {
   /** Undefined once the files were made of them. */
-  readonly installState?: CheckResult;
-  readonly manifests?: CheckResult;
+  readonly inputs: InputsVerdict | undefined;
   readonly template: CheckResult;
-  /** How the making of the files is; undefined where nobody has tried. */
-  readonly assets?: CheckResult;
-  /** Why the API of the guest does not answer. */
-  readonly guestGap?: string | undefined;
+  /** Why the files could not be made of the inputs. */
+  readonly assets: CheckResult | undefined;
+  /** Whether the API of the guest answers, and why not. */
+  readonly isAnswering: boolean;
+  readonly guestGap: string | undefined;
   /** A config server of a master answers. */
   readonly hasConfigServer: boolean;
-  /** The version that the guest has, and how an upgrade is. */
-  readonly version?: string | undefined;
-  readonly upgrade?: CheckResult | undefined;
-  /** Those of its namespace. */
+  readonly upgrade: UpgradeVerdict;
+  /** MachineHealthChecks of its namespace. */
   readonly healthChecks: readonly KubeObject[];
-  /** Why the installation has not come to its end, by what the guest shows. */
+  /** Why the guest has not come to the end of its installation. */
   readonly notSettled: string | undefined;
 }
 
-const found = (type: string, { isRight, reason, message }: CheckResult): NewCondition => ({
-  type,
-  status: isRight ? 'True' : 'False',
-  reason,
-  ...(message === undefined ? {} : { message }),
-});
-
-const known = (type: string, finding: CheckResult | undefined): readonly NewCondition[] =>
-  finding === undefined ? [] : [found(type, finding)];
-
 /** The status of a control plane (Cluster API contract, in both spellings). */
-export function controlPlaneStatus(seen: Seen, findings: Findings): ControlPlaneStatus {
-  const { view, now } = seen;
-  const { controlPlane, machines, cluster } = view;
-  const before = controlPlane.status ?? {};
+export function controlPlaneStatus(view: ControlPlaneView, findings: Findings): ControlPlaneStatus {
+  const { controlPlane, hosts, cluster, bootstrap, now } = view;
   const { generation } = controlPlane.metadata;
-  const facts = controlPlaneFacts(view, now);
-  const conditions = (changed: readonly NewCondition[]): readonly ApiCondition[] =>
-    withConditions(before.conditions, changed, { now, generation });
-  const paused = pausedCondition(facts.isPaused);
-  if (facts.isPaused) return { ...before, conditions: conditions([paused]) };
-  const isInitialized = facts.isInitialized || (view.kubeconfig !== undefined && seen.isAnswering);
+  const before = controlPlane.status ?? {};
+  const paused = pausedCondition(view.isPaused);
+  if (view.isPaused)
+    return { ...before, conditions: withConditions(before.conditions, [paused], now, generation) };
+  const isInitialized =
+    view.isInitialized || (view.kubeconfig !== undefined && findings.isAnswering);
   const count = (type: string): number =>
-    machines.filter(({ status }) => isConditionTrue(status?.conditions, type)).length;
-  const available = count('Available');
-  const { bootstrap } = facts;
-  return {
+    hosts.filter(({ machine }) => isConditionTrue(machine.status?.conditions, type)).length;
+  const { version } = findings.upgrade;
+  const checks = checksOf(view, findings, isInitialized);
+  const conditions = [
+    paused,
+    hostsCondition(view),
+    ...Object.entries(checks).flatMap(([type, check]) =>
+      check ? [conditionOfCheck(type, check)] : [],
+    ),
+  ];
+  const status: ControlPlaneStatus = {
     ...before,
-    ...(isInitialized
-      ? { initialization: { controlPlaneInitialized: true }, initialized: true, ready: true }
-      : {}),
-    replicas: machines.length,
+    ...(isInitialized && {
+      initialization: { controlPlaneInitialized: true },
+      initialized: true,
+      ready: true,
+    }),
+    replicas: hosts.length,
     readyReplicas: count('Ready'),
-    availableReplicas: available,
+    availableReplicas: count('Available'),
     upToDateReplicas: count('UpToDate'),
     updatedReplicas: count('UpToDate'),
-    unavailableReplicas: machines.length - available,
-    ...(cluster === undefined
-      ? {}
-      : { selector: ownSelector(controlPlane, cluster.metadata.name) }),
-    ...(findings.version === undefined ? {} : { distributionVersion: findings.version }),
-    ...assetsOf(seen, facts),
-    ...(bootstrap === undefined ? {} : { bootstrapMachine: bootstrap.machine.metadata.name }),
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    conditions: conditions([
-      paused,
-      ...known('InstallStateValid', findings.installState),
-      ...known('ManifestsValid', findings.manifests),
-      found('AssetsGenerated', assetsCheck(seen, facts, findings)),
-      hostsCondition(view),
-      healthChecksCondition(findings.healthChecks, cluster?.metadata.name),
-      ...bootstrapConditions(seen, facts),
-      ...machineConditions(facts, findings),
-      ...apiConditions(seen, findings, isInitialized),
-      found('Available', availableCheck(seen, facts, findings)),
-      found('Installed', installedCheck(seen, facts, findings)),
-      ...(facts.isDeleting ? [found('Deleting', deletingCheck(facts))] : []),
-      ...known('Upgrading', findings.upgrade),
-    ]),
+    unavailableReplicas: hosts.length - count('Available'),
+    ...(cluster && { selector: ownSelector(controlPlane, cluster.metadata.name) }),
+    ...(version !== undefined && { distributionVersion: version }),
+    ...assetsOf(view),
+    ...(bootstrap && { bootstrapMachine: bootstrap.machine.metadata.name }),
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: withConditions(before.conditions, conditions, now, generation),
   };
+  return status;
 }
 
-function assetsOf(
-  { view }: Seen,
-  { hasAssets, unfit }: ControlPlaneFacts,
-): Partial<ControlPlaneStatus> {
-  const { controlPlane, assets } = view;
-  const { annotations = {} } = assets?.metadata ?? {};
+function assetsOf(view: ControlPlaneView): Pick<ControlPlaneStatus, 'assets'> {
+  const { annotations = {} } = view.assets?.metadata ?? {};
   const at = Date.parse(annotations[ownNames.generatedAt] ?? '');
-  if (!hasAssets || unfit !== undefined || Number.isNaN(at)) return {};
+  if (!view.hasAssets || view.unfit !== undefined || Number.isNaN(at)) return {};
   return {
     assets: {
-      secretName: assetsSecretName(controlPlane.metadata.name),
+      secretName: assetsSecretName(view.controlPlane.metadata.name),
       hash: annotations[ownNames.inputsHash] ?? '',
       generatedAt: wholeSeconds(at),
       expiresAt: wholeSeconds(at + assetsLifetime),
@@ -130,71 +96,97 @@ function assetsOf(
   };
 }
 
-function assetsCheck({ view }: Seen, facts: ControlPlaneFacts, findings: Findings): CheckResult {
-  if (facts.hasAssets) return facts.unfit ?? right('Generated');
-  if (facts.areAssetsLost) {
-    const name = assetsSecretName(view.controlPlane.metadata.name);
+/** The conditions by type; one that is undefined stays as it was. */
+function checksOf(
+  view: ControlPlaneView,
+  findings: Findings,
+  isInitialized: boolean,
+): Readonly<Record<string, CheckResult | undefined>> {
+  const { hosts } = view;
+  const { conditions } = view.controlPlane.status ?? {};
+  const { configServerAvailable } = sharedConditions;
+  const hasServer =
+    isConditionTrue(conditions, configServerAvailable) ||
+    (isInitialized && findings.hasConfigServer);
+  const unready = hosts.filter(
+    ({ machine }) => !isConditionTrue(machine.status?.conditions, 'Ready'),
+  );
+  const areReady = hosts.length > 0 && unready.length === 0;
+  const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
+  const available = right('Available');
+  return {
+    InstallStateValid: findings.inputs?.installState,
+    ManifestsValid: findings.inputs?.manifests,
+    AssetsGenerated: assetsCheck(view, findings),
+    HealthChecksValid: healthChecksFinding(findings.healthChecks, view.cluster?.metadata.name),
+    ...bootstrapChecks(view),
+    MachinesCreated: machinesCheck(view, findings),
+    MachinesReady: areReady ? right('Ready') : wrong('NotReady', unready.map(hostText).join('; ')),
+    KubeconfigAvailable: view.kubeconfig ? available : wrong('WaitingForAPI'),
+    [configServerAvailable]: hasServer ? available : wrong('WaitingForMasters'),
+    Available: availableCheck(view, findings),
+    Installed: installedCheck(view, findings),
+    Deleting: view.isDeleting
+      ? right('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`)
+      : undefined,
+    Upgrading: findings.upgrade.finding,
+  };
+}
+
+function assetsCheck(view: ControlPlaneView, findings: Findings): CheckResult {
+  const name = assetsSecretName(view.controlPlane.metadata.name);
+  if (view.hasAssets) return view.unfit ?? right('Generated');
+  if (view.areAssetsLost) {
     const message = `Secret ${name} was removed, and other files would not fit to the hosts that have its own: restore it from a backup`;
     return wrong(
       'AssetsLost',
-      facts.isBootstrapComplete
+      view.isBootstrapComplete
         ? `${message}; until then no host is added or replaced`
         : `${message}, or delete the Cluster and start again`,
     );
   }
-  const waitsFor =
-    view.assets === undefined
-      ? missingInput(view, facts, findings)
-      : `Secret ${view.assets.metadata.name} is of another control plane; remove it`;
-  if (waitsFor !== undefined) return wrong('WaitingForInputs', waitsFor);
-  return findings.assets ?? wrong('Generating');
-}
-
-function missingInput(
-  { cluster }: Seen['view'],
-  { isInfrastructureReady }: ControlPlaneFacts,
-  { installState, manifests, template }: Findings,
-): string | undefined {
-  if (cluster === undefined) return 'no Cluster owns the control plane yet';
-  const wrong = [installState, manifests, template].find((one) => one?.isRight === false);
-  if (wrong !== undefined) return wrong.message ?? wrong.reason;
-  return isInfrastructureReady
-    ? undefined
-    : 'the infrastructure of the Cluster is not provisioned, or has no control plane endpoint';
+  const waiting = (message: string): CheckResult => wrong('WaitingForInputs', message);
+  if (view.assets !== undefined)
+    return waiting(`Secret ${name} is of another control plane; remove it`);
+  if (view.cluster === undefined) return waiting('no Cluster owns the control plane yet');
+  const { inputs, template, assets } = findings;
+  const checks = [inputs?.installState, inputs?.manifests, template];
+  const missing = checks.find((one) => one?.isRight === false);
+  if (missing !== undefined) return waiting(missing.message ?? missing.reason);
+  return view.isInfrastructureReady
+    ? (assets ?? wrong('Generating'))
+    : waiting(
+        'the infrastructure of the Cluster is not provisioned, or has no control plane endpoint',
+      );
 }
 
 /** A host with its stage, for people. */
-const hostText = ({ machine, config, isBootstrap, stage }: HostFact): string => {
+function hostText({ machine, config, isBootstrap, stage }: ControlPlaneHost): string {
   const { percent } = config?.status?.progress ?? {};
+  const progress = percent === undefined ? stage : `${stage} ${percent}%`;
   const role = isBootstrap ? 'bootstrap' : 'master';
-  const progress = percent === undefined ? '' : ` ${percent}%`;
-  return `${machine.metadata.name}(${role}): ${stage === '' ? 'no report yet' : `${stage}${progress}`}`;
-};
+  return `${machine.metadata.name}(${role}): ${stage === '' ? 'no report yet' : progress}`;
+}
 
 /** How a host failed, as its config says it. */
-const failureText = ({ machine, config }: HostFact): string => {
-  const message = findCondition(config?.status?.conditions, 'Ready')?.message;
-  const text =
-    message === undefined || message === '' ? config?.status?.progress?.message : message;
+function failureText({ machine, config }: ControlPlaneHost): string {
+  const message = findCondition(config?.status?.conditions, 'Ready')?.message ?? '';
+  const text = message === '' ? config?.status?.progress?.message : message;
   return `${machine.metadata.name}: ${text ?? 'Failed'}`;
-};
-
-/** Unless the control plane says otherwise. */
-const defaultTimeouts = { firstReport: minutes(20), bootstrapComplete: minutes(60) };
+}
 
 /** How the bootstrap host is, and the bootstrap as a whole. */
-function bootstrapConditions(
-  { view, now }: Seen,
-  facts: ControlPlaneFacts,
-): readonly NewCondition[] {
-  const { bootstrap, isBootstrapReady } = facts;
+function bootstrapChecks(
+  view: ControlPlaneView,
+): Readonly<Record<'BootstrapReady' | 'BootstrapComplete', CheckResult>> {
+  const { bootstrap, isBootstrapReady, isBootstrapLost } = view;
   const up = right('TemporaryControlPlaneUp');
-  const both = (notReady: CheckResult, complete: CheckResult): readonly NewCondition[] => [
-    found('BootstrapReady', isBootstrapReady && !facts.isBootstrapLost ? up : notReady),
-    found('BootstrapComplete', complete),
-  ];
-  if (facts.isBootstrapComplete) return both(up, right('Complete'));
-  if (facts.isBootstrapLost) {
+  const both = (notReady: CheckResult, complete: CheckResult) => ({
+    BootstrapReady: isBootstrapReady && !isBootstrapLost ? up : notReady,
+    BootstrapComplete: complete,
+  });
+  if (view.isBootstrapComplete) return both(up, right('Complete'));
+  if (isBootstrapLost) {
     const message = 'the Machine of the bootstrap host is gone; delete the Cluster and start again';
     return both(wrong('WaitingForMachine', message), wrong('Failed', message));
   }
@@ -203,97 +195,54 @@ function bootstrapConditions(
     const message = failureText(bootstrap);
     return both(wrong('HostInstallationFailed', message), wrong('Failed', message));
   }
-  const limits = limitsOf(view);
+  const { timeouts = {} } = view.controlPlane.spec.bootstrap ?? {};
+  const timeout = (given = '', usual: Millis): Millis => readGoDuration(given) ?? usual;
+  const firstReport = timeout(timeouts.firstReport, minutes(20));
+  const complete = timeout(timeouts.bootstrapComplete, minutes(60));
   const { name, creationTimestamp = '' } = bootstrap.machine.metadata;
-  const age = now - Date.parse(creationTimestamp);
+  const age = view.now - Date.parse(creationTimestamp);
   const text =
-    bootstrap.stage === '' && age > limits.firstReport
-      ? `${name}(bootstrap): no report within ${renderDuration(limits.firstReport)}`
+    bootstrap.stage === '' && age > firstReport
+      ? `${name}(bootstrap): no report within ${renderDuration(firstReport)}`
       : hostText(bootstrap);
-  const lateness = `not complete within ${renderDuration(limits.complete)}; ${text}`;
   return both(
     wrong(bootstrap.stage === '' ? 'HostNotReporting' : 'WaitingForBootstrapHost', text),
-    age > limits.complete ? wrong('TimedOut', lateness) : wrong('Running', text),
+    age > complete
+      ? wrong('TimedOut', `not complete within ${renderDuration(complete)}; ${text}`)
+      : wrong('Running', text),
   );
 }
 
-function limitsOf({ controlPlane: { spec } }: Seen['view']) {
-  const { firstReport = '', bootstrapComplete = '' } = spec.bootstrap?.timeouts ?? {};
-  return {
-    firstReport: readDuration(firstReport) ?? defaultTimeouts.firstReport,
-    complete: readDuration(bootstrapComplete) ?? defaultTimeouts.bootstrapComplete,
-  };
+function machinesCheck(view: ControlPlaneView, { template }: Findings): CheckResult {
+  const { hosts, replicas } = view;
+  if (!template.isRight) return template;
+  if (hosts.length >= replicas) return right('Created');
+  const created = `${hosts.length} of ${replicas} Machines are made`;
+  return !view.isBootstrapReady && hosts.length > 0
+    ? wrong(
+        'WaitingForBootstrap',
+        `${created}; the others are made once the bootstrap host is ready`,
+      )
+    : wrong('WaitingForAssets', created);
 }
 
-function machineConditions(
-  { hosts, replicas, isBootstrapReady }: ControlPlaneFacts,
-  { template }: Findings,
-): readonly NewCondition[] {
-  const made = `${hosts.length} of ${replicas} Machines are made`;
-  const waiting =
-    !isBootstrapReady && hosts.length > 0
-      ? wrong(
-          'WaitingForBootstrap',
-          `${made}; the others are made once the bootstrap host is ready`,
-        )
-      : wrong('WaitingForAssets', made);
-  const unready = hosts.filter(
-    ({ machine }) => !isConditionTrue(machine.status?.conditions, 'Ready'),
-  );
-  const created = hosts.length >= replicas ? right('Created') : waiting;
-  const isReady = hosts.length > 0 && unready.length === 0;
-  return [
-    found('MachinesCreated', template.isRight ? created : template),
-    found(
-      'MachinesReady',
-      isReady ? right('Ready') : wrong('NotReady', unready.map(hostText).join('; ')),
-    ),
-  ];
-}
-
-function apiConditions(
-  { view }: Seen,
-  { hasConfigServer }: Findings,
-  isInitialized: boolean,
-): readonly NewCondition[] {
-  const { configServerAvailable } = sharedConditions;
-  const wasAvailable = isConditionTrue(view.controlPlane.status?.conditions, configServerAvailable);
-  const hasServer = wasAvailable || (isInitialized && hasConfigServer);
-  const available = right('Available');
-  return [
-    found('KubeconfigAvailable', view.kubeconfig ? available : wrong('WaitingForAPI')),
-    found(configServerAvailable, hasServer ? available : wrong('WaitingForMasters')),
-  ];
-}
-
-function availableCheck(
-  { view, isAnswering }: Seen,
-  { hosts, isBootstrapComplete }: ControlPlaneFacts,
-  { guestGap = 'the API of the cluster does not answer' }: Findings,
-): CheckResult {
-  const before = findCondition(view.controlPlane.status?.conditions, 'Available');
+function availableCheck(view: ControlPlaneView, findings: Findings): CheckResult {
+  const { hosts, controlPlane } = view;
+  const before = findCondition(controlPlane.status?.conditions, 'Available');
   // What fails once the control plane has been available is a host that came later.
   const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
   const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');
   if (failed.length > 0) return wrong('HostInstallationFailed', failed.map(failureText).join('; '));
-  if (!isBootstrapComplete && !wasAvailable)
+  if (!view.isBootstrapComplete && !wasAvailable)
     return wrong('Installing', hosts.map(hostText).join('; '));
+  const { isAnswering, guestGap = 'the API of the cluster does not answer' } = findings;
   return isAnswering ? right('Available') : wrong('APIUnreachable', guestGap);
 }
 
 /** The end of the installation: it stays, whatever an update does later. */
-function installedCheck(
-  { view, isAnswering }: Seen,
-  { isBootstrapComplete }: ControlPlaneFacts,
-  { notSettled }: Findings,
-): CheckResult {
-  const wasInstalled = isConditionTrue(view.controlPlane.status?.conditions, 'Installed');
-  if (wasInstalled) return right('Installed');
-  if (!isBootstrapComplete || !isAnswering) return wrong('WaitingForAPI');
+function installedCheck(view: ControlPlaneView, findings: Findings): CheckResult {
+  const { notSettled, isAnswering } = findings;
+  if (isConditionTrue(view.controlPlane.status?.conditions, 'Installed')) return right('Installed');
+  if (!view.isBootstrapComplete || !isAnswering) return wrong('WaitingForAPI');
   return notSettled === undefined ? right('Installed') : wrong('WaitingForOperators', notSettled);
-}
-
-function deletingCheck({ hosts }: ControlPlaneFacts): CheckResult {
-  const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
-  return right('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`);
 }

@@ -1,0 +1,12 @@
+import { hours, type Millis, minutes, seconds } from '../model/duration.ts';
+
+const units = { h: hours(1), m: minutes(1), s: seconds(1), ms: 1 };
+
+/** A duration as Go writes it, `1h30m` or `1.5h` for example; undefined where it is none. */
+export function readGoDuration(text: string): Millis | undefined {
+  if (!/^(\d{1,16}(\.\d{1,16})?(ms|[hms]))+$/.test(text)) return undefined;
+  return [...text.matchAll(/([\d.]{1,33})(ms|[hms])/g)].reduce(
+    (sum, [, count, unit]) => sum + units[unit as keyof typeof units] * Number(count),
+    0,
+  );
+}
