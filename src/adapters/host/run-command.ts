@@ -93,35 +93,24 @@ export const trimmed = ({ exitCode, stdout, stderr, duration }: CommandResult): 
   duration,
 });
 
-/** An end, and what we ended it for, if it was us. */
+/** An end, and the reason where it was ours. */
 type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined };
 
 async function untilEnd(
   running: RunningProcess,
   { limit, signal, isKillable = false }: ExecOptions,
 ): Promise<CommandEnd> {
-  let stoppedBy: 'signal' | 'limit' | undefined;
+  const late = AbortSignal.timeout(limit);
+  const stopped = AbortSignal.any([signal, late]);
   const stop = (): Promise<void> => running.stop(isKillable ? 'SIGKILL' : 'SIGTERM');
-  const stopFor = (what: 'signal' | 'limit'): void => {
-    stoppedBy ??= what;
-    void stop();
-  };
-  const onAbort = (): void => {
-    stopFor('signal');
-  };
-  const timer = setTimeout(() => {
-    stopFor('limit');
-  }, limit);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    const end = await running.ended;
-    // The leader may be gone while others of its group still die.
-    if (stoppedBy !== undefined) await stop();
-    return { ...end, stoppedBy };
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-  }
+  const onAbort = (): void => void stop();
+  stopped.addEventListener('abort', onAbort, { once: true });
+  const end = await running.ended;
+  stopped.removeEventListener('abort', onAbort);
+  if (!stopped.aborted) return { ...end, stoppedBy: undefined };
+  // The leader may be gone while others of its group still die.
+  await stop();
+  return { ...end, stoppedBy: stopped.reason === late.reason ? 'limit' : 'signal' };
 }
 
 /** Gives the input; resolves with what the source threw, after ending the command for it. */

@@ -1,6 +1,6 @@
 import { noJournal } from '../../adapters/journal.ts';
 import type { Config } from '../../config/schema.ts';
-import type { RunEvent, Sink } from '../../engine/events.ts';
+import type { RunEvent } from '../../engine/events.ts';
 import type { NeedsOf } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { mainLine, type Role } from '../../engine/role.ts';
@@ -20,7 +20,7 @@ import { type CheckAnswer, failedBy, type HostFinding, type NetworkScope, ok } f
 
 type Step = AnyStep<InstallWorld>;
 
-/** What the steps are run with. */
+/** A run of the reading steps of a role. */
 export interface PreflightRun {
   readonly role: Role<InstallWorld>;
   readonly config: Config;
@@ -32,7 +32,7 @@ export interface PreflightRun {
 /** An image file of some GB is read to its end for its digest. */
 const limit = minutes(5);
 
-/** What an install asks of the Ignition that it has saved by then. */
+/** The check that an install makes of the Ignition that it has saved by then. */
 const checkKept = step({
   id: checkInputs.id,
   title: 'Check that Ignition keeps what the writer keeps',
@@ -61,10 +61,6 @@ const checkKept = step({
   },
 });
 
-/** Facts that a step cannot do without. */
-const needed = ({ needs = {} }: Step): readonly string[] =>
-  Object.values(needs as NeedsOf).map(({ name }) => name);
-
 /**
  * Runs the steps of a role that only read, as an install would before it touches the host. A step
  * that fails does not keep those from being run that need nothing of it.
@@ -77,10 +73,9 @@ export async function checkPreflight(given: PreflightRun): Promise<readonly Host
   ];
   let left = steps;
   for (;;) {
-    const failure = await runOnce({ ...given, role: { ...given.role, steps: left } }, found);
-    if (failure === undefined) break;
-    found.set(failure.step.id, failure.answer);
-    left = without(left, failure.step, found);
+    const failed = await runUntilFailure(given, left, found);
+    if (failed === undefined) break;
+    left = stepsWithout(failed, left, found);
   }
   return steps.flatMap(({ id }) => {
     const answer = found.get(id);
@@ -88,53 +83,56 @@ export async function checkPreflight(given: PreflightRun): Promise<readonly Host
   });
 }
 
-/** The steps that can run although one failed. */
-function without(
-  steps: readonly Step[],
+/** The steps that can run although one failed; of the others, whose fact is missing. */
+function stepsWithout(
   failed: Step,
+  steps: readonly Step[],
   found: Map<string, CheckAnswer>,
 ): readonly Step[] {
-  const lost = new Set<string>();
-  const by = new Map<string, string>();
-  const lose = (step: Step): void => {
-    const { name = '' } = (step.gives ?? {}) as { readonly name?: string };
-    lost.add(name);
-    by.set(name, step.id);
-  };
-  lose(failed);
-  return steps.filter((step) => {
-    if (step === failed) return false;
-    const missing = needed(step).find((name) => lost.has(name));
+  const factOf = ({ gives }: Step) => (gives as { readonly name?: string } | undefined)?.name;
+  const lost = new Map([[factOf(failed), failed.id]]);
+  return steps.filter((one) => {
+    if (one === failed) return false;
+    const needs = Object.values((one.needs ?? {}) as NeedsOf);
+    const missing = needs.find(({ name }) => lost.has(name));
     if (missing === undefined) return true;
-    lose(step);
-    const says = `needs what ${by.get(missing) ?? failed.id} finds`;
-    found.set(step.id, { state: 'not checked', says });
+    lost.set(factOf(one), one.id);
+    const says = `needs what ${lost.get(missing.name)} finds`;
+    found.set(one.id, { state: 'not checked', says });
     return false;
   });
 }
 
-/** Runs steps until one fails, and says of each before it what it found. */
-async function runOnce(
+/** Runs steps until one fails, and resolves with that; `found` gets the answer of each. */
+async function runUntilFailure(
   { role, config, ports, signal, hide }: PreflightRun,
+  steps: readonly Step[],
   found: Map<string, CheckAnswer>,
-): Promise<{ readonly step: Step; readonly answer: CheckAnswer } | undefined> {
-  const steps = mainLine(role).map(({ step }) => step);
-  let running: string | undefined;
-  const listen: Sink = (event) => {
-    if (event.type === 'step.started') running = event.step;
-    const answer = answerOf(event, { steps, config }, found);
-    if (answer !== undefined && 'step' in event) found.set(event.step, answer);
-  };
+): Promise<Step | undefined> {
+  let running: Step | undefined;
   const late = AbortSignal.timeout(limit);
   try {
     await runRole({
-      role: { ...role, follow: [], always: [] },
+      role: { ...role, steps, follow: [], always: [] },
       config,
       ports,
       clock: ports.clock,
       journal: noJournal,
       run: 'doctor',
-      sinks: [listen],
+      sinks: [
+        (event) => {
+          if (event.type === 'step.started') {
+            running = steps.find(({ id }) => id === event.step);
+            // Of a run that failed behind it, the step says the same once more.
+            found.delete(event.step);
+          }
+          if (event.type === 'note') found.set(event.step, noted(event, found.get(event.step)));
+          if (event.type === 'step.finished' && found.get(event.step)?.state !== 'warning') {
+            const says = explained(running, config) ?? found.get(event.step)?.says;
+            found.set(event.step, ok(says ?? running?.title ?? ''));
+          }
+        },
+      ],
       hide,
       header: { version, fingerprint: 'none', bootId: 'none' },
       signal: AbortSignal.any([signal, late]),
@@ -142,44 +140,26 @@ async function runOnce(
     return undefined;
   } catch (thrown) {
     signal.throwIfAborted();
-    const step = steps.find(({ id }) => id === running);
-    if (step === undefined) throw thrown;
+    if (running === undefined) throw thrown;
     const says = `not known after ${limit / minutes(1)} min`;
     const hint = 'see what holds it up; an installation would wait longer';
-    return { step, answer: late.aborted ? { state: 'failed', says, hint } : failedBy(thrown) };
+    found.set(running.id, late.aborted ? { state: 'failed', says, hint } : failedBy(thrown));
+    return running;
   }
 }
 
-function answerOf(
-  event: RunEvent,
-  { steps, config }: { readonly steps: readonly Step[]; readonly config: Config },
-  found: ReadonlyMap<string, CheckAnswer>,
-): CheckAnswer | undefined {
-  if (event.type !== 'step.finished' && event.type !== 'note') return undefined;
-  const earlier = found.get(event.step);
-  if (event.type === 'note' && event.level === 'warn') return warned(event, earlier);
-  if (earlier?.state === 'warning') return earlier;
-  if (event.type === 'note') return ok(joined(earlier, event.message));
-  const step = steps.find(({ id }) => id === event.step);
-  return ok(explained(step, config) ?? earlier?.says ?? titleOf(step));
-}
-
-const titleOf = (step: Step | undefined): string => step?.title ?? '';
-
-const joined = (earlier: CheckAnswer | undefined, message: string): string =>
-  earlier === undefined ? message : `${earlier.says}; ${message}`;
-
-/** A warning of a step, with what it warned of before. */
-function warned(
-  { message, fields }: Pick<Extract<RunEvent, { type: 'note' }>, 'message' | 'fields'>,
+/** A note of a step behind those before it; beside a warning no other note counts. */
+function noted(
+  { level, message, fields }: Extract<RunEvent, { type: 'note' }>,
   earlier: CheckAnswer | undefined,
 ): CheckAnswer {
-  const more = fields['hint'] ?? fields['reason'];
-  return {
-    state: 'warning',
-    says: joined(earlier?.state === 'warning' ? earlier : undefined, message),
-    ...(typeof more === 'string' ? { hint: more } : {}),
-  };
+  const isWarning = level === 'warn';
+  if (earlier?.state === 'warning' && !isWarning) return earlier;
+  const before = isWarning && earlier?.state !== 'warning' ? undefined : earlier?.says;
+  const says = before === undefined ? message : `${before}; ${message}`;
+  if (!isWarning) return ok(says);
+  const hint = fields['hint'] ?? fields['reason'];
+  return { state: 'warning', says, ...(typeof hint === 'string' ? { hint } : {}) };
 }
 
 function explained(step: Step | undefined, config: Config): string | undefined {
