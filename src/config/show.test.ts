@@ -2,8 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { checkConfig } from './load.ts';
-import { type Given, type SettingKey, settingKeys } from './settings.ts';
+import { type Given, type SettingKey, settingKeys, settingKinds } from './settings.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from './show.ts';
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
 
 const checked = checkConfig([
   new Map<SettingKey, Given>([
@@ -41,6 +45,14 @@ describe('config show', () => {
 const validate = new Ajv2020({ formats: { uri: true } }).compile(configJsonSchema());
 
 describe('configJsonSchema', () => {
+  it('names every setting but the secrets, in the order of the table', () => {
+    const { properties } = configJsonSchema() as { properties: Record<string, JsonSchema> };
+    const names = Object.entries(properties).flatMap(([section, { properties: keys }]) =>
+      keys === undefined ? [section] : Object.keys(keys).map((key) => `${section}.${key}`),
+    );
+    expect(names).toEqual(settingKeys.filter((key) => settingKinds[key].kind !== 'secret'));
+  });
+
   it.each([
     {},
     { role: 'worker', disk: { device: '/dev/sda', format: ['/dev/b'] } },
