@@ -21,7 +21,6 @@ export interface OSConfigFinding {
 
 const SOME_DIGEST = `sha256:${'0'.repeat(64)}`;
 const HASH_LENGTH = 32;
-const TAG_LIMIT = 128;
 
 /** The findings of an object that should be a MachineOSConfig. */
 export function lintOSConfig(source: SourceObject): readonly LintFinding[] {
@@ -43,7 +42,9 @@ export function lintOSConfig(source: SourceObject): readonly LintFinding[] {
  */
 export function buildableOSConfig(source: SourceObject): MachineOSConfig {
   const config = readMachineOSConfig(source);
-  const mistakes = lintOSConfig(source).map(({ place, message }) => `${place}: ${message}`);
+  const mistakes = osConfigFindings(config).map(
+    ({ path, message }) => `${source.place(segmentsOf(path))}: ${path}: ${message}`,
+  );
   if (mistakes.length === 0) return config;
   throw layeringFailure('layering.os-config-invalid', mistakes.join('; '));
 }
@@ -83,17 +84,14 @@ function pushSpecFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[]
 function nameFindings({ name }: MachineOSConfig): readonly OSConfigFinding[] {
   const path = 'metadata.name';
   const rendered = `rendered-${name}-${'0'.repeat(HASH_LENGTH)}`;
-  if (!isLabelValue(rendered)) {
-    const most = 63 - rendered.length + name.length;
-    return [
-      error(
-        path,
-        `the name of a build's MachineConfig, ${rendered}, is longer than a label may be: give the pool a name of at most ${most} characters`,
-      ),
-    ];
-  }
-  if (name.length + 1 + HASH_LENGTH <= TAG_LIMIT) return [];
-  return [error(path, `the name of a build is its tag, and this one is longer than a tag may be`)];
+  if (isLabelValue(rendered)) return [];
+  const most = 63 - rendered.length + name.length;
+  return [
+    error(
+      path,
+      `the name of a build's MachineConfig, ${rendered}, is longer than a label may be: give the pool a name of at most ${most} characters`,
+    ),
+  ];
 }
 
 function fileFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[] {

@@ -88,9 +88,9 @@ const accessOf = ({ authFile, certificates }: RegistryAccess): readonly string[]
 
 /** How a registry is accessed. */
 export interface RegistryAccess {
-  readonly authFile?: string;
+  readonly authFile?: string | undefined;
   /** Folder with certificates to trust beside those of the system. */
-  readonly certificates?: string;
+  readonly certificates?: string | undefined;
 }
 
 /** An image in a registry. */

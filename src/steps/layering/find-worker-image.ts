@@ -4,23 +4,20 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
 import {
-  registryConfigArgv,
-  registryDigestArgv,
-  type ImageAt,
   classifyPullError,
+  type ImageAt,
+  registryDigestArgv,
 } from '../../layering/build/container-tools.ts';
-import { readImageFacts } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import {
   readPullAccess,
   readServedConfig,
   repositoryIn,
-  type ServedConfig,
   servedImageProblem,
+  type ServedConfig,
 } from '../../layering/manifests/served-config.ts';
+import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { readArchitecture } from '../host-commands.ts';
@@ -31,12 +28,15 @@ import { imageFailure } from '../image/failures.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { withReleaseFallback } from './conditions.ts';
 import { type FoundImage, type Release, WorkerImage } from './facts.ts';
+import { registryFacts, stderrOf } from './image-work.ts';
 
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
 
 /** A registry that restarts; a cluster may also name an image that it no longer builds. */
 const longestWaitAsServed = minutes(5);
+
+type FindScope = StepScope<'host' | 'web'>;
 
 /**
  * Finds the image that was built for the pool of this worker: under the name of the rendered
@@ -63,15 +63,18 @@ export const findWorkerImage = step({
     const { repository } = scope.config.layering;
     if (repository === '') return findAsServed(scope, ignition.path);
     refuseUnusable(repository);
-    return withReleaseFallback(scope, async () =>
-      lookForImage(scope, {
-        ...(await readServed(scope, ignition.path)),
-        repository,
-        within: longestWait,
-      }),
-    );
+    return withReleaseFallback(scope, async () => {
+      const read = (bytes: Uint8Array) => ({
+        text: textOf(bytes),
+        served: readServedConfig(bytes),
+      });
+      const { text, served } = await readRendered(scope, ignition.path, { read });
+      return findImage(scope, text, served, repository, longestWait);
+    });
   },
 });
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 /**
  * Most clusters name no repository; then the rest of the served config is not read. One that names
@@ -79,7 +82,6 @@ export const findWorkerImage = step({
  * once the node has joined.
  */
 async function findAsServed(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
-  const { note } = scope;
   const read = (bytes: Uint8Array) => ({ text: textOf(bytes), repository: repositoryIn(bytes) });
   const found = await readRendered(scope, ignitionPath, { read }).catch((error: unknown) =>
     useReleaseImage(
@@ -92,14 +94,16 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
   const { text, repository } = found;
   if (repository === undefined)
     return { kind: 'release', why: 'the served config names no image repository' };
-  note('info', 'the served config names the image repository of the pool', { repository });
+  scope.note('info', 'the served config names the image repository of the pool', { repository });
   return withReleaseFallback(scope, async () => {
     refuseUnusable(repository);
-    const lead = { text, served: readServedConfig(text), repository, within: longestWaitAsServed };
-    return lookForImage(scope, lead).catch((error: unknown) => {
-      if (asAgentError(error).code !== 'wait.timed-out') throw error;
-      return useReleaseImage(scope, error, 'the pool has no image for the served MachineConfig');
-    });
+    const served = readServedConfig(text);
+    return findImage(scope, text, served, repository, longestWaitAsServed).catch(
+      (error: unknown) => {
+        if (asAgentError(error).code !== 'wait.timed-out') throw error;
+        return useReleaseImage(scope, error, 'the pool has no image for the served MachineConfig');
+      },
+    );
   });
 }
 
@@ -111,67 +115,53 @@ function useReleaseImage({ signal, note }: FindScope, error: unknown, what: stri
   return { kind: 'release', why: `${code}: ${message}` };
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
-
-const readServed = (
-  scope: FindScope,
-  ignitionPath: string,
-): Promise<Pick<Lead, 'text' | 'served'>> =>
-  readRendered(scope, ignitionPath, {
-    read: (bytes) => ({ text: textOf(bytes), served: readServedConfig(bytes) }),
-  });
-
-type FindScope = StepScope<'host' | 'web'>;
-
-/** What a worker keeps of the config that it is served, mode 0600. */
+/** The files that a worker keeps of the config that it is served, mode 0600. */
 export const workerFiles = {
   served: `${secretsFolder}/served.ign`,
   authFile: `${secretsFolder}/pull-secret.json`,
   certificates: `${secretsFolder}/worker-certificates`,
 } as const;
 
-/** Makes the folders that these lie in. */
-const workerFoldersArgv = [
-  ...['install', '--directory', '--mode=0700', secretsFolder, workerFiles.certificates],
-] as const;
-
-interface Lead {
-  /** The whole of what is served. */
-  readonly text: string;
-  readonly served: ServedConfig;
-  readonly repository: string;
-  /** How long the image is waited for. */
-  readonly within: Millis;
-}
-
 /**
  * Finds the image that was built for what a pool is served. Where the cluster serves an image
  * already, it is that one.
+ * @param text the whole of what is served
+ * @param within how long the image is waited for
  * @throws AgentError `layering.served-torn`, `image.wrong-architecture`, `wait.timed-out`
  */
-async function lookForImage(
+async function findImage(
   scope: FindScope,
-  { text, served, repository, within }: Lead,
+  text: string,
+  served: ServedConfig,
+  repository: string,
+  within: Millis,
 ): Promise<FoundImage> {
   const { note } = scope;
-  const access = await keepAccess(scope, text, repository);
   const { rendered } = served;
-  const kept = { rendered, served: workerFiles.served, ...access };
+  const access = await keepAccess(scope, text, repository);
+  const found = { rendered, served: workerFiles.served, ...access };
   const named = imageServed(served, repository);
   if (named !== undefined) {
     note('info', 'the cluster already serves the built OS image', { image: named });
-    return { kind: 'served', image: named, ...kept };
+    return { kind: 'served', image: named, ...found };
   }
   const tagged = { image: `${repository}:${rendered}`, ...access };
   const digest = await scope.until(
     `${repository} has the image of ${rendered}`,
-    () => poll(scope, tagged),
+    () => pollDigest(scope, tagged),
     { every: seconds(15), within },
   );
   const image = `${repository}@${digest}`;
-  await refuseOtherArchitecture(scope, { image, ...access });
+  const { architecture } = await registryFacts(scope, { image, ...access });
+  const host = goArchitecture(await readArchitecture(scope));
+  if (architecture !== host) {
+    const what = `${image} is for ${architecture}, the host is ${host}`;
+    throw imageFailure('image.wrong-architecture', what, {
+      context: { image, architecture, host },
+    });
+  }
   note('info', 'the built OS image is found', { image, rendered });
-  return { kind: 'overlay', image, ...kept };
+  return { kind: 'overlay', image, ...found };
 }
 
 /**
@@ -183,56 +173,48 @@ function imageServed(served: ServedConfig, repository: string): string | undefin
   const { osImage } = served;
   const named = served.currentImage ?? served.desiredImage;
   if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
-  const fault = servedImageProblem(served, named);
-  if (fault === undefined) return named;
-  throw layeringFailure('layering.served-torn', `${served.rendered}: ${fault}`);
+  const problem = servedImageProblem(served, named);
+  if (problem === undefined) return named;
+  throw layeringFailure('layering.served-torn', `${served.rendered}: ${problem}`);
 }
 
-/** Keeps what the machine will pull with where programs of the host find it. */
+/** Keeps the credentials and certificates that the machine will pull with for the programs here. */
 async function keepAccess(
   { host, signal }: FindScope,
   text: string,
   repository: string,
-): Promise<Omit<ImageAt, 'image'> & { readonly authFile: string }> {
+): Promise<Pick<FoundImage, 'authFile' | 'certificates'>> {
   const { served, authFile, certificates: folder } = workerFiles;
   const { pullSecret, certificates } = readPullAccess(text, repository);
-  await host.exec(workerFoldersArgv, { signal, limit: seconds(30) });
-  await host.writeFile(served, text, { signal, mode: 0o600 });
-  await host.writeFile(authFile, pullSecret, { signal, mode: 0o600 });
-  if (certificates.length === 0) return { authFile };
-  for (const [index, pem] of certificates.entries()) {
-    await host.writeFile(`${folder}/${index}.crt`, pem, { signal, mode: 0o600 });
-  }
-  return { authFile, certificates: folder };
+  const files = new Map([
+    [served, text],
+    [authFile, pullSecret],
+    ...certificates.map((pem, index) => [`${folder}/${index}.crt`, pem] as const),
+  ]);
+  const argv = ['install', '--directory', '--mode=0700', secretsFolder, folder];
+  await host.exec(argv, { signal, limit: seconds(30) });
+  for (const [path, content] of files) await host.writeFile(path, content, { signal, mode: 0o600 });
+  return certificates.length === 0 ? { authFile } : { authFile, certificates: folder };
 }
 
 /** The digest of the image. Registries often call an image that is not there yet forbidden. */
-async function poll(scope: FindScope, tagged: ImageAt): Promise<PollResult<string>> {
+async function pollDigest(
+  { host, signal }: FindScope,
+  tagged: ImageAt,
+): Promise<PollResult<string>> {
   try {
-    const digest = await ask(scope, registryDigestArgv(tagged));
-    return /^sha256:[0-9a-f]{64}$/.test(digest)
-      ? { done: digest }
-      : { status: `the registry answers ${digest === '' ? 'nothing' : digest}` };
+    const argv = registryDigestArgv(tagged);
+    const { stdout } = await host.exec(argv, { signal, limit: minutes(2) });
+    return /^sha256:[0-9a-f]{64}$/.test(stdout)
+      ? { done: stdout }
+      : { status: `the registry answers ${stdout === '' ? 'nothing' : stdout}` };
   } catch (error) {
-    scope.signal.throwIfAborted();
-    if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
-    if (classifyPullError(String(error.context['stderr'] ?? '')) === 'other') throw error;
-    return { status: error.message };
+    signal.throwIfAborted();
+    const stderr = stderrOf(error);
+    if (stderr === undefined || classifyPullError(stderr) === 'other') throw error;
+    return { status: asAgentError(error).message };
   }
 }
-
-async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
-  const { architecture } = readImageFacts(await ask(scope, registryConfigArgv(at)), at.image);
-  const machine = goArchitecture(await readArchitecture(scope));
-  if (architecture === machine) return;
-  const what = `${at.image} is for ${architecture}, the host is ${machine}`;
-  throw imageFailure('image.wrong-architecture', what, {
-    context: { image: at.image, architecture, host: machine },
-  });
-}
-
-const ask = async ({ host, signal }: FindScope, argv: readonly string[]): Promise<string> =>
-  (await host.exec(argv, { signal, limit: minutes(2) })).stdout;
 
 /**
  * @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull

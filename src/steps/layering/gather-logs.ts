@@ -1,9 +1,8 @@
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { readObjects, type SourceObject } from '../../layering/api/source-object.ts';
-import { registrySecretOf } from '../../layering/manifests/bootstrap-manifests.ts';
+import { readObjects, type SourceFile } from '../../layering/api/source-object.ts';
 import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
-import { pullSecretIn } from '../../layering/registry/credentials.ts';
+import { secretTexts } from '../../layering/registry/credentials.ts';
 import {
   bundleFolder,
   credentialsIn,
@@ -100,7 +99,10 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
     host.exec(argv, { signal, limit: seconds(30) });
   try {
     await run(folderArgv);
-    const { hide, sources } = await readKnownSecrets(scope);
+    const known = await readCredentials(scope);
+    for (const secret of known.flatMap(({ secrets }) => secrets)) scope.hide(secret);
+    const hide: Hide = (text) => withoutSecretLooks(scope.mask(text));
+    const sources = known.map(({ from, registries }) => ({ from, registries }));
     const credentials = (): Promise<string> => Promise.resolve(JSON.stringify(sources, null, 2));
     const kube = { podLog: scope.kube.podLog, list: listedOnce(scope.kube) };
     const own = { 'credentials.json': credentials };
@@ -167,28 +169,12 @@ export function openBundle(
   };
 }
 
-/** What is known of the credentials of this host without showing them. */
-interface KnownSecrets {
-  readonly hide: Hide;
-  /** Where credentials come from, and the registries that they are for. */
-  readonly sources: readonly { readonly from: string; readonly registries: readonly string[] }[];
-}
+type FromFile = PullSecretContent & { readonly from: string };
 
 /**
  * Reads every credential that layering works with, so that each can be taken out of what is
  * gathered.
  */
-async function readKnownSecrets(scope: GatherScope): Promise<KnownSecrets> {
-  const sources: { readonly from: string; readonly registries: readonly string[] }[] = [];
-  for (const { from, ...known } of await readCredentials(scope)) {
-    for (const secret of known.secrets) scope.hide(secret);
-    sources.push({ from, registries: known.registries });
-  }
-  return { hide: (text) => withoutSecretLooks(scope.mask(text)), sources };
-}
-
-type FromFile = PullSecretContent & { readonly from: string };
-
 async function readCredentials({ host, signal }: GatherScope): Promise<readonly FromFile[]> {
   const found: FromFile[] = [];
   for (const path of [PULL_SECRET_PATH, stagingFiles.authFile]) {
@@ -203,34 +189,24 @@ async function readCredentials({ host, signal }: GatherScope): Promise<readonly 
   return found;
 }
 
-/**
- * The members of a Secret too, whatever form they have: another than the one that is wanted is a
- * secret as well.
- */
-function credentialsOf(file: { readonly path: string; readonly text: string }): PullSecretContent {
+/** The members of a Secret as a whole too: another form than the usual ones is a secret as well. */
+function credentialsOf(file: SourceFile): PullSecretContent {
   try {
-    const objects = readObjects(file);
-    const members = objects.flatMap(({ value }) =>
-      Object.values(registrySecretOf(value)?.data ?? {}),
+    const members = readObjects(file)
+      .flatMap(({ value }) => Object.entries(secretTexts(value)))
+      .filter(([, text]) => isLongEnough(text));
+    const parts = members.map(([key, text]) =>
+      credentialsIn(key === '.dockercfg' ? `{"auths":${text}}` : text),
     );
-    const parts = objects.map((object) => credentialsIn(pullSecretOrNothing(object)));
     return {
       registries: parts.flatMap(({ registries }) => registries),
       secrets: [
-        ...members.filter(isLongEnough).map((text) => new Secret(text)),
+        ...members.map(([, text]) => new Secret(text)),
         ...parts.flatMap(({ secrets }) => secrets),
       ],
     };
   } catch {
     // A text that cannot be read is secret as a whole.
     return credentialsIn(file.text);
-  }
-}
-
-function pullSecretOrNothing(object: SourceObject): string {
-  try {
-    return pullSecretIn(object);
-  } catch {
-    return '';
   }
 }
