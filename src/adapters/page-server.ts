@@ -85,7 +85,7 @@ function drawings(page: LivePage): {
     const text = patch === undefined ? ':\n\n' : messageOf(patch);
     last = { count: last.count + 1, at: Date.now(), text };
   };
-  const timer = setInterval(draw, drawEvery);
+  const timer = setInterval(draw, drawEvery).unref();
   return {
     follow: async function* follow() {
       readers += 1;

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { type RoutesToServe, serveRoutes } from '../../src/adapters/http-server.ts';
+import { servePage } from '../../src/adapters/page-server.ts';
+import { livePage } from '../../src/page/server.ts';
+import { emptyPage } from '../../src/page/state.ts';
 import {
   type HttpAnswer,
   type RouteRequest,
@@ -360,6 +363,17 @@ describe('clients of a server', () => {
     expect(answers).toBeLessThanOrEqual(4);
     expect(await status(await own.open(request('GET /x')))).toBe('HTTP/1.1 200 OK');
   });
+});
+
+it('a page whose address is taken leaves nothing that keeps the program', async () => {
+  await using own = await serving();
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const page = livePage(emptyPage('A cluster', 'One host.', 0));
+  const served = servePage(page, { host: '127.0.0.1', port: own.port });
+  await expect(served).rejects.toMatchObject({ code: 'serve.address-not-taken' });
+  expect(timers()).toBeLessThanOrEqual(before);
 });
 
 describe('routes over HTTPS', () => {
