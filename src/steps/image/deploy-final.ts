@@ -8,18 +8,20 @@ import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError, FailureKind } from '../../model/failure.ts';
+import { splitArguments } from '../../os/kernel-arguments.ts';
 import { readPullError } from '../../os/pull-failure.ts';
 import type { Web } from '../../ports/web.ts';
 import {
+  type BlockDevice,
   findPartition,
   type FoundPartition,
   freePercent,
-  type BlockDevice,
 } from '../disk/block-devices.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
-import { confirmTarget, readTarget } from '../disk/target.ts';
+import { execOnTarget, readTarget } from '../disk/target.ts';
+import { kernelArgumentChanges } from '../disk/writer-args.ts';
 import {
   kernelArgumentsIn,
   readArchitecture,
@@ -29,20 +31,20 @@ import {
 import { ignitionSourceFailure } from '../ignition/failures.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure, type imageFailures, imageFileMissing } from './failures.ts';
+import { diskMounts, tryCommand } from './disk-mounts.ts';
 import {
-  bootMount,
-  type Overwrite,
-  overwriteCommands,
-  platformArgument,
+  finalStateroot,
+  firstBootArgument,
+  originsArgv,
   type PullSource,
-  rootMount,
+  refuseOrigins,
 } from './overwrite-argv.ts';
-import { runUndoable, type UndoableCommand } from './undoable.ts';
 
 type HostScope = StepScope<'host'>;
 
-const commandLineArgv = ['cat', '/proc/cmdline'] as const;
-const isEnforcingArgv = ['getenforce'] as const;
+/** Where the file systems of the install disk are mounted meanwhile. */
+const rootMount = '/mnt';
+const bootMount = '/mnt/boot';
 
 interface FinalOs {
   readonly os: EncapsulatedMachineConfig;
@@ -74,38 +76,85 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
  * Puts the final operating system on the written disk, so that its first boot is into that one.
  * When it fails, the disk boots what it did before, and nothing stays mounted.
  * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
- * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`; `wait.timed-out` for another
- * command
+ * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`, `disk.changed`; `command.*` of
+ * another command
  */
 export async function deployFinal(
   scope: HostScope,
   target: TargetDisk,
-  final: FinalOs,
-): Promise<void> {
-  await apply(scope, target, await planOverwrite(scope, target, final));
-}
-
-async function planOverwrite(
-  scope: HostScope,
-  target: TargetDisk,
   { os, source, isRootShared = false }: FinalOs,
-): Promise<Overwrite> {
+): Promise<void> {
+  const { host, signal, onExit, progress } = scope;
   const { disk, root, boot } = await findWrittenDisk(scope, target);
   await removeStaleMounts(scope, disk, [bootMount, rootMount]);
-  const { host, signal } = scope;
-  const { stdout } = await host.exec(commandLineArgv, { signal, limit: seconds(30) });
-  return {
-    disk: target.path,
-    root,
-    boot,
-    freePercent: freePercent(disk, root.sizeBytes),
-    platform: platformArgument(kernelArgumentsIn('cat', stdout)),
-    os,
-    source,
-    writerArgs: scope.config.image.writerArgs,
-    isEnforcing: await isEnforcing(scope),
-    isRootShared,
-  };
+  const deployArgv = await deployFinalArgv(scope, os, source);
+  const enforces = await isEnforcing(scope);
+  if (enforces) {
+    onExit(async () => {
+      const { signal: unheard } = new AbortController();
+      await host.exec(['setenforce', '1'], { signal: unheard, limit: seconds(2) });
+    }, 'always');
+  }
+  const mounts = diskMounts(scope);
+  await mounts.mount(root.path, rootMount);
+  await mounts.mount(boot.path, bootMount);
+  const free = freePercent(disk, root.sizeBytes);
+  const share = free > 0 ? [`--free-percent=${free}`] : [];
+  await tryCommand(scope, ['growpart', ...share, target.path, String(root.number)], {
+    // 1: the partition fills its place already, after an earlier attempt.
+    accept: [0, 1],
+    exec: (argv, options) => execOnTarget({ host, target }, argv, options),
+  });
+  await tryCommand(scope, ['xfs_growfs', rootMount]);
+  // Where SELinux is off, or is not there at all, the command fails.
+  if (enforces) await tryCommand(scope, ['setenforce', '0']);
+  progress({ info: `deploying ${source.image}` });
+  try {
+    await tryCommand(scope, deployArgv, { limit: hours(1) });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw deployFailure(error, source.image);
+  }
+  // Only a name that was given beside that of the image could be the wrong one.
+  if (source.image !== os.osImageURL) {
+    const origins = await tryCommand(scope, originsArgv(rootMount));
+    refuseOrigins(origins, { image: os.osImageURL, source: source.image });
+  }
+  await mounts.leave(bootMount);
+  if (isRootShared) {
+    // A frozen root would stay frozen for those who write to it.
+    await tryCommand(scope, ['sync', '--file-system', rootMount]);
+    await mounts.unmount(rootMount);
+  } else {
+    await mounts.leave(rootMount);
+  }
+}
+
+async function deployFinalArgv(
+  { host, config, signal }: HostScope,
+  os: EncapsulatedMachineConfig,
+  { image, authFile, certificates }: PullSource,
+): Promise<readonly string[]> {
+  const { stdout } = await host.exec(['cat', '/proc/cmdline'], { signal, limit: seconds(30) });
+  const platform = kernelArgumentsIn('cat', stdout).find((argument) =>
+    argument.startsWith('ignition.platform.id='),
+  );
+  const target = `ostree-unverified-registry:${os.osImageURL}`;
+  const extra = [
+    ...kernelArgumentChanges(config.image.writerArgs).append,
+    ...os.kernelArguments.flatMap(splitArguments),
+  ];
+  return [
+    ...['ostree', 'container', 'image', 'deploy'],
+    ...['--sysroot', rootMount, '--authfile', authFile],
+    ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
+    ...['--imgref', `ostree-unverified-registry:${image}`],
+    // What the node records, and pulls from later.
+    ...(image === os.osImageURL ? [] : ['--target-imgref', target]),
+    ...['--karg', platform ?? 'ignition.platform.id=metal', '--karg', firstBootArgument],
+    ...['--stateroot', finalStateroot],
+    ...extra.flatMap((argument) => ['--karg', argument]),
+  ];
 }
 
 interface WrittenDisk {
@@ -133,50 +182,10 @@ export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<W
   return scope.until('the partitions of the written disk are known', poll, limits);
 }
 
-async function apply(scope: HostScope, target: TargetDisk, overwrite: Overwrite): Promise<void> {
-  const { host, signal, onExit } = scope;
-  if (overwrite.isEnforcing) {
-    onExit(async () => {
-      const { signal: unheard } = new AbortController();
-      await host.exec(['setenforce', '1'], { signal: unheard, limit: seconds(2) });
-    }, 'always');
-  }
-  let known: unknown;
-  try {
-    await runUndoable(scope, overwriteCommands(overwrite), async (command) => {
-      known = undefined;
-      try {
-        if (command.argv.includes(target.path)) await confirmTarget(host, target, { signal });
-        await runOne(scope, command, overwrite.source);
-      } catch (error) {
-        const isOwnFailure = command.isLong === true || command.check !== undefined;
-        if (isOwnFailure || asAgentError(error).code === 'disk.changed') known = error;
-        throw error;
-      }
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    // That of the tries would only say that there were several.
-    throw known === undefined ? error : deployFailure(known, overwrite.source.image);
-  }
-}
-
-async function runOne(
-  { host, signal, progress }: HostScope,
-  command: UndoableCommand,
-  { image }: PullSource,
-): Promise<void> {
-  const { argv, accept = [0], isLong = false, check } = command;
-  const limit: Millis = isLong ? hours(1) : minutes(2);
-  if (isLong) progress({ info: `deploying ${image}` });
-  const { stdout } = await host.exec(argv, { signal, accept, limit });
-  check?.(stdout);
-}
-
 /** A host without SELinux has nothing to be put back. */
 async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> {
   try {
-    const { stdout } = await host.exec(isEnforcingArgv, { signal, limit: seconds(30) });
+    const { stdout } = await host.exec(['getenforce'], { signal, limit: seconds(30) });
     if (!/^(?:Enforcing|Permissive|Disabled)$/.test(stdout)) {
       throw unreadableOutput('getenforce', 'mode of SELinux', stdout);
     }

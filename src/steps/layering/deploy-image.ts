@@ -23,12 +23,7 @@ import {
 } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { authFile } from '../image/overwrite-argv.ts';
-import {
-  leaveCommands,
-  mountCommands,
-  runUndoable,
-  type UndoableCommand,
-} from '../image/undoable.ts';
+import { diskMounts, tryCommand } from '../image/disk-mounts.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { mastersOf, whyNotServed, whyRelease, withReleaseFallback } from './conditions.ts';
 import {
@@ -143,28 +138,19 @@ export const overlayWorkerConfig = step({
     await host.writeFile(file, whole, { signal, mode: 0o600 });
     const written = await findWrittenDisk(scope, disk);
     await removeStaleMounts(scope, written.disk, [`${place}/boot`, place]);
-    await runUndoable(scope, overlayCommands(written.boot.path, file), ({ argv, accept = [0] }) =>
-      host.exec(argv, { signal, accept, limit: minutes(2) }),
-    );
+    const beside = `${onDisk}.new`;
+    const mounts = diskMounts(scope);
+    await mounts.mount(written.boot.path, place);
+    await tryCommand(scope, ['install', '-D', '--mode=0600', file, beside]);
+    await tryCommand(scope, ['sync', '--file-system', place]);
+    await tryCommand(scope, ['mv', '--force', beside, onDisk], {
+      // An earlier try has moved it; what is there is compared next.
+      isDone: ({ context }) => String(context['stderr']).includes('cannot stat'),
+    });
+    await tryCommand(scope, ['cmp', file, onDisk]);
+    await mounts.leave(place);
   },
 });
-
-/** The commands that put another Ignition on the written disk, in one stroke. */
-function overlayCommands(boot: string, ignition: string): readonly UndoableCommand[] {
-  const beside = `${onDisk}.new`;
-  return [
-    ...mountCommands(boot, place),
-    { argv: ['install', '-D', '--mode=0600', ignition, beside] },
-    { argv: ['sync', '--file-system', place] },
-    {
-      argv: ['mv', '--force', beside, onDisk],
-      // The first try has moved it; what is there is compared next.
-      isDone: ({ context }) => String(context['stderr']).includes('cannot stat'),
-    },
-    { argv: ['cmp', ignition, onDisk] },
-    ...leaveCommands(place),
-  ];
-}
 
 /**
  * Puts the image of the masters on this host's own disk, from the registry beside it: when the host

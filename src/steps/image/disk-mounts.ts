@@ -1,0 +1,95 @@
+import { asAgentError } from '../../engine/failures.ts';
+import type { PollResult } from '../../engine/wait.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { isMountedAlready } from '../disk/in-use.ts';
+import type { StepScope } from '../step.ts';
+
+/** Three tries of a command that fails at once; one that took its time is not tried again. */
+const tries = { every: seconds(5), within: seconds(10) };
+
+/** How a command that is tried is run. */
+interface TriedCommand {
+  /** Exit codes that are an answer beside 0. */
+  readonly accept?: readonly number[];
+  /** Whether a further try failed since an earlier one had done it, although it failed too. */
+  readonly isDone?: (error: AgentError) => boolean;
+  readonly limit?: Millis;
+  /** Runs the command in place of the host itself. */
+  readonly exec?: StepScope<'host'>['host']['exec'];
+}
+
+/**
+ * Runs a command, with a few tries.
+ * @returns its output
+ * @throws AgentError of the last try; `disk.changed` of the first
+ */
+export async function tryCommand(
+  { host, signal, until }: StepScope<'host'>,
+  argv: readonly string[],
+  { accept = [0], isDone, limit = minutes(2), exec = host.exec }: TriedCommand = {},
+): Promise<string> {
+  let last: AgentError | undefined;
+  const attempt = async (): Promise<PollResult<string>> => {
+    try {
+      const { stdout } = await exec(argv, { signal, accept, limit });
+      return { done: stdout };
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = asAgentError(error);
+      if (failure.code === 'disk.changed') throw failure;
+      if (last !== undefined && isDone?.(failure) === true) return { done: '' };
+      last = failure;
+      return { status: failure.message };
+    }
+  };
+  return until(`${argv.slice(0, 2).join(' ')} succeeds`, attempt, {
+    ...tries,
+    timeoutError: (status) => last ?? asAgentError(new Error(status)),
+  });
+}
+
+/**
+ * Mounts file systems of the install disk. What is left mounted or frozen is undone when the step
+ * ends, in reverse order, even when the run was stopped.
+ */
+export function diskMounts(scope: StepScope<'host'>) {
+  let undos: readonly { readonly place: string; readonly argv: readonly string[] }[] = [];
+  scope.onExit(async () => {
+    const { signal: unheard } = new AbortController();
+    for (const { argv } of undos.toReversed()) {
+      // The next one may free what this one could not.
+      await scope.host.exec(argv, { signal: unheard, limit: seconds(10) }).catch(() => undefined);
+    }
+  }, 'always');
+  // Before a command is run: one that fails may have done its work.
+  const willUndo = (place: string, argv: readonly string[]): void => {
+    undos = [...undos, { place, argv }];
+  };
+  const unmount = async (place: string): Promise<void> => {
+    const isDone = (error: AgentError): boolean => stderrOf(error).includes('not mounted');
+    await tryCommand(scope, ['umount', place], { isDone });
+    undos = undos.filter((one) => one.place !== place);
+  };
+  return {
+    /** Mounts a device. A file system that an earlier run has left frozen would block writers. */
+    mount: async (device: string, place: string): Promise<void> => {
+      willUndo(place, ['umount', place]);
+      const isDone = (error: AgentError): boolean => isMountedAlready(error, place);
+      await tryCommand(scope, ['mount', device, place], { isDone });
+      // 1: it is not frozen.
+      await tryCommand(scope, ['fsfreeze', '--unfreeze', place], { accept: [0, 1] });
+    },
+    unmount,
+    /** Freezes a file system, so that GRUB reads what XFS keeps in its log, and unmounts it. */
+    leave: async (place: string): Promise<void> => {
+      willUndo(place, ['fsfreeze', '--unfreeze', place]);
+      const isDone = (error: AgentError): boolean =>
+        stderrOf(error).includes('Device or resource busy');
+      await tryCommand(scope, ['fsfreeze', '--freeze', place], { isDone });
+      await unmount(place);
+    },
+  };
+}
+
+const stderrOf = ({ context }: AgentError): string => String(context['stderr'] ?? '');
