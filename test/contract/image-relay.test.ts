@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createServer, get } from 'node:http';
-import { duplexPair } from 'node:stream';
-import { describe, expect, it } from 'vitest';
-import { webFailure } from '../http/failures.ts';
-import { answering, loopbackRelay, pathOf, signatureUrl } from './loopback-relay.ts';
-import type { RelayOutcome, RelaySource } from '../../ports/image-relay.ts';
-import type { Download } from '../../ports/inventory.ts';
-import type { Web } from '../../ports/web.ts';
-import { downloadOf } from '../../../test/support/download.ts';
-import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeWeb } from '../../../test/support/fake-web.ts';
+import { get } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { webFailure } from '../../src/adapters/http/failures.ts';
+import { loopbackRelay } from '../../src/adapters/image-relay/loopback-relay.ts';
+import type { RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
+import type { Download } from '../../src/ports/inventory.ts';
+import type { Web } from '../../src/ports/web.ts';
+import { downloadOf } from '../support/download.ts';
+import { fakeClock } from '../support/fake-clock.ts';
+import { fakeWeb } from '../support/fake-web.ts';
 
 const relay = loopbackRelay({ web: fakeWeb(), clock: fakeClock() });
 
@@ -56,29 +55,26 @@ interface Answer {
 
 interface Relay {
   readonly outcome: () => RelayOutcome;
-  /** Asks over a pair of streams instead of a socket. */
   readonly ask: (path: string, options?: { readonly leaveAfter: number }) => Promise<Answer>;
 }
 
-const run = new AbortController().signal;
+const path = '/metal.raw.gz';
 
-function relayOf(web: Web, more: Partial<RelaySource> = {}): Relay {
-  const { answer, outcome } = answering({ web, clock: fakeClock() }, { url, ...more }, run);
-  const server = createServer(answer);
-  const ask: Relay['ask'] = (path, { leaveAfter } = { leaveAfter: Infinity }) => {
-    const [near, far] = duplexPair();
-    server.emit('connection', far);
-    return new Promise((resolve, reject) => {
-      const request = get({ path, createConnection: () => near }, (response) => {
+async function relayOf(web: Web, more: Partial<RelaySource> = {}): Promise<Relay> {
+  const served = await loopbackRelay({ web, clock: fakeClock() }).serve(
+    { url, ...more },
+    { signal: new AbortController().signal },
+  );
+  onTestFinished(served.close);
+  const ask: Relay['ask'] = (wanted, { leaveAfter } = { leaveAfter: Infinity }) =>
+    new Promise((resolve, reject) => {
+      const request = get(new URL(wanted, served.url), (response) => {
         const chunks: Buffer[] = [];
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           chunks.push(chunk);
           bytes += chunk.length;
-          if (bytes < leaveAfter) return;
-          request.destroy();
-          // Unlike a socket, one end of the pair does not notice that the other is gone.
-          far.destroy();
+          if (bytes >= leaveAfter) request.destroy();
         });
         response.on('error', () => undefined);
         response.on('close', () => {
@@ -91,22 +87,15 @@ function relayOf(web: Web, more: Partial<RelaySource> = {}): Relay {
         if (leaveAfter === Infinity) reject(error);
       });
     });
-  };
-  return { outcome, ask };
+  return { outcome: served.outcome, ask };
 }
 
-const path = pathOf({ url });
-
 /** A server that cuts each answer after so many bytes. */
-function cuttingWeb(
-  after: number,
-  { hasRanges }: { readonly hasRanges: boolean },
-): Web & { readonly froms: readonly number[] } {
+function cuttingWeb(after: number): Web & { readonly froms: readonly number[] } {
   const froms: number[] = [];
   return {
     froms,
-    open: (_, { range }) => {
-      const from = hasRanges ? (range?.[0] ?? 0) : 0;
+    open: (_, { range: [from] = [0] }) => {
       froms.push(from);
       const rest = image.subarray(from);
       const end = rest.length <= after ? {} : { cut: { after, error: cut } };
@@ -117,14 +106,14 @@ function cuttingWeb(
 
 describe('the image relay', () => {
   it('hands the image on with its length, and knows its digest', async () => {
-    const relay = relayOf(fakeWeb().with(url, image), { sha256 });
+    const relay = await relayOf(fakeWeb().with(url, image), { sha256 });
     const { status, length, content } = await relay.ask('/metal.raw.gz');
     expect([status, length, content.equals(image)]).toEqual([200, String(image.length), true]);
     expect(relay.outcome()).toEqual({ isAsked: true, bytes: image.length, resumed: 0, sha256 });
   });
 
   it('never gives the end of an image with another digest', async () => {
-    const relay = relayOf(fakeWeb().with(url, image), { sha256: '0'.repeat(64) });
+    const relay = await relayOf(fakeWeb().with(url, image), { sha256: '0'.repeat(64) });
     const { isWhole, content } = await relay.ask(path);
     expect(isWhole).toBe(false);
     expect(content.length).toBeLessThanOrEqual(image.length - 1024 * 1024);
@@ -135,75 +124,69 @@ describe('the image relay', () => {
   });
 
   it('holds all of an image back that is smaller than what is held', async () => {
-    const relay = relayOf(fakeWeb().with(url, 'tiny'), { sha256 });
+    const relay = await relayOf(fakeWeb().with(url, 'tiny'), { sha256 });
     await relay.ask(path).catch(() => undefined);
     expect(relay.outcome().failure).toMatchObject({ code: 'image.wrong-digest' });
   });
 
   it('continues after each cut where the server has ranges', async () => {
-    const web = cuttingWeb(1024 * 1024, { hasRanges: true });
-    const relay = relayOf(web, { sha256 });
+    const web = cuttingWeb(1024 * 1024);
+    const relay = await relayOf(web, { sha256 });
     expect((await relay.ask(path)).content.equals(image)).toBe(true);
     expect(web.froms).toEqual([0, 1, 2, 3].map((count) => count * 1024 * 1024));
     expect(relay.outcome()).toMatchObject({ resumed: 3, sha256 });
   });
 
   it('takes the image by TLS alone where it is to, after each cut too', async () => {
-    const cutting = cuttingWeb(1024 * 1024, { hasRanges: true });
+    const cutting = cuttingWeb(1024 * 1024);
     const asked: unknown[] = [];
     const open: Web['open'] = (address, request) => {
       asked.push(request.tlsOnly);
       return cutting.open(address, request);
     };
-    await relayOf({ open }, { tlsOnly: true }).ask(path);
+    await (await relayOf({ open }, { tlsOnly: true })).ask(path);
     expect(asked).toEqual([true, true, true, true]);
   });
 
-  it.each<[string, { isLengthKnown: boolean; refuses: boolean }]>([
-    ['ignores ranges', { isLengthKnown: true, refuses: false }],
-    ['refuses ranges', { isLengthKnown: true, refuses: true }],
-    ['does not tell the length', { isLengthKnown: false, refuses: true }],
-  ])(
-    'reads again from the beginning where the server %s',
-    async (_, { isLengthKnown, refuses }) => {
-      let calls = 0;
-      const web: Web = {
-        open: (_url, { range }) => {
-          if (refuses && range !== undefined) {
-            const details = { context: { status: 200 } };
-            return Promise.reject(
-              webFailure('web.refused', 'does not support range requests', details),
-            );
-          }
-          calls += 1;
-          const shape = calls === 1 ? { cut: { after: 1_000_000, error: cut } } : {};
-          const bytes = isLengthKnown ? image.length : false;
-          return Promise.resolve(downloadOf(image, { bytes, ...shape }));
-        },
-      };
-      const relay = relayOf(web, { sha256 });
-      expect((await relay.ask(path)).content.equals(image)).toBe(true);
-      expect(relay.outcome()).toMatchObject({ resumed: 1, sha256 });
-    },
-  );
-
-  it.each<[string, boolean, number, object]>([
-    ['continues with a part that does not say its length', true, image.length, { sha256 }],
-    ['puts no two files together, by ranges', true, 4_000_000, { failure: { code: 'image.cut' } }],
-    ['puts no two files together', false, 4_000_000, { failure: { code: 'image.cut' } }],
-  ])('%s', async (...[, hasRanges, wholeBytes, outcome]) => {
-    const first = downloadOf(image, { bytes: image.length, cut: { after: 2_000_000, error: cut } });
-    const opened = [first];
-    const web: Web = {
-      open: (_url, { range: [from] = [0] }) => {
-        const part = { ...downloadOf(image.subarray(from), { bytes: false }), wholeBytes };
-        const whole = downloadOf(image, { bytes: wholeBytes });
-        return Promise.resolve(opened.pop() ?? (hasRanges ? part : whole));
-      },
+  it.each<[string, number | false, boolean]>([
+    ['ignores ranges', image.length, false],
+    ['refuses ranges', image.length, true],
+    ['sends no length', false, false],
+  ])('gives up after a cut where the server %s', async (_, bytes, refuses) => {
+    const open: Web['open'] = (_url, { range }) => {
+      if (range === undefined)
+        return Promise.resolve(downloadOf(image, { bytes, cut: { after: 2_000_000, error: cut } }));
+      if (!refuses) return Promise.resolve(downloadOf(image, { bytes }));
+      const details = { context: { status: 200 } };
+      return Promise.reject(webFailure('web.refused', 'it supports no ranges', details));
     };
-    const relay = relayOf(web);
+    const relay = await relayOf({ open }, { sha256 });
+    expect((await relay.ask(path)).isWhole).toBe(false);
+    const code = refuses ? 'web.refused' : 'image.cut';
+    expect(relay.outcome().failure).toMatchObject({ code });
+  });
+
+  const cutOnce = (rest: Download, begun: Partial<Download> = {}): Web => {
+    const first = downloadOf(image, { bytes: image.length, cut: { after: 2_000_000, error: cut } });
+    const opened = [rest, { ...first, ...begun }];
+    return { open: () => Promise.resolve(opened.pop() ?? rest) };
+  };
+  const rest = image.subarray(2_000_000);
+
+  it('continues with a part that does not say its length', async () => {
+    const part = { ...downloadOf(rest, { bytes: false }), wholeBytes: image.length };
+    const relay = await relayOf(cutOnce(part));
     await relay.ask(path);
-    expect(relay.outcome()).toMatchObject({ resumed: 1, ...outcome });
+    expect(relay.outcome()).toMatchObject({ resumed: 1, sha256 });
+  });
+
+  it.each<[string, Partial<Download>]>([
+    ['the whole', { wholeBytes: 4_000_000 }],
+    ['the part', { bytes: 4_000_000 }],
+  ])('refuses the rest of a file of another size of %s', async (_, sizes) => {
+    const relay = await relayOf(cutOnce({ ...downloadOf(rest), ...sizes }), { sha256 });
+    await relay.ask(path);
+    expect(relay.outcome().failure).toMatchObject({ code: 'image.cut' });
   });
 
   it.each<[string, Partial<Download>, Partial<Download>, Partial<RelaySource>, boolean]>([
@@ -211,34 +194,38 @@ describe('the image relay', () => {
     ['another time', { lastModified: 'Mon' }, { lastModified: 'Tue' }, {}, false],
     ['no ETag any more', { etag: '"1"', lastModified: 'Mon' }, { lastModified: 'Mon' }, {}, true],
     ['another ETag, where a digest decides', { etag: '"1"' }, { etag: '"2"' }, { sha256 }, true],
-  ])('tells by validators whether the rest is of the same file: %s', async (...given) => {
+  ])('sees by validators whether the rest is of the same file: %s', async (...given) => {
     const [, before, now, source, isWhole] = given;
-    for (const hasRanges of [true, false]) {
-      const first = downloadOf(image, { cut: { after: 2_000_000, error: cut } });
-      const opened = [{ ...first, bytes: image.length, ...before }];
-      const web: Web = {
-        open: (_url, { range: [from] = [0] }) => {
-          const rest = image.subarray(hasRanges ? from : 0);
-          const next = { ...downloadOf(rest, { bytes: rest.length }), ...now };
-          return Promise.resolve(opened.pop() ?? next);
-        },
-      };
-      const relay = relayOf(web, source);
-      await relay.ask(path);
-      const outcome = isWhole ? { sha256 } : { failure: { code: 'image.cut' } };
-      expect(relay.outcome()).toMatchObject({ resumed: 1, ...outcome });
-    }
+    const part = downloadOf(rest, { bytes: rest.length });
+    const relay = await relayOf(cutOnce({ ...part, ...now }, before), source);
+    await relay.ask(path);
+    expect(relay.outcome()).toMatchObject(
+      isWhole ? { sha256 } : { failure: { code: 'image.cut' } },
+    );
   });
 
   it('gives up when the source is cut again and again without a new byte', async () => {
-    const relay = relayOf(cuttingWeb(1000, { hasRanges: false }));
+    const pieces = [downloadOf(image, { bytes: image.length, cut: { after: 1000, error: cut } })];
+    const none = () =>
+      downloadOf(image.subarray(1000), {
+        bytes: image.length - 1000,
+        cut: { after: 0, error: cut },
+      });
+    const relay = await relayOf({ open: () => Promise.resolve(pieces.pop() ?? none()) });
     await relay.ask(path).catch(() => undefined);
-    expect(relay.outcome().failure).toMatchObject({ code: 'image.cut', kind: 'media' });
+    expect(relay.outcome().failure).toMatchObject({
+      code: 'image.cut',
+      kind: 'media',
+      context: { received: 1000 },
+    });
   });
 
   it('takes a body that ends before its length for a cut', async () => {
-    const web: Web = { open: () => Promise.resolve(downloadOf('half', { bytes: 4000 })) };
-    const relay = relayOf(web);
+    const open: Web['open'] = (_url, { range }) =>
+      Promise.resolve(
+        range === undefined ? downloadOf('half', { bytes: 4000 }) : downloadOf('', { bytes: 3996 }),
+      );
+    const relay = await relayOf({ open });
     await relay.ask(path).catch(() => undefined);
     expect(relay.outcome().failure).toMatchObject({
       code: 'image.cut',
@@ -247,7 +234,7 @@ describe('the image relay', () => {
   });
 
   it('answers 502 when the source cannot be opened, and says why', async () => {
-    const relay = relayOf(fakeWeb());
+    const relay = await relayOf(fakeWeb());
     expect((await relay.ask(path)).status).toBe(502);
     expect(relay.outcome().failure).toMatchObject({ code: 'web.refused' });
   });
@@ -264,7 +251,7 @@ describe('the image relay', () => {
         return Promise.resolve({ body: endless(), origin: url });
       },
     };
-    const relay = relayOf(web);
+    const relay = await relayOf(web);
     await relay.ask(path, { leaveAfter: 100_000 });
     const signal = await reading.promise;
     await new Promise<void>((resolve) => {
@@ -279,18 +266,15 @@ describe('the image relay', () => {
     ['hands the signature on when nothing else guards the image', {}, 200],
     ['has no signature for an image with a digest', { sha256 }, 404],
   ])('%s', async (_, source, status) => {
-    const web = fakeWeb().with(url, image).with(signatureUrl(url), 'a signature');
-    expect((await relayOf(web, source).ask(`${path}.sig`)).status).toBe(status);
+    const web = fakeWeb().with(url, image).with(url.replace('?', '.sig?'), 'a signature');
+    const relay = await relayOf(web, source);
+    expect((await relay.ask(`${path}.sig`)).status).toBe(status);
   });
 
   it('has nothing else, and no signature where the publisher has none', async () => {
-    const relay = relayOf(fakeWeb().with(url, image));
+    const relay = await relayOf(fakeWeb().with(url, image));
     expect((await relay.ask(`${path}.sig`)).status).toBe(404);
     expect((await relay.ask('/else')).status).toBe(404);
     expect(relay.outcome().isAsked).toBe(false);
-  });
-
-  it('keeps the query in the address of the signature', () => {
-    expect(signatureUrl(url)).toBe('https://mirror.example/rhcos/metal.raw.gz.sig?key=1');
   });
 });
