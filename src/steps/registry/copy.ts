@@ -8,7 +8,6 @@
 // empty; `restore` moves the copy away file by file; both take the file system that udev has
 // labelled root, on whatever disk. So each try finds out first how far an earlier one came.
 import * as z from 'zod';
-import type { Progress } from '../../engine/events.ts';
 import { fact } from '../../engine/fact.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
@@ -21,7 +20,7 @@ import {
 } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
-import { execOnTarget, readTarget, confirmTarget } from '../disk/target.ts';
+import { execOnTarget, readTarget } from '../disk/target.ts';
 import { settleArgv } from '../disk/empty.ts';
 import { isTrue } from '../host-commands.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
@@ -59,13 +58,14 @@ export const planRegistryGrowth = step({
     if (!media.isPresent) return { kind: 'none' } as const;
     const { host, signal } = scope;
     const { stdout } = await host.exec(measureArgv, { signal, limit: minutes(10) });
-    const bytes = parseMeasured(stdout);
+    const [, bytes] = /^\s*(\d+)(?:\s|$)/.exec(stdout) ?? [];
     if (bytes === undefined) {
       throw registryFailure('registry.unreadable', `du printed no size: ${stdout.slice(0, 200)}`, {
         context: { directory: registrySource },
       });
     }
-    const needed = bytesForRegistry(bytes);
+    // Two and a half times its size, as upgrades bring their own.
+    const needed = Math.floor((Number(bytes) * 5) / 2);
     const disk = await readTarget(host, target, signal);
     const percent = freePercent(disk, needed);
     if (percent >= 1) return { kind: 'grow', freePercent: percent } as const;
@@ -76,44 +76,16 @@ export const planRegistryGrowth = step({
   },
 });
 
-/** The bytes that `measureArgv` printed; undefined when it printed something else. */
-export function parseMeasured(stdout: string): number | undefined {
-  const bytes = /^\s*(\d+)(?:\s|$)/.exec(stdout)?.[1];
-  return bytes === undefined ? undefined : Number(bytes);
-}
-
-/** Room that the data needs: two and a half times its size, as upgrades bring their own. */
-export const bytesForRegistry = (registryBytes: number): number =>
-  Math.floor((registryBytes * 5) / 2);
-
 /** Where the root file system of the new system is mounted meanwhile. */
 const rootMount = '/mnt/root';
 
 /** Where the new system looks for the registry data. */
 const registryTarget = `${rootMount}/ostree/deploy/rhcos/var/lib/iri-registry`;
 
-const mountRootArgv = (partition: string): readonly string[] => [
-  ...['mount', partition, rootMount],
-];
-
 /** Thaws the root file system: an image that was written offline stays frozen. */
 const thawArgv = ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`] as const;
 
-/** Freezes the root file system, so that all is on the disk. */
-const freezeArgv = ['fsfreeze', '--freeze', rootMount] as const;
-
 const unmountArgv = ['umount', rootMount] as const;
-
-const growFileSystemArgv = ['xfs_growfs', rootMount] as const;
-
-const copyArgv = [
-  'sh',
-  '-c',
-  `rsync -ah --info=progress2 ${registrySource}/ ${registryTarget}/`,
-] as const;
-
-const makeMountArgv = ['mkdir', '-p', rootMount] as const;
-const makeTargetArgv = ['mkdir', '-p', registryTarget] as const;
 
 /**
  * Copies the registry that the live medium carries into the new system, so that a node without any
@@ -144,53 +116,48 @@ export const copyRegistry = step({
     ),
   run: async (scope, { disk: target, growth }) => {
     if (growth.kind === 'none') return;
-    const { host, signal } = scope;
+    const { host, signal, onExit, progress } = scope;
+    const run = (argv: readonly string[], limit: Millis = minutes(2)) =>
+      host.exec(argv, { signal, limit });
     const disk = await readTarget(host, target, signal);
     await removeStaleMounts(scope, disk, [rootMount]);
     const root = findPartition(disk, 'root');
-    scope.onExit(() => thawAndUnmount(scope), 'failure');
-    await growRoot(scope, target, { root, freePercent: growth.freePercent });
-    await run(scope, makeTargetArgv);
-    await host.exec(copyArgv, {
+    onExit(() => thawAndUnmount(scope), 'failure');
+    await run(['mkdir', '-p', rootMount]);
+    await run(['mount', root.path, rootMount]);
+    await run(thawArgv);
+    const recreation = await findRecreation(scope);
+    await run(unmountArgv);
+    await grow(scope, target, root, growth.freePercent);
+    if (recreation !== 'none') await recreateRoot(scope, target, root, recreation);
+    await run(['mount', root.path, rootMount]);
+    await run(['xfs_growfs', rootMount], minutes(10));
+    await run(['mkdir', '-p', registryTarget]);
+    let last = -1;
+    const copy = `rsync -ah --info=progress2 ${registrySource}/ ${registryTarget}/`;
+    await host.exec(['sh', '-c', copy], {
       signal,
       limit: hours(5),
-      onLine: rsyncProgress(scope.progress),
+      onLine: (line) => {
+        // `21.39G 100%   85.21MB/s    0:03:59`
+        const percent = Number(/^\s*\S+\s+(\d+)%\s/.exec(line)?.[1] ?? -1);
+        if (percent <= last) return;
+        last = percent;
+        progress({ info: `${percent}%`, percent });
+      },
     });
-    await run(scope, freezeArgv);
-    await run(scope, unmountArgv);
+    // All is on the disk then.
+    await run(['fsfreeze', '--freeze', rootMount]);
+    await run(unmountArgv);
   },
 });
-
-async function run(
-  { host, signal }: StepScope<'host'>,
-  argv: readonly string[],
-  limit: Millis = minutes(2),
-): Promise<void> {
-  await host.exec(argv, { signal, limit });
-}
-
-async function growRoot(
-  scope: StepScope<'host'>,
-  target: TargetDisk,
-  growth: { readonly root: FoundPartition; readonly freePercent: number },
-): Promise<void> {
-  const { root } = growth;
-  await run(scope, makeMountArgv);
-  await run(scope, mountRootArgv(root.path));
-  await run(scope, thawArgv);
-  const recreation = await planRecreation(scope);
-  await run(scope, unmountArgv);
-  await grow(scope, target, growth);
-  await recreateRoot(scope, target, { root, recreation });
-  await run(scope, mountRootArgv(root.path));
-  await run(scope, growFileSystemArgv, minutes(10));
-}
 
 /** growpart ends with 1 and NOCHANGE when an earlier attempt has grown the partition. */
 async function grow(
   { host, signal }: StepScope<'host'>,
   target: TargetDisk,
-  { root, freePercent }: Parameters<typeof growRoot>[2],
+  root: FoundPartition,
+  freePercent: number,
 ): Promise<void> {
   const argv = ['growpart', `--free-percent=${freePercent}`, target.path, String(root.number)];
   const options = { signal, limit: minutes(5), accept: [0, 1] };
@@ -212,30 +179,6 @@ async function thawAndUnmount({ host, signal: stop }: StepScope<'host'>): Promis
   }
 }
 
-/** A line of `rsync --info=progress2`: bytes, percent, speed. */
-const progressLine = /^\S+\s+(\d+)%\s/;
-
-/** Steps in percent in which progress is reported; the last one always is. */
-const stepPercent = 5;
-
-/** The share that a line of rsync shows, 0 to 100; undefined for other lines. */
-export function parseRsyncPercent(line: string): number | undefined {
-  const percent = progressLine.exec(line.trim())?.[1];
-  return percent === undefined ? undefined : Number(percent);
-}
-
-/** Makes a reader of lines that reports progress in steps, each value once and only rising. */
-export function rsyncProgress(report: (progress: Progress) => void): (line: string) => void {
-  let last = 0;
-  return (line) => {
-    const percent = parseRsyncPercent(line);
-    if (percent === undefined || last === 100) return;
-    if (percent < last + stepPercent && percent !== 100) return;
-    last = percent;
-    report({ info: `${percent}%`, percent });
-  };
-}
-
 const script = '/usr/lib/dracut/modules.d/40ignition-ostree/ignition-ostree-transposefs.sh';
 
 /** Copies the root file system to memory, and makes it empty. */
@@ -249,48 +192,24 @@ const cleanupArgv = ['bash', '-c', `${script} cleanup`] as const;
 const copy = '/run/ignition-ostree-transposefs/root';
 const emptied = '/run/ignition-ostree-autosaved-xfs.stamp';
 
-/** How far earlier tries came. */
-interface EarlierTries {
-  /** The registry is, or was to be, copied already. */
-  readonly isCopyBegun: boolean;
-  /** There is a copy in memory, whole or in part. */
-  readonly isSaved: boolean;
-  /** The system, or the rest of it, is in the copy. */
-  readonly isInCopy: boolean;
-  /** The system is on the disk, or what is back of it. */
-  readonly isOnDisk: boolean;
-  /** The file system was made empty. */
-  readonly isEmptied: boolean;
-}
-
 /** What is still to do: everything, to put the system back, to drop the copy, or nothing. */
-type Recreation = 'all' | 'restore' | 'cleanup' | 'none' | 'lost';
-
-/** Decides from how far earlier tries came what may be done without losing the system. */
-export function decideRecreation(tries: EarlierTries): Recreation {
-  if (tries.isCopyBegun) return 'none';
-  if (!tries.isSaved) return 'all';
-  if (tries.isOnDisk) return tries.isInCopy && tries.isEmptied ? 'lost' : 'cleanup';
-  return tries.isInCopy ? 'restore' : 'lost';
-}
+type Recreation = 'all' | 'restore' | 'cleanup' | 'none';
 
 /**
- * Finds out what is still to do.
+ * Finds out from how far earlier tries came what may be done without losing the system.
  * @throws AgentError `registry.root-lost`
  */
-async function planRecreation(scope: StepScope<'host'>): Promise<Recreation> {
+async function findRecreation(scope: StepScope<'host'>): Promise<Recreation> {
   const isThere = (option: string, path: string): Promise<boolean> =>
     isTrue(scope, ['test', option, path]);
-  const isCopyBegun = await isThere('-d', registryTarget);
-  const isSaved = !isCopyBegun && (await isThere('-d', copy));
-  const found = decideRecreation({
-    isCopyBegun,
-    isSaved,
-    isInCopy: isSaved && (await isThere('-d', `${copy}/ostree`)),
-    isOnDisk: isSaved && (await isThere('-d', `${rootMount}/ostree`)),
-    isEmptied: isSaved && (await isThere('-f', emptied)),
-  });
-  if (found !== 'lost') return found;
+  // The registry is, or was being, copied.
+  if (await isThere('-d', registryTarget)) return 'none';
+  if (!(await isThere('-d', copy))) return 'all';
+  const isInCopy = await isThere('-d', `${copy}/ostree`);
+  const isOnDisk = await isThere('-d', `${rootMount}/ostree`);
+  const isEmptied = await isThere('-f', emptied);
+  if (isOnDisk && !(isInCopy && isEmptied)) return 'cleanup';
+  if (isInCopy && !isOnDisk) return 'restore';
   throw registryFailure(
     'registry.root-lost',
     'an earlier try was cut off while it put the system back on the root file system',
@@ -305,31 +224,28 @@ async function planRecreation(scope: StepScope<'host'>): Promise<Recreation> {
 async function recreateRoot(
   scope: StepScope<'host'>,
   target: TargetDisk,
-  { root, recreation }: { readonly root: FoundPartition; readonly recreation: Recreation },
+  root: FoundPartition,
+  recreation: Exclude<Recreation, 'none'>,
 ): Promise<void> {
   const { host, signal, note } = scope;
-  const run = async (argv: readonly string[]): Promise<void> => {
-    await confirmTarget(host, target, scope);
-    await host.exec(argv, { signal, limit: minutes(30) });
-  };
+  const run = (argv: readonly string[]) =>
+    execOnTarget({ host, target }, argv, { signal, limit: minutes(30) });
   const slow = (because: string): void =>
     note('warn', 'the root file system is grown, not made again, which may make it slow', {
       because,
     });
-  if (recreation === 'none') return;
   if (recreation === 'cleanup') slow('an earlier try to recreate it was cut off');
   else {
     const own = (await host.realPath(root.path, signal)) ?? root.path;
-    const labelled = await labelledRoot(scope, own);
-    const isOwn = labelled === own;
-    if (!isOwn && recreation === 'restore') {
+    const labelled = (await labelledRoot(scope, own)) ?? 'nothing';
+    if (labelled !== own && recreation === 'restore') {
       throw registryFailure(
         'registry.root-lost',
-        `the system is in memory, and the label root leads to ${labelled ?? 'nothing'}`,
+        `the system is in memory, and the label root leads to ${labelled}`,
       );
     }
-    if (!isOwn) {
-      slow(`the label root leads to ${labelled ?? 'nothing'}, not to ${root.path}`);
+    if (labelled !== own) {
+      slow(`the label root leads to ${labelled}, not to ${root.path}`);
       return;
     }
     if (recreation === 'all') await run(saveArgv);
@@ -339,11 +255,8 @@ async function recreateRoot(
     await run(cleanupArgv);
   } catch (error) {
     if (asAgentError(error).code === 'disk.changed') throw error;
-    noteFailed(
-      scope,
-      'the copy of the root file system stays in memory until the host reboots',
-      error,
-    );
+    const what = 'the copy of the root file system stays in memory until the host reboots';
+    noteFailed(scope, what, error);
   }
 }
 

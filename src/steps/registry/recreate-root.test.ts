@@ -2,39 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { copyRegistry, decideRecreation } from './copy.ts';
-
-const nothing = {
-  isCopyBegun: false,
-  isSaved: false,
-  isInCopy: false,
-  isOnDisk: false,
-  isEmptied: false,
-};
-const saved = { ...nothing, isSaved: true };
-
-describe('what is still to do', () => {
-  it.each([
-    ['at the first try', nothing, 'all'],
-    ['when the registry was being copied', { ...nothing, isCopyBegun: true }, 'none'],
-    [
-      'when the copy to memory was cut off',
-      { ...saved, isOnDisk: true, isInCopy: true },
-      'cleanup',
-    ],
-    ['when it was cut off at its beginning', { ...saved, isOnDisk: true }, 'cleanup'],
-    ['when the file system is empty', { ...saved, isInCopy: true, isEmptied: true }, 'restore'],
-    ['when all is back', { ...saved, isOnDisk: true, isEmptied: true }, 'cleanup'],
-    [
-      'when half of it is back',
-      { ...saved, isInCopy: true, isOnDisk: true, isEmptied: true },
-      'lost',
-    ],
-    ['when it is nowhere', saved, 'lost'],
-  ])('%s', (_, tries, expected) => {
-    expect(decideRecreation({ ...nothing, ...tries })).toBe(expected);
-  });
-});
+import { copyRegistry } from './copy.ts';
 
 const facts = {
   disk: targetOf(coreOsDisk('sda')),
@@ -56,23 +24,29 @@ const verbs = (host: FakeHost) =>
 const copy = '/run/ignition-ostree-transposefs/root';
 const emptied = '/run/ignition-ostree-autosaved-xfs.stamp';
 
+const inCopy = `${copy}/ostree`;
+const onDisk = '/mnt/root/ostree';
+const registry = `${onDisk}/deploy/rhcos/var/lib/iri-registry`;
+
 describe('registry/copy after an earlier try', () => {
   it.each([
-    ['restores', [copy, `${copy}/ostree`, emptied], ['restore', 'cleanup']],
-    ['drops a copy that was cut off', [copy, `${copy}/ostree`, '/mnt/root/ostree'], ['cleanup']],
-    [
-      'leaves the registry that is there in place',
-      ['/mnt/root/ostree/deploy/rhcos/var/lib/iri-registry', copy],
-      [],
-    ],
+    ['does all at the first try', [], ['autosave-xfs', 'restore', 'cleanup']],
+    ['restores an empty file system', [copy, inCopy, emptied], ['restore', 'cleanup']],
+    ['drops a copy that was cut off', [copy, inCopy, onDisk], ['cleanup']],
+    ['drops a copy that was cut off at its beginning', [copy, onDisk], ['cleanup']],
+    ['drops what is left when all is back', [copy, onDisk, emptied], ['cleanup']],
+    ['leaves the registry that is there in place', [registry, copy], []],
   ])('%s', async (_, paths, expected) => {
     const host = hostWith(paths);
     await runStep(copyRegistry, { host, facts });
     expect(verbs(host)).toEqual(expected);
   });
 
-  it('ends at once where it would make what is left empty', async () => {
-    const host = hostWith([copy, `${copy}/ostree`, '/mnt/root/ostree', emptied]);
+  it.each([
+    ['half of it is back', [copy, inCopy, onDisk, emptied]],
+    ['it is nowhere', [copy]],
+  ])('ends at once where the system would be lost: %s', async (_, paths) => {
+    const host = hostWith(paths);
     const { failure } = await tryStep(copyRegistry, { host, facts });
     expect(failure).toMatchObject({ code: 'registry.root-lost' });
     expect(verbs(host)).toEqual([]);
