@@ -1,7 +1,7 @@
 import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
-import { asAgentError, noteFailed } from '../../engine/failures.ts';
-import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { type PollResult, silently, untilAborted, untilOf } from '../../engine/wait.ts';
 import { blockedControllerConfig } from '../../layering/manifests/bootstrap-files.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
@@ -11,10 +11,10 @@ import { hasService, buildsOsImages } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { hostReportsOf, type KnownHosts, knownHostsOf } from './inventory-hosts.ts';
 import { longestWait } from './kube-watch.ts';
-import { tasksOf } from './tasks.ts';
+import { type Tasks, tasksOf } from './tasks.ts';
 
-/** How often to poll what notifies nobody, a report that failed for example. */
-const pollInterval = seconds(30);
+/** How often the logs are read; they are small. */
+const pollInterval = seconds(2);
 
 /** Reports to the service which hosts requested their Ignition from this one, until all have. */
 export const followHosts = step({
@@ -26,18 +26,21 @@ export const followHosts = step({
   limit: longestWait + minutes(30),
   explain: () => 'waits for Ignition requests in the log of the machine-config-server',
   run: async (scope) => {
-    const { clock, signal } = scope;
     // Silently: the info of the stage belongs to the main sequence.
-    const until = untilOf(clock, signal, silently);
-    const follow = followingOf(scope);
+    const until = untilOf(scope.clock, scope.signal, silently);
+    let notify = (): void => undefined;
+    const tasks = tasksOf(scope, () => notify());
     try {
-      await until('every host has requested its Ignition', follow.poll, {
+      await until('every host has requested its Ignition', pollOf(scope, tasks), {
         within: longestWait,
         every: pollInterval,
-        watch: follow.watch,
+        watch: (changed, signal) => {
+          notify = changed;
+          return untilAborted(signal);
+        },
       });
     } finally {
-      await follow.close();
+      await tasks.close();
     }
   },
 });
@@ -54,13 +57,13 @@ const hasIgnition: ReadonlySet<string> = new Set<Stage>([
 const stageOf = ({ role }: InventoryHost): Stage =>
   role === 'worker' ? 'Waiting for ignition' : 'Configuring';
 
-function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
-  let notify = (): void => undefined;
-  const tasks = tasksOf(scope, () => notify());
+function pollOf(
+  scope: StepScope<'host' | 'inventory' | 'clock'>,
+  tasks: Tasks,
+): (signal: AbortSignal) => Promise<PollResult<true>> {
   const known = knownHostsOf(scope, tasks);
   const reports = hostReportsOf(scope, tasks);
   const readLogs = mcsLogsOf(scope);
-  const files = changingWatch(scope, () => notify());
   const hostsAt = knownAddressesOf(known);
   const isBlocked = blockOf(scope);
   /** How often the service had listed its hosts when the report of a host was sent. */
@@ -68,9 +71,8 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
   const isServed = (host: InventoryHost): boolean =>
     hasIgnition.has(host.stage ?? '') || reports.endOf(host) === 'accepted';
 
-  const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
-    const { paths, asked } = await readLogs(signal);
-    files.set([containerLogs, ...paths]);
+  return async (signal) => {
+    const asked = await readLogs(signal);
     const hosts = known.hosts();
     if (hosts === undefined) {
       known.ask();
@@ -92,17 +94,6 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>) {
     return waiting.length === 0
       ? { done: true }
       : { status: `not requested yet by ${waiting.join(', ')}` };
-  };
-  const watch: Watch = (changed, signal) => {
-    notify = changed;
-    return untilAborted(signal);
-  };
-  return {
-    poll,
-    watch,
-    close: async () => {
-      await Promise.all([files.close(), tasks.close()]);
-    },
   };
 }
 
@@ -155,73 +146,42 @@ function knownAddressesOf(
 }
 
 /**
- * Reads what is new in each log of the machine-config-server on this host. Returns the files to
- * watch, and every address that ever requested Ignition, in canonical form. Each instance of the
- * pod has its own log. Its name is a link into the directory of the pod, which is followed each
- * time because a rotation may move the file.
+ * Reads what is new in each log of the machine-config-server on this host. Returns every address
+ * that ever requested Ignition, in canonical form. Each instance of the pod has its own log. Its
+ * name is a link into the directory of the pod, which is followed each time because a rotation may
+ * move the file.
  */
 function mcsLogsOf({ host, note }: StepScope<'host'>) {
   const logs = new Map<string, McsLog>();
   const noted = new Set<string>();
-  let asked: ReadonlySet<string> = new Set();
+  const asked = new Set<string>();
 
-  const trying = async <T>(
-    what: string,
-    signal: AbortSignal,
-    read: () => Promise<T>,
-  ): Promise<T | undefined> => {
+  const trying = async (what: string, signal: AbortSignal, read: () => Promise<void>) => {
     try {
-      return await read();
+      await read();
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
       if (!noted.has(what)) note('warn', `cannot read ${what}`, { code, reason: message });
       noted.add(what);
-      return undefined;
     }
   };
 
-  const readOne = async (name: string, signal: AbortSignal): Promise<string | undefined> => {
-    const path = await host.realPath(`${containerLogs}/${name}`, signal);
-    if (path === undefined) return undefined;
-    const before = logs.get(name) ?? unreadLog;
-    const after = readOn(before, (await host.readText(path, signal)) ?? '');
-    logs.set(name, after);
-    if (after.asked !== before.asked) asked = new Set([...asked, ...after.asked]);
-    return path;
-  };
-
-  return async (signal: AbortSignal) => {
-    const list = (): Promise<readonly string[]> => host.list(containerLogs, signal);
-    const names = ((await trying(containerLogs, signal, list)) ?? []).filter(isMcsLog);
-    const paths = await Promise.all(
-      names.map((name) => trying(name, signal, () => readOne(name, signal))),
-    );
-    return { paths: paths.filter((path) => path !== undefined), asked };
-  };
-}
-
-/** Watches files whose list changes; a watch that fails is noted. */
-function changingWatch({ host, signal, note }: StepScope<'host'>, changed: () => void) {
-  let [watched, end] = ['', new AbortController()];
-  let ended: Promise<unknown> = Promise.resolve();
-  const stop = (): void => end.abort(new Error('no longer watched'));
-  return {
-    /** Watches exactly these paths from now on. */
-    set: (paths: readonly string[]): void => {
-      if (paths.join('\n') === watched) return;
-      stop();
-      [watched, end] = [paths.join('\n'), new AbortController()];
-      const either = AbortSignal.any([signal, end.signal]);
-      const watching = host.watch(paths, changed, either).catch((error: unknown) => {
-        if (either.aborted) return;
-        noteFailed({ signal, note }, `cannot watch ${containerLogs}; polling it every 30 s`, error);
+  return async (signal: AbortSignal): Promise<ReadonlySet<string>> => {
+    let names: readonly string[] = [];
+    await trying(containerLogs, signal, async () => {
+      names = await host.list(containerLogs, signal);
+    });
+    for (const name of names.filter(isMcsLog)) {
+      await trying(name, signal, async () => {
+        const path = await host.realPath(`${containerLogs}/${name}`, signal);
+        if (path === undefined) return;
+        const text = (await host.readText(path, signal)) ?? '';
+        const log = readOn(logs.get(name) ?? unreadLog, text);
+        logs.set(name, log);
+        for (const address of log.asked) asked.add(address);
       });
-      ended = Promise.all([ended, watching]);
-    },
-    close: async (): Promise<void> => {
-      stop();
-      await ended;
-    },
+    }
+    return asked;
   };
 }

@@ -17,13 +17,6 @@ export interface Tasks {
 /** How long a first request may take before the status says that there is no answer. */
 const shortTime: Millis = seconds(10);
 
-interface Attempt {
-  readonly startedAt: number;
-  readonly isFirst: boolean;
-  /** Undefined once it has ended. */
-  readonly work?: Promise<void>;
-}
-
 /** Background work of one wait; `notify` makes it poll. */
 export function tasksOf(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -31,36 +24,28 @@ export function tasksOf(
 ): Tasks {
   const closing = new AbortController();
   const inner = AbortSignal.any([signal, closing.signal]);
-  const attempts = new Map<string, Attempt>();
-  const start = async (
-    name: string,
-    attempt: Attempt,
-    work: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> => {
-    try {
-      await work(inner);
-    } finally {
-      attempts.set(name, attempt);
-      notify();
-    }
-  };
+  const started = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
+  const running = new Map<string, Promise<void>>();
   return {
     run: (name, pause, work) => {
-      const last = attempts.get(name);
-      const startedAt = clock.elapsed();
-      const isRunning = last?.work !== undefined;
-      if (isRunning || (last !== undefined && startedAt - last.startedAt < pause)) return;
-      const attempt = { startedAt, isFirst: last === undefined };
-      attempts.set(name, { ...attempt, work: start(name, attempt, work).catch(() => undefined) });
+      const last = started.get(name);
+      const at = clock.elapsed();
+      if (running.has(name) || (last !== undefined && at - last.at < pause)) return;
+      started.set(name, { at, isFirst: last === undefined });
+      const end = (): void => {
+        running.delete(name);
+        notify();
+      };
+      running.set(name, work(inner).then(end, end));
     },
     isNewRunning: () =>
-      [...attempts.values()].some(
-        ({ isFirst, work, startedAt }) =>
-          isFirst && work !== undefined && clock.elapsed() - startedAt < shortTime,
+      [...started].some(
+        ([name, { at, isFirst }]) =>
+          isFirst && running.has(name) && clock.elapsed() - at < shortTime,
       ),
     close: async () => {
       closing.abort(new Error('the wait is over'));
-      await Promise.all([...attempts.values()].flatMap(({ work }) => (work ? [work] : [])));
+      await Promise.all(running.values());
     },
   };
 }
