@@ -12,7 +12,7 @@ import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { type Millis, renderDuration, seconds } from '../model/duration.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
-import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
+import { Reporter, type ReporterOptions } from '../reporting/reporter.ts';
 import { hostRole } from '../steps/ignition/fetch-host.ts';
 import { cliFailure } from './failures.ts';
 
@@ -87,7 +87,7 @@ export function reporterFor(config: Config, { inventory, ...context }: ReporterC
   const { service, cluster } = config;
   const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
   const isReported = !service.url.isEmpty && cluster.hostId !== '';
-  return reporterOf({
+  return new Reporter({
     ...context,
     clock: systemClock,
     send: async (report, signal) => {

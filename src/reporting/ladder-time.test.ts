@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
 import { minutes } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
-import { ladderOf } from './ladder.ts';
+import { Ladder } from './ladder.ts';
 
 type Timed = readonly [at: number, body: RunEventBody];
 
 /** What the service is reports, with the minute in which it is. */
 const read = (
-  name: Parameters<typeof ladderOf>[0],
+  name: ConstructorParameters<typeof Ladder>[0],
   events: readonly Timed[],
 ): readonly (readonly [number, string])[] => {
-  const ladder = ladderOf(name);
+  const ladder = new Ladder(name);
   return events.flatMap(([at, body]) => {
-    const report = ladder({ ...body, at: minutes(at), run: 'r' });
+    const report = ladder.read({ ...body, at: minutes(at), run: 'r' });
     return report === undefined ? [] : [[at, report.info] as const];
   });
 };

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../engine/events.ts';
-import { ladderOf, type StageReport } from './ladder.ts';
+import { Ladder, type StageReport } from './ladder.ts';
 
 const read = (
-  name: Parameters<typeof ladderOf>[0],
+  name: ConstructorParameters<typeof Ladder>[0],
   bodies: readonly RunEventBody[],
 ): readonly (readonly [string, string])[] => {
-  const ladder = ladderOf(name);
+  const ladder = new Ladder(name);
   return bodies
-    .map((body): StageReport | undefined => ladder({ ...body, at: 0, run: 'r' } satisfies RunEvent))
+    .map((body): StageReport | undefined =>
+      ladder.read({ ...body, at: 0, run: 'r' } satisfies RunEvent),
+    )
     .filter((report) => report !== undefined)
     .map(({ stage, info }) => [stage, info] as const);
 };

@@ -4,7 +4,7 @@ import type { RunEventBody } from '../engine/events.ts';
 import { seconds } from '../model/duration.ts';
 import { failuresOf } from '../model/failure.ts';
 import type { StageReport } from './ladder.ts';
-import { type ReporterOptions, reporterOf } from './reporter.ts';
+import { Reporter, type ReporterOptions } from './reporter.ts';
 
 const failure = failuresOf({
   'inventory.unreachable': { kind: 'remote', title: 't', hint: 'h' },
@@ -36,7 +36,7 @@ function setUp(
   const clock = fakeClock({ auto: false });
   const sent: string[] = [];
   const emitted: RunEventBody[] = [];
-  const reporter = reporterOf({
+  const reporter = new Reporter({
     ladder: 'master',
     clock,
     send: async (report) => {

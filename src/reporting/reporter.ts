@@ -3,10 +3,11 @@
 // 2. one request is under way at a time, so the service sees the stages in order;
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
 // 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step
-// that has to know how the reports fare names a limit of its own; 5. `Failed` is the last report of
-// a run, once: what waits is dropped for it, and no stop cuts it off; 6. the text of one stage
-// changes at most each `textsApart`, and its last one is always sent: at the latest before the next
-// stage, or when somebody waits for the answers.
+// that has to know how the reports fare names a limit of its own;
+// 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it
+// off;
+// 6. the text of one stage changes at most each `textsApart`, and its last one is always sent: at
+// the latest before the next stage, or when somebody waits for the answers.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, renderFailure, reportOf } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
@@ -21,9 +22,9 @@ import {
   type Reports,
   type ReportStatus,
 } from '../ports/inventory.ts';
-import { ladderOf, type StageReport } from './ladder.ts';
+import { Ladder, type StageReport } from './ladder.ts';
 
-/** Failures of telling the inventory service how a run goes; none of them ends a run. */
+/** Failures of reporting to the inventory service how a run goes; none of them ends a run. */
 export const reportFailures = {
   'report.unsent': {
     kind: 'remote',
@@ -34,6 +35,9 @@ export const reportFailures = {
 
 /** Builds an error of reporting. */
 const reportFailure = failuresOf(reportFailures);
+
+const unsent = (): AgentError =>
+  reportFailure('report.unsent', 'the run ended before the service took the report');
 
 /** How long the last report of a run may take. */
 const lastReportLimit: Millis = seconds(60);
@@ -50,13 +54,22 @@ const textsApart: Millis = seconds(10);
 /** From one request for the status of this host to the next. */
 const statusEvery: Millis = seconds(60);
 
+/** The list of hosts may take so long: what a refusal says is known without it. */
+const listLimit: Millis = seconds(5);
+
 /** Pause after an attempt that failed, and after each further one. */
 const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
 
-/** What the list of hosts says of one. */
+/**
+ * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a
+ * failure as `Failed - ` and the text.
+ */
+const longestInfo = 2000;
+
+/** A host in the list of the service. */
 type ListedHost = Pick<InventoryHost, 'status' | 'stage'>;
 
-/** What the reporter needs. */
+/** The ways of a reporter to the service, and who is informed. */
 export interface ReporterOptions {
   readonly ladder: LadderName;
   readonly clock: Clock;
@@ -65,374 +78,260 @@ export interface ReporterOptions {
   /** This host as the service lists it; undefined where it is not listed. */
   readonly listedHost?: (signal: AbortSignal) => Promise<ListedHost | undefined>;
   /**
-   * Hears each status in which the service installs this host no more, once somebody has waited for
-   * its answers.
+   * Is called with each status in which the service installs this host no more, once somebody has
+   * waited for its answers.
    */
   readonly onRefused?: (status: string) => void;
   readonly emit: (body: RunEventBody) => void;
-  /** Takes secrets out of a text; before it is cut, so that no half of one is left. */
+  /** Takes secrets out of a text; before it is cut, so that no half of one remains. */
   readonly mask?: (text: string) => string;
 }
 
-/** Tells the inventory service how the run goes. */
-export interface Reporter extends Reports {
-  readonly sink: Sink;
+/** Reports to the inventory service how a run goes. */
+export class Reporter implements Reports {
+  readonly #options: ReporterOptions;
+  readonly #ladder: Ladder;
+  /** Aborted when nothing is sent any more. */
+  readonly #ended = new AbortController();
+  /** Aborted when the last report is `Failed`. */
+  readonly #failed = new AbortController();
+  /** Aborted when a text is sent before its time. */
+  #due = new AbortController();
+  /** Reports to send, the newest last, one for each stage. */
+  #waiting: readonly StageReport[] = [];
+  /** Reports that the service has not answered, in the same order. */
+  #unanswered: readonly StageReport[] = [];
+  /** The report that was sent last, unless the service rejected it. */
+  #sent: (StageReport & { readonly at: Millis }) | undefined;
+  #work: Promise<void> | undefined;
+  /** The highest stage that the service has of this host, also by an earlier run. */
+  #shown = -1;
+  #refusedIn: string | undefined;
+  #isFollowed = false;
+  #isLastAdded = false;
+  #isGivenUp = false;
+  #failedAt: Millis = 0;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#ladder = new Ladder(options.ladder);
+  }
+
+  readonly sink: Sink = (event) => {
+    if (event.type === 'run.failed') this.fail(event.failure);
+    const report = this.#isLastAdded ? undefined : this.#ladder.read(event);
+    if (report !== undefined) this.#add(report);
+    this.#isLastAdded ||= event.type === 'run.finished';
+  };
+
   /**
    * Reports `Failed`, unless the run has failed or finished before. A failed run does it by its
    * events.
    */
-  readonly fail: (failure: FailureReport) => void;
+  readonly fail = (failure: FailureReport): void => {
+    if (this.#isLastAdded) return;
+    this.#add({ stage: 'Failed', info: `${renderFailure(failure)} — ${failure.hint}` });
+    this.#failedAt = this.#options.clock.elapsed();
+    this.#isLastAdded = true;
+  };
+
   /** Gives up what is still waiting; nothing is sent any more. */
-  readonly close: () => void;
-}
-
-/** Starts a reporter. */
-export function reporterOf(options: ReporterOptions): Reporter {
-  const { ladder, clock, mask = (text: string) => text } = options;
-  const climb = ladderOf(ladder);
-  const answers = knownAnswers(options);
-  const ended = new AbortController();
-  const { deliver, idle, hurry } = deliveryOf(options, answers, ended.signal);
-  const allSent = (): Promise<void> => {
-    hurry();
-    return idle();
-  };
-  let isGivenUp = false;
-  let isLastAdded = false;
-  let failedAt = 0;
-
-  const add = (report: StageReport | undefined): void => {
-    if (report === undefined || ended.signal.aborted) return;
-    const masked = { stage: report.stage, info: plainText(mask(report.info), longestInfo) };
-    answers.added(masked);
-    deliver(masked);
+  readonly close = (): void => {
+    this.#ended.abort(unsent());
   };
 
-  const confirm = async (signal: AbortSignal): Promise<void> => {
-    const host = await listedHost(options, AbortSignal.any([signal, ended.signal]));
-    answers.listed(host);
-    answers.refused(host?.status);
+  readonly settled: Reports['settled'] = async (within, signal) => {
+    await this.#allSent(within, signal);
+    if (!this.#isFollowed) void this.#confirmRegularly();
+    this.#isFollowed = true;
+    return this.#status();
   };
 
-  let confirming: Promise<void> | undefined;
-
-  const fail = (failure: FailureReport): void => {
-    if (isLastAdded) return;
-    add({ stage: 'Failed', info: failureInfo(failure) });
-    failedAt = clock.elapsed();
-    isLastAdded = true;
+  readonly confirm: Reports['confirm'] = async (signal) => {
+    const host = await this.#readHost(AbortSignal.any([signal, this.#ended.signal]));
+    this.#setStatus(host?.status);
   };
 
-  return {
-    fail,
-    sink: (event) => {
-      if (event.type === 'run.failed') fail(event.failure);
-      if (!isLastAdded) add(climb(event));
-      isLastAdded ||= event.type === 'run.finished';
-    },
-    close: () => {
-      ended.abort(unsent());
-    },
-    settled: async (within, signal) => {
-      await firstOf({ clock, signal, within }, allSent);
-      answers.follow();
-      confirming ??= untilEnded(clock, ended.signal, confirm);
-      return answers.status();
-    },
-    confirm,
-    flush: async (signal) => {
-      if (isGivenUp) return answers.status();
-      const end = await firstOf({ clock, signal, within: lastReportLimit }, allSent);
-      isGivenUp = end === 'late';
-      if (end === 'stopped' && isLastAdded) {
-        isGivenUp = true;
-        const within = Math.max(failedAt + stoppedReportLimit - clock.elapsed(), 0);
-        await firstOf({ clock, signal: ended.signal, within }, allSent);
-      }
-      return answers.status();
-    },
+  readonly flush: Reports['flush'] = async (signal) => {
+    if (this.#isGivenUp) return this.#status();
+    const end = await this.#allSent(lastReportLimit, signal);
+    this.#isGivenUp = end === 'late';
+    if (end === 'stopped' && this.#isLastAdded) {
+      this.#isGivenUp = true;
+      const rest = this.#failedAt + stoppedReportLimit - this.#options.clock.elapsed();
+      await this.#allSent(Math.max(rest, 0), this.#ended.signal);
+    }
+    return this.#status();
   };
-}
 
-/**
- * Asks for the status of this host again and again. A stage that the host has is accepted whatever
- * its status is, and a wait may report nothing: neither says that it is over.
- */
-async function untilEnded(
-  clock: Clock,
-  ended: AbortSignal,
-  confirm: Reports['confirm'],
-): Promise<void> {
-  for (;;) {
-    await clock.sleep(statusEvery, ended).catch(() => undefined);
-    if (ended.aborted) return;
-    await confirm(ended);
+  #status(): ReportStatus {
+    const refusedIn = this.#refusedIn;
+    return { unanswered: this.#unanswered, ...(refusedIn === undefined ? {} : { refusedIn }) };
   }
-}
 
-/** Reports on their way to the service. */
-interface Delivery {
-  /** Sends a report in its turn; `Failed` next, and at once where a pause is under way. */
-  readonly deliver: (report: StageReport) => void;
-  /** Sends the text that waits for its time. */
-  readonly hurry: () => void;
-  /** Resolves when nothing is under way any more. */
-  readonly idle: () => Promise<void>;
-}
+  #add({ stage, info }: StageReport): void {
+    if (this.#ended.signal.aborted) return;
+    const { mask = (text: string) => text } = this.#options;
+    const report = { stage, info: plainText(mask(info), longestInfo) };
+    this.#unanswered = withNewest(this.#unanswered, report);
+    const isFailed = stage === 'Failed';
+    this.#waiting = isFailed ? [report] : withNewest(this.#waiting, report);
+    if (isFailed) this.#failed.abort();
+    if (isFailed || this.#waiting.length > 1) this.#due.abort();
+    this.#start();
+  }
 
-function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: AbortSignal): Delivery {
-  const { clock } = options;
-  const queue = reportQueue();
-  const failed = new AbortController();
-  let work: Promise<void> | undefined;
-
-  const pause = async (duration: Millis, early: AbortSignal): Promise<void> => {
-    const signal = early.aborted ? ended : AbortSignal.any([ended, early]);
-    await clock.sleep(duration, signal).catch(() => undefined);
-    ended.throwIfAborted();
-  };
-  const pacer = textPacer(clock, pause);
-
-  const deliver = async (report: StageReport): Promise<void> => {
-    let current = report;
-    for (let failures = 0; ; failures += 1) {
-      if (answers.isPassed(current)) {
-        answers.answered(current, 'accepted');
-        return;
-      }
-      pacer.sent(current);
-      const end = await attemptOnce({ options, answers }, ended, current);
-      if (end === 'rejected') pacer.forget();
-      else if (end !== 'unanswered') answers.answered(current, end);
-      if (end !== 'unanswered' || ended.aborted) return;
-      await pause(pauses[Math.min(failures, pauses.length - 1)] ?? 0, failed.signal);
-      current = queue.newest() ?? current;
-    }
-  };
-
-  const drain = async (): Promise<void> => {
-    for (;;) {
-      const early = pacer.early(queue.onlyStage());
-      if (early !== undefined) await early;
-      const next = queue.take();
-      if (next === undefined) return;
-      if (pacer.isKnown(next)) answers.answered(next, 'accepted');
-      else await deliver(next);
-    }
-  };
-
-  const start = (): void => {
-    work ??= drain()
+  #start(): void {
+    this.#work ??= this.#sendAll()
       .catch(() => undefined)
       .finally(() => {
-        work = undefined;
-        if (queue.size() > 0 && !ended.aborted) start();
+        this.#work = undefined;
+        if (this.#waiting.length > 0 && !this.#ended.signal.aborted) this.#start();
       });
-  };
+  }
 
-  return {
-    hurry: pacer.hurry,
-    deliver: (report) => {
-      const isFailed = report.stage === 'Failed';
-      if (isFailed) {
-        queue.newest();
-        failed.abort();
+  async #sendAll(): Promise<void> {
+    let failures = 0;
+    let report: StageReport | undefined;
+    for (;;) {
+      if (failures === 0) {
+        const rest = this.#untilTextIsDue();
+        if (rest > 0) await this.#pause(rest, this.#due.signal);
+        [report] = this.#waiting;
+        this.#waiting = this.#waiting.slice(1);
+      } else {
+        await this.#pause(pauses[Math.min(failures, pauses.length) - 1] ?? 0, this.#failed.signal);
+        report = this.#waiting.at(-1) ?? report;
+        this.#waiting = [];
       }
-      queue.add(report);
-      if (isFailed || queue.onlyStage() === undefined) pacer.hurry();
-      start();
-    },
-    idle: async () => {
-      while (work !== undefined) await work;
-    },
-  };
-}
-
-/** Keeps the texts of one stage apart. */
-interface TextPacer {
-  readonly sent: (report: StageReport) => void;
-  /** The service has not taken what was sent last. */
-  readonly forget: () => void;
-  /** Whether it says what was sent last. */
-  readonly isKnown: (report: StageReport) => boolean;
-  /**
-   * Where all that waits is a text of the stage that was sent last: the time until it may be sent.
-   */
-  readonly early: (stage: StageReport['stage'] | undefined) => Promise<void> | undefined;
-  readonly hurry: () => void;
-}
-
-function textPacer(
-  clock: Clock,
-  pause: (duration: Millis, early: AbortSignal) => Promise<void>,
-): TextPacer {
-  let last: (StageReport & { readonly at: Millis }) | undefined;
-  let due = new AbortController();
-  return {
-    sent: (report) => {
-      last = { ...report, at: clock.elapsed() };
-    },
-    forget: () => {
-      last = undefined;
-    },
-    isKnown: (report) => last !== undefined && isSame(last, report),
-    early: (stage) => {
-      if (last === undefined || stage !== last.stage) return undefined;
-      const rest = last.at + textsApart - clock.elapsed();
-      due = new AbortController();
-      return rest > 0 ? pause(rest, due.signal) : undefined;
-    },
-    hurry: () => {
-      due.abort();
-    },
-  };
-}
-
-/**
- * How an attempt ended; a refusal (409) is an answer too, and may name the status of the host. What
- * is rejected, because of the token for example, is not sent again, and the service does not have
- * it.
- */
-type AttemptEnd =
-  'accepted' | 'unanswered' | 'rejected' | { readonly refusedIn: string | undefined };
-
-/** What the service has made of the reports so far. */
-interface KnownAnswers {
-  readonly added: (report: StageReport) => void;
-  readonly answered: (
-    report: StageReport,
-    end: Exclude<AttemptEnd, 'unanswered' | 'rejected'>,
-  ) => void;
-  /**
-   * The service has this host in a status; one in which it is installed takes an earlier refusal
-   * back.
-   */
-  readonly refused: (status: string | undefined) => void;
-  /**
-   * The service shows this host so: what is below its stage was reported by an earlier run, and
-   * would be refused.
-   */
-  readonly listed: (host: ListedHost | undefined) => void;
-  readonly isPassed: (report: StageReport) => boolean;
-  /** From now on refusals are told as they come. */
-  readonly follow: () => void;
-  readonly status: () => ReportStatus;
-}
-
-function knownAnswers({
-  onRefused,
-  ladder,
-}: Pick<ReporterOptions, 'onRefused' | 'ladder'>): KnownAnswers {
-  const positionOf = (stage: string): number => (ladders[ladder] as string[]).indexOf(stage);
-  let shown = -1;
-  let unanswered: readonly StageReport[] = [];
-  let refusedIn: string | undefined;
-  let isFollowed = false;
-  const refused = (status: string | undefined): void => {
-    if (status === undefined) return;
-    refusedIn = isBeingInstalled({ status }) ? undefined : status;
-    if (isFollowed && refusedIn !== undefined) onRefused?.(refusedIn);
-  };
-  return {
-    refused,
-    listed: (host) => {
-      shown = Math.max(shown, positionOf(host?.stage ?? ''));
-    },
-    isPassed: ({ stage }) => positionOf(stage) >= 0 && positionOf(stage) < shown,
-    follow: () => {
-      isFollowed = true;
-    },
-    added: (report) => {
-      unanswered = withNewest(unanswered, report);
-    },
-    answered: (report, end) => {
-      // What was reported before it is of no use any more; a later text of its stage is still to
-      // come.
-      const upTo = unanswered.findIndex(({ stage }) => stage === report.stage);
-      const isNewest = isSame(unanswered[upTo] ?? report, report);
-      unanswered = unanswered.slice(isNewest ? upTo + 1 : upTo);
-      if (end === 'accepted') return;
-      // Nothing comes after a failure, so nobody has to hear of it.
-      if (report.stage === 'Failed') refusedIn = end.refusedIn ?? refusedIn;
-      else refused(end.refusedIn);
-    },
-    status: () => ({ unanswered, ...(refusedIn === undefined ? {} : { refusedIn }) }),
-  };
-}
-
-/**
- * How long the list of hosts may take when a report was refused: what the refusal says is known
- * already.
- */
-const listLimit: Millis = seconds(5);
-
-/** This host by the list of the service; undefined where it cannot be had in time. */
-async function listedHost(
-  { listedHost: list, clock }: ReporterOptions,
-  signal: AbortSignal,
-): Promise<ListedHost | undefined> {
-  const late = () => new Error('the list of hosts takes too long');
-  const listed = (inner: AbortSignal) => list?.(inner) ?? Promise.resolve(undefined);
-  return limited(clock, { limit: listLimit, signal, late }, listed).catch(() => undefined);
-}
-
-interface Attempting {
-  readonly options: ReporterOptions;
-  readonly answers: KnownAnswers;
-}
-
-async function attemptOnce(
-  { options, answers }: Attempting,
-  ended: AbortSignal,
-  report: StageReport,
-): Promise<AttemptEnd> {
-  const { send, emit } = options;
-  try {
-    await send(report, ended);
-    emit({ type: 'report.sent', ...report });
-    return 'accepted';
-  } catch (thrown) {
-    const error = ended.aborted ? unsent() : asAgentError(thrown);
-    if (error.isFinal || ended.aborted) {
-      emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
+      if (report === undefined) return;
+      const position = this.#positionOf(report.stage);
+      const isPassed = position >= 0 && position < this.#shown;
+      const isKnown = failures === 0 && this.#sent !== undefined && isSame(this.#sent, report);
+      if (isPassed || isKnown) this.#setAnswered(report);
+      failures = isPassed || isKnown || (await this.#attempt(report)) ? 0 : failures + 1;
     }
-    if (!error.isFinal || ended.aborted) return 'unanswered';
-    if (error.code !== 'inventory.refused') return 'rejected';
-    const { hostStatus } = error.context;
+  }
+
+  /** The time until the next report may be sent: of a lone text of the stage that was sent last. */
+  #untilTextIsDue(): Millis {
+    const [next, ...more] = this.#waiting;
+    if (this.#sent === undefined || next?.stage !== this.#sent.stage || more.length > 0) return 0;
+    this.#due = new AbortController();
+    return this.#sent.at + textsApart - this.#options.clock.elapsed();
+  }
+
+  /** @throws the reason of the end */
+  async #pause(duration: Millis, early: AbortSignal): Promise<void> {
+    const ended = this.#ended.signal;
+    const signal = early.aborted ? ended : AbortSignal.any([ended, early]);
+    await this.#options.clock.sleep(duration, signal).catch(() => undefined);
+    ended.throwIfAborted();
+  }
+
+  /** Sends a report; false where the service did not answer. */
+  async #attempt(report: StageReport): Promise<boolean> {
+    const { send, emit, clock } = this.#options;
+    const ended = this.#ended.signal;
+    this.#sent = { ...report, at: clock.elapsed() };
+    try {
+      await send(report, ended);
+    } catch (thrown) {
+      const error = ended.aborted ? unsent() : asAgentError(thrown);
+      if (error.isFinal || ended.aborted)
+        emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
+      ended.throwIfAborted();
+      if (!error.isFinal) return false;
+      if (error.code === 'inventory.refused') await this.#setRefused(report, error);
+      // The service has not taken it, because of the token for example, and never will.
+      else this.#sent = undefined;
+      return true;
+    }
+    emit({ type: 'report.sent', ...report });
+    this.#setAnswered(report);
+    return true;
+  }
+
+  /**
+   * A stage that is repeated, or comes out of order, is refused with the same 409 as one of a host
+   * that is not installed any more: the list of hosts tells which it is. Without the list, the
+   * reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
+   */
+  async #setRefused(report: StageReport, { context }: AgentError): Promise<void> {
+    const { hostStatus } = context;
     const named = typeof hostStatus === 'string' ? hostStatus : undefined;
-    // Nothing comes after a failure.
-    if (report.stage === 'Failed') return { refusedIn: named };
-    // A stage that is repeated, or comes out of order, is refused with the same 409. Without the
-    // list, the reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
-    const host = await listedHost(options, ended);
-    answers.listed(host);
-    return { refusedIn: host?.status ?? named };
+    // Nothing comes after a failure: nobody is informed.
+    if (report.stage === 'Failed') this.#refusedIn = named ?? this.#refusedIn;
+    else {
+      const host = await this.#readHost(this.#ended.signal);
+      this.#setStatus(host?.status ?? named);
+    }
+    this.#setAnswered(report);
+  }
+
+  /** Earlier reports are of no use any more; a later text of the same stage is still to come. */
+  #setAnswered(report: StageReport): void {
+    const upTo = this.#unanswered.findIndex(({ stage }) => stage === report.stage);
+    const isNewest = isSame(this.#unanswered[upTo] ?? report, report);
+    this.#unanswered = this.#unanswered.slice(isNewest ? upTo + 1 : upTo);
+  }
+
+  /** A status in which this host is installed takes an earlier refusal back. */
+  #setStatus(status: string | undefined): void {
+    if (status === undefined) return;
+    this.#refusedIn = isBeingInstalled({ status }) ? undefined : status;
+    if (this.#isFollowed && this.#refusedIn !== undefined)
+      this.#options.onRefused?.(this.#refusedIn);
+  }
+
+  #positionOf(stage: string): number {
+    return (ladders[this.#options.ladder] as string[]).indexOf(stage);
+  }
+
+  /**
+   * This host by the list of the service; undefined where it cannot be had in time. What is below
+   * its stage was reported by an earlier run, and would be refused.
+   */
+  async #readHost(signal: AbortSignal): Promise<ListedHost | undefined> {
+    const { clock, listedHost } = this.#options;
+    const late = () => new Error('the list of hosts takes too long');
+    const host = await limited(clock, { limit: listLimit, signal, late }, async (inner) =>
+      listedHost?.(inner),
+    ).catch(() => undefined);
+    this.#shown = Math.max(this.#shown, this.#positionOf(host?.stage ?? ''));
+    return host;
+  }
+
+  /**
+   * A stage that the service has is accepted whatever the status of the host is, and a wait may
+   * report nothing: neither says that the installation is over.
+   */
+  async #confirmRegularly(): Promise<void> {
+    const ended = this.#ended.signal;
+    for (;;) {
+      await this.#options.clock.sleep(statusEvery, ended).catch(() => undefined);
+      if (ended.aborted) return;
+      await this.confirm(ended);
+    }
+  }
+
+  /** Sends what waits for its time, and waits until nothing is under way, or for so long. */
+  async #allSent(within: Millis, signal: AbortSignal): Promise<'done' | 'late' | 'stopped'> {
+    this.#due.abort();
+    const idle = async (): Promise<'done'> => {
+      while (this.#work !== undefined) await this.#work;
+      return 'done';
+    };
+    const settled = new AbortController();
+    const late = this.#options.clock.sleep(within, AbortSignal.any([signal, settled.signal])).then(
+      () => 'late' as const,
+      () => 'stopped' as const,
+    );
+    const first = await Promise.race([idle(), late]);
+    settled.abort(new Error('settled'));
+    return first;
   }
 }
-
-interface WorkLimit {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly within: Millis;
-}
-
-/** Waits for work, but not longer than its limit, or until a signal aborts. */
-async function firstOf(
-  { clock, signal, within }: WorkLimit,
-  work: () => Promise<void>,
-): Promise<'done' | 'late' | 'stopped'> {
-  const settled = new AbortController();
-  const late = clock.sleep(within, AbortSignal.any([signal, settled.signal])).then(
-    () => 'late' as const,
-    () => 'stopped' as const,
-  );
-  const first = await Promise.race([work().then(() => 'done' as const), late]);
-  settled.abort(new Error('settled'));
-  return first;
-}
-
-const unsent = (): AgentError =>
-  reportFailure('report.unsent', 'the run ended before the service took the report');
 
 const isSame = (one: StageReport, other: StageReport): boolean =>
   one.stage === other.stage && one.info === other.info;
@@ -442,48 +341,3 @@ const withNewest = (
   reports: readonly StageReport[],
   report: StageReport,
 ): readonly StageReport[] => [...reports.filter(({ stage }) => stage !== report.stage), report];
-
-/**
- * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a
- * failure as `Failed - ` and the text.
- */
-const longestInfo = 2000;
-
-/** A failure as the service shows it: code, what happened, why, what to do; not cut yet. */
-const failureInfo = (failure: FailureReport): string =>
-  `${renderFailure(failure)} — ${failure.hint}`;
-
-/** Reports that wait to be sent: one for each stage, so it never holds more than the ladder has. */
-interface ReportQueue {
-  /** Adds a report; it replaces one of the same stage that is still waiting. */
-  readonly add: (report: StageReport) => void;
-  readonly take: () => StageReport | undefined;
-  /**
-   * After a failed attempt: the newest report, and none when a newer one makes the failed needless.
-   */
-  readonly newest: () => StageReport | undefined;
-  readonly size: () => number;
-  /** The stage that all reports which wait are of; undefined where there are several, or none. */
-  readonly onlyStage: () => StageReport['stage'] | undefined;
-}
-
-function reportQueue(): ReportQueue {
-  let waiting: readonly StageReport[] = [];
-  return {
-    add: (report) => {
-      waiting = withNewest(waiting, report);
-    },
-    take: () => {
-      const [first, ...rest] = waiting;
-      waiting = rest;
-      return first;
-    },
-    newest: () => {
-      const last = waiting.at(-1);
-      waiting = [];
-      return last;
-    },
-    size: () => waiting.length,
-    onlyStage: () => (waiting.length === 1 ? waiting[0]?.stage : undefined),
-  };
-}

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RunEvent } from '../engine/events.ts';
 import { renderFailure } from '../engine/failures.ts';
-import { isEnd, type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
+import { isEnd, type RunSteps, stepsAfter } from '../engine/run-steps.ts';
 
 const instant = z.number().describe('milliseconds since 1970');
 const span = z.number().describe('milliseconds');
@@ -83,18 +83,13 @@ export function runStatusOf(
       ...endOf(event, failed),
       updated: event.at,
       ended: ended.size,
-      running: Object.values(steps).flatMap(runningStep),
+      // The form leaves out what the status does not show.
+      running: Object.values(steps)
+        .filter(({ state }) => state === 'running')
+        .map((step) => RunningStep.parse(step)),
     };
     return status;
   };
-}
-
-/** A step as the status shows it, while it runs. */
-function runningStep(found: StepState): RunningStep[] {
-  if (found.state !== 'running') return [];
-  const { step, title, lane, since, attempt } = found;
-  const { info, percent, bytesPerSecond, remaining, wait } = found;
-  return [{ step, title, lane, since, attempt, info, percent, bytesPerSecond, remaining, wait }];
 }
 
 function endOf(

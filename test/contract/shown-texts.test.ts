@@ -18,7 +18,7 @@ import type { RunEventBody } from '../../src/engine/events.ts';
 import { asAgentError, reportOf } from '../../src/engine/failures.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { AgentError } from '../../src/model/failure.ts';
-import { reporterOf } from '../../src/reporting/reporter.ts';
+import { Reporter } from '../../src/reporting/reporter.ts';
 import { terminalLineOf } from '../../src/reporting/terminal-line.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
@@ -141,7 +141,7 @@ describe.each(Object.entries(entrances))('%s', (_, enter) => {
     const stateOf = terminalLineOf();
     const terminal = openTerminal({ columns: 1e6, write: (text) => (seen.state += text) });
     const infos: string[] = [];
-    const reporter = reporterOf({
+    const reporter = new Reporter({
       ladder: 'master',
       clock,
       emit: hub.emit,

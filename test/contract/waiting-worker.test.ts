@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { RunEventBody } from '../../src/engine/events.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
-import { reporterOf } from '../../src/reporting/reporter.ts';
+import { Reporter } from '../../src/reporting/reporter.ts';
 import { waitForControlPlane } from '../../src/steps/cluster/wait-for-control-plane.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { tryStep } from '../support/run-step.ts';
@@ -37,7 +37,7 @@ it.each<[string, Responder]>([
   const emit = (event: RunEventBody): void => {
     reporter.sink({ ...event, at: clock.now(), run: 'r' });
   };
-  const reporter = reporterOf({
+  const reporter = new Reporter({
     ladder: 'worker',
     clock,
     send: (report, signal) => inventory.report(host, report, signal),

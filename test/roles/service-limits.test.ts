@@ -7,7 +7,7 @@ import { events } from '../../src/kube/kinds.ts';
 import { hours, minutes } from '../../src/model/duration.ts';
 import type { LadderName } from '../../src/model/stage.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
-import { reporterOf } from '../../src/reporting/reporter.ts';
+import { Reporter } from '../../src/reporting/reporter.ts';
 import { waitForController } from '../../src/steps/cluster/controller.ts';
 import { waitForBootkube } from '../../src/steps/cluster/wait-for-bootkube.ts';
 import { waitForControlPlane } from '../../src/steps/cluster/wait-for-control-plane.ts';
@@ -32,7 +32,7 @@ function serviceFor(ladder: LadderName, clock: FakeClock) {
     isBootstrap: ladder === 'bootstrap',
   });
   const store = inventoryStore({ cluster, hosts: [host] }, clock.now);
-  const reporter = reporterOf({
+  const reporter = new Reporter({
     ladder,
     clock,
     send: (report) => {

@@ -6,7 +6,7 @@ import { configMaps } from '../../src/kube/kinds.ts';
 import { isLanes, linesFor } from '../../src/engine/role.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { hours, minutes, seconds } from '../../src/model/duration.ts';
-import { reporterOf } from '../../src/reporting/reporter.ts';
+import { Reporter } from '../../src/reporting/reporter.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 import { withdrawal } from '../../src/steps/host/confirm-installation.ts';
 import { bootkubeHost, withInstallConfig } from '../support/cluster-objects.ts';
@@ -39,7 +39,7 @@ it.each([...waits])('%s', async (_, { step, config }) => {
   const host = bootkubeHost();
   const halt = new AbortController();
   let status = 'installing-in-progress';
-  const reporter = reporterOf({
+  const reporter = new Reporter({
     ladder: chooseRole(config).ladder,
     clock,
     send: () => Promise.resolve(),

@@ -16,7 +16,7 @@ import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/imag
 import { Secret } from '../../src/model/secret.ts';
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
-import { ladderOf } from '../../src/reporting/ladder.ts';
+import { Ladder } from '../../src/reporting/ladder.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
 import { fakeInventory, fakeReports } from './fake-inventory.ts';
@@ -258,11 +258,11 @@ export function reportsOf(
   events: readonly RunEvent[],
   { ladder, stage }: { readonly ladder: LadderName; readonly stage: Stage },
 ): readonly string[] {
-  const read = ladderOf(ladder);
+  const stages = new Ladder(ladder);
   const before = { type: 'step.started', step: 'a/step', title: '', attempt: 1, stage } as const;
-  read({ ...before, at: 0, run: 'test' });
+  stages.read({ ...before, at: 0, run: 'test' });
   return events.flatMap((event) => {
-    const report = read(event);
+    const report = stages.read(event);
     return report === undefined ? [] : [`${Math.floor(event.at / 60_000)}: ${report.info}`];
   });
 }

@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
 import { type AgentError, exitCodes } from '../../model/failure.ts';
-import { reporterOf } from '../../reporting/reporter.ts';
+import { Reporter } from '../../reporting/reporter.ts';
 import { chooseRole } from '../../roles/choose.ts';
 import type { InstallLine } from '../command.ts';
 import { withRefusals } from '../config.ts';
@@ -128,7 +128,7 @@ async function preflight(
   { config, signal, hide }: NetworkScope,
 ): Promise<readonly HostFinding[]> {
   const role = chooseRole(config);
-  const reports = reporterOf({
+  const reports = new Reporter({
     ladder: role.ladder,
     clock: systemClock,
     emit: () => undefined,
