@@ -10,15 +10,15 @@ import type { AnyStep, Effect, World } from './step.ts';
 export interface PlannedStep {
   readonly id: string;
   readonly title: string;
-  readonly stage?: Stage;
+  readonly stage?: Stage | undefined;
   /** False when the configuration leaves the step out. */
   readonly isActive: boolean;
-  readonly onlyWhen?: string;
-  readonly effect?: Effect;
+  readonly onlyWhen?: string | undefined;
+  readonly effect?: Effect | undefined;
   readonly uses: readonly string[];
   readonly needs: readonly string[];
-  readonly gives?: string;
-  readonly explanation?: string;
+  readonly gives?: string | undefined;
+  readonly explanation?: string | undefined;
   /** In milliseconds. */
   readonly limit: number;
   readonly attempts: number;
@@ -88,31 +88,25 @@ function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): P
   const needs = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
   const gives = step.gives as AnyFact | undefined;
   const takesPart = isActive(step.when, config);
-  return {
-    id: step.id,
-    title: step.title,
-    ...(step.stage === undefined ? {} : { stage: step.stage }),
-    isActive: takesPart,
-    ...(step.when === undefined ? {} : { onlyWhen: step.when.describe(config) }),
-    ...(step.effect === undefined ? {} : { effect: step.effect }),
-    uses: [...step.uses].map(String),
-    needs: Object.values(needs).flatMap((need) => (isOptional(need) ? [] : [need.name])),
-    ...(gives === undefined ? {} : { gives: gives.name }),
-    ...(step.explain === undefined || !takesPart ? {} : { explanation: step.explain(config) }),
-    limit: step.limit,
-    attempts: step.retry?.attempts ?? 1,
-    ...(takesPart ? commandsOf(step, config, needs) : { commands: [], programs: [] }),
-  };
-}
-
-function commandsOf<W extends World>(
-  { preview }: AnyStep<W>,
-  config: W['config'],
-  needs: Readonly<Record<string, AnyFact>>,
-): Pick<PlannedStep, 'commands' | 'programs'> {
   const values = Object.fromEntries(
     Object.entries(needs).map(([name, fact]) => [name, placeholder(fact)]),
   );
-  const commands = preview?.(config, values).map((argv) => argv.map(String)) ?? [];
-  return { commands, programs: [...new Set(commands.flatMap(([program]) => program ?? []))] };
+  const previewed = takesPart ? step.preview?.(config, values) : undefined;
+  const commands = (previewed ?? []).map((argv) => argv.map(String));
+  return {
+    id: step.id,
+    title: step.title,
+    stage: step.stage,
+    isActive: takesPart,
+    onlyWhen: step.when?.describe(config),
+    effect: step.effect,
+    uses: [...step.uses].map(String),
+    needs: Object.values(needs).flatMap((need) => (isOptional(need) ? [] : [need.name])),
+    gives: gives?.name,
+    explanation: takesPart ? step.explain?.(config) : undefined,
+    limit: step.limit,
+    attempts: step.retry?.attempts ?? 1,
+    commands,
+    programs: [...new Set(commands.flatMap(([program]) => program ?? []))],
+  };
 }

@@ -5,304 +5,274 @@
 import { plainText } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { AgentError } from '../model/failure.ts';
+import type { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';
+import type { Clock } from '../ports/clock.ts';
 import { isActive } from './condition.ts';
-import { about, noteFailure, orHalted, record, type RunContext } from './context.ts';
-import { type AnyFact, isOptional } from './fact.ts';
+import type { Emit, RunEventBody } from './events.ts';
+import { type AnyFact, type FactStore, isOptional } from './fact.ts';
 import { asAgentError, engineFailure, reportOf, withFirst } from './failures.ts';
+import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
 import { limited } from './limit.ts';
-import { isReused } from './resume.ts';
+import { isReused, type Past } from './resume.ts';
 import type { PlacedStep } from './role.ts';
-import type { AnyStep, World, Scope } from './step.ts';
+import type { Scope, StepScope, World } from './step.ts';
 import { reportRetries, untilOf, type WaitListener } from './wait.ts';
 
-/** What became of a step that did not fail. A step that an earlier run finished is done. */
+/** What the steps of one run share. */
+export interface RunContext<W extends World> {
+  readonly config: W['config'];
+  readonly ports: W['ports'];
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly past: Past;
+  /** An earlier run had begun to destroy: what it finished is reused. */
+  readonly isBehindLoss: boolean;
+  readonly facts: FactStore;
+  readonly emit: Emit;
+  /** The last chance to report: awaited once the step that leaves the host is announced. */
+  readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;
+  /** Takes secrets out of the message of a failure before the journal keeps it. */
+  readonly mask: (text: string) => string;
+  /** Registers a secret that a step has read. */
+  readonly hide: (secret: Secret) => void;
+  /**
+   * Aborted when nobody wants the run any more: it fails with the reason at its next step or in a
+   * wait, and nothing is cut off.
+   */
+  readonly halt?: AbortSignal | undefined;
+}
+
+/**
+ * Aborted by a stop, and when the run is halted: for what waits, and for the moment between two
+ * steps.
+ */
+const orHalted = <W extends World>({ halt }: RunContext<W>, signal: AbortSignal): AbortSignal =>
+  halt === undefined ? signal : AbortSignal.any([signal, halt]);
+
+/** How a step ended that did not fail. A step that an earlier run finished is done. */
 export type StepEnd = 'done' | 'skipped';
 
-/**
- * Brings one step to its end: skips it, takes over what an earlier run finished, or runs it with
- * its retries under its limit.
- * @throws AgentError what the step failed with, or the reason it was stopped for
- */
-export async function runStep<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  signal: AbortSignal,
-): Promise<StepEnd> {
-  const { step } = placed;
-  const orEnded = orHalted(context, signal);
-  orEnded.throwIfAborted();
-  if (step.when !== undefined && !isActive(step.when, context.config)) {
-    return skip(context, placed, `only when ${step.when.describe(context.config)}`);
+type Undo = Parameters<StepScope<unknown>['onExit']>;
+
+type StepEvent = Extract<RunEventBody, { readonly step: string }>;
+
+type Without<Union, Key extends string> = Union extends unknown ? Omit<Union, Key> : never;
+
+/** One step of a run. */
+export class StepRun<W extends World> {
+  readonly #context: RunContext<W>;
+  readonly #placed: PlacedStep<W>;
+  /** The values of the facts that the step needs, by the step's own names. */
+  readonly #needs: Record<string, unknown> = {};
+
+  constructor(context: RunContext<W>, placed: PlacedStep<W>) {
+    this.#context = context;
+    this.#placed = placed;
   }
-  const needs = await gather(context, step, orEnded);
-  const needless = step.skipIf?.(needs, context.config);
-  if (needless !== undefined) return skip(context, placed, needless);
-  const earlier = context.past.get(step.id);
-  if (earlier?.state === 'finished' && isReused(context.past, step, context.isBehindLoss)) {
-    give(context, step, earlier.fact);
-    const stage = stageOf(step, context.config, needs);
-    context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
+
+  /**
+   * Brings the step to its end: skips it, takes over what an earlier run finished, or runs it with
+   * its retries under its limit.
+   * @throws AgentError what the step failed with, or the reason it was stopped for
+   */
+  async run(signal: AbortSignal): Promise<StepEnd> {
+    const { config, past, isBehindLoss } = this.#context;
+    const { step } = this.#placed;
+    const orEnded = orHalted(this.#context, signal);
+    orEnded.throwIfAborted();
+    if (step.when !== undefined && !isActive(step.when, config))
+      return this.#skip(`only when ${step.when.describe(config)}`);
+    await this.#readNeeds(orEnded);
+    const needless = step.skipIf?.(this.#needs, config);
+    if (needless !== undefined) return this.#skip(needless);
+    const earlier = past.get(step.id);
+    if (earlier?.state === 'finished' && isReused(past, step, isBehindLoss)) {
+      this.#give(earlier.fact);
+      this.#emit({ type: 'step.reused', title: step.title, ...this.#stage() });
+    } else await this.#execute(signal);
     return 'done';
   }
-  await execute(context, placed, { needs, signal });
-  return 'done';
-}
 
-function skip<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  reason: string,
-): StepEnd {
-  context.emit({ type: 'step.skipped', ...about(placed), reason });
-  return 'skipped';
-}
-
-function give<W extends World>(context: RunContext<W>, step: AnyStep<W>, value: unknown): void {
-  const gives = step.gives as AnyFact | undefined;
-  if (gives !== undefined) context.facts.give(gives.name, gives.schema.parse(value));
-}
-
-interface Execution {
-  readonly needs: Needs;
-  readonly signal: AbortSignal;
-}
-
-async function execute<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { needs, signal }: Execution,
-): Promise<void> {
-  const { step } = placed;
-  const since = context.clock.elapsed();
-  const late = (): Error =>
-    engineFailure('step.timed-out', `${step.id}: not within ${renderDuration(step.limit)}`, {
-      context: { step: step.id },
-    });
-  try {
-    const fact = await limited(context.clock, { limit: step.limit, signal, late }, (inner) =>
-      runAttempts(context, placed, { needs, signal: inner }),
-    );
-    await recordFinished(context, placed, fact);
-    give(context, step, fact);
-  } catch (thrown) {
-    await recordEnd(context, placed, { thrown, signal });
-    throw signal.aborted ? signal.reason : asAgentError(thrown);
+  #emit(body: Without<StepEvent, 'step' | 'lane'>): void {
+    const { step, lane } = this.#placed;
+    const who = { step: step.id, ...(lane === undefined ? {} : { lane }) };
+    const { type, ...more } = body;
+    this.#context.emit({ type, ...who, ...more } as StepEvent);
   }
-  const duration = context.clock.elapsed() - since;
-  context.emit({ type: 'step.finished', ...about(placed), duration });
-}
 
-/** A reboot takes the journal along: nothing depends on it then. */
-async function recordFinished<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  given: unknown,
-): Promise<void> {
-  const fact = given ?? null;
-  const { id, effect } = placed.step;
-  try {
-    await record(context, { type: 'finished', step: id, fact }, { flush: true });
-  } catch (thrown) {
-    if (effect !== 'leaves') throw thrown;
-    noteFailure(context, placed, {
-      message: 'the journal does not say that the host reboots',
-      thrown,
-    });
+  /** Notes a failure beside the step, which changes nothing in how it ends. */
+  #noteFailure(message: string, thrown: unknown): void {
+    const { code, message: reason } = asAgentError(thrown);
+    this.#emit({ type: 'note', level: 'warn', message, fields: { code, reason } });
   }
-}
 
-/** Tells how a step ended that did not finish. A journal that cannot keep that hides no cause. */
-async function recordEnd<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { thrown, signal }: { readonly thrown: unknown; readonly signal: AbortSignal },
-): Promise<void> {
-  const step = placed.step.id;
-  try {
-    if (signal.aborted) {
-      context.emit({ type: 'step.stopped', ...about(placed) });
-      await record(context, { type: 'stopped', step }, { flush: true });
-      return;
-    }
-    const failure = reportOf(asAgentError(thrown));
-    context.emit({ type: 'step.failed', ...about(placed), failure });
-    const { code } = failure;
-    const message = plainText(context.mask(failure.message));
-    await record(context, { type: 'failed', step, code, message }, { flush: true });
-  } catch (error) {
-    const message = 'the journal does not say how the step ended';
-    noteFailure(context, placed, { message, thrown: error });
+  /** Adds an entry to the journal; with `flush` it is on the disk when the promise resolves. */
+  async #record(content: Without<JournalEntry, 'at' | 'step'>, flush = true): Promise<void> {
+    const { clock, journal } = this.#context;
+    const entry = { ...content, step: this.#placed.step.id, at: clock.now() };
+    await journal.append(renderRecord(entry), { flush });
   }
-}
 
-async function gather<W extends World>(
-  context: RunContext<W>,
-  step: AnyStep<W>,
-  signal: AbortSignal,
-): Promise<Needs> {
-  const wanted = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
-  const needs: Record<string, unknown> = {};
-  for (const [name, fact] of Object.entries(wanted)) {
-    needs[name] = isOptional(fact)
-      ? context.facts.given(fact.name)
-      : await context.facts.need(fact.name, signal);
+  #skip(reason: string): StepEnd {
+    this.#emit({ type: 'step.skipped', reason });
+    return 'skipped';
   }
-  return needs;
-}
 
-/** The values of the facts that a step needs, by the step's own names. */
-type Needs = Readonly<Record<string, unknown>>;
+  async #readNeeds(signal: AbortSignal): Promise<void> {
+    const { facts } = this.#context;
+    const needs = (this.#placed.step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
+    for (const [name, fact] of Object.entries(needs))
+      this.#needs[name] = isOptional(fact)
+        ? facts.given(fact.name)
+        : await facts.need(fact.name, signal);
+  }
 
-/** The stage a step stands on, and the text beside it. */
-const stageOf = <W extends World>(
-  step: AnyStep<W>,
-  config: W['config'],
-  needs: Needs,
-): { readonly stage?: Stage; readonly stageInfo?: string } =>
-  step.stage === undefined
-    ? {}
-    : { stage: step.stage, stageInfo: step.stageInfo?.(config, needs) ?? '' };
+  #give(value: unknown): void {
+    const gives = this.#placed.step.gives as AnyFact | undefined;
+    if (gives !== undefined) this.#context.facts.give(gives.name, gives.schema.parse(value));
+  }
 
-/**
- * Runs a step until it succeeds or its attempts are used up; returns what it gives.
- * @throws AgentError what the last attempt failed with
- */
-async function runAttempts<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { needs, signal }: Execution,
-): Promise<unknown> {
-  const { step } = placed;
-  await record(context, { type: 'started', step: step.id }, { flush: step.effect === 'destroys' });
-  const { attempts: most, every } = step.retry ?? { attempts: 1, every: 0 };
-  let first: AgentError | undefined;
-  for (let attempt = 1; ; attempt += 1) {
-    context.emit({
-      type: 'step.started',
-      ...about(placed),
-      title: step.title,
-      attempt,
-      ...stageOf(step, context.config, needs),
-    });
-    if (step.effect === 'leaves') await context.beforeLeaving(signal);
+  /** The stage of the step, and the text beside it. */
+  #stage(): { readonly stage?: Stage; readonly stageInfo?: string } {
+    const { stage, stageInfo } = this.#placed.step;
+    if (stage === undefined) return {};
+    return { stage, stageInfo: stageInfo?.(this.#context.config, this.#needs) ?? '' };
+  }
+
+  async #execute(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    const { id, limit } = this.#placed.step;
+    const since = clock.elapsed();
+    const late = (): Error =>
+      engineFailure('step.timed-out', `${id}: not within ${renderDuration(limit)}`, {
+        context: { step: id },
+      });
     try {
-      return await attemptOnce(context, placed, { needs, signal });
+      const fact = await limited(clock, { limit, signal, late }, (inner) => this.#attempts(inner));
+      await this.#recordFinished(fact);
+      this.#give(fact);
     } catch (thrown) {
-      const error = asAgentError(thrown);
-      if (signal.aborted) throw error;
-      if (attempt >= most || error.isFinal) throw withFirst(error, first);
-      first ??= error;
-      const failure = reportOf(error);
-      context.emit({ type: 'step.retrying', ...about(placed), failure, attempt, attempts: most });
-      await context.clock.sleep(every, orHalted(context, signal));
+      await this.#recordEnd(thrown, signal);
+      throw signal.aborted ? signal.reason : asAgentError(thrown);
+    }
+    this.#emit({ type: 'step.finished', duration: clock.elapsed() - since });
+  }
+
+  /** A reboot takes the journal along: nothing depends on it then. */
+  async #recordFinished(fact: unknown): Promise<void> {
+    try {
+      await this.#record({ type: 'finished', fact: fact ?? null });
+    } catch (thrown) {
+      if (this.#placed.step.effect !== 'leaves') throw thrown;
+      this.#noteFailure('the journal does not say that the host reboots', thrown);
     }
   }
-}
 
-/** Runs the body of a step and undoes what it registered, however it ended. */
-async function attemptOnce<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { needs, signal }: Execution,
-): Promise<unknown> {
-  const undo = undoStack();
-  const who = about(placed);
-  const waits: WaitListener = {
-    updated: (update) => context.emit({ type: 'wait.updated', ...who, ...update }),
-    finished: (end) => context.emit({ type: 'wait.finished', ...who, ...end }),
-  };
-  const scope = scopeOf(context, placed, { signal, undo, waits });
-  let isOver = false;
-  // A step may begin requests that outlive it.
-  const retries: WaitListener = {
-    updated: (update) => (isOver ? undefined : waits.updated(update)),
-    finished: (end) => (isOver ? undefined : waits.finished(end)),
-  };
-  try {
-    const value: unknown = await reportRetries(retries, () => placed.step.run(scope, needs));
-    await unwind(context, placed, undo.unwind('success'));
-    return value;
-  } catch (error) {
-    await unwind(context, placed, undo.unwind('failure'));
-    throw error;
-  } finally {
-    isOver = true;
-  }
-}
-
-async function unwind<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  undone: Promise<readonly unknown[]>,
-): Promise<void> {
-  const message = 'could not undo what the step had set up';
-  for (const thrown of await undone) noteFailure(context, placed, { message, thrown });
-}
-
-/** What one attempt has for itself. */
-interface AttemptOwn {
-  readonly signal: AbortSignal;
-  readonly undo: UndoStack;
-  readonly waits: WaitListener;
-}
-
-/** Builds what a step has at hand: its ports and no others, progress, waits, notes and undo. */
-function scopeOf<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { signal, undo, waits }: AttemptOwn,
-): Scope<W, keyof W['ports']> {
-  const { config, emit, hide, mask } = context;
-  const who = about(placed);
-  const named = Object.fromEntries(placed.step.uses.map((port) => [port, context.ports[port]]));
-  return {
-    ...(named as W['ports']),
-    config,
-    signal,
-    hide,
-    mask,
-    onExit: undo.push,
-    progress: (progress) => {
-      emit({ type: 'step.progress', ...who, progress });
-    },
-    alive: (doing) => {
-      const text = doing === undefined ? {} : { doing };
-      emit({ type: 'step.alive', ...who, ...text });
-    },
-    until: untilOf(context.clock, orHalted(context, signal), waits),
-    note: (level, message, fields = {}) => emit({ type: 'note', ...who, level, message, fields }),
-  };
-}
-
-/** When an undo runs: whenever the step ends, or only when it fails. */
-type UndoWhen = 'always' | 'failure';
-
-/** What a step registered to be undone. */
-interface UndoStack {
-  readonly push: (undo: () => Promise<void>, when: UndoWhen) => void;
-  /** Runs what applies, last registered first; every one runs, and what they threw is returned. */
-  readonly unwind: (outcome: 'success' | 'failure') => Promise<readonly unknown[]>;
-}
-
-/** An empty stack. */
-function undoStack(): UndoStack {
-  const registered: { undo: () => Promise<void>; when: UndoWhen }[] = [];
-  return {
-    push: (undo, when) => {
-      registered.push({ undo, when });
-    },
-    unwind: async (outcome) => {
-      const thrown: unknown[] = [];
-      for (const { undo, when } of registered.splice(0).reverse()) {
-        if (when === 'failure' && outcome === 'success') continue;
-        try {
-          await undo();
-        } catch (error) {
-          thrown.push(error);
-        }
+  /** A journal that cannot keep how the step ended hides no cause. */
+  async #recordEnd(thrown: unknown, signal: AbortSignal): Promise<void> {
+    try {
+      if (signal.aborted) {
+        this.#emit({ type: 'step.stopped' });
+        await this.#record({ type: 'stopped' });
+        return;
       }
-      return thrown;
-    },
-  };
+      const failure = reportOf(asAgentError(thrown));
+      this.#emit({ type: 'step.failed', failure });
+      const message = plainText(this.#context.mask(failure.message));
+      await this.#record({ type: 'failed', code: failure.code, message });
+    } catch (error) {
+      this.#noteFailure('the journal does not say how the step ended', error);
+    }
+  }
+
+  /**
+   * Runs the step until it succeeds or its attempts are used up; returns what it gives.
+   * @throws AgentError what the last attempt failed with
+   */
+  async #attempts(signal: AbortSignal): Promise<unknown> {
+    const { clock, beforeLeaving } = this.#context;
+    const { effect, title, retry } = this.#placed.step;
+    await this.#record({ type: 'started' }, effect === 'destroys');
+    const { attempts, every } = retry ?? { attempts: 1, every: 0 };
+    let first: AgentError | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      this.#emit({ type: 'step.started', title, attempt, ...this.#stage() });
+      if (effect === 'leaves') await beforeLeaving(signal);
+      try {
+        return await this.#attempt(signal);
+      } catch (thrown) {
+        const error = asAgentError(thrown);
+        if (signal.aborted) throw error;
+        if (attempt >= attempts || error.isFinal) throw withFirst(error, first);
+        first ??= error;
+        this.#emit({ type: 'step.retrying', failure: reportOf(error), attempt, attempts });
+        await clock.sleep(every, orHalted(this.#context, signal));
+      }
+    }
+  }
+
+  /** Runs the body of the step and undoes what it registered, however it ended. */
+  async #attempt(signal: AbortSignal): Promise<unknown> {
+    const { step } = this.#placed;
+    const undos: Undo[] = [];
+    let isOver = false;
+    const waits: WaitListener = {
+      updated: (update) => this.#emit({ type: 'wait.updated', ...update }),
+      finished: (end) => this.#emit({ type: 'wait.finished', ...end }),
+    };
+    // A step may begin requests that outlive it.
+    const retries: WaitListener = {
+      updated: (update) => (isOver ? undefined : waits.updated(update)),
+      finished: (end) => (isOver ? undefined : waits.finished(end)),
+    };
+    try {
+      const scope = this.#scope(signal, waits, undos);
+      const value: unknown = await reportRetries(retries, () => step.run(scope, this.#needs));
+      await this.#undo(undos.filter(([, when]) => when === 'always'));
+      return value;
+    } catch (error) {
+      await this.#undo(undos);
+      throw error;
+    } finally {
+      isOver = true;
+    }
+  }
+
+  /** The last that was registered comes first. */
+  async #undo(undos: readonly Undo[]): Promise<void> {
+    for (const [undo] of undos.toReversed()) {
+      try {
+        await undo();
+      } catch (thrown) {
+        this.#noteFailure('could not undo what the step had set up', thrown);
+      }
+    }
+  }
+
+  /** What the step has at hand: its ports and no others, progress, waits, notes and undo. */
+  #scope(signal: AbortSignal, waits: WaitListener, undos: Undo[]): Scope<W, keyof W['ports']> {
+    const { config, clock, ports, hide, mask } = this.#context;
+    const named = Object.fromEntries(this.#placed.step.uses.map((port) => [port, ports[port]]));
+    return {
+      ...(named as W['ports']),
+      config,
+      signal,
+      hide,
+      mask,
+      onExit: (...undo) => {
+        undos.push(undo);
+      },
+      progress: (progress) => {
+        this.#emit({ type: 'step.progress', progress });
+      },
+      alive: (doing) => {
+        this.#emit({ type: 'step.alive', ...(doing === undefined ? {} : { doing }) });
+      },
+      until: untilOf(clock, orHalted(this.#context, signal), waits),
+      note: (level, message, fields = {}) => {
+        this.#emit({ type: 'note', level, message, fields });
+      },
+    };
+  }
 }

@@ -3,44 +3,28 @@
 // 2. `follow` and `always` can never change how a run ends, nor can a journal that is not kept;
 // 3. a failure is emitted before `always` runs, whose work may take long or be stopped;
 // 4. nothing runs after the step that leaves the host.
-import type { Millis } from '../model/duration.ts';
-import type { Secret } from '../model/secret.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { RunContext } from './context.ts';
 import { type Emit, notesOf, type RunEvent, type Sink, type StagedLane } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
 import { decideResume, hasDestroyed, type Past } from './resume.ts';
 import { isLanes, type Item, type Lanes, linesFor, mainLine, type Role } from './role.ts';
-import { runStep } from './run-step.ts';
+import { type RunContext, StepRun } from './run-step.ts';
 import type { AnyStep, World } from './step.ts';
 import { reportRetries, silently } from './wait.ts';
 
 /** Everything a run needs. */
-export interface RunOptions<W extends World> {
+export interface RunOptions<W extends World>
+  extends
+    Pick<RunContext<W>, 'config' | 'ports' | 'clock' | 'journal' | 'halt'>,
+    Partial<Pick<RunContext<W>, 'beforeLeaving' | 'mask' | 'hide'>> {
   readonly role: Role<W>;
-  readonly config: W['config'];
-  readonly ports: W['ports'];
-  readonly clock: Clock;
-  readonly journal: Journal;
   readonly header: Omit<JournalHeader, 'type' | 'v' | 'role'>;
   /** Names this run in events. */
   readonly run: string;
   readonly sinks: readonly Sink[];
   /** Stops the run from outside. */
   readonly signal: AbortSignal;
-  /**
-   * Aborted when nobody wants the run any more: it fails with the reason at its next step or in a
-   * wait, and nothing is cut off.
-   */
-  readonly halt?: AbortSignal;
-  /** The last chance to report: awaited once the step that leaves the host is announced. */
-  readonly beforeLeaving?: (signal: AbortSignal) => Promise<void>;
-  /** Takes secrets out of the message of a failure before the journal keeps it. */
-  readonly mask?: (text: string) => string;
-  /** Tells the mask of a secret that a step has read. */
-  readonly hide?: (secret: Secret) => void;
 }
 
 /** How a run that did not fail ended. */
@@ -54,8 +38,16 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
   const { role, config, ports, clock, journal, signal, halt } = options;
   const emit = emitter(options);
   const since = clock.elapsed();
-  const ended = (thrown: unknown): unknown =>
-    emitEnd(emit, { thrown, signal, duration: clock.elapsed() - since });
+  const ended = (thrown: unknown): unknown => {
+    const duration = clock.elapsed() - since;
+    if (signal.aborted) {
+      emit({ type: 'run.stopped', reason: asAgentError(signal.reason).message, duration });
+      return signal.reason;
+    }
+    const error = asAgentError(thrown);
+    emit({ type: 'run.failed', failure: reportOf(error), duration });
+    return error;
+  };
   const past = await openJournal(options, emit).catch((thrown: unknown) => {
     throw ended(thrown);
   });
@@ -110,19 +102,6 @@ function emitter<W extends World>({ clock, run, sinks }: RunOptions<W>): Emit {
   };
 }
 
-function emitEnd(
-  emit: Emit,
-  { thrown, signal, duration }: { thrown: unknown; signal: AbortSignal; duration: Millis },
-): unknown {
-  if (signal.aborted) {
-    emit({ type: 'run.stopped', reason: asAgentError(signal.reason).message, duration });
-    return signal.reason;
-  }
-  const error = asAgentError(thrown);
-  emit({ type: 'run.failed', failure: reportOf(error), duration });
-  return error;
-}
-
 async function openJournal<W extends World>(
   { journal, header, role }: RunOptions<W>,
   emit: Emit,
@@ -147,7 +126,7 @@ async function runMainLine<W extends World>(
   for (const item of linesFor(role, context.config)) {
     if (!isLanes(item) && item.effect === 'leaves') {
       await runAlways(context, role, signal);
-      const end = await runStep(context, { step: item }, signal);
+      const end = await new StepRun(context, { step: item }).run(signal);
       return end === 'skipped' ? 'finished' : 'left the host';
     }
     await runItem(context, item, signal);
@@ -162,7 +141,7 @@ async function runItem<W extends World>(
   signal: AbortSignal,
 ): Promise<void> {
   if (!isLanes(item)) {
-    await runStep(context, { step: item }, signal);
+    await new StepRun(context, { step: item }).run(signal);
     return;
   }
   context.emit({ type: 'lanes.started', staged: stagedLanes(item) });
@@ -170,7 +149,7 @@ async function runItem<W extends World>(
   const shared = AbortSignal.any([signal, first.signal]);
   const runs = Object.entries(item.lanes).map(async ([lane, steps]) => {
     try {
-      for (const step of steps) await runStep(context, { step, lane }, shared);
+      for (const step of steps) await new StepRun(context, { step, lane }).run(shared);
       context.emit({ type: 'lane.finished', lane });
     } catch (error) {
       // Another lane may be writing a disk: it ends at its own next step or wait.
@@ -211,9 +190,9 @@ async function runAside<W extends World>(
   await Promise.all(
     steps.map(async (step) => {
       try {
-        await runStep({ ...context, journal, halt: undefined }, { step }, signal);
+        await new StepRun({ ...context, journal, halt: undefined }, { step }).run(signal);
       } catch {
-        // runStep has emitted the failure; it must not end the run.
+        // Its event has the failure; it must not end the run.
       }
     }),
   );

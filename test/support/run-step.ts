@@ -8,7 +8,7 @@ import {
   type NeedsOf,
   type NeedValues,
 } from '../../src/engine/fact.ts';
-import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
+import { StepRun as RunOfStep } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
 import { type Masker, masker } from '../../src/lib/masker.ts';
 import { secretValues } from '../../src/lib/secret-values.ts';
@@ -118,7 +118,7 @@ export async function tryStep<
   };
   const signal = run.signal ?? new AbortController().signal;
   try {
-    await runStepInEngine(context, { step: step }, signal);
+    await new RunOfStep(context, { step }).run(signal);
   } catch (failure) {
     return { ...reported(events), hidden, failure };
   }
