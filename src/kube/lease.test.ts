@@ -5,52 +5,14 @@ import { fakeRandom } from '../../test/support/fake-random.ts';
 import { leases } from './kinds.ts';
 import { hours, type Millis, minutes, seconds } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
-import type { Kube, KubeObject } from '../ports/kube.ts';
-import { claimOf, type HeldLease, holdLease } from './lease.ts';
+import type { Kube } from '../ports/kube.ts';
+import { type HeldLease, holdLease } from './lease.ts';
 
 const namespace = 'assisted-installer';
 const ref = { kind: leases, namespace, name: 'bootwright-controller' };
 const live = new AbortController().signal;
 const forbidden = kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } });
 const without = 'RBAC forbids leases; running without leader election';
-const times = { duration: seconds(137), renewDeadline: seconds(107), retryPeriod: seconds(26) };
-
-describe('a lease', () => {
-  const leaseOf = (spec: object): KubeObject => ({ metadata: { name: 'l' }, spec });
-  const me = { identity: 'pod-a_1', pod: 'pod-a', times };
-  const free = { isFree: true, isExpired: false };
-  const held = (holder: string, pause: Millis) => ({ isFree: false, holder, pause });
-
-  it.each<[string, KubeObject | undefined, Millis, object]>([
-    ['that is not there', undefined, 0, free],
-    ['that nobody holds', leaseOf({ holderIdentity: '' }), 0, free],
-    ['without holder', leaseOf({}), 0, free],
-    ['of ours', leaseOf({ holderIdentity: 'pod-a_1', leaseDurationSeconds: 9 }), 0, free],
-    ['of an earlier process of this pod', leaseOf({ holderIdentity: 'pod-a_0' }), 0, free],
-    [
-      'of a pod with a longer name',
-      leaseOf({ holderIdentity: 'pod-ab_0' }),
-      0,
-      held('pod-ab_0', times.duration),
-    ],
-    [
-      'with a duration of its own',
-      leaseOf({ holderIdentity: 'b', renewTime: 'x', leaseDurationSeconds: 270 }),
-      seconds(200),
-      held('b', seconds(70)),
-    ],
-    ['just before it ends', leaseOf({ holderIdentity: 'b' }), times.duration - 1, held('b', 1)],
-    [
-      'that was not renewed',
-      leaseOf({ holderIdentity: 'b' }),
-      times.duration,
-      { isFree: true, isExpired: true },
-    ],
-  ])('%s', (...[, object, elapsed, expected]) => {
-    const since = 5000;
-    expect(claimOf({ object, since }, me, since + elapsed)).toEqual(expected);
-  });
-});
 
 describe('contenders', () => {
   let clock: FakeClock;
@@ -193,11 +155,16 @@ describe('contenders', () => {
     expect(stored()).toMatchObject({ holderIdentity: identity('b') });
   });
 
-  it('take one that is not renewed as soon as it ends', async () => {
-    const spec = { holderIdentity: 'z', leaseDurationSeconds: 137 };
+  it.each([
+    ['nobody holds', {}, 0],
+    ['nobody holds, by an empty name', { holderIdentity: '' }, 0],
+    ['is not renewed', { holderIdentity: 'z', leaseDurationSeconds: 137 }, 137],
+    ['a pod with a longer name has', { holderIdentity: 'ab_0' }, 137],
+    ['lasts longer', { holderIdentity: 'z', renewTime: 'x', leaseDurationSeconds: 270 }, 270],
+  ])('take one that %s as soon as it is free', async (_, spec, freeAfter) => {
     kube.put(leases, { metadata: { name: ref.name, namespace }, spec });
     const one = join('a');
-    await clock.advance(seconds(136));
+    if (freeAfter > 0) await clock.advance(seconds(freeAfter - 1));
     expect(one.state.lease).toBeUndefined();
     await clock.advance(seconds(1));
     expect(one.state.lease).toBeDefined();

@@ -52,13 +52,6 @@ type LeaseScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
   readonly note: Note;
 };
 
-interface Renewal {
-  readonly record: LeaseRecord;
-  readonly times: LeaseTimes;
-  /** When the write began by which it is held; undefined while RBAC forbids it. */
-  readonly since: Millis | undefined;
-}
-
 /** How long a lease holds, and how often it is renewed. */
 export interface LeaseTimes {
   /** One that is not renewed for so long is free. */
@@ -97,29 +90,31 @@ const releaseLimit: Millis = seconds(1);
 export async function holdLease(scope: LeaseScope, contender: Contender): Promise<HeldLease> {
   const { clock, random, signal, note } = scope;
   const times = contender.times ?? (contender.isSingleNode ? onSingleNode : usual);
-  const identity = `${contender.pod}_${random.uuid()}`;
-  const record = leaseRecord(scope, { ...contender, identity, times });
-  const noteOnce = onceEach(note);
+  const lease = leaseRecord(scope, contender, `${contender.pod}_${random.uuid()}`, times);
+  let noted = '';
+  const noteOnce = (message: string, holder: string): void => {
+    if (noted !== message + holder) note('info', message, { holder });
+    noted = message + holder;
+  };
   for (;;) {
     const since = clock.elapsed();
     let pause = random.between(times.retryPeriod, times.retryPeriod * 1.2);
     try {
-      const attempt = await record.attempt(signal);
-      if (attempt.isHeld) {
-        note('info', heldText, { identity });
-        return renewed(scope, { record, times, since });
+      const refusal = await lease.attempt(signal);
+      if (refusal === undefined) {
+        note('info', heldText, { identity: lease.identity });
+        return renewed(scope, lease, times, since);
       }
-      if (attempt.holder !== '') noteOnce('another controller holds the lease', attempt);
-      pause = Math.min(pause, attempt.pause);
+      if (refusal.holder !== '') noteOnce('another controller holds the lease', refusal.holder);
+      pause = Math.min(pause, refusal.pause);
     } catch (error) {
       signal.throwIfAborted();
       if (isForbidden(error)) {
         const reason = error.message;
         note('info', 'RBAC forbids leases; running without leader election', { reason });
-        return renewed(scope, { record, times, since: undefined });
+        return renewed(scope, lease, times, undefined);
       }
-      const { code: holder } = asAgentError(error);
-      noteOnce('the lease cannot be taken: trying again', { holder });
+      noteOnce('the lease cannot be taken: trying again', asAgentError(error).code);
     }
     await clock.sleep(pause, signal);
   }
@@ -127,26 +122,20 @@ export async function holdLease(scope: LeaseScope, contender: Contender): Promis
 
 const heldText = 'the lease is held';
 
-const onceEach = (note: LeaseScope['note']) => {
-  let last = '';
-  return (message: string, { holder }: { readonly holder: string }): void => {
-    if (last !== message + holder) note('info', message, { holder });
-    last = message + holder;
-  };
-};
-
+/**
+ * Renews a lease until it is released or lost.
+ * @param since when the write began by which it is held; undefined while RBAC forbids it
+ */
 function renewed(
   { clock, signal, note }: LeaseScope,
-  { record, times, since }: Renewal,
+  lease: LeaseRecord,
+  times: LeaseTimes,
+  since: Millis | undefined,
 ): HeldLease {
   let isHeld = since !== undefined;
   const lost = new AbortController();
   const released = new AbortController();
   const stop = AbortSignal.any([signal, released.signal]);
-  const lose = (reason: string): void => {
-    note('warn', 'the lease is lost', { reason });
-    lost.abort(leaseFailure('controller.lease-lost', `the lease is lost: ${reason}`));
-  };
   const late = (): Error => new Error('it could not be renewed in time');
   /** Resolves with the reason why it is lost. */
   const renewUntilLost = async (): Promise<string> => {
@@ -159,18 +148,24 @@ function renewed(
       pause = times.retryPeriod;
       try {
         const limit = Math.min(deadline - began, times.renewDeadline);
-        const attempt = await limited(clock, { limit, signal: stop, late }, record.attempt);
-        if (attempt.isHeld && !isHeld) note('info', heldText);
-        isHeld ||= attempt.isHeld;
-        if (attempt.isHeld) deadline = began + times.renewDeadline;
-        else if (attempt.holder === '') pause = attempt.pause;
-        else return `${attempt.holder} holds it`;
+        const refusal = await limited(clock, { limit, signal: stop, late }, lease.attempt);
+        if (refusal !== undefined && refusal.holder !== '') return `${refusal.holder} holds it`;
+        if (refusal === undefined && !isHeld) note('info', heldText);
+        isHeld ||= refusal === undefined;
+        if (refusal === undefined) deadline = began + times.renewDeadline;
+        else pause = refusal.pause;
       } catch {
         stop.throwIfAborted();
       }
     }
   };
-  const ended = renewUntilLost().then(lose, () => undefined);
+  const ended = renewUntilLost().then(
+    (reason) => {
+      note('warn', 'the lease is lost', { reason });
+      lost.abort(leaseFailure('controller.lease-lost', `the lease is lost: ${reason}`));
+    },
+    () => undefined,
+  );
   return {
     lost: lost.signal,
     release: async () => {
@@ -178,101 +173,92 @@ function renewed(
       await ended;
       if (!isHeld) return;
       const limit = { limit: releaseLimit, signal: new AbortController().signal, late };
-      await limited(clock, limit, record.clear).catch((error: unknown) => {
+      await limited(clock, limit, lease.clear).catch((error: unknown) => {
         note('info', 'the lease could not be released', { reason: asAgentError(error).message });
       });
     },
   };
 }
 
-type Attempt =
-  | { readonly isHeld: true }
-  | {
-      readonly isHeld: false;
-      /** Empty: nobody holds it, but it changed while it was written. */
-      readonly holder: string;
-      readonly pause: Millis;
-    };
+/** Why a contender does not have the lease. */
+interface Refusal {
+  /** Empty: nobody holds it, but it changed while it was written. */
+  readonly holder: string;
+  /** Until it is worth another attempt. */
+  readonly pause: Millis;
+}
 
-/** The lease at the API server, as this contender sees it. */
+/** The lease at the API server, as one contender sees it. */
 interface LeaseRecord {
-  /** Takes or renews it if it is free. */
-  readonly attempt: (signal: AbortSignal) => Promise<Attempt>;
+  readonly identity: string;
+  /** Takes or renews it if it is free; undefined where that succeeds. */
+  readonly attempt: (signal: AbortSignal) => Promise<Refusal | undefined>;
   /** Says that nobody holds it. */
   readonly clear: (signal: AbortSignal) => Promise<void>;
 }
 
-interface Candidate extends Contender {
-  readonly identity: string;
-  readonly times: LeaseTimes;
-}
-
-const leaseType = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
-
-function leaseRecord({ kube, clock, random, note }: LeaseScope, candidate: Candidate): LeaseRecord {
-  const { identity, lease: name, namespace } = candidate;
+function leaseRecord(
+  { kube, clock, random, note }: LeaseScope,
+  { lease: name, namespace, pod }: Contender,
+  identity: string,
+  times: LeaseTimes,
+): LeaseRecord {
   const ref: KubeRef = { kind: leases, namespace, name };
-  let observed: Observed = { object: undefined, since: clock.elapsed() };
-  const observe = (object: KubeObject | undefined): void => {
-    const isSame = JSON.stringify(object?.['spec']) === JSON.stringify(observed.object?.['spec']);
-    observed = { object, since: isSame ? observed.since : clock.elapsed() };
+  let object: KubeObject | undefined;
+  /** Since when it says what it says, by our own clock. */
+  let since = clock.elapsed();
+  const observe = (now: KubeObject | undefined): void => {
+    if (JSON.stringify(now?.['spec']) !== JSON.stringify(object?.['spec'])) since = clock.elapsed();
+    object = now;
   };
   const read = async (signal: AbortSignal): Promise<void> => observe(await kube.get(ref, signal));
   const write = async (spec: LeaseSpec, signal: AbortSignal): Promise<void> => {
-    const { object } = observed;
-    const made = { ...leaseType, metadata: { name }, spec };
+    const made = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec };
     observe(
       object === undefined
         ? await kube.create({ kind: leases, namespace }, made, signal)
         : await kube.replace(ref, { ...object, spec }, { signal }),
     );
   };
-  const holder = (): string => specOf(observed.object).holderIdentity ?? '';
-  const claim = (): Claim => claimOf(observed, candidate, clock.elapsed());
+  const holder = (): string => specOf(object).holderIdentity ?? '';
+  const refusal = (): Refusal | undefined => {
+    const pause = isFreeFor(pod, holder())
+      ? 0
+      : since + durationOf(object, times.duration) - clock.elapsed();
+    return pause > 0 ? { holder: holder(), pause } : undefined;
+  };
   return {
+    identity,
     attempt: async (signal) => {
       if (holder() !== identity) await read(signal);
-      const before = claim();
-      if (!before.isFree) return { isHeld: false, ...before };
-      if (before.isExpired) {
+      const before = refusal();
+      if (before !== undefined) return before;
+      if (!isFreeFor(pod, holder()))
         note('warn', 'the lease is taken over: it was not renewed', { holder: holder() });
-      }
       try {
-        await write(takenSpec(observed, candidate, clock.now()), signal);
-        return { isHeld: true };
+        await write(takenSpec(object, identity, times, microTime(clock.now())), signal);
+        return undefined;
       } catch (error) {
         const { code } = asAgentError(error);
-        const isGone = code === 'kube.not-found' && observed.object !== undefined;
+        const isGone = code === 'kube.not-found' && object !== undefined;
         if (code !== 'kube.conflict' && !isGone) throw error;
       }
       await read(signal);
-      const after = claim();
-      if (!after.isFree) return { isHeld: false, ...after };
-      return { isHeld: false, holder: '', pause: random.between(100, 1000) };
+      return refusal() ?? { holder: '', pause: random.between(100, 1000) };
     },
     clear: async (signal) => {
       await read(signal);
       if (holder() !== identity) return;
-      const { leaseTransitions = 0 } = specOf(observed.object);
       const now = microTime(clock.now());
-      const none = { holderIdentity: '', leaseDurationSeconds: 1 };
-      await write({ ...none, acquireTime: now, renewTime: now, leaseTransitions }, signal);
+      const spec = {
+        holderIdentity: '',
+        leaseDurationSeconds: 1,
+        acquireTime: now,
+        renewTime: now,
+        leaseTransitions: specOf(object).leaseTransitions ?? 0,
+      };
+      await write(spec, signal);
     },
-  };
-}
-
-/** What the lease says once it is taken or renewed; as client-go counts transitions. */
-function takenSpec({ object }: Observed, { identity, times }: Candidate, at: number): LeaseSpec {
-  const now = microTime(at);
-  const before = specOf(object);
-  const isOurs = before.holderIdentity === identity;
-  const transitions = before.leaseTransitions ?? 0;
-  return {
-    holderIdentity: identity,
-    leaseDurationSeconds: times.duration / 1000,
-    acquireTime: isOurs ? (before.acquireTime ?? now) : now,
-    renewTime: now,
-    leaseTransitions: isOurs || object === undefined ? transitions : transitions + 1,
   };
 }
 
@@ -287,35 +273,33 @@ interface LeaseSpec {
 
 const specOf = (object: KubeObject | undefined): LeaseSpec => Object(object?.['spec']) as LeaseSpec;
 
+/** Nobody holds it, or a process of this pod: another one than this has ended. */
+const isFreeFor = (pod: string, holder: string): boolean =>
+  holder === '' || holder.startsWith(`${pod}_`);
+
+/** How long a lease holds after its renewal; the times that it says itself count for nothing. */
+function durationOf(object: KubeObject | undefined, usually: Millis): Millis {
+  const { leaseDurationSeconds } = specOf(object);
+  return leaseDurationSeconds === undefined ? usually : seconds(leaseDurationSeconds);
+}
+
+/** What the lease says once it is taken or renewed; as client-go counts transitions. */
+function takenSpec(
+  object: KubeObject | undefined,
+  identity: string,
+  { duration }: LeaseTimes,
+  now: string,
+): LeaseSpec {
+  const { holderIdentity, acquireTime, leaseTransitions = 0 } = specOf(object);
+  const isOurs = holderIdentity === identity;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: duration / 1000,
+    acquireTime: isOurs ? (acquireTime ?? now) : now,
+    renewTime: now,
+    leaseTransitions: isOurs || object === undefined ? leaseTransitions : leaseTransitions + 1,
+  };
+}
+
 /** A time as Kubernetes' MicroTime: six digits behind the second. */
 const microTime = (time: number): string => new Date(time).toISOString().replace('Z', '000Z');
-
-/** What was read of the lease, and since when it says so, by our own clock. */
-interface Observed {
-  readonly object: KubeObject | undefined;
-  readonly since: Millis;
-}
-
-type Claim =
-  | { readonly isFree: true; readonly isExpired: boolean }
-  | {
-      readonly isFree: false;
-      readonly holder: string;
-      /** Until it is free unless it is renewed. */
-      readonly pause: Millis;
-    };
-
-/** Whether a contender may take the lease now; the times that stand in it count for nothing. */
-export function claimOf(
-  { object, since }: Observed,
-  { identity, pod, times }: Pick<Candidate, 'identity' | 'pod' | 'times'>,
-  now: Millis,
-): Claim {
-  const { holderIdentity: holder = '', leaseDurationSeconds } = specOf(object);
-  const isOurs = holder === identity || holder.startsWith(`${pod}_`);
-  if (holder === '' || isOurs) return { isFree: true, isExpired: false };
-  const duration =
-    leaseDurationSeconds === undefined ? times.duration : seconds(leaseDurationSeconds);
-  const pause = since + duration - now;
-  return pause <= 0 ? { isFree: true, isExpired: true } : { isFree: false, holder, pause };
-}
