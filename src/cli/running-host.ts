@@ -1,5 +1,9 @@
 import { requireHost } from '../adapters/host-root.ts';
-import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
+import {
+  joinHostNetwork,
+  nsenterHost,
+  type NsenterHostOptions,
+} from '../adapters/host/nsenter-host.ts';
 import type { Environment } from '../config/environment.ts';
 import { proxiesIn } from '../config/load.ts';
 import { proxyEnv } from '../lib/proxies.ts';
@@ -7,7 +11,8 @@ import { HOST_ROOT } from '../model/host-root.ts';
 import type { Host } from '../ports/host.ts';
 
 /**
- * The host around the pod or container of a command that has no settings of an install.
+ * The host around the pod or container of a command that has no settings of an install. Starts the
+ * program again in the network of the host where it has another, so call it before any effect.
  * @throws AgentError `host.not-seen`
  */
 export async function runningHost(
@@ -16,6 +21,7 @@ export async function runningHost(
 ): Promise<Host> {
   const root = environment['BOOTWRIGHT_HOST_ROOT'] ?? HOST_ROOT;
   await requireHost(root);
+  await joinHostNetwork(root, environment);
   return nsenterHost({
     root,
     environment,

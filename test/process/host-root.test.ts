@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -151,6 +152,27 @@ dd if="$2" of="$3" conv=fsync status=none`,
     expect(objects.requests).toEqual([]);
     expect(readdirSync(join(folder, 'host/opt'))).toEqual([]);
     expect(leftInContainer()).toEqual([]);
+  });
+});
+
+describe('a command in a container with a network of its own', () => {
+  it('asks from the network of the host, as an install does: doctor', async () => {
+    const objects = await startObjectStore();
+    objects.put('clusters', 'c1/worker.ign', '{"ignition":{"version":"3.2.0"}}');
+    const { stdout } = await run('with --pid=host', ['doctor', '-r', 'worker'], {
+      ...{ CLUSTER_ID: 'c1', BUCKET: 'clusters', DEVICE: '/dev/vda' },
+      S3_URL: objects.url,
+    }).finally(() => objects.close());
+    expect(stdout).toMatch(/^✓ Ignition /m);
+  });
+
+  it('runs the programs of the host in its network: node rollback', async () => {
+    for (const name of ['bootc', 'rpm-ostree'])
+      put(`usr/local/sbin/${name}`, '#!/bin/sh\nreadlink /proc/self/ns/net > /srv/network', 0o755);
+    await run('with --pid=host', ['node', 'rollback']);
+    expect(readFileSync(onHost('srv/network'), 'utf8').trim()).toBe(
+      readlinkSync('/proc/self/ns/net'),
+    );
   });
 });
 

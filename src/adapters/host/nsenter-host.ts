@@ -61,16 +61,19 @@ export function nsenterHost({
  * Starts the program again in the network of the host, and with its name, where its container has
  * a network of its own, as without `--net=host`: commands on the host run in ours, and the control
  * plane of a bootstrap host is at an address of the host. Does nothing where the settings say where
- * the files of the host are. The host must be seen (`requireHost`).
+ * the files of the host are, or where the network of process 1 cannot be read: `requireHost` says
+ * why then.
  */
 export async function joinHostNetwork(
   root: string,
   environment: HostAccess['environment'],
 ): Promise<void> {
   if (root !== HOST_ROOT) return;
-  const networks = ['1', 'self'].map((pid) => readlink(`/proc/${pid}/ns/net`));
+  const networks = ['1', 'self'].map((pid) =>
+    readlink(`/proc/${pid}/ns/net`).catch(() => undefined),
+  );
   const [host, own] = await Promise.all(networks);
-  if (host === own) return;
+  if (host === undefined || host === own) return;
   if (process.execve === undefined) throw new TypeError('this Node cannot become nsenter');
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const argv = ['nsenter', '--target', '1', '--net', '--uts', '--', ...again];

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { systemClock } from '../../adapters/clock.ts';
 import { requireHost } from '../../adapters/host-root.ts';
+import { joinHostNetwork } from '../../adapters/host/nsenter-host.ts';
 import { findInConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -30,6 +31,8 @@ export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<n
   untilStopped(async (signal) => {
     const { mistakes, loaded } = await findInConfig(argv, environment);
     const { config } = loaded;
+    // An install joins it too: what another network reaches says nothing of the install.
+    await joinHostNetwork(config.host.root, environment);
     const { mask, register } = maskerFor(config);
     const all = withRefusals(mistakes, config);
     const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
