@@ -1,4 +1,4 @@
-import type { DiskHints } from '../lib/disk-hints.ts';
+import type { DiskHints } from '../model/disk-hints.ts';
 import { type Fields, fieldsOf, listOf, textOf, type Value } from '../lib/fields.ts';
 import { renderMirrors } from '../lib/image-mirrors.ts';
 import type { KubeObject } from '../ports/kube.ts';

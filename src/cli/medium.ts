@@ -11,7 +11,7 @@ import {
 } from '../ignition/live-agent.ts';
 import { certificateBundle } from '../lib/certificates.ts';
 import { mirrorsPath, renderMirrors } from '../lib/image-mirrors.ts';
-import { renderDiskHints } from '../lib/disk-hints.ts';
+import { renderDiskHints } from '../model/disk-hints.ts';
 import { revealedProxies } from '../lib/proxies.ts';
 import { shownText } from '../lib/shown-url.ts';
 

@@ -1,5 +1,5 @@
-import { nmstateFolder } from '../lib/keyfiles.ts';
-import { readWriterArgs, savingOption } from '../lib/writer-args.ts';
+import { nmstateFolder } from '../model/keyfiles.ts';
+import { readWriterArgs, savingOption } from '../model/writer-args.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';

@@ -131,7 +131,6 @@ describe('what to write instead', () => {
     ['proxy.http', 'proxy:3128', 'write http://HOST:PORT or https://HOST:PORT'],
     ['proxy.http', 'http://user:50%@proxy:3128', 'write %25 for a percent sign'],
     ['image.stream', 'ftp://mirror/s.json', 'write http://HOST:PORT or https://HOST:PORT'],
-    ['image.writerArgs', ['--apend-karg', 'x'], 'write --append-karg'],
     [
       'image.writerArgs',
       '--copy-network',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type DiskHints, diskHintKinds } from '../lib/disk-hints.ts';
+import { type DiskHints, diskHintKinds } from '../model/disk-hints.ts';
 import { type ImageMirrors, sourcePolicies } from '../lib/image-mirrors.ts';
 import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';

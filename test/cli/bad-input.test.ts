@@ -73,9 +73,9 @@ describe('bad input on the command line', () => {
     ['certificates', `${line} --cacert /does/not/exist`, 'config.file-not-read', '/does/not/exist'],
     [
       'an option that the writer does not have',
-      `${line} --installer-args ["--apend-karg","x"]`,
+      `${line} --installer-args ["--save-prtlabel","x"]`,
       'config.invalid-value',
-      '--append-karg',
+      'coreos-installer install --help',
     ],
     ['a dry run', `${line} --dry-run`, 'config.invalid-value', 'this host would be installed'],
     [

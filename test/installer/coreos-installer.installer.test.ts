@@ -6,7 +6,7 @@ import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
-import { valueMistake } from '../../src/lib/writer-args.ts';
+import { valueMistake } from '../../src/model/writer-args.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { argsToKeep, readTable } from '../../src/steps/disk/kept.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
@@ -133,10 +133,10 @@ describe('a partition that coreos-installer keeps', () => {
     const args = ['--save-partindex', '3'];
     const write = async (options: readonly string[]) =>
       (await runInstaller({ options: [...fromFile(), ...options], device: disk.device })).stderr;
-    const first = argsToKeep({ disk: target, args, savedByFiles: [] }, await table());
+    const first = argsToKeep(target, args, await table());
     expect(first).toEqual(args);
     expect(await write(first)).toContain('Saving partition 3 ("data") to new partition 5');
-    const second = argsToKeep({ disk: target, args, savedByFiles: [] }, await table());
+    const second = argsToKeep(target, args, await table());
     expect(second).toEqual(['--save-partindex', '5']);
     expect(await write(second)).toContain('Saving partition 5 ("data") to new partition 5');
     expect((await table()).map(({ number, label }) => [number, label])).toEqual([

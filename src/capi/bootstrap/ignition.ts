@@ -7,7 +7,7 @@ import {
 import { mergeConfigs } from '../../ignition/merge.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { type DiskHints, renderDiskHints } from '../../lib/disk-hints.ts';
+import { type DiskHints, renderDiskHints } from '../../model/disk-hints.ts';
 import type { Config } from '../../ignition/types.ts';
 import type { BootstrapConfigSpec } from '../api.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jobs, pods, serviceAccounts } from '../../kube/kinds.ts';
 import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
-import { installerMask } from '../../lib/installer-mask.ts';
+import { installerMask } from './installer-mask.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { minutes } from '../../model/duration.ts';
 import { exitCodes } from '../../model/failure.ts';

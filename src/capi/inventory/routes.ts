@@ -2,7 +2,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { secrets } from '../../kube/kinds.ts';
 import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
-import { inTurns } from '../../lib/in-turns.ts';
+import { inTurns } from './in-turns.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
 import { plainText } from '../../lib/plain-text.ts';

@@ -14,12 +14,12 @@ import {
   twinsOf,
 } from './guards.ts';
 import { type BlockDevice, lsblkArgv } from './block-devices.ts';
-import { type KeptPartition, TargetDisk } from './facts.ts';
+import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { openAloneArgv, requireAlone } from './in-use.ts';
-import { readTable, roomBefore, tableArgv } from './kept.ts';
+import { findSaved, readTable, tableArgv } from './kept.ts';
 import { readDisks, type Disks } from './target.ts';
-import { mayKeepPartitions, missingSaved, readWriterSetup } from './writer-args.ts';
+import { mayKeepPartitions, readWriterSetup } from './writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. Once the write has
@@ -50,10 +50,26 @@ export const checkDisk = step({
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
     if (keepsPartitions && !config.image.allowMissingPartitions) {
-      requireSaved(disk, saved, await readTable(host, target, signal));
+      const partitions = await readTable(host, target, signal);
+      const { missing } = findSaved(saved, partitions);
+      const there = partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
+      if (missing.length > 0) {
+        throw diskFailure(
+          'image.partition-missing',
+          `${disk.path} has no partition for ${missing.join(', ')}; it has ${there.join(', ') || 'none'}`,
+          { context: { disk: disk.path, missing: missing.join(', ') } },
+        );
+      }
     }
-    const room = roomBefore(target);
-    if (room !== undefined) note(room.level, room.says);
+    const { kept = [] } = target;
+    if (kept.length > 0) {
+      const names = kept.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
+      const room = Math.min(...kept.map(({ startBytes }) => startBytes)) / gibibyte;
+      note(
+        'info',
+        `${target.path} keeps partition ${names.join(', ')}; the operating system has the ${room.toFixed(1)} GiB before, and its root file system grows up to there at the first boot`,
+      );
+    }
     await requireAlone(scope, target);
     const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
     const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
@@ -67,21 +83,7 @@ export const checkDisk = step({
   },
 });
 
-/** @throws AgentError `image.partition-missing` */
-function requireSaved(
-  disk: BlockDevice,
-  saved: Parameters<typeof missingSaved>[0],
-  partitions: readonly KeptPartition[],
-): void {
-  const missing = missingSaved(saved, partitions);
-  if (missing.length === 0) return;
-  const there = partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
-  throw diskFailure(
-    'image.partition-missing',
-    `${disk.path} has no partition for ${missing.join(', ')}; it has ${there.join(', ') || 'none'}`,
-    { context: { disk: disk.path, missing: missing.join(', ') } },
-  );
-}
+const gibibyte = 1024 ** 3;
 
 /** Warns of what becomes of other disks, and of those that look the same. */
 export function warnOfOthers(

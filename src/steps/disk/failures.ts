@@ -113,11 +113,6 @@ export const diskFailures = {
     title: 'The firmware did not keep the new boot order',
     hint: 'move the install disk to the top of the firmware boot order before the host reboots, or remove the installation medium',
   },
-  'disk.keep-collides': {
-    kind: 'input',
-    title: 'A partition that is to be kept is where the operating system goes',
-    hint: "keep only partitions behind the operating system's (disk.keep, --save-partlabel, --save-partindex), with labels of their own, at 8 GiB or later; copy data that lies before them elsewhere first",
-  },
   'disk.keep-refused': {
     kind: 'input',
     title: 'The partition table of the install disk cannot be read',

@@ -1,6 +1,6 @@
 // Which disk the hints of a configuration mean. Exactly one must fit: no order of the disks of a
 // host is the same at each start.
-import { type DiskHints, givenHints, renderDiskHints } from '../../lib/disk-hints.ts';
+import { type DiskHints, givenHints, renderDiskHints } from '../../model/disk-hints.ts';
 import type { AgentError } from '../../model/failure.ts';
 import {
   bareWwn,

@@ -7,7 +7,7 @@ import {
   targetOf,
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { argsToKeep, readTable, refuseWipes, tableArgv } from './kept.ts';
+import { argsToKeep, findSaved, readTable, refuseWipes, tableArgv } from './kept.ts';
 import type { KeptPartition } from './facts.ts';
 
 const { signal } = new AbortController();
@@ -65,64 +65,65 @@ describe('readTable', () => {
   });
 });
 
+describe('findSaved', () => {
+  const disk = [
+    keptPartition(1, 'EFI-SYSTEM', 1),
+    keptPartition(5, 'data', 9000),
+    keptPartition(7, '', 11_000),
+  ];
+  it.each([
+    ['save-partlabel', 'data', [5], []],
+    ['save-partlabel', 'da*,EFI-?YSTEM,[a-d]ata,[!x]ata', [1, 5], []],
+    ['save-partlabel', 'data,Data', [5], ['--save-partlabel Data']],
+    ['save-partlabel', ' data', [], ['--save-partlabel  data']],
+    ['save-partlabel', 'd.ta', [], ['--save-partlabel d.ta']],
+    ['save-partlabel', '[z-a]', [], ['--save-partlabel [z-a]']],
+    ['save-partindex', '5', [5], []],
+    ['save-partindex', '4-6,-1,7-', [1, 5, 7], []],
+    ['save-partindex', '2-4,8-', [], ['--save-partindex 2-4', '--save-partindex 8-']],
+  ])('--%s %s keeps %j, and misses %j', (option, value, numbers, missing) => {
+    const found = findSaved([{ option, value }], disk);
+    expect(found.kept.map(({ number }) => number)).toEqual(numbers);
+    expect(found.missing).toEqual(missing);
+  });
+});
+
 describe('argsToKeep', () => {
   const data = keptPartition(3, 'data', 9000);
   const logs = keptPartition(5, 'logs', 11_000);
   const image = [keptPartition(3, 'boot', 129), keptPartition(4, 'root', 513)];
-  const byNumber = ['-n', '--save-partindex', '3'];
   const keep = (
-    kept: readonly KeptPartition[] | undefined,
-    [args, file = '']: readonly [args: readonly string[], file?: string | undefined],
+    kept: readonly KeptPartition[],
+    args: readonly string[],
     table: readonly KeptPartition[],
-  ) =>
-    argsToKeep(
-      {
-        disk: { path: '/dev/sda', ...(kept === undefined ? {} : { kept }) },
-        args,
-        savedByFiles: file === '' ? [] : [{ option: 'save-partindex', value: file }],
-      },
-      table,
-    );
-
-  it('passes the arguments on while they choose what was there', () => {
-    expect(keep([data], [byNumber], [data, logs])).toBe(byNumber);
-    expect(keep([data, logs], [['--save-partlabel', '*']], [data, logs])).toHaveLength(2);
-  });
+  ) => argsToKeep({ path: '/dev/sda', kept }, args, table);
 
   it.each([
-    ['its number is that of the image now', [data], byNumber],
-    ['its label fits one of the image too', [data], ['-n', '--save-partlabel=?*']],
-  ])('names what was there by its present number when %s', (_, kept, args) => {
+    [['-n', '--save-partindex', '3']],
+    [['--save-partlabel=?*', '-n']],
+    [['--save-partindex', '-3', '--save-partlabel', 'data', '-n']],
+  ])('names what was found by its present number, for %j', (args) => {
+    expect(keep([data], args, [data, logs])).toEqual(['-n', '--save-partindex', '3']);
     const table = [...image, { ...data, number: 5 }];
-    expect(keep(kept, [args], table)).toEqual(['-n', '--save-partindex', '5']);
+    expect(keep([data], args, table)).toEqual(['-n', '--save-partindex', '5']);
   });
 
   it('names more than one, and none where there was none', () => {
     const table = [...image, { ...data, number: 5 }, { ...logs, number: 6 }];
-    expect(keep([data, logs], [['--save-partindex', '3-']], table)).toEqual([
-      '--save-partindex',
-      '5,6',
-    ]);
-    expect(keep([], [byNumber], image)).toEqual(['-n']);
+    const args = ['--save-partindex', '3-'];
+    expect(keep([data, logs], args, table)).toEqual(['--save-partindex', '5,6']);
+    expect(keep([], ['-n', ...args], image)).toEqual(['-n']);
   });
 
   it.each([
-    ['is gone', [data], byNumber, image],
-    ['has moved', [data], byNumber, [{ ...data, startBytes: 1 }]],
-    ['has another size', [data], byNumber, [{ ...data, sizeBytes: 1 }]],
-    ['is another one', [data], byNumber, [{ ...data, partUuid: 'b' }]],
-    ['has come since', [data], ['--save-partlabel', '*'], [data, logs]],
-    ['has come where nothing was found', undefined, byNumber, [data]],
-    ['of the image would be kept by a file', [data], [], [...image, { ...data, number: 5 }], '3'],
-  ])('refuses when a partition %s', (...[, kept, args, table, file]) => {
-    expect(() => keep(kept, [args, file], table)).toThrow(
+    ['is gone', image],
+    ['has moved', [{ ...data, startBytes: 1 }]],
+    ['has another size', [{ ...data, sizeBytes: 1 }]],
+    ['is another one', [{ ...data, partUuid: 'b' }]],
+  ])('refuses when a partition %s', (_, table) => {
+    expect(() => keep([data], ['--save-partindex', '3'], table)).toThrow(
       expect.objectContaining({ code: 'disk.keep-changed' }),
     );
-  });
-
-  it('names what a file names by its old number too', () => {
-    const table = [image[1] ?? data, { ...data, number: 5 }];
-    expect(keep([data], [[], '3'], table)).toEqual(['--save-partindex', '5']);
   });
 });
 
@@ -163,31 +164,26 @@ describe('refuseWipes', () => {
       { label: 'data2', number: 0 },
     ];
     expect(await refused({ disks: [{ device, wipeTable: true, partitions }] })).toBe(
-      `wipeTable of ${device}; wipePartitionEntry of "data" on ${device}; wipePartitionEntry of 5 on ${device}`,
+      `wipeTable on ${device}; wipePartitionEntry of "data" on ${device}; wipePartitionEntry of 5 on ${device}`,
     );
   });
 
-  it.each([data, '/dev/disk/by-partuuid/25000-uuid', '/dev/disk/by-label/var', '/dev/sda5'])(
-    'knows what is kept as %s',
-    async (device) => {
-      const wiped = {
-        filesystems: [{ device, format: 'xfs', path: '/var/data', wipeFilesystem: true }],
-        luks: [{ name: 'd', device, wipeVolume: true, clevis: { tpm2: true } }],
-        raid: [{ name: 'd', level: 'raid1', devices: [device, '/dev/sdb1'] }],
-      };
-      expect(await refused(wiped)).toBe(
-        `wipeFilesystem of ${device}; wipeVolume of ${device}; RAID "d" of ${device}`,
-      );
-    },
-  );
-
-  it.each(['/dev/sda1', '/dev/sda6', `${byId}-part7`, `${byPath}-part6`])(
-    'takes %s for what is kept, since the write changes numbers',
-    async (device) => {
-      const filesystems = [{ device, format: 'xfs', path: '/var/data', wipeFilesystem: true }];
-      expect(await refused({ filesystems })).toBe(`wipeFilesystem of ${device}`);
-    },
-  );
+  it.each([
+    data,
+    '/dev/disk/by-partuuid/25000-uuid',
+    '/dev/disk/by-label/var',
+    '/dev/sda5',
+    `${byId}-part5`,
+  ])('knows what is kept as %s', async (device) => {
+    const wiped = {
+      filesystems: [{ device, format: 'xfs', path: '/var/data', wipeFilesystem: true }],
+      luks: [{ name: 'd', device, wipeVolume: true, clevis: { tpm2: true } }],
+      raid: [{ name: 'd', level: 'raid1', devices: [device, '/dev/sdb1'] }],
+    };
+    expect(await refused(wiped)).toBe(
+      `wipeFilesystem on ${device}; wipeVolume on ${device}; RAID "d" on ${device}`,
+    );
+  });
 
   it.each(['merge', 'replace'])('knows what a config inside it wipes (%s)', async (key) => {
     const inner = (storage: object, config: object = {}): string =>

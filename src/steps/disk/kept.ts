@@ -1,20 +1,18 @@
-// The partitions that coreos-installer keeps. It is told labels and numbers, and numbers what it
-// keeps again behind the partitions of its image; so what a number meant before the first write may
-// be the image's own partition afterwards.
+// The partitions that coreos-installer keeps. It is given labels and numbers, and gives a new
+// number to each kept partition, so that a number may be the image's own partition after the first
+// write. They are found once, by GUID and place, and named by their present numbers at each write.
 import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Storage } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
-import type { WriterUse } from '../../lib/writer-args.ts';
 import { seconds } from '../../model/duration.ts';
-import type { AgentError } from '../../model/failure.ts';
+import type { WriterUse } from '../../model/writer-args.ts';
 import type { Host } from '../../ports/host.ts';
 import { unreadableOutput } from '../host-commands.ts';
-import type { StepScope } from '../step.ts';
+import type { HostScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
-import type { DiskIdentity, KeptPartition, TargetDisk } from './facts.ts';
-import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-args.ts';
+import type { KeptPartition, TargetDisk } from './facts.ts';
 
 /**
  * Prints the partition table that is on a disk, which a writer that was killed may not have shown
@@ -22,38 +20,24 @@ import { readWriterSetup, savedAmong, usesIn, withoutSaving } from './writer-arg
  */
 export const tableArgv = (path: string): readonly string[] => ['sfdisk', '--json', path];
 
-const SfdiskTable = z.object({
-  label: z.string(),
-  partitions: z
-    .array(
-      z.object({
-        node: z.string(),
-        /** In sectors of the disk. */
-        start: z.number(),
-        size: z.number(),
-        type: z.string().default(''),
-        uuid: z.string().default(''),
-        name: z.string().default(''),
-      }),
-    )
-    .default([]),
+const SfdiskOutput = z.object({
+  partitiontable: z.object({
+    label: z.string(),
+    partitions: z
+      .array(
+        z.object({
+          node: z.string(),
+          /** In sectors of the disk. */
+          start: z.number(),
+          size: z.number(),
+          type: z.string().default(''),
+          uuid: z.string().default(''),
+          name: z.string().default(''),
+        }),
+      )
+      .default([]),
+  }),
 });
-type SfdiskTable = z.infer<typeof SfdiskTable>;
-
-const SfdiskOutput = z.object({ partitiontable: SfdiskTable });
-
-type WithTable = Pick<TargetDisk, 'path' | 'sectorBytes'>;
-
-/**
- * The partitions in the GPT of a disk; none where it has none, as
- * coreos-installer keeps no others (0.26, `src/blockdev.rs`).
- * @throws AgentError `disk.keep-refused`, `command.*`
- */
-export const readTable = async (
-  host: Host,
-  disk: WithTable,
-  signal: AbortSignal,
-): Promise<readonly KeptPartition[]> => partitionsIn(await runSfdisk(host, disk, signal), disk);
 
 /**
  * To sfdisk a GPT that it cannot read is the one partition of its protective MBR (UEFI
@@ -61,157 +45,110 @@ export const readTable = async (
  */
 const protectiveType = 'ee';
 
-async function runSfdisk(
+/**
+ * The partitions in the GPT of a disk; none where it has none, as coreos-installer keeps no others
+ * (0.26, `src/blockdev.rs`).
+ * @throws AgentError `disk.keep-refused`, `command.*`
+ */
+export async function readTable(
   host: Host,
-  { path }: WithTable,
+  { path, sectorBytes }: Pick<TargetDisk, 'path' | 'sectorBytes'>,
   signal: AbortSignal,
-): Promise<SfdiskTable> {
-  const { stdout, stderr } = await host.exec(tableArgv(path), {
-    signal,
-    limit: seconds(30),
-    accept: [0, 1],
-  });
-  if (stderr.includes('does not contain a recognized partition table'))
-    return { label: '', partitions: [] };
+): Promise<readonly KeptPartition[]> {
+  const options = { signal, limit: seconds(30), accept: [0, 1] };
+  const { stdout, stderr } = await host.exec(tableArgv(path), options);
+  if (stderr.includes('does not contain a recognized partition table')) return [];
   const table = SfdiskOutput.safeParse(jsonIn(stdout)).data?.partitiontable;
   if (table === undefined) throw unreadableOutput('sfdisk', 'partition table', stdout || stderr);
-  if (table.partitions.some(({ type }) => type === protectiveType))
-    throw diskFailure(
-      'disk.keep-refused',
-      `${path}: its GPT cannot be read, or is one for sectors of another size`,
-      { context: { path } },
-    );
-  return table;
-}
-
-const partitionsIn = (
-  { label, partitions }: SfdiskTable,
-  { sectorBytes }: WithTable,
-): readonly KeptPartition[] =>
-  (label === 'gpt' ? partitions : []).map(({ node, start, size, uuid, name }) => ({
+  if (table.partitions.some(({ type }) => type === protectiveType)) {
+    const what = `${path}: its GPT cannot be read, or is one for sectors of another size`;
+    throw diskFailure('disk.keep-refused', what, { context: { path } });
+  }
+  if (table.label !== 'gpt') return [];
+  return table.partitions.map(({ node, start, size, uuid, name }) => ({
     number: Number(/(?<!\d)\d+$/.exec(node)?.[0]),
     label: name,
     partUuid: uuid.toLowerCase(),
     startBytes: start * sectorBytes,
     sizeBytes: size * sectorBytes,
   }));
-
-/**
- * The partitions that coreos-installer is to keep, as they are before the first write.
- * @throws AgentError `image.writer-config`, `disk.keep-refused`, `command.*`
- */
-export async function findKept(
-  scope: StepScope<'host'>,
-  target: DiskIdentity,
-): Promise<Pick<TargetDisk, 'kept'>> {
-  const { saved } = await readWriterSetup(scope);
-  if (saved.length === 0) return {};
-  return { kept: savedAmong(saved, await readTable(scope.host, target, scope.signal)) };
 }
 
-const gibibyte = 1024 ** 3;
+/** The partitions that options make coreos-installer keep, and the options that fit none. */
+export interface SavedPartitions {
+  readonly kept: readonly KeptPartition[];
+  /** Labels and numbers, each by itself: coreos-installer takes that for nothing to keep. */
+  readonly missing: readonly string[];
+}
 
-/** Every CoreOS image ends behind it; its first three partitions alone have half of it. */
-const shortestImageBytes = gibibyte;
-/**
- * CoreOS warns of a smaller root file system at login (fedora-coreos-config,
- * `coreos-check-rootfs-size`).
- */
-const smallRootBytes = 8 * gibibyte;
-
-/**
- * Decides whether there is room for an operating system before the partitions that are kept;
- * undefined where none is.
- * @throws AgentError `disk.keep-collides`
- */
-export function roomBefore({
-  path,
-  kept = [],
-}: Pick<TargetDisk, 'path' | 'kept'>):
-  { readonly level: 'info' | 'warn'; readonly says: string } | undefined {
-  const [first] = kept.toSorted((one, other) => one.startBytes - other.startBytes);
-  if (first === undefined) return undefined;
-  const names = kept.map(({ number, label }) => `${number} ${JSON.stringify(label)}`).join(', ');
-  const room = `${(first.startBytes / gibibyte).toFixed(1)} GiB`;
-  if (first.startBytes < shortestImageBytes) {
-    throw diskFailure(
-      'disk.keep-collides',
-      `${path}: partition ${first.number} ${JSON.stringify(first.label)} begins at ${room}, where the operating system is written`,
-      { context: { disk: path, partition: first.number, label: first.label } },
-    );
-  }
+/** Finds the partitions to keep by the options `save-partlabel` and `save-partindex`. */
+export function findSaved(
+  saved: readonly WriterUse[],
+  table: readonly KeptPartition[],
+): SavedPartitions {
+  const wanted = saved.flatMap(({ option, value }) =>
+    value.split(',').map((entry) => {
+      const fits = option === 'save-partlabel' ? fitsLabel(entry) : fitsRange(entry);
+      return { name: `--${option} ${entry}`, partitions: table.filter(fits) };
+    }),
+  );
   return {
-    level: first.startBytes < smallRootBytes ? 'warn' : 'info',
-    says: `${path} keeps partition ${names}; the operating system has the ${room} before, and its root file system grows up to there at the first boot`,
+    kept: table.filter((one) => wanted.some(({ partitions }) => partitions.includes(one))),
+    missing: wanted.flatMap(({ name, partitions }) => (partitions.length === 0 ? [name] : [])),
   };
 }
 
-/** Labels of the partitions that CoreOS images have (coreos-assembler, `create_disk.sh`). */
-const imageLabels: ReadonlySet<string> = new Set([
-  ...['BIOS-BOOT', 'EFI-SYSTEM', 'PowerPC-PReP-boot', 'reserved', 'se', 'boot', 'root'],
-]);
+/** A pattern of labels: `*`, `?`, `[a-z]` and `[!a-z]` (Rust, crate `glob`). */
+function fitsLabel(pattern: string): (partition: KeptPartition) => boolean {
+  const source = pattern
+    .replaceAll(/[\\^$.|+(){}]/g, String.raw`\$&`)
+    .replaceAll(/\*+/g, '.*')
+    .replaceAll('?', '.')
+    .replaceAll('[!', '[^');
+  try {
+    const glob = new RegExp(`^${source}$`, 's');
+    return ({ label }) => glob.test(label);
+  } catch {
+    // A range such as [z-a], which fits nothing.
+    return () => false;
+  }
+}
 
-/** What coreos-installer is about to be told. */
-interface Keeping {
-  readonly disk: Pick<TargetDisk, 'path' | 'kept'>;
-  /** Its further arguments. */
-  readonly args: readonly string[];
-  /** What its configuration files keep. */
-  readonly savedByFiles: readonly WriterUse[];
+/** `5`, `5-7`, `5-` or `-7`. */
+function fitsRange(range: string): (partition: KeptPartition) => boolean {
+  const [from = '', to = from] = range.split('-');
+  return ({ number }) => number >= Number(from) && (to === '' || number <= Number(to));
 }
 
 /**
  * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when
- * the disk was found: those that are given, or the present numbers where these would choose others
- * since an earlier write.
+ * the disk was found: their present numbers, in place of the labels and numbers that are given.
  * @param table what is on the disk now
  * @throws AgentError `disk.keep-changed`
  */
 export function argsToKeep(
-  { disk, args, savedByFiles }: Keeping,
+  { path, kept }: Pick<TargetDisk, 'path' | 'kept'>,
+  args: readonly string[],
   table: readonly KeptPartition[],
 ): readonly string[] {
-  const { path, kept = [] } = disk;
-  const changed = kept.find((one) => !table.some((now) => isSame(now, one)));
-  if (changed !== undefined) throw hasChanged(path, changed, 'is gone or has moved');
-  const others = (saved: readonly WriterUse[]): readonly KeptPartition[] =>
-    savedAmong(saved, table).filter((now) => !kept.some((one) => isSame(now, one)));
-  const given = [...savedByFiles, ...usesIn(args)];
-  const added = others(given);
-  const unknown = added.find(({ label }) => !imageLabels.has(label));
-  if (unknown !== undefined)
-    throw hasChanged(path, unknown, 'was not there when the disk was found');
-  const isWhole = savedAmong(given, table).length === kept.length + added.length;
-  if (added.length === 0 && isWhole) return args;
-  const [first] = others(savedByFiles);
-  if (first !== undefined) {
-    throw hasChanged(path, first, 'is of the image, and a configuration file would keep it');
-  }
-  const numbers = table.filter((now) => kept.some((one) => isSame(now, one)));
-  return [
-    ...withoutSaving(args),
-    ...(numbers.length === 0
-      ? []
-      : ['--save-partindex', numbers.map(({ number }) => number).join()]),
-  ];
-}
-
-const isSame = (now: KeptPartition, one: KeptPartition): boolean =>
-  now.partUuid === one.partUuid &&
-  now.startBytes === one.startBytes &&
-  now.sizeBytes === one.sizeBytes;
-
-const hasChanged = (path: string, { number, label }: KeptPartition, what: string): AgentError =>
-  diskFailure(
-    'disk.keep-changed',
-    `${path}: partition ${number} ${JSON.stringify(label)} ${what}`,
-    { context: { disk: path, partition: number, label } },
+  if (kept === undefined) return args;
+  const numbers = kept.map(({ number, label, partUuid, startBytes, sizeBytes }) => {
+    const now = table.find((one) => one.partUuid === partUuid);
+    if (now?.startBytes === startBytes && now.sizeBytes === sizeBytes) return now.number;
+    const what = `${path}: partition ${number} ${JSON.stringify(label)} is gone or has moved`;
+    const context = { disk: path, partition: number, label };
+    throw diskFailure('disk.keep-changed', what, { context });
+  });
+  const others = args.filter(
+    (word, at) => !word.startsWith('--save-part') && !/^--save-part\w+$/.test(args[at - 1] ?? ''),
   );
+  return numbers.length === 0 ? others : [...others, '--save-partindex', numbers.join()];
+}
 
 /** The disk that the system has started from, by the name that CoreOS gives it for Ignition. */
 const bootDisk = '/dev/disk/by-id/coreos-boot-disk';
 
-/** The storage of a config, and of those inside it; what it fetches is not known. */
+/** The storage of a config, and of the configs in its data URLs; what it fetches is not known. */
 function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   const { storage = {}, ignition: section } = parseConfig(ignition);
   const { merge = [], replace } = section.config ?? {};
@@ -221,73 +158,64 @@ function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   return [storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))];
 }
 
-/** What a config takes data of, or creates again. */
+/** A disk that an Ignition config takes data of, or a device below one, and the key by which. */
 interface Wipe {
-  readonly device: string;
-  readonly isOfDisk: boolean;
-  readonly what: string;
+  readonly device?: string | undefined;
+  readonly by: string;
 }
 
-/** What takes data, of whichever disk; Ignition creates a RAID over whatever its devices hold. */
-function wipesIn({ disks = [], filesystems = [], luks = [], raid = [] }: Storage): readonly Wipe[] {
-  const ofDisk = (device: string, what: string): Wipe => ({ device, isOfDisk: true, what });
-  const ofPart = (device: string, what: string): Wipe => ({ device, isOfDisk: false, what });
-  return [
-    ...disks
-      .filter(({ wipeTable }) => wipeTable === true)
-      .map(({ device }) => ofDisk(device, `wipeTable of ${device}`)),
-    ...disks.flatMap(({ device, partitions = [] }) =>
-      partitions
-        .filter(({ wipePartitionEntry }) => wipePartitionEntry === true)
-        .map(({ number, label = number }) =>
-          ofDisk(device, `wipePartitionEntry of ${JSON.stringify(label)} on ${device}`),
-        ),
-    ),
-    ...filesystems
-      .filter(({ wipeFilesystem }) => wipeFilesystem === true)
-      .map(({ device }) => ofPart(device, `wipeFilesystem of ${device}`)),
-    ...luks
-      .filter(({ wipeVolume }) => wipeVolume === true)
-      .map(({ device = '' }) => ofPart(device, `wipeVolume of ${device}`)),
-    ...raid.flatMap(({ name, devices = [] }) =>
-      devices.map((device) => ofPart(device, `RAID ${JSON.stringify(name)} of ${device}`)),
-    ),
-  ];
-}
+const wipesOfDisks = ({ disks = [] }: Storage): readonly Wipe[] =>
+  disks.flatMap(({ device, wipeTable, partitions = [] }) => [
+    ...(wipeTable === true ? [{ device, by: 'wipeTable' }] : []),
+    ...partitions
+      .filter(({ wipePartitionEntry }) => wipePartitionEntry === true)
+      .map(({ number, label = number }) => ({
+        device,
+        by: `wipePartitionEntry of ${JSON.stringify(label)}`,
+      })),
+  ]);
 
-/** The name of a disk in that of one of its partitions by number. */
-const diskIn = (device: string): string | undefined =>
-  /^(?:(.+)-part\d+|(.+\d)p\d+|(.+\D)\d+)$/.exec(device)?.slice(1).find(Boolean);
+const wipesOfDevices = ({ filesystems = [], luks = [], raid = [] }: Storage): readonly Wipe[] => [
+  ...filesystems
+    .filter(({ wipeFilesystem }) => wipeFilesystem === true)
+    .map(({ device }) => ({ device, by: 'wipeFilesystem' })),
+  ...luks
+    .filter(({ wipeVolume }) => wipeVolume === true)
+    .map(({ device }) => ({ device, by: 'wipeVolume' })),
+  // A RAID is created over whatever its devices hold.
+  ...raid.flatMap(({ name, devices = [] }) =>
+    devices.map((device) => ({ device, by: `RAID ${JSON.stringify(name)}` })),
+  ),
+];
 
 /**
  * Refuses Ignition by which the first boot would take the data of a partition that is kept: it runs
- * at the first boot after each installation. Numbers of partitions change by the write, so that
- * what it takes of the disk by number counts too. What it fetches then is not known here.
+ * at the first boot after each installation. What it fetches then is not known here.
  * @param ignition the config that coreos-installer puts on the disk
  * @throws AgentError `disk.keep-wiped`, `ignition.*` for a config inside it that cannot be read
  */
 export async function refuseWipes(
-  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { host, signal }: HostScope,
   { path, asked, byId, kept = [] }: TargetDisk,
   ignition: string | Uint8Array,
 ): Promise<void> {
   if (kept.length === 0) return;
-  const realPath = async (device: string): Promise<string> =>
-    (await host.realPath(device, signal)) ?? device;
-  const isDisk = async (device = ''): Promise<boolean> =>
-    [path, asked, ...byId, bootDisk].includes(device) || (await realPath(device)) === path;
-  const names = kept.flatMap(({ number, label, partUuid }) => [
-    `${path}${/\d$/.test(path) ? 'p' : ''}${number}`,
+  const names = [path, asked, ...byId];
+  const keptNames = kept.flatMap(({ number, label, partUuid }) => [
+    ...names.map((name) => `${name}${partitionSuffix(name)}${number}`),
     `/dev/disk/by-partlabel/${label}`,
     `/dev/disk/by-partuuid/${partUuid}`,
   ]);
-  const isKept = async (device: string): Promise<boolean> =>
-    names.includes(device) ||
-    names.includes(await realPath(device)) ||
-    (await isDisk(diskIn(device)));
   const losses: string[] = [];
-  for (const { device, isOfDisk, what } of storagesIn(ignition).flatMap(wipesIn)) {
-    if (await (isOfDisk ? isDisk(device) : isKept(device))) losses.push(what);
+  const addLosses = async (wipes: readonly Wipe[], among: readonly string[]): Promise<void> => {
+    for (const { device = '', by } of wipes) {
+      const real = (await host.realPath(device, signal)) ?? device;
+      if (among.includes(device) || among.includes(real)) losses.push(`${by} on ${device}`);
+    }
+  };
+  for (const storage of storagesIn(ignition)) {
+    await addLosses(wipesOfDisks(storage), [...names, bootDisk]);
+    await addLosses(wipesOfDevices(storage), keptNames);
   }
   if (losses.length === 0) return;
   throw diskFailure(
@@ -295,4 +223,10 @@ export async function refuseWipes(
     `${path} keeps partitions that the first boot would lose by the Ignition of this host: ${losses.join('; ')}`,
     { context: { disk: path } },
   );
+}
+
+/** Between the name of a disk and the number of its partition: `sda5`, `nvme0n1p5`, `…-part5`. */
+function partitionSuffix(disk: string): string {
+  if (disk.startsWith('/dev/disk/')) return '-part';
+  return /\d$/.test(disk) ? 'p' : '';
 }

@@ -1,4 +1,4 @@
-import { givenHints, renderDiskHints } from '../../lib/disk-hints.ts';
+import { givenHints, renderDiskHints } from '../../model/disk-hints.ts';
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';
@@ -14,9 +14,9 @@ import { type DiskIdentity, TargetDisk } from './facts.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import { availableDisks, chooseByHints, describeDisk, isWhole } from './hints.ts';
-import { findKept, tableArgv } from './kept.ts';
+import { findSaved, readTable, tableArgv } from './kept.ts';
 import { byIdNames, nameDifference, rivalsOf } from './target.ts';
-import { mayKeepPartitions } from './writer-args.ts';
+import { mayKeepPartitions, readWriterSetup } from './writer-args.ts';
 
 /**
  * Finds the disk that the configuration means. Links are followed, since coreos-installer reports
@@ -64,9 +64,11 @@ export const resolveDisk = step({
     }
     const byId = await byIdNames(host, real, signal);
     const target = { ...identityOf(device, { asked, byId }), path: real };
+    const { saved, keepsPartitions } = await readWriterSetup(scope);
+    const table = keepsPartitions ? await readTable(host, target, signal) : [];
     return {
       ...target,
-      ...(await findKept(scope, target)),
+      ...(keepsPartitions ? { kept: findSaved(saved, table).kept } : {}),
       ...(byHints ? { hints } : {}),
       ...(extra.length === 0 ? {} : { extra }),
     };

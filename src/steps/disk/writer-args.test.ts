@@ -6,9 +6,7 @@ import {
   keepsPartitions,
   kernelArgumentChanges,
   missingChanges,
-  missingSaved,
   readWriterSetup,
-  withoutSaving,
 } from './writer-args.ts';
 
 describe('kernel arguments among those of the writer', () => {
@@ -75,41 +73,5 @@ describe('configuration files of the writer', () => {
     ['has a console that is none', 'console: [tty0, ttyX]\n'],
   ])('fails, before anything is lost, when one %s', async (_what, text) => {
     await expect(ask(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
-  });
-});
-
-it.each([
-  [['-n', '--save-partlabel', 'data'], ['-n']],
-  [
-    ['--save-partindex=5-', '--append-karg', 'a'],
-    ['--append-karg', 'a'],
-  ],
-  [['--save-partindex', '-7', '-n'], ['-n']],
-])('%j are %j without what keeps partitions', (args, expected) => {
-  expect(withoutSaving(args)).toEqual(expected);
-});
-
-describe('partitions to keep', () => {
-  const disk = [
-    { number: 1, label: 'EFI-SYSTEM' },
-    { number: 5, label: 'data' },
-    { number: 7, label: '' },
-  ];
-  it.each([
-    ['save-partlabel', 'data', []],
-    ['save-partlabel', 'da*,EFI-?YSTEM,[a-d]ata,[!x]ata', []],
-    ['save-partlabel', 'data,Data', ['--save-partlabel Data']],
-    ['save-partlabel', ' data', ['--save-partlabel  data']],
-    ['save-partlabel', 'd.ta', ['--save-partlabel d.ta']],
-    ['save-partlabel', '[', ['--save-partlabel [']],
-    ['save-partlabel', 'dat', ['--save-partlabel dat']],
-    ['save-partindex', '5', []],
-    ['save-partindex', '4-6,-1,7-', []],
-    ['save-partindex', '5,8', ['--save-partindex 8']],
-    ['save-partindex', '2-4,8-', ['--save-partindex 2-4', '--save-partindex 8-']],
-    ['save-partindex', 'five', ['--save-partindex five']],
-    ['save-partindex', '', ['--save-partindex ']],
-  ])('--%s %s: %j are missing', (option, value, missing) => {
-    expect(missingSaved([{ option, value }], disk)).toEqual(missing);
   });
 });

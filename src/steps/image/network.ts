@@ -4,7 +4,7 @@ import {
   type NamedText,
   nmstateFolder,
   nmstateKeyfiles,
-} from '../../lib/keyfiles.ts';
+} from '../../model/keyfiles.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { Secret } from '../../model/secret.ts';

@@ -225,9 +225,13 @@ describe('image/write', () => {
   });
 
   it.each([
-    ['an argument', ['--save-partlabel', 'data']],
-    ['a configuration file', ['--config-file', '/opt/writer.yaml']],
-  ])('keeps partitions that %s keeps, and wipes only what boots', async (_what, args) => {
+    ['an argument', ['--save-partlabel', 'data'], []],
+    [
+      'a configuration file',
+      ['--config-file', '/opt/writer.yaml'],
+      ['--config-file', '/opt/writer.yaml'],
+    ],
+  ])('keeps partitions that %s keeps, and wipes only what boots', async (_what, args, others) => {
     const disks = disk.lsblk([
       part(2, 'EFI-SYSTEM', 'AA'),
       part(3, 'boot', 'BB'),
@@ -239,7 +243,7 @@ describe('image/write', () => {
       .withFile('/opt/writer.yaml', 'save-partlabel: [data]\n')
       .on(tableArgv('/dev/sda'))
       .prints(sfdiskOutput([5, 'data', 9000]))
-      .on(writer.argv(...args))
+      .on(writer.argv(...others, '--save-partindex', '5'))
       .fails(1, `${writer.read(50)}Error: x\n`)
       .on(['lsblk', rest])
       .prints(disks)

@@ -1,5 +1,5 @@
-import { Secret } from '../model/secret.ts';
-import { masker } from './masker.ts';
+import { Secret } from '../../model/secret.ts';
+import { masker } from '../../lib/masker.ts';
 
 /** Secrets are longer than this, words of a configuration that may be printed are not. */
 const shortestSecret = 12;

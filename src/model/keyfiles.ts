@@ -1,5 +1,5 @@
-import { canonicalAddress } from './address.ts';
-import { yamlIn } from './yaml-text.ts';
+import { canonicalAddress } from '../lib/address.ts';
+import { yamlIn } from '../lib/yaml-text.ts';
 
 /** Where the keyfiles that `nmstatectl` made of `network.nmstate` are, for coreos-installer. */
 export const nmstateFolder = '/opt/install-dir/network';

@@ -1,4 +1,4 @@
-import { nearestName } from './nearest.ts';
+import { nearestName } from '../lib/nearest.ts';
 
 /** What may be written for a hint. */
 type HintKind =
