@@ -8,15 +8,9 @@ import {
   drain,
   exchange,
   headerOf,
-  type HttpRequest,
   type HttpClient,
 } from './exchange.ts';
-import {
-  type CallerOptions,
-  type Connection,
-  connection,
-  type ConnectionOptions,
-} from './connection.ts';
+import { type CallerOptions, type Connection, connection } from './connection.ts';
 import { webFailure } from './failures.ts';
 import type { NetworkError } from './network-error.ts';
 import { AttemptFailure, retriesFor, type RetryNotice, type Tries, withRetry } from './retry.ts';
@@ -32,30 +26,35 @@ const mostRedirects = 10;
 
 /** Reading by http and https. */
 export function web(options: WebOptions): Web & { readonly close: () => Promise<void> } {
+  const { clock, random, openLimit: limit } = options;
   const connections = new Map<string, Connection>();
   const connectionFor = ({ ca = '', caOnly = false }: WebRequest): Connection => {
     const key = `${String(caOnly)} ${ca}`;
-    const known = connections.get(key) ?? connection(settings(options.connection, { ca, caOnly }));
+    const { proxies, ...direct } = options.connection ?? {};
+    const trusted = [direct.ca ?? '', ca].filter((one) => one !== '').join('\n');
+    const usual = { ...direct, ...(proxies === undefined ? {} : { proxies }), ca: trusted };
+    const known = connections.get(key) ?? connection(caOnly ? { ...direct, ca, caOnly } : usual);
     connections.set(key, known);
     return known;
   };
   return {
     open: (url, request) => {
+      const start = new URL(url);
+      const shown = shownUrl(start);
       const policy = {
-        peer: new URL(url).host,
-        clock: options.clock,
-        random: options.random,
-        limit: options.openLimit,
-        onRetry: (notice: RetryNotice) =>
-          options.onRetry?.({ ...notice, what: shownUrl(new URL(url)) }),
+        peer: start.host,
+        clock,
+        random,
+        limit,
+        onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: shown }),
         silence: ({ attempts, elapsed }: Tries) =>
-          webFailure('web.unreachable', `${shownUrl(new URL(url))} does not answer`, {
-            context: { url: shownUrl(new URL(url)), attempts, elapsed },
+          webFailure('web.unreachable', `${shown} does not answer`, {
+            context: { url: shown, attempts, elapsed },
           }),
       };
-      const client = { connection: connectionFor(request), clock: options.clock };
+      const client = { connection: connectionFor(request), clock };
       return withRetry(policy, request.signal, (inner) =>
-        follow(client, new URL(url), {
+        follow(client, start, {
           ...request,
           // The retries end with the beginning of the answer, the body lives on.
           signal: AbortSignal.any([request.signal, inner]),
@@ -68,30 +67,26 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
   };
 }
 
-function settings(
-  common: ConnectionOptions = {},
-  { ca, caOnly }: { readonly ca: string; readonly caOnly: boolean },
-): ConnectionOptions {
-  const { proxies, ...direct } = common;
-  if (caOnly) return { ...direct, ca, caOnly };
-  return {
-    ...direct,
-    ...(proxies === undefined ? {} : { proxies }),
-    ca: [common.ca ?? '', ca].filter((one) => one !== '').join('\n'),
-  };
-}
-
 async function follow(client: HttpClient, start: URL, request: WebRequest): Promise<Download> {
   let url = start;
   for (let hops = 0; hops <= mostRedirects; hops += 1) {
+    const bare = new URL(url);
+    bare.username = '';
+    bare.password = '';
     // A name and a password are for the server they were given for.
-    const sent = requestOf(url, url.origin === start.origin ? start : url, request);
+    const authorization = basicCredentials(url.origin === start.origin ? start : url);
+    const { accept, range } = request;
+    const headers = {
+      ...(accept === undefined ? {} : { Accept: accept }),
+      ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` }),
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
+    };
+    const sent = { method: 'GET', url: bare, headers } as const;
     const { answer, networkError } = await exchange(client, sent, request.signal);
     if (answer === undefined) throw noResponse(url, networkError);
     const location = headerOf(answer.headers, 'location');
-    if (answer.status < 300 || answer.status > 399 || location === undefined) {
+    if (answer.status < 300 || answer.status > 399 || location === undefined)
       return take(url, answer, request);
-    }
     await drain(answer.body);
     url = redirected(url, location, request);
   }
@@ -108,22 +103,6 @@ function redirected(from: URL, location: string, { tlsOnly = false }: WebRequest
   throw webFailure('web.refused', `${shownUrl(from)} redirects to ${what}`, {
     context: { url: shownUrl(from) },
   });
-}
-
-function requestOf(url: URL, credentials: URL, { accept, range }: WebRequest): HttpRequest {
-  const bare = new URL(url);
-  bare.username = '';
-  bare.password = '';
-  const authorization = basicCredentials(credentials);
-  return {
-    method: 'GET',
-    url: bare,
-    headers: {
-      ...(accept === undefined ? {} : { Accept: accept }),
-      ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` }),
-      ...(authorization === undefined ? {} : { Authorization: authorization }),
-    },
-  };
 }
 
 async function take(url: URL, answer: HttpResponse, request: WebRequest): Promise<Download> {
