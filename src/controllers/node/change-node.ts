@@ -1,6 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { minutes } from '../../model/duration.ts';
 import { nextOf } from '../../os/status.ts';
-import { type ActionTable, performActions } from '../../kube/actions.ts';
 import { recordPath, restartArgv, stageImage } from '../../steps/os/apply.ts';
 import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.ts';
 import { dropNextBoot } from '../../steps/os/roll-back.ts';
@@ -32,21 +32,19 @@ export interface Outcome extends Omit<NodeDecision, 'action'> {
 }
 
 /**
- * Does what is due for a node next, one action at most, and says what it waits for else. It may be
- * stopped anywhere and called again.
+ * Does what is due for a node next, one action at most, and says what it waits for else. It is
+ * decided once more by a fresh reading right before it. It may be stopped anywhere and called
+ * again.
  * @throws AgentError of what cannot be done
  */
 export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise<Outcome> {
-  let last = decide(seen);
-  const actionsOf = (view: NodeView): readonly NodeAction[] => {
-    last = decide(view);
-    return last.action === undefined ? [] : [last.action];
-  };
-  const readAgain = (): Promise<NodeView | undefined> => viewAgain(scope, seen);
-  const plan = { seen, decide: actionsOf, readAgain, table: actionTable(scope, seen) };
-  const [done] = await performActions<NodeView, NodeAction>(plan, scope.signal);
-  const { action: _, ...decision } = last;
-  return done === undefined ? decision : { ...decision, done: done.type };
+  const { action: first, ...decision } = decide(seen);
+  const view = first && (await viewAgain(scope, seen));
+  if (view === undefined) return decision;
+  const { action, ...again } = decide(view);
+  if (action === undefined || !isDeepStrictEqual(action, first)) return again;
+  await perform(scope, view, action);
+  return { ...again, done: action.type };
 }
 
 /**
@@ -68,36 +66,44 @@ async function viewAgain(scope: NodeAgentScope, seen: NodeView): Promise<NodeVie
   return { ...seen, node, isOperated, ...pool };
 }
 
-function actionTable(scope: NodeAgentScope, view: NodeView): ActionTable<NodeAction> {
-  const { host, signal } = scope;
-  return {
-    annotate: ({ annotations }) => annotate(scope, annotations),
-    stage: ({ change }) => stage(scope, change),
-    begin: ({ change }) => {
-      const phase = hasBegunReboot(change) ? 'rebooting' : 'staged';
-      return mark(scope, change, { phase, isUncordoned: undefined });
-    },
-    'withdraw-drain': async ({ change }) => {
-      const { phase = 'staged' } = change.marker ?? {};
-      await mark(scope, change, { phase, isUncordoned: true });
-      await annotate(scope, { desiredDrain: `uncordon-${change.target.config}` });
-    },
-    reboot: ({ change }) => reboot(scope, change),
-    complete: ({ change }) => complete(scope, change),
-    'give-up': async ({ change, reason, restores }) => {
-      const { before, wanted, marker } = change;
-      if (restores && before !== undefined)
-        await applyChange(scope, hostChange(change.host, before, wanted));
-      if (marker !== undefined) await writeMarker(host, { ...marker, failed: reason }, signal);
-    },
-    adopt: async () => {
-      const { config: currentConfig, image: currentImage } = view.marker ?? {};
-      await annotate(scope, { currentConfig, currentImage });
-      await removeMarker(host, signal);
-    },
-    'take-back': ({ change }) => takeBack(scope, change, view),
-    forget: () => removeMarker(host, signal),
-  };
+async function perform(scope: NodeAgentScope, view: NodeView, action: NodeAction): Promise<void> {
+  const { marker, change } = view;
+  if (action.type === 'annotate') return annotate(scope, action.annotations);
+  if (action.type === 'adopt')
+    await annotate(scope, { currentConfig: marker?.config, currentImage: marker?.image });
+  if (action.type === 'adopt' || action.type === 'forget')
+    return removeMarker(scope.host, scope.signal);
+  if (action.type === 'give-up') return giveUp(scope, view, action);
+  if (change !== undefined) await steps[action.type](scope, change, view);
+}
+
+type ChangeStep = (scope: NodeAgentScope, change: NodeChange, view: NodeView) => Promise<void>;
+
+/** What is done of a change, one after the other. */
+const steps = {
+  stage,
+  begin: (scope, change) => {
+    const phase = hasBegunReboot(change) ? 'rebooting' : 'staged';
+    return mark(scope, change, { phase, isUncordoned: undefined });
+  },
+  'withdraw-drain': async (scope, change) => {
+    await mark(scope, change, { phase: change.marker?.phase ?? 'staged', isUncordoned: true });
+    await annotate(scope, { desiredDrain: `uncordon-${change.target.config}` });
+  },
+  reboot,
+  complete,
+  'take-back': takeBack,
+} as const satisfies Readonly<Record<string, ChangeStep>>;
+
+async function giveUp(
+  scope: NodeAgentScope,
+  { change, marker }: NodeView,
+  { restores, reason }: Extract<NodeAction, { readonly type: 'give-up' }>,
+): Promise<void> {
+  if (restores && change?.before !== undefined)
+    await applyChange(scope, hostChange(change.host, change.before, change.wanted));
+  if (marker !== undefined)
+    await writeMarker(scope.host, { ...marker, failed: reason }, scope.signal);
 }
 
 /** Keeps over a stop how far the change is. */
