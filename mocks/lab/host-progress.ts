@@ -38,7 +38,14 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
     case 'step.progress':
       return afterProgress(progress, event);
     case 'wait.updated':
-      return { ...progress, waitingFor: event.status, waiting: event.step };
+      return {
+        ...progress,
+        waitingFor:
+          event.attempt === undefined
+            ? event.status
+            : `waits for ${event.sentence}: ${event.status}`,
+        waiting: event.step,
+      };
     case 'wait.finished':
       return withoutWaiting(progress, event.step);
     case 'step.finished':
