@@ -1,5 +1,5 @@
 import { gapIn } from '../ports/kube-failures.ts';
-import type { Kube, KubeKind, KubeObject, KubeSelection, KubeView } from '../ports/kube.ts';
+import type { Kube, KubeObject, KubeSelection, KubeView } from '../ports/kube.ts';
 import {
   type ApiCondition,
   type BootstrapConfig,
@@ -35,17 +35,20 @@ export const isInstalled = ({
   configs.length > 0 &&
   configs.every(({ status }) => isConditionTrue(status?.conditions, 'Ready'));
 
-/** Who follows a Cluster. */
+/** The receiver of the objects of a Cluster. */
 interface Follower {
-  /** Called after each change, once all kinds have been listed; with why one of them may be old. */
+  /**
+   * Called after each change, once all kinds have been listed; `lastError` says why an object may
+   * be out of date.
+   */
   readonly seen: (objects: ClusterObjects, lastError: string | undefined) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Follows the objects of a Cluster that say how its installation fares, until the signal aborts;
- * then resolves. They are read themselves, and not what core mirrors of them: it reconciles an
- * object once a second at most.
+ * Follows the objects of a Cluster that say how its installation proceeds, until the signal aborts;
+ * then resolves. They are read themselves, and not core's copies of them: it reconciles an object
+ * once a second at most.
  */
 export async function followCluster(
   kube: Pick<Kube, 'follow'>,
@@ -53,70 +56,71 @@ export async function followCluster(
   { seen, signal }: Follower,
 ): Promise<void> {
   const labelSelector = `${capiNames.clusterName}=${name}`;
-  const unseen: KubeView = { isSynced: false, objects: [], changes: [] };
-  const views = { cluster: unseen, controlPlane: unseen, configs: unseen };
+  const selections: readonly KubeSelection[] = [
+    { kind: clusters, namespace, fieldSelector: `metadata.name=${name}` },
+    { kind: controlPlanes, namespace, labelSelector },
+    { kind: bootstrapConfigs, namespace, labelSelector },
+  ];
+  const views = selections.map((): KubeView => ({ isSynced: false, objects: [], changes: [] }));
   const report = (): void => {
-    const all = Object.values(views);
-    const lastError = all
-      .map((view) => view.lastError && gapIn(view))
-      .find((one) => one !== undefined);
-    if (lastError === undefined && !all.every(({ isSynced }) => isSynced)) return;
-    seen(
-      {
-        cluster: views.cluster.objects[0],
-        controlPlane: views.controlPlane.objects[0] as OpenShiftControlPlane | undefined,
-        configs: views.configs.objects as readonly BootstrapConfig[],
-      },
-      lastError,
-    );
-  };
-  const follow = (
-    part: keyof typeof views,
-    kind: KubeKind,
-    which: Pick<KubeSelection, 'labelSelector' | 'fieldSelector'>,
-  ): Promise<void> => {
-    const take = (view: KubeView): void => {
-      views[part] = view;
-      report();
+    const [lastError] = views.flatMap((view) => (view.lastError && gapIn(view)) ?? []);
+    if (lastError === undefined && !views.every(({ isSynced }) => isSynced)) return;
+    const [cluster, controlPlane, configs] = views.map(({ objects }) => objects);
+    const objects = {
+      cluster: cluster?.[0],
+      controlPlane: controlPlane?.[0] as OpenShiftControlPlane | undefined,
+      configs: (configs ?? []) as readonly BootstrapConfig[],
     };
-    return kube.follow({ kind, namespace, ...which }, take, signal);
+    seen(objects, lastError);
   };
-  await Promise.all([
-    follow('cluster', clusters, { fieldSelector: `metadata.name=${name}` }),
-    follow('controlPlane', controlPlanes, { labelSelector }),
-    follow('configs', bootstrapConfigs, { labelSelector }),
-  ]);
+  await Promise.all(
+    selections.map((selection, at) =>
+      kube.follow(
+        selection,
+        (view) => {
+          views[at] = view;
+          report();
+        },
+        signal,
+      ),
+    ),
+  );
 }
 
-/**
- * What the objects of a Cluster tell a page at one moment; what is not new in them changes nothing
- * there.
- */
+/** The updates of a page by the objects of a Cluster at one moment. */
 export function pageUpdates(
   { cluster, controlPlane, configs }: ClusterObjects,
   at: number,
 ): readonly PageUpdate[] {
   if (cluster === undefined) return [];
-  const { spec, status } = controlPlane ?? {};
-  const conditions = status?.conditions ?? [];
-  const available = findCondition(conditions, 'Available');
-  const { reason = 'waiting for the control plane', message = '' } = available ?? {};
-  const isSingleNode = spec?.replicas === 1;
-  return [
-    beginOf(cluster, spec?.distributionVersion, at),
+  const { name, namespace = '', creationTimestamp } = cluster.metadata;
+  const { distributionVersion, replicas } = controlPlane?.spec ?? {};
+  const conditions = controlPlane?.status?.conditions ?? [];
+  const { reason = 'waiting for the control plane', message = '' } =
+    findCondition(conditions, 'Available') ?? {};
+  const version = distributionVersion === undefined ? '' : `, OpenShift ${distributionVersion}`;
+  const title = `Cluster ${namespace}/${name}${version}`;
+  const updates: PageUpdate[] = [
+    { kind: 'begin', at, startedAt: timeOf(creationTimestamp, at), title },
     { kind: 'cluster', at, status: reason, info: message },
     ...conditions.map((one) => conditionUpdate(one, at)),
-    ...configs.flatMap((config) => hostUpdates(config, { isSingleNode, at })),
-    ...(isInstalled({ controlPlane, configs })
-      ? [endOf(findCondition(conditions, 'Installed'), configs, at)]
-      : []),
+    ...configs.flatMap((config) => hostUpdates(config, replicas === 1, at)),
   ];
-}
-
-function beginOf({ metadata }: KubeObject, version: string | undefined, at: number): PageUpdate {
-  const { name, namespace = '', creationTimestamp } = metadata;
-  const title = `Cluster ${namespace}/${name}${version === undefined ? '' : `, OpenShift ${version}`}`;
-  return { kind: 'begin', at, startedAt: timeOf(creationTimestamp, at), title };
+  // It ends well only: a host that failed may be tried again, and an object may be corrected.
+  if (isInstalled({ controlPlane, configs })) {
+    const ready = configs.map(({ status }) => findCondition(status?.conditions, 'Ready'));
+    const last = [findCondition(conditions, 'Installed'), ...ready].map((one) =>
+      timeOf(one?.lastTransitionTime, at),
+    );
+    updates.push({
+      kind: 'end',
+      at: Math.max(...last),
+      isGood: true,
+      text: 'installed',
+      details: [],
+    });
+  }
+  return updates;
 }
 
 /** A condition of the control plane as an object of the page. */
@@ -142,60 +146,41 @@ function toneOf(condition: ApiCondition): Tone {
   return condition.status === good ? 'good' : 'busy';
 }
 
+function progressText(progress: HostProgress | undefined): string {
+  const { percent, message = '' } = progress ?? {};
+  return [percent === undefined ? '' : `${percent}%`, message]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
 function hostUpdates(
   { metadata, status = {} }: BootstrapConfig,
-  { isSingleNode, at }: { readonly isSingleNode: boolean; readonly at: number },
+  isSingleNode: boolean,
+  at: number,
 ): readonly PageUpdate[] {
   const { uid: id = metadata.name } = metadata;
   const { role = '', progress } = status;
+  const { stage = '', stageStartedAt } = progress ?? {};
   const ready = findCondition(status.conditions, 'Ready');
+  const hasFailed = ready !== undefined && isFailure(ready);
   const rail = railOfStages(ladderOf(role, isSingleNode));
-  const since = timeOf(progress?.stageStartedAt, at);
-  return [
+  const updates: PageUpdate[] = [
     { kind: 'host', at, id, name: hostName(metadata), role, rail },
     {
       kind: 'stage',
       at,
       host: id,
-      stage: progress?.stage ?? '',
-      since,
-      ...stateOf(ready, progress),
+      stage,
+      since: timeOf(stageStartedAt, at),
+      info: hasFailed ? (ready.message ?? '') : progressText(progress),
+      status: hasFailed ? 'error' : (ready?.reason ?? ''),
     },
-    ...(ready?.status === 'True' ? [installedAt(id, timeOf(ready.lastTransitionTime, at))] : []),
   ];
-}
-
-function stateOf(
-  ready: ApiCondition | undefined,
-  progress: HostProgress | undefined,
-): { readonly info: string; readonly status: string } {
-  if (ready !== undefined && isFailure(ready))
-    return { info: ready.message ?? '', status: 'error' };
-  const { percent, message = '' } = progress ?? {};
-  const parts = [percent === undefined ? '' : `${percent}%`, message];
-  return { info: parts.filter((part) => part !== '').join(' '), status: ready?.reason ?? '' };
-}
-
-const installedAt = (host: string, at: number): PageUpdate => ({
-  kind: 'host-end',
-  at,
-  host,
-  isGood: true,
-  text: 'installed',
-});
-
-/** It ends well only: a host that failed may be tried again, and an object may be put right. */
-function endOf(
-  installed: ApiCondition | undefined,
-  configs: readonly BootstrapConfig[],
-  at: number,
-): PageUpdate {
-  const changed = [
-    installed,
-    ...configs.map(({ status }) => findCondition(status?.conditions, 'Ready')),
-  ];
-  const last = Math.max(...changed.map((one) => timeOf(one?.lastTransitionTime, at)));
-  return { kind: 'end', at: last, isGood: true, text: 'installed', details: [] };
+  if (ready?.status === 'True') {
+    const ended = timeOf(ready.lastTransitionTime, at);
+    updates.push({ kind: 'host-end', at: ended, host: id, isGood: true, text: 'installed' });
+  }
+  return updates;
 }
 
 /**
