@@ -10,27 +10,31 @@ import {
   type HostProgress,
 } from '../api.ts';
 import {
+  type CheckResult,
+  conditionOfCheck,
   findCondition,
   type NewCondition,
   pausedCondition,
+  right,
   withConditions,
+  wrong,
 } from '../conditions.ts';
 import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 
-/** What a config waits for, or why it cannot be used. */
+/** Why the data Secret of a config is missing. */
 export interface DataSecretVerdict {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What changes in a status; its conditions follow. */
+/** Changes of a status; its conditions follow. */
 export interface StatusChange extends Pick<
   BootstrapConfigStatus,
   'progress' | 'role' | 'hostID' | 'logSecretName'
 > {
-  /** The data Secret is there; never taken back. */
+  /** The data Secret exists; never taken back. */
   readonly dataSecretName?: string;
   readonly dataSecret?: DataSecretVerdict;
   readonly isPaused?: boolean;
@@ -41,64 +45,52 @@ export interface StatusChange extends Pick<
  * (Cluster API, contract of bootstrap providers, v1beta1 and v1beta2).
  */
 export function statusAfter(
-  config: BootstrapConfig,
-  { dataSecretName, dataSecret, isPaused, ...change }: StatusChange,
+  { status: before = {}, metadata: { generation } }: BootstrapConfig,
+  { dataSecretName, dataSecret, isPaused = false, ...change }: StatusChange,
   now: number,
 ): BootstrapConfigStatus {
-  const { status: before = {}, metadata } = config;
-  const made =
-    dataSecretName === undefined
-      ? {}
-      : { dataSecretName, ready: true, initialization: { dataSecretCreated: true } };
+  const paused = pausedCondition(isPaused);
+  const conditionsWith = (changed: readonly NewCondition[]) =>
+    withConditions(before.conditions, [paused, ...changed], now, generation);
+  if (isPaused) return { ...before, conditions: conditionsWith([]) };
   const status: BootstrapConfigStatus = {
     ...before,
-    ...made,
+    ...(dataSecretName !== undefined && {
+      dataSecretName,
+      ready: true,
+      initialization: { dataSecretCreated: true },
+    }),
     ...change,
-    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+    ...(generation !== undefined && { observedGeneration: generation }),
   };
-  const conditions = [
-    pausedCondition(isPaused === true),
-    ...(isPaused === true ? [] : deriveConditions(status, { now, dataSecret })),
-  ];
-  const { generation } = metadata;
-  const next = {
-    ...status,
-    conditions: withConditions(before.conditions, conditions, now, generation),
-  };
-  // Of a paused config nothing else changes.
-  return isPaused === true ? { ...before, conditions: next.conditions } : next;
+  return { ...status, conditions: conditionsWith(deriveConditions(status, now, dataSecret)) };
 }
 
 /**
- * All conditions that follow from the status of a config and the time: `DataSecretAvailable`,
+ * The conditions that follow from the status of a config and the time: `DataSecretAvailable`,
  * `AgentReporting`, and `Ready`, which core mirrors to the Machine.
  */
 export function deriveConditions(
   status: BootstrapConfigStatus,
-  {
-    now,
-    dataSecret,
-  }: { readonly now: number; readonly dataSecret?: DataSecretVerdict | undefined },
+  now: number,
+  dataSecret?: DataSecretVerdict,
 ): readonly NewCondition[] {
-  const available = dataSecretCondition(status, dataSecret);
+  const isMade = status.initialization?.dataSecretCreated === true;
+  const before = findCondition(status.conditions, 'DataSecretAvailable');
+  const { reason = 'WaitingForMachine', message = '' } = before?.status === 'False' ? before : {};
+  const missing = dataSecret ?? (isMade ? undefined : { reason, message });
   const isLost = now >= (lostAt(status) ?? Number.POSITIVE_INFINITY);
-  return [available, reportingCondition(status, isLost), readyCondition(status, available, isLost)];
+  return [
+    conditionOfCheck(
+      'DataSecretAvailable',
+      missing ? wrong(missing.reason, missing.message) : right('Available'),
+    ),
+    conditionOfCheck('AgentReporting', reportingCheck(status, isLost)),
+    conditionOfCheck('Ready', readyCheck(status, missing, isLost)),
+  ];
 }
 
-function dataSecretCondition(
-  { initialization, conditions }: BootstrapConfigStatus,
-  verdict: DataSecretVerdict | undefined,
-): NewCondition {
-  const type = 'DataSecretAvailable';
-  // What changes later is for a host that has it already.
-  if (initialization?.dataSecretCreated === true && verdict === undefined)
-    return { type, status: 'True', reason: 'Available' };
-  if (verdict !== undefined) return { type, status: 'False', ...verdict };
-  const before = findCondition(conditions, type);
-  return before ?? { type, status: 'False', reason: 'WaitingForMachine' };
-}
-
-/** Stages after which the host itself says nothing more. */
+/** Stages after which the host itself reports nothing more. */
 const silentStages: ReadonlySet<string> = new Set<Stage>([
   'Rebooting',
   'Waiting for ignition',
@@ -106,44 +98,29 @@ const silentStages: ReadonlySet<string> = new Set<Stage>([
   'Joined',
 ]);
 
-function reportingCondition({ progress }: BootstrapConfigStatus, isLost: boolean): NewCondition {
-  const type = 'AgentReporting';
-  if (progress === undefined) return { type, status: 'False', reason: 'NotYet' };
-  if (progress.stage === 'Done') return { type, status: 'True', reason: 'Installed' };
-  const message = `last report ${progress.updatedAt}`;
-  if (isLost) return { type, status: 'False', reason: 'Lost', message };
-  const reason = silentStages.has(progress.stage) ? 'Rebooted' : 'Reporting';
-  return { type, status: 'True', reason };
+function reportingCheck({ progress }: BootstrapConfigStatus, isLost: boolean): CheckResult {
+  if (progress === undefined) return wrong('NotYet');
+  if (progress.stage === 'Done') return right('Installed');
+  if (isLost) return wrong('Lost', `last report ${progress.updatedAt}`);
+  return right(silentStages.has(progress.stage) ? 'Rebooted' : 'Reporting');
 }
 
-function readyCondition(
-  { progress, logSecretName, initialization }: BootstrapConfigStatus,
-  available: NewCondition,
+function readyCheck(
+  { progress, logSecretName }: BootstrapConfigStatus,
+  missing: { readonly reason: string; readonly message?: string } | undefined,
   isLost: boolean,
-): NewCondition {
-  const [type, status] = ['Ready', 'False'] as const;
-  if (progress === undefined) {
-    if (initialization?.dataSecretCreated === true && available.status === 'True')
-      return { type, status, reason: 'WaitingForAgent' };
-    const { reason, message } = available;
-    return { type, status, reason, ...(message === undefined ? {} : { message }) };
-  }
+): CheckResult {
+  if (progress === undefined)
+    return missing ? wrong(missing.reason, missing.message) : wrong('WaitingForAgent');
   const message = shownProgress(progress);
-  if (progress.stage === 'Done') return { type, status: 'True', reason: 'Installed' };
+  if (progress.stage === 'Done') return right('Installed');
   if (progress.stage === 'Failed') {
     const place = logSecretName === undefined ? '' : ` (log: Secret ${logSecretName})`;
-    return {
-      type,
-      status,
-      reason: failureReason(progress),
-      message: `${plainLine(message, 900)}${place}`,
-    };
+    return wrong(failureReason(progress), `${plainLine(message, 900)}${place}`);
   }
-  if (isLost) {
-    const since = `no report since ${progress.updatedAt}`;
-    return { type, status, reason: 'AgentLost', message: `${message}: ${since}` };
-  }
-  return { type, status, reason: reasonOf(progress.stage), message };
+  return isLost
+    ? wrong('AgentLost', `${message}: no report since ${progress.updatedAt}`)
+    : wrong(reasonOf(progress.stage), message);
 }
 
 /** A stage as a reason: `Writing image to disk` is WritingImageToDisk. */
@@ -165,22 +142,21 @@ export function shownProgress(progress: HostProgress): string {
   return `${stage}${again}${text === '' ? '' : percent === undefined ? `: ${text}` : ` ${text}`}`;
 }
 
-/** Codes of errors of layering: of the roll-out of an image, and of whatever comes before. */
-const failureReasons: readonly (readonly [RegExp, string])[] = [
-  [
-    /(?:^|: )(?:os|layering\.(?:hand-over|served|not-served|other-image|pools))[a-z.-]*: /,
-    'OSImageRolloutFailed',
-  ],
-  [/(?:^|: )layering\.[a-z-]+: /, 'OSImageBuildFailed'],
-];
+/** By the code of the error: one of the roll-out of an image, or of layering before it. */
+function failureReason({ message = '' }: HostProgress): string {
+  if (
+    /(?:^|: )(?:os|layering\.(?:hand-over|served|not-served|other-image|pools))[a-z.-]*: /.test(
+      message,
+    )
+  )
+    return 'OSImageRolloutFailed';
+  return /(?:^|: )layering\.[a-z-]+: /.test(message) ? 'OSImageBuildFailed' : 'InstallationFailed';
+}
 
-const failureReason = ({ message = '' }: HostProgress): string =>
-  failureReasons.find(([pattern]) => pattern.test(message))?.[1] ?? 'InstallationFailed';
-
-/** How often a status is derived again where others write it too. */
+/** Most tries of a status that others write too. */
 const mostTries = 6;
 
-/** An object as a config; what the API server has checked is as its definition says. */
+/** An object as a config: the API server has checked it by its definition. */
 export const asConfig = (object: KubeObject): BootstrapConfig => object as BootstrapConfig;
 
 /**
@@ -199,9 +175,9 @@ export async function patchStatus(
 }
 
 /**
- * The same for a report, which comes once: what changes is derived again from the config as it is
- * read then, where another has changed that.
- * @param change undefined where nothing changes
+ * The same for a report, which comes once: where another has changed the config, it is read and the
+ * change derived again.
+ * @param change resolves to undefined where nothing changes
  * @throws AgentError as `Kube.patch`
  */
 export async function writeStatus(
@@ -245,14 +221,11 @@ export interface ReportedStage {
   readonly info: string;
 }
 
-/** What becomes of a report. */
+/** The decision about a report. */
 export type ProgressDecision =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'changed'; readonly progress: HostProgress }
-  /**
-   * In the words of assisted-service (`UpdateInstallProgress`), by which an agent knows what it is
-   * refused for.
-   */
+  /** The reason has the words of assisted-service (`UpdateInstallProgress`), known to agents. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 interface ProgressContext {
@@ -275,46 +248,31 @@ const percentsApart = { time: seconds(1), points: 5 } as const;
  */
 export function decideProgress(
   before: HostProgress | undefined,
-  report: ReportedStage,
-  context: ProgressContext,
+  { stage, info }: ReportedStage,
+  { ladder: name, isOwn, now }: ProgressContext,
 ): ProgressDecision {
-  const { stage } = report;
+  const refused = (reason: string): ProgressDecision => ({ kind: 'refused', reason });
   if (before?.stage === 'Done' && stage !== 'Done')
     return refused(`Can't set progress <${stage}> to host in status <installed>`);
-  if (stage === 'Failed') return failed(before, report, context);
-  const ladder: readonly string[] = ladders[context.ladder];
+  if (stage === 'Failed') return failed(before, info, now);
+  const ladder: readonly string[] = ladders[name];
   if (!ladder.includes(stage))
-    return refused(`Stages ${stage} isn't available for host role ${context.ladder}`);
-  const isAnother = beginsAgain(before, stage, context);
-  if (before !== undefined && !isAnother && isLower(before.stage, stage, ladder))
+    return refused(`Stages ${stage} isn't available for host role ${name}`);
+  if (before === undefined) return moved(before, { ...textOf(info), stage, attempt: 1 }, now);
+  const { attempt } = before;
+  const hasFailed = before.stage === 'Failed';
+  if (isOwn && (hasFailed || (stage === ladder[0] && before.stage !== stage)))
+    return moved(before, { ...textOf(info), stage, attempt: attempt + 1 }, now);
+  // Of a host that has failed, others know nothing better than itself.
+  if (hasFailed || ladder.indexOf(stage) < ladder.indexOf(before.stage))
     return refused(
       `Can't assign lower stage "${stage}" after host has been in stage "${before.stage}"`,
     );
-  const attempt = (before?.attempt ?? 1) + (isAnother ? 1 : 0);
-  return moved(before, { ...textOf(report.info), stage, attempt }, context.now);
-}
-
-/** Of a host that has failed, others know nothing better than itself. */
-const isLower = (before: string, stage: string, ladder: readonly string[]): boolean =>
-  before === 'Failed' || ladder.indexOf(stage) < ladder.indexOf(before);
-
-const refused = (reason: string): ProgressDecision => ({ kind: 'refused', reason });
-
-function beginsAgain(
-  before: HostProgress | undefined,
-  stage: string,
-  { ladder, isOwn }: ProgressContext,
-): boolean {
-  if (before === undefined || !isOwn) return false;
-  return before.stage === 'Failed' || (stage === ladders[ladder][0] && before.stage !== stage);
+  return moved(before, { ...textOf(info), stage, attempt }, now);
 }
 
 /** The stage in which it failed stays in front of the reason. */
-function failed(
-  before: HostProgress | undefined,
-  { info }: ReportedStage,
-  { now }: ProgressContext,
-): ProgressDecision {
+function failed(before: HostProgress | undefined, info: string, now: number): ProgressDecision {
   const at = before?.stage === 'Failed' ? failedStageOf(before) : before?.stage;
   const message = plainLine(at === undefined ? info : `${at}: ${info}`, longestMessage);
   return moved(before, { stage: 'Failed', message, attempt: before?.attempt ?? 1 }, now);
@@ -353,7 +311,7 @@ function textOf(info: string): Pick<HostProgress, 'percent' | 'message'> {
   return message === '' ? {} : { message };
 }
 
-/** When a host that says nothing more is lost; undefined where nothing is expected of it. */
+/** Time at which a silent host is lost; undefined where no report is expected. */
 export function lostAt({ progress }: BootstrapConfigStatus): Millis | undefined {
   if (progress === undefined) return undefined;
   const limits: Readonly<Record<string, Millis>> = stageLimits;
