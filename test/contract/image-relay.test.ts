@@ -205,13 +205,15 @@ describe('the image relay', () => {
   });
 
   it('gives up when the source is cut again and again without a new byte', async () => {
-    const pieces = [downloadOf(image, { bytes: image.length, cut: { after: 1000, error: cut } })];
+    const downloads = [
+      downloadOf(image, { bytes: image.length, cut: { after: 1000, error: cut } }),
+    ];
     const none = () =>
       downloadOf(image.subarray(1000), {
         bytes: image.length - 1000,
         cut: { after: 0, error: cut },
       });
-    const relay = await relayOf({ open: () => Promise.resolve(pieces.pop() ?? none()) });
+    const relay = await relayOf({ open: () => Promise.resolve(downloads.pop() ?? none()) });
     await relay.ask(path).catch(() => undefined);
     expect(relay.outcome().failure).toMatchObject({
       code: 'image.cut',
