@@ -2,6 +2,9 @@ import type { ClusterRecord } from '../inventory/records.ts';
 import type { DayReport } from '../cluster/day-2/day-after.ts';
 import { releaseOs } from '../layering/plan.ts';
 
+/** The newest upload of the controller's logs, in the folder of a run. */
+export const CONTROLLER_LOGS = 'controller-logs.tar.gz';
+
 /** What a host is said to run that runs the system of the release. */
 export const RELEASE_OS = 'stock';
 

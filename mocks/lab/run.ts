@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -26,7 +26,7 @@ import {
 import { type Lab, type LabHost, type LabSite, openHost, openSite } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
 import { argumentsOf, environmentOf, runHost } from './run-host.ts';
-import { type LabReport, outcomeOf, reportOf } from './report.ts';
+import { CONTROLLER_LOGS, type LabReport, outcomeOf, reportOf } from './report.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What can be seen of a run while it continues. */
@@ -111,6 +111,8 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     endWatching();
     await opened.disposeAsync();
   }
+  const logs = store.controllerLogs().findLast(({ bytes }) => bytes.length > 0);
+  if (logs !== undefined) await writeFile(join(folder, CONTROLLER_LOGS), logs.bytes);
   return finalReport(run, [...complaints, ...(day?.violations ?? [])], day);
 }
 

@@ -4,6 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
+  CONTROLLER_LOGS,
   type HostReport,
   isInstalled,
   type LabReport,
@@ -40,7 +41,7 @@ export async function showRun(
         };
       },
     });
-    stdout.write(summaryOf(report, keeps));
+    stdout.write(summaryOf(report, keeps ? folder : undefined));
     await page.end(report);
     if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
     await leavePage(page, signal);
@@ -110,19 +111,24 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
 }
 
 /** The end of a run in words: each host, images, and what differs; the page shows more. */
-function summaryOf(report: LabReport, keeps: boolean): string {
+export function summaryOf(report: LabReport, folder: string | undefined): string {
   const { scenario, outcome, seconds, hosts, layering, differences, operators } = report;
   const isMissed = outcome === 'installed' && !isInstalled(report);
   const unavailable = isMissed ? operators : [];
+  const rerun = `removed; scripts/lab --scenario ${scenario} --keep keeps them`;
   const verdict = differences.length === 0 ? 'as expected' : 'not as expected:';
   return [
     '',
     `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
-    ...unavailable.map(
-      ({ name, status, info }) => `  operator ${name} never became available: ${info || status}`,
-    ),
+    ...unavailable.flatMap(({ name, status, info }) => [
+      `  operator ${name} never became available: ${info || status}`,
+      `      next: oc describe clusteroperator ${name}`,
+    ]),
+    ...(isMissed
+      ? [`      logs: ${folder === undefined ? rerun : `${folder}/${CONTROLLER_LOGS}`}`]
+      : []),
     '',
-    ...hosts.flatMap((host) => hostLines(host, hosts, keeps)),
+    ...hosts.flatMap((host) => hostLines(host, hosts, rerun, folder)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
       `  image of pool ${pool}: ${image}`,
       ...(pulledBytes === undefined
@@ -138,7 +144,8 @@ function summaryOf(report: LabReport, keeps: boolean): string {
 function hostLines(
   host: HostReport,
   hosts: readonly HostReport[],
-  keeps: boolean,
+  rerun: string,
+  folder: string | undefined,
 ): readonly string[] {
   const { name, role, seconds, outcome, boots, stage, agentStarts, failure, secondAgent } = host;
   const boot = boots === 1 ? 'one boot' : `${boots} boots`;
@@ -149,7 +156,9 @@ function hostLines(
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
     ...(outcome === 'done' ? [] : host.waited.flatMap(unfinishedWait)),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
-    ...(failure === undefined ? [] : failureLines(failure, keeps)),
+    ...(failure === undefined
+      ? []
+      : failureLines(failure, rerun, folder && `${folder}/${name}/root`)),
   ];
   return [
     `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
@@ -159,7 +168,8 @@ function hostLines(
 
 function failureLines(
   { code, message, why, hint, logs }: NonNullable<HostReport['failure']>,
-  keeps: boolean,
+  rerun: string,
+  root: string | undefined,
 ): readonly string[] {
   return [
     `${code}: ${message}`,
@@ -167,7 +177,11 @@ function failureLines(
     ...(hint === undefined ? [] : [`next: ${hint}`]),
     ...(logs === undefined
       ? []
-      : [`logs: ${keeps ? logs : 'removed with the run; --keep keeps them'}`]),
+      : [
+          root === undefined
+            ? `logs: ${rerun}`
+            : `next: scripts/bootwright logs read ${root}${logs}`,
+        ]),
   ];
 }
 

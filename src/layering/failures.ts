@@ -140,7 +140,7 @@ export const layeringFailures = {
   'layering.build-failed': {
     kind: 'input',
     title: 'The build of the image failed',
-    hint: 'read the last lines of the build in the message, and fix the Containerfile of the MachineOSConfig',
+    hint: 'fix the Containerfile of the MachineOSConfig by the last lines of the build in the message; the whole log is POOL-build.log in the bundle',
   },
   'layering.build-cut-off': {
     kind: 'remote',

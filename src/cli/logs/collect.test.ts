@@ -11,6 +11,7 @@ import { checkConfig } from '../../config/load.ts';
 import { readSettings } from '../../config/sources.ts';
 import { engineFailure } from '../../engine/failures.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
+import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { readArchive } from '../../lib/archive.ts';
 import { masker } from '../../lib/masker.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
@@ -98,6 +99,16 @@ const journal = 'opt/install-dir/journal.jsonl';
 const log = 'var/log/assisted-installer.log';
 
 describe('the bundle of a failed run', () => {
+  it('has the log of each build', async () => {
+    const path = `${stagingPlaces.scratch}/master/build.log`;
+    const host = fakeHost().withFile(path, '');
+    put(path, 'STEP 1/2');
+    const { files, manifest } = await collect({ host });
+    expect(files.get('master-build.log')).toContain('STEP 1/2');
+    const logs = manifest.files.map(({ name }) => name).filter((name) => name.includes('build'));
+    expect(logs).toEqual(['master-build.log']);
+  });
+
   it('holds no secret that is planted in what it is made of', async () => {
     const { token, proxy, registry, unknown, bearer, key } = secrets;
     const auth = Buffer.from(`user:${registry}`).toString('base64');

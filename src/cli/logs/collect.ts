@@ -26,6 +26,7 @@ import {
   collectorsOf,
   type Hide,
   type LogReach,
+  rowsOf,
   workLimit,
 } from '../../steps/logs/collectors.ts';
 import { askCheck } from '../doctor/check.ts';
@@ -131,7 +132,10 @@ async function putTogether(run: CollectedRun): Promise<PackedLogs> {
   const ended = run.ports.clock.now();
   const hide = await hidingFor(run);
   const reach = reachOf(run);
-  const collected = await Promise.all(collectorsOf('run').map((row) => bundled(row, reach, hide)));
+  const rows = await Promise.all(
+    collectorsOf('run').map((row) => rowsOf(row, reach).catch(() => [row])),
+  );
+  const collected = await Promise.all(rows.flat().map((row) => bundled(row, reach, hide)));
   const manifest: BundleManifest = BundleManifest.parse({
     v: 1,
     version,

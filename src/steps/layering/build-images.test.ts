@@ -115,13 +115,19 @@ describe('layering/build-images', () => {
 
   it.each([
     ['once more when it lost its network', 'layering.build-cut-off', 'Curl error (28): Timeout', 2],
-    ['never when it is wrong', 'layering.build-failed', 'error: Packages not found: httpdd', 1],
+    [
+      'never when it is wrong',
+      'layering.build-failed',
+      'error: Packages not found: httpdd\nError: while running runtime: exit status 1',
+      1,
+    ],
   ])('tries a build %s', async (...[, code, stderr, times]) => {
     const host = freshHost().on(['podman', '--root', rest]).fails(1, stderr);
     const { failure } = await tryStep(buildImages, run(host));
     expect(failure).toMatchObject({ code, context: { log: `${scratch}/build.log` } });
     expect(builds(host)).toHaveLength(times);
     expect(host.textOf(`${scratch}/build.log`)).toContain(stderr);
+    for (const line of stderr.split('\n')) expect(String(failure)).toContain(line);
   });
 
   it('renews the text beside the stage during a step of the build that takes long', async () => {

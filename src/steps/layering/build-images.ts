@@ -309,7 +309,7 @@ async function runBuild(
       return;
     } catch (error) {
       signal.throwIfAborted();
-      const failure = buildFailure(error, build);
+      const failure = buildFailure(error, build, log);
       if (failure.code !== 'layering.build-cut-off' || attempt > 1) throw failure;
       note('warn', 'the build lost its network; it is retried once', { reason: failure.message });
     } finally {
@@ -323,9 +323,13 @@ async function runBuild(
 
 const logOf = (scratch: string): string => `${scratch}/build.log`;
 
+/** So many lines at the end of a build are in the message of its failure. */
+const LINES_SHOWN = 5;
+
 function buildFailure(
   error: unknown,
   { machineConfig: { pool }, limit, scratch }: ImageBuild,
+  lines: readonly string[],
 ): AgentError {
   const log = logOf(scratch);
   if (error instanceof AgentError && error.code === 'command.timed-out') {
@@ -335,7 +339,10 @@ function buildFailure(
   const stderr = stderrOf(error);
   if (stderr === undefined || !(error instanceof AgentError)) throw error;
   const isCutOff = classifyPullError(stderr) === 'network';
-  const message = `the build for pool ${pool}: ${error.message}`;
+  const last = lines.filter((line) => line.trim() !== '').slice(-LINES_SHOWN);
+  const more = last.filter((line) => !error.message.includes(line.trim()));
+  const shown = more.length === 0 ? '' : `; its last lines: ${more.join(' | ')}`;
+  const message = `the build for pool ${pool}: ${error.message}${shown}`;
   return layeringFailure(isCutOff ? 'layering.build-cut-off' : 'layering.build-failed', message, {
     cause: error,
     context: { ...error.context, log },

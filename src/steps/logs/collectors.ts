@@ -217,7 +217,7 @@ const table: readonly Row[] = [
   ['policy.json', builds, { file: '/etc/containers/policy.json' }],
   ['os-config-*', builds, { file: `${asideFolders.osConfigs}/*` }],
   ['*-Containerfile', builds, { file: `${scratch}/*/context/${containerfileFile}` }],
-  ['*-build.log', builds, { file: `${scratch}/*/build.log` }],
+  ['*-build.log', ['run', 'builds'], { file: `${scratch}/*/build.log` }],
   ['*-digest', builds, { file: `${scratch}/*/digest` }],
   ['pool-*', builds, { file: `${poolsFolder}/*` }],
   ['*', builds, { file: `${renderedFolder}/*`, isWanted: isRendered, show: fileShapes }],

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import type { HostReport, LabReport } from './report.ts';
+import { summaryOf } from './show.ts';
+
+const host: HostReport = {
+  name: 'm1',
+  role: 'master',
+  outcome: 'done',
+  stage: 'Done',
+  boots: 1,
+  agentStarts: 1,
+  seconds: 9,
+  waited: [],
+  steps: [],
+  writes: 1,
+  commands: 1,
+  unknownCommands: [],
+};
+
+const report: LabReport = {
+  scenario: 'made-up',
+  outcome: 'installed',
+  isAsExpected: true,
+  differences: [],
+  seconds: 9,
+  clusterStatus: 'installed',
+  operators: [],
+  faults: 0,
+  hosts: [host],
+};
+
+const failure = { code: 'disk.busy', message: 'in use', hint: 'unmount it', logs: '/opt/b.tar.gz' };
+const failed: LabReport = {
+  ...report,
+  outcome: 'failed',
+  hosts: [{ ...host, outcome: 'failed', failure }],
+};
+const missed: LabReport = {
+  ...report,
+  clusterStatus: 'error',
+  operators: [{ name: 'console', status: 'failed', info: 'no route' }],
+};
+
+it.each<[string, LabReport, string | undefined, readonly string[]]>([
+  [
+    'a host that failed',
+    failed,
+    '/tmp/run',
+    ['next: unmount it', 'next: scripts/bootwright logs read /tmp/run/m1/root/opt/b.tar.gz'],
+  ],
+  [
+    'a host whose files are removed',
+    failed,
+    undefined,
+    ['logs: removed; scripts/lab --scenario made-up --keep keeps them'],
+  ],
+  [
+    'an operator',
+    missed,
+    '/tmp/run',
+    [
+      'operator console never became available: no route',
+      'next: oc describe clusteroperator console',
+      'logs: /tmp/run/controller-logs.tar.gz',
+    ],
+  ],
+])('the summary has the next commands for %s', (_, ended, folder, expected) => {
+  const lines = summaryOf(ended, folder)
+    .split('\n')
+    .map((line) => line.trim());
+  for (const line of expected) expect(lines).toContain(line);
+});
