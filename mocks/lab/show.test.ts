@@ -38,7 +38,10 @@ const failed: LabReport = {
 const missed: LabReport = {
   ...report,
   clusterStatus: 'error',
-  operators: [{ name: 'console', status: 'failed', info: 'no route' }],
+  operators: [
+    { name: 'console', status: 'failed', info: 'no route' },
+    { name: 'cvo', status: 'progressing', info: 'waiting on console' },
+  ],
 };
 
 it.each<[string, LabReport, string | undefined, readonly string[]]>([
@@ -69,4 +72,5 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     .split('\n')
     .map((line) => line.trim());
   for (const line of expected) expect(lines).toContain(line);
+  expect(lines.join()).not.toContain('operator cvo');
 });
