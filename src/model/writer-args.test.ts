@@ -64,6 +64,7 @@ describe('readWriterArgs', () => {
         'tty0, hvc0, ttysclp0, or a serial console, ttyS0,115200n8 for example',
       ],
     ),
+    [['-n', '--fetch-retries=many'], 'infinite, or a number from 0'],
     [['--stream-base-url', 'mirror.example.com/s'], 'https://HOST/PATH/'],
     ...['[a', 'a**', '[!]', '[]', 'data,[b]*['].map((value): [readonly string[], string] => [
       ['--save-partlabel', value],

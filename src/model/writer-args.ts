@@ -190,6 +190,10 @@ const valueRules: Readonly<
       /^(?:tty0|hvc0|ttysclp0|tty(?:S|AMA)\d{1,2}(?:,\d{1,9}(?:[neo][5-8]?)?)?)$/.test(value),
     write: 'tty0, hvc0, ttysclp0, or a serial console, ttyS0,115200n8 for example',
   },
+  'fetch-retries': {
+    fits: (value) => /^(?:infinite|\d{1,9})$/.test(value),
+    write: 'infinite, or a number from 0',
+  },
   'stream-base-url': { fits: (value) => URL.canParse(value), write: 'https://HOST/PATH/' },
   'save-partlabel': {
     fits: (value) => value.split(',').every(isLabel),
