@@ -121,7 +121,7 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
   return [
     '',
     `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
-    ...unavailable.flatMap(({ name, status, info }) => [
+    ...unavailable.flatMap(({ name, info }) => [
       `  operator ${name} never became available: ${info}`,
       `      next: oc describe clusteroperator ${name}`,
     ]),
