@@ -159,11 +159,16 @@ describe('a command in a container with a network of its own', () => {
   it('asks from the network of the host, as an install does: doctor', async () => {
     const objects = await startObjectStore();
     objects.put('clusters', 'c1/worker.ign', '{"ignition":{"version":"3.2.0"}}');
-    const { stdout } = await run('with --pid=host', ['doctor', '-r', 'worker'], {
-      ...{ CLUSTER_ID: 'c1', BUCKET: 'clusters', DEVICE: '/dev/vda' },
-      S3_URL: objects.url,
-    }).finally(() => objects.close());
-    expect(stdout).toMatch(/^✓ Ignition /m);
+    const variables = { CLUSTER_ID: 'c1', BUCKET: 'clusters', DEVICE: '/dev/vda' };
+    try {
+      const { stdout } = await run('with --pid=host', ['doctor', '-r', 'worker'], {
+        ...variables,
+        S3_URL: objects.url,
+      });
+      expect(stdout).toMatch(/^✓ Ignition /m);
+    } finally {
+      await objects.close();
+    }
   });
 
   it('runs the programs of the host in its network: node rollback', async () => {
