@@ -9,6 +9,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'boot loaders': ['grub-common', 'grub-pc-bin', 'grub-efi-amd64-bin'],
   'storage tests': ['fdisk', 'squashfs-tools'],
   media: ['xorriso'],
+  keys: ['openssh-client'],
   ignition: ['ignition'],
   'certificates and the journal': ['openssl', 'systemd'],
   containers: ['buildah', 'podman', 'skopeo'],
