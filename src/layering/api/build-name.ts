@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { layeringFailure } from '../failures.ts';
-import { goYaml, isList, type YamlValue } from './go-yaml.ts';
+import { goYaml } from './go-yaml.ts';
 import type { MachineConfigPool, PoolReference } from './machine-config-pool.ts';
 import type { MachineOSConfig } from './os-config.ts';
 import type { OSImages } from './os-images.ts';
 
 /**
- * What comes before the objects, a constant of the Machine Config Operator
+ * The bytes that are hashed before the objects, a constant of the Machine Config Operator
  * (`pkg/controller/render/hash.go`). 80 bytes with SHA-256
  * aafce7669756d588db0a3588f252e4f40df4a89355218b519f52be2a4cd89aac.
  */
@@ -17,7 +17,7 @@ export const hashSalt: Uint8Array = Uint8Array.from([
   238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22,
 ]);
 
-/** What a build is named by. */
+/** The objects that a build is named after. */
 export interface BuildInputs {
   readonly config: MachineOSConfig;
   readonly pool: MachineConfigPool;
@@ -47,20 +47,22 @@ export function buildName(inputs: BuildInputs): string {
 /** The three texts that are hashed; a list of files that is not there is null, as Go writes it. */
 export function hashedTexts({ config, pool, images }: BuildInputs): readonly string[] {
   const { spec } = config;
+  const { source, ...rendered } = pool.configuration;
   return [
-    { ...referenceFields(pool.configuration), source: list(pool.configuration.source) },
     {
-      ...(spec.baseImagePullSecret === undefined
-        ? {}
-        : { baseImagePullSecret: { name: spec.baseImagePullSecret.name } }),
+      ...referenceFields(rendered),
+      source: source.length === 0 ? undefined : source.map(referenceFields),
+    },
+    {
+      baseImagePullSecret: spec.baseImagePullSecret,
       containerFile:
         spec.containerFile?.map(({ containerfileArch, content }) => ({
           containerfileArch: present(containerfileArch),
           content,
         })) ?? null,
-      imageBuilder: { imageBuilderType: spec.imageBuilder.imageBuilderType },
-      machineConfigPool: { name: spec.machineConfigPool.name },
-      renderedImagePushSecret: { name: spec.renderedImagePushSecret.name },
+      imageBuilder: spec.imageBuilder,
+      machineConfigPool: spec.machineConfigPool,
+      renderedImagePushSecret: spec.renderedImagePushSecret,
       renderedImagePushSpec: spec.renderedImagePushSpec,
     },
     {
@@ -69,58 +71,11 @@ export function hashedTexts({ config, pool, images }: BuildInputs): readonly str
       OSImageURL: images.osImageURL,
       ReleaseVersion: images.releaseVersion,
     },
-  ].map((object) => goYaml(passed(object)));
+  ].map((object) => goYaml(object));
 }
 
 /** Go leaves empty fields of a reference out. */
 const referenceFields = (reference: PoolReference): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(reference).map(([name, text]) => [name, present(text)]));
 
-const present = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
-
-const list = (source: readonly PoolReference[]): YamlValue | undefined =>
-  source.length === 0 ? undefined : source.map(referenceFields);
-
-function passed(value: YamlValue): YamlValue {
-  if (typeof value === 'string') return throughJson(value);
-  if (value === null) return null;
-  if (isList(value)) return value.map(passed);
-  const members = Object.entries(value).map(([key, member]) => [
-    key,
-    member === undefined ? undefined : passed(member),
-  ]);
-  return Object.fromEntries(members) as YamlValue;
-}
-
-/** Characters that yaml.v2 refuses in its input and that encoding/json does not escape. */
-const REFUSED = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
-
-/**
- * What becomes of a string that Go writes as JSON and reads again as YAML, which the operator's
- * YAML library does before it writes it as YAML. JSON leaves NEL (U+0085) as it is; YAML takes it
- * for a line break within quotes, drops the spaces around it and folds it. Everything else comes
- * back unchanged.
- * @throws AgentError `layering.no-name` for what the library cannot read back: the operator fails
- * with it too
- */
-export function throughJson(text: string): string {
-  const wellFormed = text.toWellFormed();
-  const refused = REFUSED.exec(wellFormed);
-  if (refused !== null) throw unnameable(wellFormed, refused);
-  const marker = /\u0085(?:---|\.\.\.)(?=[ \u0085])/.exec(wellFormed);
-  if (marker !== null) throw unnameable(wellFormed, marker);
-  return wellFormed.replaceAll(/(?<! ) *\u0085[ \u0085]*/g, (run) => {
-    const breaks = run.replaceAll(' ', '').length;
-    return breaks === 1 ? ' ' : '\n'.repeat(breaks - 1);
-  });
-}
-
-function unnameable(text: string, { 0: found, index }: RegExpExecArray): Error {
-  const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-  const line = text.slice(0, index).split('\n').length;
-  return layeringFailure(
-    'layering.no-name',
-    `the character U+${code} in line ${line} of a text is one that the Machine Config Operator cannot hash`,
-    { context: { character: `U+${code}`, line } },
-  );
-}
+const present = (text: string): string | undefined => (text === '' ? undefined : text);

@@ -1,204 +1,116 @@
-/** What is written: strings, null, lists and mappings. Members that are undefined are left out. */
-export type YamlValue =
-  string | null | readonly YamlValue[] | { readonly [key: string]: YamlValue | undefined };
+import { layeringFailure } from '../failures.ts';
 
-/**
- * Writes a value as gopkg.in/yaml.v2 2.4.0 does: keys sorted, lists at the indent of their key,
- * strings in the style that library chooses and folded at 80 columns. Names of builds are hashes of
- * this text, so every byte counts; it is no general writer of YAML.
- */
-export function goYaml(value: YamlValue): string {
-  const writer = new Writer();
-  emit(writer, value, { isMember: false });
-  // The end of a document begins a line.
-  writer.indent = -1;
-  writer.putIndent();
-  return writer.text;
-}
+/** A text, null, a list of mappings, or a mapping. Members that are undefined are left out. */
+export type YamlValue = string | null | readonly YamlMapping[] | YamlMapping;
 
-function emit(
-  writer: Writer,
-  value: YamlValue,
-  { isMember }: { readonly isMember: boolean },
-): void {
-  if (value === null) {
-    writer.putSpace();
-    writer.put('null');
-    writer.endScalar();
-  } else if (typeof value === 'string') {
-    indented(writer, deeper(writer.indent, 2), () => writeString(writer, value));
-  } else if (isList(value)) {
-    emitList(writer, value, isMember);
-  } else {
-    emitMapping(writer, value);
-  }
+/** A mapping whose keys are names of Go fields, which never need quotes. */
+export interface YamlMapping {
+  readonly [key: string]: YamlValue | undefined;
 }
 
 /**
- * Whether a value is a list: the type of `Array.isArray` says nothing of lists that are read only.
+ * Writes an object as the operator's YAML library (sigs.k8s.io/yaml over gopkg.in/yaml.v2 2.4.0)
+ * does: keys sorted, lists at the indent of their key, texts in the style that the library chooses
+ * and folded at 80 columns. Names of builds are hashes of this text, so every byte counts; it is no
+ * general writer of YAML.
+ * @throws AgentError `layering.no-name` for a text that the library cannot read back
  */
-export const isList = (value: object): value is readonly YamlValue[] => Array.isArray(value);
+export function goYaml(object: YamlMapping, indent = ''): string {
+  return Object.keys(object)
+    .toSorted()
+    .map((key) => {
+      const value = object[key];
+      if (value === undefined) return '';
+      const head = `${indent}${key}:`;
+      if (value === null) return `${head} null\n`;
+      if (typeof value === 'string') {
+        const text = scalar(throughJson(value), head.length + 1, `${indent}  `);
+        return `${head} ${text}${endsWithBreak(text) ? '' : '\n'}`;
+      }
+      if (!isList(value)) return `${head}\n${goYaml(value, `${indent}  `)}`;
+      if (value.length === 0) return `${head} []\n`;
+      const items = value.map((item) => {
+        const members = goYaml(item, `${indent}  `);
+        return `${indent}- ${members === '' ? '{}\n' : members.slice(indent.length + 2)}`;
+      });
+      return `${head}\n${items.join('')}`;
+    })
+    .join('');
+}
 
-const deeper = (indent: number, atTop: number): number => (indent < 0 ? atTop : indent + 2);
+/** The type of `Array.isArray` does not cover read-only lists. */
+const isList = (value: object): value is readonly YamlMapping[] => Array.isArray(value);
 
-function emitList(writer: Writer, items: readonly YamlValue[], isMember: boolean): void {
-  if (items.length === 0) {
-    writer.putIndicator('[', { needsSpace: true });
-    writer.putIndicator(']');
-    return;
+/** Characters that yaml.v2 refuses in its input and that encoding/json does not escape. */
+const REFUSED = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]|\u0085(?:---|\.\.\.)(?=[ \u0085])/;
+
+/**
+ * The text that remains after Go has written it as JSON and read it again as YAML, which the
+ * operator's library does first. JSON leaves NEL (U+0085) as it is; YAML takes it for a line break
+ * within quotes, drops the spaces around it and folds it. Everything else comes back unchanged.
+ */
+function throughJson(text: string): string {
+  const wellFormed = text.toWellFormed();
+  const refused = REFUSED.exec(wellFormed);
+  if (refused !== null) {
+    const code = (refused[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    const line = wellFormed.slice(0, refused.index).split('\n').length;
+    throw layeringFailure(
+      'layering.no-name',
+      `the character U+${code} in line ${line} of a text is one that the Machine Config Operator cannot hash`,
+      { context: { character: `U+${code}`, line } },
+    );
   }
-  const isFlush = isMember && !writer.isIndention && writer.indent >= 0;
-  indented(writer, isFlush ? writer.indent : deeper(writer.indent, 0), () => {
-    for (const item of items) {
-      writer.putIndent();
-      writer.putIndicator('-', { needsSpace: true, keepsIndention: true });
-      emit(writer, item, { isMember: false });
-    }
+  return wellFormed.replaceAll(/(?<! ) *\u0085[ \u0085]*/g, (run) => {
+    const breaks = run.replaceAll(' ', '').length;
+    return breaks === 1 ? ' ' : '\n'.repeat(breaks - 1);
   });
 }
 
-function emitMapping(
-  writer: Writer,
-  members: Readonly<Record<string, YamlValue | undefined>>,
-): void {
-  const present = Object.entries(members).flatMap(([key, value]) =>
-    value === undefined ? [] : [[key, value] as const],
-  );
-  if (present.length === 0) {
-    writer.putIndicator('{', { needsSpace: true });
-    writer.putIndicator('}');
-    return;
-  }
-  indented(writer, deeper(writer.indent, 0), () => {
-    for (const [key, value] of present.sort(([a], [b]) => (a < b ? -1 : 1))) {
-      writer.putIndent();
-      writeString(writer, key);
-      writer.putIndicator(':');
-      emit(writer, value, { isMember: true });
-    }
-  });
-}
+/**
+ * The library writes all else as an escape: tabs, carriage returns, NEL, a byte order mark, and, as
+ * its ranges end at U+FFFD, each character beyond the basic plane.
+ */
+const ESCAPED = /[^\n\u0020-\u007e\u00a0-\ufefe\uff00-\ufffd]/u;
 
-function indented(writer: Writer, indent: number, write: () => void): void {
-  const outer = writer.indent;
-  writer.indent = indent;
-  write();
-  writer.indent = outer;
-}
+/** Line breaks of YAML 1.1 that need no escape: LF, LS, PS. */
+const BREAK = /[\n\u2028\u2029]/;
+const SPACE_THEN_BREAK = / [\n\u2028\u2029]/;
+const BREAK_THEN_SPACE = /[\n\u2028\u2029] /;
+const endsWithBreak = (text: string): boolean => BREAK.test(text.slice(-1));
 
-/** Columns after which a scalar is folded at its next space. */
-const WIDTH = 80;
+/** Text that a parser would take for something else, in whole or in part. */
+const INDICATOR = /^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|.:(?: |$)| #/;
 
 /**
- * What the emitter of yaml.v2 knows of what it has written; every choice of a space or line break
- * hangs on it.
+ * A text in the style that yaml.v2 chooses: a literal block for one with line feeds, plain for one
+ * that reads back as a string, otherwise double quotes; and where the characters do not allow it,
+ * the next stronger one. Single quotes come where only indicators or other line breaks forbid
+ * plain.
+ * @param column number of characters before it in its line
  */
-class Writer {
-  text = '';
-  /** Column of nested content; -1 before the first collection. */
-  indent = -1;
-  /** What a line holds so far is indentation and signs of block collections only. */
-  isIndention = true;
-  isWhitespace = true;
-  #column = 0;
-
-  put(text: string): void {
-    this.text += text;
-    this.#column += Array.from(text).length;
+function scalar(text: string, column: number, indent: string): string {
+  const isSpecial = ESCAPED.test(text) || SPACE_THEN_BREAK.test(text);
+  if (text.includes('\n')) {
+    return isSpecial || text.endsWith(' ')
+      ? doubleQuoted(text, column, indent)
+      : literal(text, indent);
   }
-
-  /** A line feed of the document itself, or a line break of the text. */
-  putBreak(character = '\n'): void {
-    this.text += character;
-    this.#column = 0;
-  }
-
-  /** Begins a line at the indent, unless it has just begun. */
-  putIndent(): void {
-    const indent = Math.max(this.indent, 0);
-    const isPast = this.#column > indent || (this.#column === indent && !this.isWhitespace);
-    if (!this.isIndention || isPast) this.putBreak();
-    this.put(' '.repeat(indent - this.#column));
-    this.isWhitespace = true;
-    this.isIndention = true;
-  }
-
-  /** A sign such as `:` or `-`, with a space before it where one is needed. */
-  putIndicator(sign: string, { needsSpace = false, keepsIndention = false } = {}): void {
-    if (needsSpace) this.putSpace();
-    this.put(sign);
-    this.isWhitespace = false;
-    this.isIndention &&= keepsIndention;
-  }
-
-  /** A space, unless the last thing was one. */
-  putSpace(): void {
-    if (!this.isWhitespace) this.put(' ');
-  }
-
-  get isWide(): boolean {
-    return this.#column > WIDTH;
-  }
-
-  endScalar(): void {
-    this.isWhitespace = false;
-    this.isIndention = false;
-  }
+  if (isSpecial || BREAK_THEN_SPACE.test(text) || !readsAsString(text))
+    return doubleQuoted(text, column, indent);
+  if (!BREAK.test(text) && text === text.replaceAll(/^ | $/g, '') && !INDICATOR.test(text))
+    return folded(Array.from(text), column, indent);
+  const written = Array.from(text, (character) => (character === "'" ? "''" : character));
+  return `'${folded(written, column + 1, indent)}'`;
 }
 
-function writeString(writer: Writer, text: string): void {
-  const characters = Array.from(text);
-  switch (scalarStyle(characters)) {
-    case 'plain':
-      writer.putSpace();
-      writeText(writer, characters);
-      break;
-    case 'single':
-      writer.putIndicator("'", { needsSpace: true });
-      writeText(writer, characters, { isQuoted: true });
-      writer.putIndicator("'");
-      break;
-    case 'double':
-      writeDouble(writer, characters);
-      break;
-    case 'literal':
-      writeLiteral(writer, characters);
-      return;
-  }
-  writer.endScalar();
-}
-
-/**
- * Plain text, single quotes and literal blocks; but for these a single space beyond the width
- * becomes a line break.
- */
-function writeText(
-  writer: Writer,
-  characters: readonly string[],
-  { isQuoted = false, isLiteral = false } = {},
-): void {
-  let isAfterBreak = isLiteral;
-  for (const [index, character] of characters.entries()) {
-    if (!isLiteral && writer.isWide && isFoldable(characters, index, isQuoted)) {
-      writer.putIndent();
-    } else if (isBreak(character)) {
-      writer.putBreak(character);
-      writer.isIndention = true;
-      isAfterBreak = true;
-    } else {
-      if (isAfterBreak) writer.putIndent();
-      writer.put(isQuoted && character === "'" ? "''" : character);
-      writer.isIndention = false;
-      isAfterBreak = false;
-    }
-  }
-}
-
-/** A space alone, and within quotes neither the first nor the last character. */
-function isFoldable(characters: readonly string[], index: number, isQuoted: boolean): boolean {
-  const isInside = !isQuoted || (index > 0 && index < characters.length - 1);
-  const isAlone = characters[index - 1] !== ' ' && characters[index + 1] !== ' ';
-  return characters[index] === ' ' && isInside && isAlone;
+/** Its header has the indent where it begins with a blank, and how many last breaks count. */
+function literal(text: string, indent: string): string {
+  const start = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
+  const isLongEnd = text.length === 1 || endsWithBreak(text.slice(0, -1));
+  const end = !endsWithBreak(text) ? '-' : isLongEnd ? '+' : '';
+  const lines = text.replaceAll(/(?<=^|[\n\u2028\u2029])(?=[^\n\u2028\u2029])/g, indent);
+  return `|${start}${end}\n${lines}`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -219,38 +131,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\u2029': 'P',
 };
 
-function writeDouble(writer: Writer, characters: readonly string[]): void {
-  writer.putIndicator('"', { needsSpace: true });
+function doubleQuoted(text: string, column: number, indent: string): string {
   // The library looks for a byte order mark at the start of the text, whichever character it is at.
-  const isMarked = characters[0] === '\ufeff';
-  for (const [index, character] of characters.entries()) {
-    if (isMarked || isEscaped(character)) {
-      writer.put(`\\${ESCAPES[character] ?? numbered(character)}`);
-    } else if (character === ' ') {
-      writeQuotedSpace(writer, characters, index);
-    } else {
-      writer.put(character);
-    }
-  }
-  writer.putIndicator('"');
+  const isMarked = text.startsWith('\ufeff');
+  const written = Array.from(text, (character) => {
+    const isPlain = !ESCAPED.test(character) && !BREAK.test(character) && !/["\\]/.test(character);
+    return isPlain && !isMarked ? character : `\\${ESCAPES[character] ?? numbered(character)}`;
+  });
+  return `"${folded(written, column + 1, indent, true)}"`;
 }
-
-/**
- * The first of several spaces may become a line break too; the next is then marked as one of the
- * text.
- */
-function writeQuotedSpace(writer: Writer, characters: readonly string[], index: number): void {
-  const isInside = index > 0 && index < characters.length - 1;
-  if (!isInside || characters[index - 1] === ' ' || !writer.isWide) {
-    writer.put(' ');
-    return;
-  }
-  writer.putIndent();
-  if (characters[index + 1] === ' ') writer.put('\\');
-}
-
-const isEscaped = (character: string): boolean =>
-  !isPrintable(character) || isBreak(character) || character === '"' || character === '\\';
 
 function numbered(character: string): string {
   const code = character.codePointAt(0) ?? 0;
@@ -258,41 +147,38 @@ function numbered(character: string): string {
   return `${letter}${code.toString(16).toUpperCase().padStart(width, '0')}`;
 }
 
-function writeLiteral(writer: Writer, characters: readonly string[]): void {
-  writer.putIndicator('|', { needsSpace: true });
-  const [first] = characters;
-  if (first === ' ' || isBreak(first)) writer.putIndicator('2');
-  const hint = chomping(characters);
-  if (hint !== '') writer.putIndicator(hint);
-  writer.putBreak();
-  writer.isIndention = true;
-  writer.isWhitespace = true;
-  writeText(writer, characters, { isLiteral: true });
-}
-
-/** What a reader keeps of the line breaks at the end: none, one, all. */
-function chomping(characters: readonly string[]): '' | '-' | '+' {
-  if (!isBreak(characters.at(-1))) return '-';
-  return characters.length === 1 || isBreak(characters.at(-2)) ? '+' : '';
-}
-
-/** Line breaks of YAML 1.1: CR, LF, NEL, LS, PS. */
-const isBreak = (character: string | undefined): boolean =>
-  character !== undefined && /^[\r\n\u0085\u2028\u2029]$/.test(character);
-
-const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t';
-
-const isBlankOrBreak = (character: string | undefined): boolean =>
-  isBlank(character) || isBreak(character) || character === '\0';
+/** Columns after which a text is folded at its next space. */
+const WIDTH = 80;
 
 /**
- * What the library writes as it is. Its ranges end at U+FFFD, so characters beyond the basic plane
- * are escaped, and so are tabs and carriage returns.
+ * Joins the characters of a text as they are written. A space alone beyond the width becomes a line
+ * break; in double quotes the first of several does too, and the next is marked as one of the text.
  */
-function isPrintable(character: string): boolean {
-  const code = character.codePointAt(0) ?? 0;
-  if (code === 0x0a || (code >= 0x20 && code <= 0x7e)) return true;
-  return code >= 0xa0 && code <= 0xfffd && code !== 0xfeff;
+function folded(written: readonly string[], start: number, indent: string, isDouble = false) {
+  let text = '';
+  let column = start;
+  const put = (added: string): void => {
+    text += added;
+    column += Array.from(added).length;
+  };
+  for (const [index, part] of written.entries()) {
+    const next = written[index + 1];
+    const isFirst = index === 0 || written[index - 1] === ' ';
+    const isLast = next === undefined || (next === ' ' && !isDouble);
+    if (part === ' ' && column > WIDTH && !isFirst && !isLast) {
+      text += '\n';
+      column = 0;
+      put(indent);
+      if (next === ' ') put('\\');
+    } else if (BREAK.test(part)) {
+      text += part;
+      column = 0;
+    } else {
+      if (column === 0) put(indent);
+      put(part);
+    }
+  }
+  return text;
 }
 
 const WORDS: ReadonlySet<string> = new Set([
@@ -314,119 +200,39 @@ const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
  * Whether yaml.v2 (Go, 2.4.0, `resolve.go`) takes an unquoted word for a string, and not for a
- * bool, null, number or time of YAML 1.1. What it would not is written in double quotes.
+ * bool, null, number or time of YAML 1.1. All else is written in double quotes.
  */
 function readsAsString(text: string): boolean {
   if (WORDS.has(text)) return false;
-  const [first = ''] = text;
-  if (first === '.') return STRAY_UNDERSCORE.test(text) || !isFloat(text.replaceAll('_', ''));
-  if (!/[-+0-9]/.test(first)) return true;
-  return !isTime(text) && !isNumber(text.replaceAll('_', '')) && !BASE_60.test(text);
+  if (!/^[-+.0-9]/.test(text)) return true;
+  const plain = text.replaceAll('_', '');
+  // A number too large for a float is no number.
+  const isFloat = DECIMAL.test(plain) && Number.isFinite(Number(plain));
+  if (text.startsWith('.')) return STRAY_UNDERSCORE.test(text) || !isFloat;
+  return !isFloat && !isPrefixedInteger(plain) && !BASE_60.test(text) && !isTime(text);
 }
 
-const isNumber = (plain: string): boolean =>
-  isInteger(plain) || isFloat(plain) || isSignedBinary(plain);
-
-/** A number too large for a float is no number. */
-const isFloat = (text: string): boolean => DECIMAL.test(text) && Number.isFinite(Number(text));
-
-const INTEGER =
-  /^(?<sign>[-+]?)(?:(?:0[xX](?<hex>[0-9a-fA-F]+))|(?:0[bB](?<binary>[01]+))|(?:0[oO]?(?<octal>[0-7]+))|(?<decimal>0|[1-9][0-9]*))$/;
-
-/** As Go's ParseInt and ParseUint with base 0 and 64 bits. */
-function isInteger(plain: string): boolean {
-  const groups = INTEGER.exec(plain)?.groups;
-  if (groups === undefined) return false;
-  const { sign = '', hex, binary, octal, decimal } = groups;
-  const prefixed = [
-    hex === undefined ? undefined : `0x${hex}`,
-    binary === undefined ? undefined : `0b${binary}`,
-    octal === undefined ? undefined : `0o${octal}`,
-    decimal,
-  ].find((digits) => digits !== undefined);
-  return fits(sign, BigInt(prefixed ?? '0'));
+/** As Go's ParseInt and ParseUint with base 0 and 64 bits; a sign may follow 0b too. */
+function isPrefixedInteger(plain: string): boolean {
+  const [, sign, digits = ''] =
+    /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+)$/.exec(
+      plain.replace(/^0b([-+])/, (_, after: string) => `${after}0b`),
+    ) ?? [];
+  if (sign === undefined) return false;
+  const size = BigInt(digits);
+  return sign === '-' ? size <= 2n ** 63n : size < 2n ** (sign === '+' ? 63n : 64n);
 }
 
-/** The library tries binary numbers once more behind their prefix, where a sign may stand. */
-function isSignedBinary(plain: string): boolean {
-  const groups = /^0b(?<sign>[-+])(?<binary>[01]+)$/.exec(plain)?.groups;
-  return groups !== undefined && fits(groups['sign'] ?? '', BigInt(`0b${groups['binary'] ?? '0'}`));
-}
-
-function fits(sign: string, magnitude: bigint): boolean {
-  if (sign === '-') return magnitude <= 2n ** 63n;
-  return magnitude < (sign === '+' ? 2n ** 63n : 2n ** 64n);
-}
-
-const TIME =
-  /^(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})(?:(?:[Tt](?<clock>\d{1,2}:\d{1,2}:\d{1,2})(?:[.,]\d+)?(?:Z|[-+](?<zone>\d\d:\d\d)))| +(?<local>\d{1,2}:\d{1,2}:\d{1,2})(?:[.,]\d+)?)?$/;
+const CLOCK = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:[0-5]?\d(?:[.,]\d+)?`;
+const ZONE = String.raw`(?:Z|[-+](?:[01]\d|2[0-4]):(?:[0-5]\d|60))`;
+const TIME = new RegExp(
+  String.raw`^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt]${CLOCK}${ZONE}| +${CLOCK})?$`,
+);
 
 /** The four forms of a time that the library gives to Go's time.Parse. */
 function isTime(text: string): boolean {
-  const groups = TIME.exec(text)?.groups;
-  if (groups === undefined) return false;
-  const { year, month, day, clock, local, zone } = groups;
-  return (
-    isDay(Number(year), Number(month), Number(day)) &&
-    isClock(clock ?? local ?? '0:0:0', [23, 59, 59]) &&
-    isClock(zone ?? '0:0', [24, 60])
-  );
-}
-
-const isClock = (text: string, most: readonly number[]): boolean =>
-  text.split(':').every((part, index) => Number(part) <= (most[index] ?? 0));
-
-function isDay(year: number, month: number, day: number): boolean {
-  if (month < 1 || month > 12 || day < 1) return false;
-  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-  return day <= (lengths[month - 1] ?? 0);
-}
-
-/**
- * The style that yaml.v2 chooses for a string: a literal block for one with line feeds, plain for
- * one that reads back as a string, otherwise double quotes; and where the characters do not allow
- * it, the next stronger one. Single quotes come where only indicators or other line breaks forbid
- * plain.
- * @param characters the code points of the string
- */
-function scalarStyle(characters: readonly string[]): 'plain' | 'single' | 'double' | 'literal' {
-  const allowed = allowedStyles(characters);
-  if (characters.includes('\n')) return allowed.isLiteral ? 'literal' : 'double';
-  if (!readsAsString(characters.join(''))) return 'double';
-  if (allowed.isPlain) return 'plain';
-  return allowed.isSingle ? 'single' : 'double';
-}
-
-function allowedStyles(characters: readonly string[]) {
-  const isSpecial = characters.some((character) => !isPrintable(character));
-  const isBreakThenSpace = characters.some((at, i) => at === ' ' && isBreak(characters[i - 1]));
-  const isSpaceThenBreak = characters.some((at, i) => isBreak(at) && characters[i - 1] === ' ');
-  const isSingle = !isSpecial && !isBreakThenSpace && !isSpaceThenBreak;
-  return {
-    isSingle,
-    isLiteral: !isSpecial && !isSpaceThenBreak && characters.at(-1) !== ' ',
-    isPlain:
-      isSingle &&
-      !characters.some((character) => isBreak(character)) &&
-      characters.at(0) !== ' ' &&
-      characters.at(-1) !== ' ' &&
-      !hasIndicator(characters),
-  };
-}
-
-/** Whether a parser would take a part of it for something other than text. */
-function hasIndicator(characters: readonly string[]): boolean {
-  const start = characters.slice(0, 3).join('');
-  if (start === '---' || start === '...') return true;
-  return characters.some((character, index) => {
-    const next = characters[index + 1];
-    const isBeforeBlank = next === undefined || isBlank(next);
-    if (index === 0) {
-      if ('#,[]{}&*!|>\'"%@`'.includes(character)) return true;
-      return '?:-'.includes(character) && isBeforeBlank;
-    }
-    if (character === ':') return isBeforeBlank;
-    return character === '#' && isBlankOrBreak(characters[index - 1]);
-  });
+  const [, year, month, day] = TIME.exec(text) ?? [];
+  // Leap years repeat after 400 years; Date takes the first hundred years for others.
+  const date = new Date(Date.UTC(Number(year) + 2000, Number(month) - 1, Number(day)));
+  return date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
 }
