@@ -131,12 +131,13 @@ describe('a partition that coreos-installer keeps', () => {
     expect(data).toMatchObject({ number: 3, label: 'data', startBytes: 96 * 1024 ** 2 });
     const target = { path: disk.device, kept: data === undefined ? [] : [data] };
     const args = ['--save-partindex', '3'];
+    const saved = [{ option: 'save-partindex', value: '3' }];
     const write = async (options: readonly string[]) =>
       (await runInstaller({ options: [...fromFile(), ...options], device: disk.device })).stderr;
-    const first = argsToKeep(target, args, await table());
+    const first = argsToKeep(target, args, saved, await table());
     expect(first).toEqual(args);
     expect(await write(first)).toContain('Saving partition 3 ("data") to new partition 5');
-    const second = argsToKeep(target, args, await table());
+    const second = argsToKeep(target, args, saved, await table());
     expect(second).toEqual(['--save-partindex', '5']);
     expect(await write(second)).toContain('Saving partition 5 ("data") to new partition 5');
     expect((await table()).map(({ number, label }) => [number, label])).toEqual([

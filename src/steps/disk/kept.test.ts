@@ -9,6 +9,7 @@ import {
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { argsToKeep, findSaved, readTable, refuseWipes, tableArgv } from './kept.ts';
 import type { KeptPartition } from './facts.ts';
+import { usesIn } from './writer-args.ts';
 
 const { signal } = new AbortController();
 const disk = { path: '/dev/sda', sectorBytes: 512 };
@@ -92,18 +93,20 @@ describe('argsToKeep', () => {
   const data = keptPartition(3, 'data', 9000);
   const logs = keptPartition(5, 'logs', 11_000);
   const image = [keptPartition(3, 'boot', 129), keptPartition(4, 'root', 513)];
+  const savedBy = (args: readonly string[]) =>
+    usesIn(args).filter(({ option }) => option.startsWith('save-part'));
   const keep = (
     kept: readonly KeptPartition[],
     args: readonly string[],
     table: readonly KeptPartition[],
-  ) => argsToKeep({ path: '/dev/sda', kept }, args, table);
+  ) => argsToKeep({ path: '/dev/sda', kept }, args, savedBy(args), table);
 
   it.each([
     [['-n', '--save-partindex', '3']],
     [['--save-partlabel=?*', '-n']],
     [['--save-partindex', '-3', '--save-partlabel', 'data', '-n']],
   ])('names what was found by its present number, for %j', (args) => {
-    expect(keep([data], args, [data, logs])).toEqual(['-n', '--save-partindex', '3']);
+    expect(keep([data], args, [data])).toEqual(['-n', '--save-partindex', '3']);
     const table = [...image, { ...data, number: 5 }];
     expect(keep([data], args, table)).toEqual(['-n', '--save-partindex', '5']);
   });
@@ -120,6 +123,7 @@ describe('argsToKeep', () => {
     ['has moved', [{ ...data, startBytes: 1 }]],
     ['has another size', [{ ...data, sizeBytes: 1 }]],
     ['is another one', [{ ...data, partUuid: 'b' }]],
+    ['that would be kept was made meanwhile', [data, { ...logs, number: 3 }]],
   ])('refuses when a partition %s', (_, table) => {
     expect(() => keep([data], ['--save-partindex', '3'], table)).toThrow(
       expect.objectContaining({ code: 'disk.keep-changed' }),

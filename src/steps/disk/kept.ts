@@ -7,6 +7,7 @@ import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import type { Storage } from '../../ignition/types.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
 import type { WriterUse } from '../../model/writer-args.ts';
 import type { Host } from '../../ports/host.ts';
 import { unreadableOutput } from '../host-commands.ts';
@@ -120,25 +121,41 @@ function fitsRange(range: string): (partition: KeptPartition) => boolean {
   return ({ number }) => number >= Number(from) && (to === '' || number <= Number(to));
 }
 
+/** Labels of the partitions that CoreOS images have (coreos-assembler, `create_disk.sh`). */
+const imageLabels: ReadonlySet<string> = new Set([
+  ...['BIOS-BOOT', 'EFI-SYSTEM', 'PowerPC-PReP-boot', 'reserved', 'se', 'boot', 'root'],
+]);
+
 /**
  * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when
  * the disk was found: their present numbers, in place of the labels and numbers that are given.
+ * @param saved the labels and numbers that are given, in arguments and configuration files
  * @param table what is on the disk now
  * @throws AgentError `disk.keep-changed`
  */
 export function argsToKeep(
   { path, kept }: Pick<TargetDisk, 'path' | 'kept'>,
   args: readonly string[],
+  saved: readonly WriterUse[],
   table: readonly KeptPartition[],
 ): readonly string[] {
   if (kept === undefined) return args;
-  const numbers = kept.map(({ number, label, partUuid, startBytes, sizeBytes }) => {
-    const now = table.find((one) => one.partUuid === partUuid);
-    if (now?.startBytes === startBytes && now.sizeBytes === sizeBytes) return now.number;
-    const what = `${path}: partition ${number} ${JSON.stringify(label)} is gone or has moved`;
+  const changed = ({ number, label }: KeptPartition, how: string): AgentError => {
+    const what = `${path}: partition ${number} ${JSON.stringify(label)} ${how}`;
     const context = { disk: path, partition: number, label };
-    throw diskFailure('disk.keep-changed', what, { context });
+    return diskFailure('disk.keep-changed', what, { context });
+  };
+  const numbers = kept.map((one) => {
+    const now = table.find(({ partUuid }) => partUuid === one.partUuid);
+    if (now?.startBytes === one.startBytes && now.sizeBytes === one.sizeBytes) return now.number;
+    throw changed(one, 'is gone or has moved');
   });
+  // A partition of the image is there since an earlier write; any other may hold data.
+  const added = findSaved(saved, table).kept.find(
+    ({ label, partUuid }) =>
+      !imageLabels.has(label) && !kept.some((one) => one.partUuid === partUuid),
+  );
+  if (added !== undefined) throw changed(added, 'was not there when the disk was found');
   const others = args.filter(
     (word, at) => !word.startsWith('--save-part') && !/^--save-part\w+$/.test(args[at - 1] ?? ''),
   );

@@ -57,7 +57,7 @@ export const writeImage = step({
   },
   run: async (scope, { disk, ignition, image }) => {
     const { host, clock, config, signal, onExit, note } = scope;
-    const { keepsPartitions } = await readWriterSetup(scope);
+    const { keepsPartitions, saved } = await readWriterSetup(scope);
     const writer = followWriter(clock.elapsed);
     onExit(async () => {
       if (!writer.hasTouchedDisk()) return;
@@ -75,7 +75,8 @@ export const writeImage = step({
         source = ['--image-url', relay.url];
       }
       let args: readonly string[] = config.image.writerArgs;
-      if (keepsPartitions) args = argsToKeep(disk, args, await readTable(host, disk, signal));
+      if (keepsPartitions)
+        args = argsToKeep(disk, args, saved, await readTable(host, disk, signal));
       const argv = writerArgv(ignition.path, source, args, disk.path);
       await runWriter(scope, disk, argv, writer).catch((error: unknown) => {
         throw explained(error, disk.path, writer, relay);
