@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { refuseUnfit } from './image-file.ts';
 
@@ -23,16 +25,27 @@ describe('an image by its first bytes and its name', () => {
     ['a qcow2 image', Buffer.from('QFI\xfb\0\0\0\x03', 'latin1')],
     ['a web page', Buffer.from('\n<!DOCTYPE html><html>')],
     ['a JSON document', Buffer.from('{"error": "not found"}')],
-  ])('is refused as %s', (found, bytes) => {
-    expect(() => refuseUnfit(bytes, '/i.raw', disk)).toThrow(
-      expect.objectContaining({ code: 'image.not-an-image', message: `/i.raw is ${found}` }),
+  ])('is refused as %s, packed or not', (found, bytes) => {
+    for (const stored of [bytes, gzipSync(bytes), zstdCompressSync(bytes)])
+      expect(() => refuseUnfit(stored, '/i.raw', disk)).toThrow(
+        expect.objectContaining({ code: 'image.not-an-image', message: `/i.raw is ${found}` }),
+      );
+  });
+
+  it.each([gzipSync, zstdCompressSync])('is refused by a table that is packed: %o', (pack) => {
+    const target = { sectorBytes: 512, sizeBytes: 512 * 1000 };
+    // Noise behind the first block makes the packed file longer than the head that is read.
+    const rest = [Buffer.alloc(128 * 1024), randomBytes(128 * 1024)];
+    const stored = pack(Buffer.concat([image(512, 1001), ...rest]));
+    expect(() => refuseUnfit(stored.subarray(0, 40 * 1024), 'i', target)).toThrow(
+      expect.objectContaining({ code: 'image.too-large' }),
     );
   });
 
   it.each([
-    ['/opt/fedora-coreos-qemu.x86_64.qcow2.gz', 'a qcow2 image'],
+    ['/opt/fedora-coreos-qemu.x86_64.qcow2.xz', 'a qcow2 image'],
     ['https://mirror.example/live.ISO.xz?sig=1', 'an ISO image'],
-  ])('is refused by the name of a packed file: %s', (origin, found) => {
+  ])('is refused by the name of an xz file: %s', (origin, found) => {
     const packed = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]);
     expect(() => refuseUnfit(packed, origin, disk)).toThrow(
       expect.objectContaining({ code: 'image.not-an-image', message: `${origin} is ${found}` }),
@@ -40,7 +53,8 @@ describe('an image by its first bytes and its name', () => {
   });
 
   it.each<[string, Buffer]>([
-    ['gzip', Buffer.from([0x1f, 0x8b, 0xff, 0xff, 0xff])],
+    ['damaged gzip', Buffer.from([0x1f, 0x8b, 0xff, 0xff, 0xff])],
+    ['damaged zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff])],
     ['an unknown kind', Buffer.from('anything')],
     ['nothing', Buffer.alloc(0)],
     ['a table that is cut off', image(512, 9).subarray(0, 530)],

@@ -1,3 +1,4 @@
+import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
@@ -60,14 +61,15 @@ export async function headOfUrl(
 
 /**
  * Refuses what cannot become a system on the disk, while nothing is lost yet: the writer replaces
- * the partition table before it finds out. A packed image is judged by its name alone.
+ * the partition table before it finds out. Of xz only the name is judged.
  * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
-  head: Buffer,
+  stored: Buffer,
   origin: string,
   disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'>,
 ): void {
+  const head = unpacked(stored);
   const found = otherKind(head) ?? namedKind(origin);
   if (found !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${found}`, {
@@ -95,6 +97,26 @@ export function refuseUnfit(
   });
 }
 
+/** Empty space packs by a factor of thousands. */
+const maxOutputLength = 128 * 1024 ** 2;
+
+/**
+ * The beginning of what gzip or zstd has packed, with the magic numbers of coreos-installer 0.26
+ * (`src/io/compress.rs`). What cannot be unpacked shows nothing: coreos-installer says what is
+ * wrong.
+ */
+function unpacked(head: Buffer): Buffer {
+  try {
+    if (hasTextAt(head, 0, '\x1f\x8b'))
+      return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength });
+    if (hasTextAt(head, 0, '\x28\xb5\x2f\xfd'))
+      return zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_continue, maxOutputLength });
+    return head;
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
 const hasTextAt = (bytes: Buffer, at: number, text: string): boolean =>
   bytes.toString('latin1', at, at + text.length) === text;
 
@@ -106,9 +128,9 @@ function otherKind(head: Buffer): string | undefined {
   return text.startsWith('{') ? 'a JSON document' : undefined;
 }
 
-/** The content of a packed file by its name: `fedora-coreos-…-qemu.x86_64.qcow2.xz`. */
+/** The content of an xz file by its name: `fedora-coreos-…-qemu.x86_64.qcow2.xz`. */
 function namedKind(origin: string): string | undefined {
-  const [, kind] = /\.(iso|qcow2)\.(?:gz|xz|zst)(?:[?#]|$)/i.exec(origin) ?? [];
+  const [, kind] = /\.(iso|qcow2)\.xz(?:[?#]|$)/i.exec(origin) ?? [];
   if (kind === undefined) return undefined;
   return kind.toLowerCase() === 'iso' ? 'an ISO image' : 'a qcow2 image';
 }
