@@ -1,14 +1,14 @@
 import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, flagFailure, raise, readable, type Refuse } from './failures.ts';
+import { configFailure, flagFailure, raise, type Refuse } from './failures.ts';
 import { type FlagMeaning, flagRows, ownFlagRows } from './flag-table.ts';
-import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
-import { oldServiceSettings } from './old-contract.ts';
+import { flagName, type FlagUse, flagWord, scanFlags } from './go-flags.ts';
+import { addOldServiceSettings } from './old-contract.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
   type Given,
   insteadOf,
-  isSettingKey,
+  isSecret,
   type Layer,
   secretFiles,
   type SettingKey,
@@ -28,6 +28,22 @@ export interface FlagsRead {
   readonly asksVersion: boolean;
 }
 
+/** A flag, without a meaning where it steers the command itself. */
+interface KnownFlag {
+  readonly isBoolean: boolean;
+  readonly meaning?: FlagMeaning;
+}
+
+const knownFlags: ReadonlyMap<string, KnownFlag> = new Map<string, KnownFlag>([
+  ...Object.entries(ownFlagRows),
+  ...Object.entries(flagRows),
+  ...settingKeys.map((key) => {
+    const { kind } = settingKinds[key];
+    const meaning = kind === 'list' ? { addsTo: key } : { sets: key };
+    return [key, { isBoolean: kind === 'flag', meaning }] as const;
+  }),
+]);
+
 /**
  * Reads the flags of an install: those of the installers that are replaced, and one for every
  * setting, `--image.url` for example, except those that hold a secret.
@@ -35,29 +51,68 @@ export interface FlagsRead {
  * @throws AgentError `cli.*`, `config.invalid-value`, `config.inline-secret`
  */
 export function readFlags(argv: readonly string[], refuse: Refuse = raise): FlagsRead {
-  const { uses, rest } = scanFlags(argv, { lookup: lookUpFlag, unknown: unknownFlag, refuse });
+  const lookup = (name: string): KnownFlag | undefined => knownFlags.get(name);
+  const { uses, rest } = scanFlags(argv, { lookup, unknown: unknownFlag, refuse });
   const layer = new Map<SettingKey, Given>();
   const notes: string[] = [];
-  for (const use of uses) {
-    const meaning = meaningOf(use.name);
-    if (meaning === undefined) continue;
+  for (const { name, text = 'true' } of uses) {
+    const meaning = lookup(name)?.meaning;
+    const origin = `flag ${flagName(name)}`;
+    if (meaning === undefined || 'reads' in meaning) continue;
     if ('ignored' in meaning) {
-      notes.push(`flag ${flagName(use.name)} has no effect: ${meaning.ignored}`);
+      notes.push(`${origin} has no effect: ${meaning.ignored}`);
     } else if ('refused' in meaning) {
-      if (goBoolean(use.text ?? 'true') === false) continue;
-      refuse(meaning.refused(`flag ${flagName(use.name)}`, 'leave it out'));
-    } else if (!('reads' in meaning)) {
-      readable(refuse, () => {
-        set(layer, use, meaning);
-      });
+      if (goBoolean(text) !== false) refuse(meaning.refused(origin, 'leave it out'));
+    } else if ('sets' in meaning && isSecret(meaning.sets)) {
+      refuse(secretFlag(meaning.sets, origin));
+    } else {
+      const [key, value] = valueOf(meaning, text, layer);
+      layer.set(key, { value, origin });
     }
   }
-  const old = readable(refuse, () => oldServiceSettings(uses, layer, notes)) ?? [];
-  for (const [key, given] of old) layer.set(key, given);
-  if (rest.length > 0) {
+  addOldServiceSettings(uses, layer, notes, refuse);
+  if (rest.length > 0)
     notes.push(`unexpected argument${rest.length > 1 ? 's' : ''}: ${rest.join(' ')}`);
+  const isSet = (name: string): boolean => isOwnSet(uses, name, refuse);
+  // A true help flag was handled before; one that is neither true nor false is refused.
+  for (const name of ['help', 'h']) isSet(name);
+  return {
+    layer,
+    notes,
+    configFiles: uses.flatMap(({ name, text = '' }) => (name === 'config' ? [text] : [])),
+    isFresh: isSet('fresh'),
+    asksVersion: ['version', 'v', 'V'].filter(isSet).length > 0,
+  };
+}
+
+type SettingMeaning = Exclude<
+  FlagMeaning,
+  { reads: unknown } | { ignored: unknown } | { refused: unknown }
+>;
+
+function valueOf(
+  meaning: SettingMeaning,
+  text: string,
+  layer: Layer,
+): readonly [SettingKey, unknown] {
+  if ('sets' in meaning) return [meaning.sets, readValue(meaning.sets, text)];
+  if ('negates' in meaning) {
+    const value = goBoolean(text);
+    return [meaning.negates, value === undefined ? text : !value];
   }
-  return { layer, notes, ...ownFlags(uses, refuse) };
+  const before = (layer.get(meaning.addsTo)?.value ?? []) as readonly string[];
+  return [meaning.addsTo, [...before, text]];
+}
+
+function isOwnSet(uses: readonly FlagUse[], name: string, refuse: Refuse): boolean {
+  const last = uses.findLast((use) => use.name === name);
+  if (last === undefined) return false;
+  const value = goBoolean(last.text ?? 'true');
+  if (value === undefined)
+    refuse(
+      flagFailure('cli.bad-flag', `flag ${flagName(name)}: the value is neither true nor false`),
+    );
+  return value === true;
 }
 
 /**
@@ -66,78 +121,10 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
  */
 export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
   scanFlags(argv, {
-    lookup: (name) => lookUpFlag(name) ?? { isBoolean: true },
+    lookup: (name) => knownFlags.get(name) ?? { isBoolean: true },
     unknown: unknownFlag,
     refuse: () => undefined,
   }).rest;
-
-/** Every flag that may be written. */
-export const allFlagNames = (): readonly string[] => [
-  ...new Set([
-    ...Object.keys(ownFlagRows),
-    ...Object.keys(flagRows),
-    ...settingKeys.filter((key) => settingKinds[key].kind !== 'secret'),
-  ]),
-];
-
-/** What is known of a flag, undefined for one that does not exist. */
-export function lookUpFlag(name: string): { readonly isBoolean: boolean } | undefined {
-  if (Object.hasOwn(ownFlagRows, name)) return ownFlagRows[name];
-  if (Object.hasOwn(flagRows, name)) return flagRows[name];
-  return isSettingKey(name) ? { isBoolean: settingKinds[name].kind === 'flag' } : undefined;
-}
-
-function meaningOf(name: string): FlagMeaning | undefined {
-  if (Object.hasOwn(flagRows, name)) return flagRows[name]?.meaning;
-  if (!isSettingKey(name)) return undefined;
-  return settingKinds[name].kind === 'list' ? { addsTo: name } : { sets: name };
-}
-
-type SettingMeaning = Exclude<
-  FlagMeaning,
-  { reads: unknown } | { ignored: unknown } | { refused: unknown }
->;
-
-function set(layer: Map<SettingKey, Given>, use: FlagUse, meaning: SettingMeaning): void {
-  const origin = `flag ${flagName(use.name)}`;
-  const text = use.text ?? 'true';
-  if ('addsTo' in meaning) {
-    const before = layer.get(meaning.addsTo)?.value as readonly string[] | undefined;
-    layer.set(meaning.addsTo, { value: [...(before ?? []), text], origin });
-    return;
-  }
-  if ('negates' in meaning) {
-    const value = goBoolean(text);
-    layer.set(meaning.negates, { value: value === undefined ? text : !value, origin });
-    return;
-  }
-  const key = meaning.sets;
-  if (settingKinds[key].kind === 'secret') throw secretFlag(key, origin);
-  layer.set(key, { value: readValue(key, text), origin });
-}
-
-function ownFlags(
-  uses: readonly FlagUse[],
-  refuse: Refuse,
-): Pick<FlagsRead, 'configFiles' | 'isFresh' | 'asksVersion'> {
-  const isSet = (name: string): boolean => {
-    const last = uses.findLast((use) => use.name === name);
-    if (last === undefined) return false;
-    const value = goBoolean(last.text ?? 'true');
-    if (value !== undefined) return value;
-    refuse(
-      flagFailure('cli.bad-flag', `flag ${flagName(name)}: the value is neither true nor false`),
-    );
-    return false;
-  };
-  // A true help flag was handled before; one that is neither true nor false is refused.
-  for (const name of ['help', 'h']) isSet(name);
-  return {
-    configFiles: uses.filter(({ name }) => name === 'config').map(({ text }) => text ?? ''),
-    isFresh: isSet('fresh'),
-    asksVersion: ['version', 'v', 'V'].filter(isSet).length > 0,
-  };
-}
 
 function unknownFlag(name: string): AgentError {
   const instead = insteadOf(name === 'metrics' ? 'log.metrics' : name);
@@ -146,20 +133,20 @@ function unknownFlag(name: string): AgentError {
     const what = `flag ${flagName(name)} was removed`;
     return flagFailure('cli.unknown-flag', what, { hint: instead, context });
   }
-  const near = nearestName(name, allFlagNames());
+  const known = [...knownFlags.keys()].filter((flag) => !Object.hasOwn(secretFiles, flag));
+  const near = nearestName(name, known);
   return flagFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
     ...(near === undefined ? {} : { hint: `did you mean ${flagName(near)}` }),
     context: { flag: name },
   });
 }
 
-function secretFlag(key: SettingKey, origin: string): AgentError {
-  const file = (secretFiles as Partial<Record<SettingKey, SettingKey>>)[key] ?? key;
+function secretFlag(key: keyof typeof secretFiles, origin: string): AgentError {
   return configFailure(
     'config.inline-secret',
     `${origin}: a secret is not accepted on the command line, where every process can read it`,
     {
-      hint: `set it in the environment, or name its file with --${file}`,
+      hint: `set it in the environment, or name its file with --${secretFiles[key]}`,
       context: { setting: key },
     },
   );
@@ -171,11 +158,11 @@ function secretFlag(key: SettingKey, origin: string): AgentError {
  */
 export function asksHelp(words: readonly string[]): boolean {
   for (let at = 0; at < words.length; at += 1) {
-    const [, name, value] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(words[at] ?? '') ?? [];
+    const [, name, value] = flagWord.exec(words[at] ?? '') ?? [];
     if (name === undefined) return false;
     if (name === 'h' || name === 'help') {
       if (goBoolean(value ?? 'true') === true) return true;
-    } else if (value === undefined && lookUpFlag(name)?.isBoolean === false) {
+    } else if (value === undefined && knownFlags.get(name)?.isBoolean === false) {
       at += 1;
     }
   }

@@ -18,7 +18,7 @@ import { type Environment, knownVariablesLayer } from './environment.ts';
 import { raise, readable, type Refuse, refusedBy } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
 import { readFlags } from './flags.ts';
-import { invalid, mirrorsForm, problemIn, type Problem, quoted } from './read-value.ts';
+import { hintsProblem, invalid, mirrorsForm, type Problem, quoted } from './read-value.ts';
 import { Config } from './schema.ts';
 import type { Setting } from './setting-table.ts';
 import {
@@ -184,31 +184,28 @@ export function nested(given: Layer): Record<string, unknown> {
 }
 
 function issueFailure(key: SettingKey, issue: z.core.$ZodIssue, given: Layer): AgentError {
-  const { value, origin } = given.get(key) ?? { value: undefined, origin: 'default' };
+  const { value, origin = 'default' } = given.get(key) ?? {};
   const part = issue.path.slice(2).filter((one) => typeof one === 'string');
-  const name = [key, ...part].join('.');
+  const place = origin.endsWith(key) ? origin : `${origin}: ${[key, ...part].join('.')}`;
+  // What the refinement of the schema found.
+  if (issue.code === 'custom') return invalid(key, place, issue.params as unknown as Problem);
   const setting = settingKinds[key];
-  // A value of the right type, or a text that says more of what is wrong than its type.
-  const isRead = issue.code === 'custom' || ['url', 'hints'].includes(setting.kind);
-  const problem =
-    (isRead && value !== undefined ? problemIn(key, value) : undefined) ??
-    schemaProblem(setting, value, issue);
-  return invalid(key, origin.endsWith(key) ? origin : `${origin}: ${name}`, problem);
-}
-
-function schemaProblem(setting: Setting, value: unknown, issue: z.core.$ZodIssue): Problem {
+  const hints =
+    setting.kind === 'hints' && typeof value === 'string' ? hintsProblem(value) : undefined;
+  if (hints !== undefined) return invalid(key, place, hints);
   if (setting.kind === 'word') {
     const words = `one of ${setting.words.join(', ')}`;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return {
-      what: `${quoted(text)} is not ${words}`,
-      write: nearestName(text, setting.words) ?? words,
-    };
+    const write = nearestName(text, setting.words) ?? words;
+    return invalid(key, place, { what: `${quoted(text)} is not ${words}`, write });
   }
   const write = wanted[setting.kind];
-  if (typeof value === 'string') return { what: `${quoted(value)} is not ${write}`, write };
   const { message } = issue;
-  return { what: message.charAt(0).toLowerCase() + message.slice(1), write };
+  const what =
+    typeof value === 'string'
+      ? `${quoted(value)} is not ${write}`
+      : message.charAt(0).toLowerCase() + message.slice(1);
+  return invalid(key, place, { what, write });
 }
 
 const wanted: Readonly<Record<Exclude<Setting['kind'], 'word'>, string>> = {
@@ -231,29 +228,25 @@ const wanted: Readonly<Record<Exclude<Setting['kind'], 'word'>, string>> = {
 function addConflicts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
   const args = given.get('image.writerArgs')?.value;
   const { uses } = readWriterArgs(Array.isArray(args) ? args.map(String) : []);
-  const refuse = (key: SettingKey, problem: Problem): void => {
+  const refuse = (key: SettingKey, what: string, write: string): void => {
     const origin = `${given.get(key)?.origin ?? 'default'}: ${key}`;
+    const problem = { what: `image.writerArgs has ${what}`, write };
     if (!mistakes.has(key)) mistakes.set(key, invalid(key, origin, problem));
   };
   // It would take another file, without them, or refuse the one that has them.
   const other = uses.find(({ option }) => /^ignition(-file|-hash)?$/.test(option));
   for (const key of ['registries.mirrors', 'registries.ca'] as const) {
-    const { value = '' } = given.get(key) ?? {};
-    if (other !== undefined && (value as string | readonly unknown[]).length > 0)
-      refuse(key, {
-        what: `image.writerArgs has --${other.option}, and ${key} becomes a part of the Ignition of this host`,
-        write: 'one of them; ignition.file names the Ignition too',
-      });
+    const value = (given.get(key)?.value ?? '') as string | readonly unknown[];
+    if (other === undefined || value.length === 0) continue;
+    const what = `--${other.option}, and ${key} becomes a part of the Ignition of this host`;
+    refuse(key, what, 'one of them; ignition.file names the Ignition too');
   }
   const network = networkFolderOf(given);
   const folder = uses.find(
     ({ option, value }) => option === 'network-dir' && value !== network?.folder,
   );
   if (network !== undefined && folder !== undefined)
-    refuse(network.key, {
-      what: `image.writerArgs has --network-dir ${folder.value}`,
-      write: 'one of them',
-    });
+    refuse(network.key, `--network-dir ${folder.value}`, 'one of them');
 }
 
 /** Freezes a value and everything in it: nothing can steer a run by changing it. */

@@ -1,4 +1,5 @@
 import { type Environment, isSet, variableOrigin } from './environment.ts';
+import type { Refuse } from './failures.ts';
 import { flagName, type FlagUse } from './go-flags.ts';
 import { invalid, readValue } from './read-value.ts';
 import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
@@ -10,68 +11,59 @@ const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'instal
  * Reads the flags of 2020 and 2021 that have a meaning together: `--host` and `--port` are the
  * address of a version 1 service, `--s3-endpoint` and `--s3-bucket` a store that Ignition comes
  * from, and `--high-availability-mode None` a cluster of one node.
- * @param layer what the other flags set; it is not changed
+ * @param layer has the settings of all other flags, and gets those of these
  * @param notes gets a sentence for each flag without effect
- * @throws AgentError `config.invalid-value`
  */
-export function oldServiceSettings(uses: readonly FlagUse[], layer: Layer, notes: string[]): Layer {
+export function addOldServiceSettings(
+  uses: readonly FlagUse[],
+  layer: Map<SettingKey, Given>,
+  notes: string[],
+  refuse: Refuse,
+): void {
   const last = new Map(uses.map(({ name, text }) => [name, text ?? '']));
-  return new Map<SettingKey, Given>([
-    ...fromAvailability(last.get('high-availability-mode')),
-    ...fromHostAndPort(last, layer, notes),
-    ...fromApiEra(last, layer),
-    ...fromStore(last),
-  ]);
+  const set = (key: SettingKey, text: string, origin: string): unknown =>
+    layer.set(key, { value: readValue(key, text), origin });
+  const mode = last.get('high-availability-mode') ?? '';
+  const modeOrigin = 'flag --high-availability-mode';
+  if (mode === 'None') set('cluster.controlPlaneCount', '1', modeOrigin);
+  else if (mode !== '' && mode !== 'Full') {
+    const what = `${JSON.stringify(mode)} is neither Full nor None`;
+    refuse(invalid('cluster.controlPlaneCount', modeOrigin, { what, write: 'Full or None' }));
+  }
+  addVersionOneService(last, layer, notes);
+  const endpoint = last.get('s3-endpoint');
+  const bucket = last.get('s3-bucket');
+  if (endpoint !== undefined) {
+    set('s3.endpoint', endpoint, 'flag --s3-endpoint');
+    set('s3.bucket', 'test', 'flag --s3-endpoint');
+    set('ignition.source', 's3', 'flag --s3-endpoint');
+  }
+  if (bucket !== undefined) {
+    set('s3.bucket', bucket, 'flag --s3-bucket');
+    if (endpoint === undefined) set('ignition.source', 's3', 'flag --s3-bucket');
+  }
 }
 
-type Settings = readonly (readonly [SettingKey, Given])[];
-type LastTexts = ReadonlyMap<string, string>;
-
-function fromAvailability(mode: string | undefined): Settings {
-  const origin = 'flag --high-availability-mode';
-  if (mode === undefined || mode === '' || mode === 'Full') return [];
-  if (mode === 'None') return [['cluster.controlPlaneCount', { value: 1, origin }]];
-  throw invalid('cluster.controlPlaneCount', origin, {
-    what: `${JSON.stringify(mode)} is neither Full nor None`,
-    write: 'Full or None',
-  });
-}
-
-function fromHostAndPort(last: LastTexts, layer: Layer, notes: string[]): Settings {
+function addVersionOneService(
+  last: ReadonlyMap<string, string>,
+  layer: Map<SettingKey, Given>,
+  notes: string[],
+): void {
+  const flag = versionOneFlags.find((name) => last.has(name));
+  if (flag === undefined) return;
+  if (!layer.has('service.api') && !layer.has('cluster.infraEnvId'))
+    layer.set('service.api', { value: 'v1', origin: `implied by flag ${flagName(flag)}` });
   const host = last.get('host') ?? '';
   const port = last.get('port') ?? '';
-  if (host === '' && port === '') return [];
+  if (host === '' && port === '') return;
   if (host === '' || layer.has('service.url')) {
     const because = host === '' ? '--host is missing' : '--url names the service';
     notes.push(`flags --host and --port have no effect: ${because}`);
-    return [];
+    return;
   }
   const address = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  const origin = 'flag --host';
-  const text = `http://${address}${port === '' ? '' : `:${port}`}`;
-  return [['service.url', { value: readValue('service.url', text), origin }]];
-}
-
-function fromApiEra(last: LastTexts, layer: Layer): Settings {
-  if (layer.has('service.api') || layer.has('cluster.infraEnvId')) return [];
-  const name = versionOneFlags.find((flag) => last.has(flag));
-  if (name === undefined) return [];
-  return [['service.api', { value: 'v1', origin: `implied by flag ${flagName(name)}` }]];
-}
-
-function fromStore(last: LastTexts): Settings {
-  const endpoint = last.get('s3-endpoint');
-  const bucket = last.get('s3-bucket');
-  if (endpoint === undefined && bucket === undefined) return [];
-  const of = (key: SettingKey, text: string, flag: string): readonly [SettingKey, Given] => {
-    const origin = `flag ${flag}`;
-    return [key, { value: readValue(key, text), origin }];
-  };
-  return [
-    ...(endpoint === undefined ? [] : [of('s3.endpoint', endpoint, '--s3-endpoint')]),
-    of('s3.bucket', bucket ?? 'test', bucket === undefined ? '--s3-endpoint' : '--s3-bucket'),
-    of('ignition.source', 's3', endpoint === undefined ? '--s3-bucket' : '--s3-endpoint'),
-  ];
+  const url = `http://${address}${port === '' ? '' : `:${port}`}`;
+  layer.set('service.url', { value: readValue('service.url', url), origin: 'flag --host' });
 }
 
 const storeVariables: readonly (readonly [SettingKey, string])[] = [

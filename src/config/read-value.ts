@@ -27,7 +27,13 @@ const readers: Partial<Record<Setting['kind'], (text: string) => unknown>> = {
   count: wholeNumber,
   port: wholeNumber,
   flag: goBoolean,
-  list: (text) => (text.startsWith('[') ? jsonIn(text) : commaList(text)),
+  list: (text) =>
+    text.startsWith('[')
+      ? jsonIn(text)
+      : text
+          .split(',')
+          .map((word) => word.trim())
+          .filter((word) => word !== ''),
   argv: jsonList,
   mirrors: jsonList,
   hints: (text) => {
@@ -36,13 +42,6 @@ const readers: Partial<Record<Setting['kind'], (text: string) => unknown>> = {
   },
 };
 
-/** The words between commas, without blanks around them and without empty ones. */
-const commaList = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
-
 /** Go's notion of a boolean, strconv.ParseBool; undefined for any other word. */
 export function goBoolean(text: string): boolean | undefined {
   if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return true;
@@ -50,7 +49,7 @@ export function goBoolean(text: string): boolean | undefined {
   return undefined;
 }
 
-/** What is wrong with a value, and what to write in its place. */
+/** An invalid value, and what to write in its place. */
 export interface Problem {
   readonly what: string;
   readonly write: string;
@@ -67,54 +66,61 @@ export function invalid(key: SettingKey, origin: string, { what, write }: Proble
 /** A text of a setting as a message may show it. */
 export const quoted = (text: string): string => JSON.stringify(shownText(text));
 
-/** What is wrong with a value of the right type, beyond what the schema says. */
+/** How mirrors are written, for people. */
+export const mirrorsForm =
+  'a list, [{"source": "quay.io/openshift-release-dev", "mirrors": ["mirror.example.com:8443/openshift"]}] for example';
+
+/** Judges a value of the right type, beyond the schema; undefined for one that is valid. */
 export function problemIn(key: SettingKey, value: unknown): Problem | undefined {
-  return problems[settingKinds[key].kind]?.(key, value as never);
+  switch (settingKinds[key].kind) {
+    case 'text':
+      return textProblem(key, value as string);
+    case 'url':
+      return urlProblem(key, value as string);
+    case 'place':
+      return /^[a-z][a-z0-9+.-]*:/i.test(value as string)
+        ? urlProblem(key, value as string)
+        : pathProblem(key, value as string);
+    case 'secret':
+      if (key !== 'service.token') return undefined;
+      if (!/[^\t -~\u0080-\u00ff]/.test((value as Secret).reveal())) return undefined;
+      return {
+        what: 'the token has a line break, or another character that no HTTP header carries',
+        write: 'the token alone, in one line of ASCII',
+      };
+    case 'list': {
+      if (key !== 'disk.keep') return undefined;
+      const wrong = (value as readonly string[]).find((item) => savingOption(item) === undefined);
+      if (wrong === undefined) return undefined;
+      return {
+        what: `coreos-installer cannot keep ${quoted(wrong)}`,
+        write: 'labels of partitions, with * and ?, or numbers from 1: ["data*", "5", "5-7"]',
+      };
+    }
+    case 'argv':
+      // coreos-installer refuses them itself, but only after the disk was emptied.
+      return readWriterArgs(value as readonly string[]).mistake;
+    case 'mirrors': {
+      const what = mirrorProblem(value as readonly ImageMirrors[]);
+      return what === undefined ? undefined : { what: shownText(what), write: mirrorsForm };
+    }
+    default:
+      return undefined;
+  }
 }
 
-const problems: Partial<
-  Record<Setting['kind'], (key: SettingKey, value: never) => Problem | undefined>
-> = {
-  text: textProblem,
-  url: (key, value: unknown) => (typeof value === 'string' ? urlProblem(key, value) : undefined),
-  place: (key, value: string) =>
-    /^[a-z][a-z0-9+.-]*:/i.test(value) ? urlProblem(key, value) : pathProblem(key, value),
-  secret: (key, value: Secret) =>
-    key === 'service.token' && /[^\t -~\u0080-\u00ff]/.test(value.reveal())
-      ? {
-          what: 'the token has a line break, or another character that no HTTP header carries',
-          write: 'the token alone, in one line of ASCII',
-        }
-      : undefined,
-  list: (key, items: readonly string[]) => {
-    if (key !== 'disk.keep') return undefined;
-    const wrong = items.find((item) => savingOption(item) === undefined);
-    return wrong === undefined
-      ? undefined
-      : {
-          what: `coreos-installer cannot keep ${quoted(wrong)}`,
-          write: 'labels of partitions, with * and ?, or numbers from 1: ["data*", "5", "5-7"]',
-        };
-  },
-  // coreos-installer's own word comes after the disk was made free.
-  argv: (_, args: readonly string[]) => readWriterArgs(args).mistake,
-  hints: (_, value: unknown) => {
-    const read = typeof value === 'string' ? readDiskHints(value) : { hints: value };
-    return 'hints' in read
-      ? undefined
-      : {
-          what: shownText(read.mistake),
-          write: 'NAME=VALUE,NAME=VALUE, serialNumber=S3Z8NB0K,rotational=false for example',
-        };
-  },
-  mirrors: (_, value: readonly ImageMirrors[]) => {
-    const problem = mirrorProblem(value);
-    return problem === undefined ? undefined : { what: shownText(problem), write: mirrorsForm };
-  },
-};
+/** Judges a text of hints; undefined for one that a flag could have. */
+export function hintsProblem(text: string): Problem | undefined {
+  const read = readDiskHints(text);
+  if ('hints' in read) return undefined;
+  return {
+    what: shownText(read.mistake),
+    write: 'NAME=VALUE,NAME=VALUE, serialNumber=S3Z8NB0K,rotational=false for example',
+  };
+}
 
 function textProblem(key: SettingKey, text: string): Problem | undefined {
-  // As the client library refuses it, once for each attempt.
+  // The client library refuses it too, but once for each attempt.
   if (key === 's3.region' && !/^(?!-)[a-z\d-]{1,63}(?<!-)$/i.test(text))
     return {
       what: `${quoted(text)} is not a region`,
@@ -125,10 +131,7 @@ function textProblem(key: SettingKey, text: string): Problem | undefined {
   return { what: 'a URL, where the path of a file is meant', write: 'a path' };
 }
 
-/**
- * No folder of the host is ours, that a relative path could begin at; a configuration file has its
- * own.
- */
+/** A relative path is resolved in a configuration file alone, by the folder of the file. */
 function pathProblem(key: SettingKey, text: string): Problem | undefined {
   if (text === '' || text.startsWith('/') || namesFile[key] === 'own') return undefined;
   const isWord = key === 'image.stream' && /^[\w-]+$/.test(text);
@@ -140,37 +143,27 @@ function pathProblem(key: SettingKey, text: string): Problem | undefined {
   };
 }
 
-/**
- * Whether a percent sign in the user or the password begins no escape; Go's programs refuse it too.
- */
-const hasBadEscape = (address: string): boolean =>
-  /%(?![0-9a-f]{2})/i.test(/^https?:\/\/([^/?#]*)@/i.exec(address)?.[1] ?? '');
-
 function urlProblem(key: SettingKey, text: string): Problem | undefined {
   if (text === '') return undefined;
-  // Of an image or an Ignition, the path and the query may have a sign of their own.
+  // Of an image or an Ignition, the path and the query may have these characters.
   if (isUnescaped(text, /^(?:image|ignition)\./.test(key) ? 'file' : 'server'))
     return {
       what: 'the user or the password of the URL is not escaped: escape @ as %40, # as %23, ? as %3F and / as %2F',
       write: 'http://USER:PASSWORD@HOST:PORT with these escapes',
     };
-  if (hasBadEscape(text))
+  const [, credentials = ''] = /^https?:\/\/([^/?#]*)@/i.exec(text) ?? [];
+  // Go's programs refuse it too.
+  if (/%(?![0-9a-f]{2})/i.test(credentials))
     return {
       what: 'the user or the password of the URL has a % that begins no escape',
       write: '%25 for a percent sign',
     };
   if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return undefined;
+  const isBareIpv6 = /^https?:\/\/(?:[^@/]*@)?[\da-f]*:[\da-f:.]*:/i.test(text);
   return {
     what: `${text.includes('@') ? 'the text' : quoted(text)} is not an http(s) URL`,
-    write: isBareIpv6(text)
+    write: isBareIpv6
       ? 'the IPv6 address in brackets: http://[fd00::5]:8090 for example'
       : 'http://HOST:PORT or https://HOST:PORT',
   };
 }
-
-const isBareIpv6 = (text: string): boolean =>
-  /^https?:\/\/(?:[^@/]*@)?[\da-f]*:[\da-f:.]*:/i.test(text);
-
-/** How mirrors are written, for people. */
-export const mirrorsForm =
-  'a list, [{"source": "quay.io/openshift-release-dev", "mirrors": ["mirror.example.com:8443/openshift"]}] for example';

@@ -61,6 +61,17 @@ export type ConfigInput = { role?: Config['role'] | undefined } & {
 
 const { role, ...sections } = settingTable;
 
+const mirrorsParser = z.strictObject({
+  source: z
+    .string()
+    .describe('registry, or a path in it: quay.io/openshift-release-dev/ocp-release'),
+  mirrors: z.array(z.string()).min(1).describe('what is tried in its place, in this order'),
+  sourcePolicy: z
+    .enum(sourcePolicies)
+    .optional()
+    .describe('whether the source is asked where no mirror has the image; unset: it is'),
+});
+
 /** The whole configuration of one run. Unknown keys are refused. */
 export const Config = z.strictObject({
   role: parserOf(role, 'role'),
@@ -73,8 +84,12 @@ export const Config = z.strictObject({
   ),
 }) as unknown as z.ZodType<Config, ConfigInput>;
 
+/** An issue of a value of the right type carries its `Problem` as parameters. */
 function parserOf(setting: Setting, key: SettingKey): z.ZodType {
-  const parser = bareParserOf(setting).refine((value) => problemIn(key, value) === undefined);
+  const parser = bareParserOf(setting).superRefine((value, context) => {
+    const problem = problemIn(key, value);
+    if (problem !== undefined) context.addIssue({ code: 'custom', params: { ...problem } });
+  });
   return withDefault(setting, parser).describe(setting.summary);
 }
 
@@ -90,7 +105,7 @@ function bareParserOf(setting: Setting): z.ZodType {
     case 'argv':
       return z.array(z.string());
     case 'mirrors':
-      return z.array(mirrorsParser());
+      return z.array(mirrorsParser);
     case 'hints':
       return z.strictObject(mapped(diskHintKinds, hintParser));
     case 'secret':
@@ -98,7 +113,8 @@ function bareParserOf(setting: Setting): z.ZodType {
     case 'word':
       return z.enum(setting.words as [string]);
     case 'url':
-      return orEmpty(z.url({ protocol: /^https?$/ }));
+      // The format is for editors; the refinement explains more of a wrong URL.
+      return orEmpty(z.string().meta({ format: 'uri' }));
     case 'sha256':
       return orEmpty(z.string().regex(/^[0-9a-f]{64}$/));
     case 'listen':
@@ -117,19 +133,6 @@ function withDefault(setting: Setting, parser: z.ZodType): z.ZodType {
   const given = parser.default(setting.byDefault);
   if (setting.kind !== 'url' && setting.kind !== 'place') return given;
   return given.transform((text) => new SecretUrl(text as string));
-}
-
-function mirrorsParser(): z.ZodType {
-  return z.strictObject({
-    source: z
-      .string()
-      .describe('registry, or a path in it: quay.io/openshift-release-dev/ocp-release'),
-    mirrors: z.array(z.string()).min(1).describe('what is tried in its place, in this order'),
-    sourcePolicy: z
-      .enum(sourcePolicies)
-      .optional()
-      .describe('whether the source is asked where no mirror has the image; unset: it is'),
-  });
 }
 
 function hintParser(hint: (typeof diskHintKinds)[keyof typeof diskHintKinds]): z.ZodType {

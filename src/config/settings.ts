@@ -49,6 +49,10 @@ export const secretFiles = {
   's3.secretAccessKey': 's3.secretAccessKeyFile',
 } as const satisfies Partial<Record<SettingKey, SettingKey>>;
 
+/** Whether a setting holds a secret. */
+export const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
+  Object.hasOwn(secretFiles, key);
+
 /**
  * Files and folders that an install opens on the host, and those that the program itself opens
  * where nothing wins over them.

@@ -7,6 +7,7 @@ import { configFailure, raise, type Refuse } from './failures.ts';
 import {
   type Given,
   insteadOf,
+  isSecret,
   isSettingKey,
   type Layer,
   namesFile,
@@ -120,9 +121,6 @@ function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly strin
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
   });
 }
-
-const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
-  Object.hasOwn(secretFiles, key);
 
 function inlineSecret(key: keyof typeof secretFiles, origin: string): AgentError {
   const what = `${origin}: ${key} is a secret, which a configuration file must not hold`;
