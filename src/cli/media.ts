@@ -26,7 +26,13 @@ import { imageFailure } from '../steps/image/failures.ts';
 import { scriptProblem } from '../steps/image/hooks.ts';
 import { badAuthorities } from '../steps/ignition/registries.ts';
 import { renderFindings, withRefusals } from './config.ts';
-import { disksOf, type Medium, type MediumFileKey, mediumFileKeys, mediumOf } from './medium.ts';
+import {
+  disksOf,
+  type MediumFileKey,
+  mediumFileKeys,
+  type MediumItem,
+  mediumOf,
+} from './medium.ts';
 import { exitCodeOf, print, printError, printJson, printNote } from './messages.ts';
 import { untilStopped } from './stop-signal.ts';
 
@@ -103,7 +109,12 @@ export interface MediaCall {
  * `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
  */
 export async function runMedia(call: MediaCall): Promise<number> {
-  const { isIso, input } = await sourceOf(call);
+  const { out, iso, pxe } = call;
+  if ((iso === undefined) === (pxe === undefined))
+    throw flagFailure('cli.bad-flag', '`media`: one of --iso and --pxe is needed', {
+      hint: 'give --iso FILE, the live ISO, or --pxe DIR, where the live initramfs is',
+    });
+  const input = iso === undefined ? await initramfsIn(pxe ?? '') : resolve(iso);
   const found = await findInConfig(
     call.config.flatMap((file) => ['--config', file]),
     {},
@@ -127,49 +138,38 @@ export async function runMedia(call: MediaCall): Promise<number> {
     pullSecret: await pullSecretIn(call),
     sshAuthorizedKeys: await sshKeysIn(call),
   });
-  const networkArgv = [...keyfiles.keys()].flatMap((name) => [
-    ...['--network-keyfile', resolve(folder, name)],
-  ]);
-  const command = ['coreos-installer', isIso ? 'iso' : 'pxe', 'customize', ...networkArgv];
-  for (const key of notInMedium) if (textIn(settings, key).startsWith('/')) noteMissing(key);
+  const noteMissing = (what: string): void =>
+    printNote('note', `${what} is a path on the live system: it is not in the medium`);
+  // An install opens them on the live system, where Ignition or its own image puts them.
+  for (const key of ['image.file', 'image.stream'] as const)
+    if (textIn(settings, key).startsWith('/')) noteMissing(key);
   for (const { option, value } of writerFiles({ config, given: settings }))
     noteMissing(`image.writerArgs: --${option}: ${shownText(value)}`);
-  const exitCode = await write(call.out, { command, input, ignition: medium.ignition });
+  const argv = ['coreos-installer', iso === undefined ? 'pxe' : 'iso', 'customize'];
+  for (const name of keyfiles.keys()) argv.push('--network-keyfile', resolve(folder, name));
+  const exitCode = await write(out, argv, input, medium.ignition);
   if (exitCode !== 0) return exitCode;
-  report(call, { medium, config, image, isIso });
+  // The kernel needs them to read the initramfs's Ignition; an ISO has them.
+  const kernelArguments =
+    iso === undefined ? ['ignition.firstboot', 'ignition.platform.id=metal'] : [];
+  const { items } = medium;
+  const { role } = config;
+  const disks = disksOf(config);
+  const document = { v: 1, out, image, role, disks, items, kernelArguments };
+  if (call.format === 'json') printJson(document);
+  else print(renderMedium(document));
   return 0;
 }
 
-/**
- * Settings whose file an install opens on the live system, where Ignition or its own image puts it.
- */
-const notInMedium = ['image.file', 'image.stream'] as const;
-
-const noteMissing = (what: string): void =>
-  printNote('note', `${what} is a path on the live system: it is not in the medium`);
-
-/** What is customized. */
-interface MediaSource {
-  readonly isIso: boolean;
-  readonly input: string;
-}
-
-async function sourceOf({ iso, pxe }: MediaCall): Promise<MediaSource> {
-  if ((iso === undefined) === (pxe === undefined))
-    throw flagFailure('cli.bad-flag', '`media`: one of --iso and --pxe is needed', {
-      hint: 'give --iso FILE, the live ISO, or --pxe DIR, where the live initramfs is',
-    });
-  if (iso !== undefined) return { isIso: true, input: resolve(iso) };
-  const folder = pxe ?? '';
+async function initramfsIn(folder: string): Promise<string> {
   const entries = await readdir(folder).catch((cause: unknown) => {
     throw mediaFailure('media.no-initramfs', `${folder} cannot be read`, { cause });
   });
   // As coreos-installer names it: `download` live-initramfs.ARCH.img, `iso extract pxe`
   // NAME-initrd.img.
   const names = entries.filter((name) => /init(?:ramfs|rd)/.test(name) && name.endsWith('.img'));
-  const [name, other] = names;
-  if (name !== undefined && other === undefined)
-    return { isIso: false, input: resolve(folder, name) };
+  const [name] = names;
+  if (name !== undefined && names.length === 1) return resolve(folder, name);
   const what = name === undefined ? 'no initramfs' : `more than one: ${names.join(', ')}`;
   throw mediaFailure('media.no-initramfs', `${folder} holds ${what}`);
 }
@@ -190,9 +190,12 @@ async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, Bu
     const { origin } = settings.get(key) ?? {};
     if (path === '' || origin === undefined) continue;
     const text = await readNamedBytes({ path, kind: 'host', origin: `${origin}: ${key}` });
-    const problem = key.startsWith('hooks.') ? hookProblem(text.toString('latin1')) : undefined;
-    if (problem !== undefined)
-      throw mediaFailure('media.no-script', `${origin}: ${key}: ${path} ${problem}`);
+    if (key.startsWith('hooks.')) {
+      const script = text.toString('latin1');
+      const problem = script.startsWith('#!') ? scriptProblem(script) : 'does not begin with #!';
+      if (problem !== undefined)
+        throw mediaFailure('media.no-script', `${origin}: ${key}: ${path} ${problem}`);
+    }
     texts.set(key, text);
   }
   // A host that is to install itself finds nobody to ask.
@@ -203,9 +206,6 @@ async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, Bu
   if (problem !== undefined) throw badAuthorities(textIn(settings, 'registries.ca'), problem);
   return texts;
 }
-
-const hookProblem = (text: string): string | undefined =>
-  text.startsWith('#!') ? scriptProblem(text) : 'does not begin with #!';
 
 async function readKeyfiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
@@ -246,12 +246,6 @@ async function sshKeysIn({ sshKey }: MediaCall): Promise<readonly string[]> {
   });
 }
 
-interface Customizing {
-  readonly command: readonly string[];
-  readonly input: string;
-  readonly ignition: string;
-}
-
 /** A slow disk, and an ISO of two gigabytes. */
 const longestCopy = minutes(30);
 
@@ -259,7 +253,12 @@ const longestCopy = minutes(30);
  * Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code
  * of a signal, 0 without one.
  */
-async function write(out: string, { command, input, ignition }: Customizing): Promise<number> {
+async function write(
+  out: string,
+  command: readonly string[],
+  input: string,
+  ignition: string,
+): Promise<number> {
   const refuseExisting = async (): Promise<void> => {
     if ((await stat(out).catch(() => undefined)) !== undefined)
       throw mediaFailure('media.out-exists', `${out} is there already`);
@@ -270,14 +269,11 @@ async function write(out: string, { command, input, ignition }: Customizing): Pr
   });
   if (!source.isFile() && !source.isBlockDevice())
     throw mediaFailure('media.not-live', `${input} is neither a file nor a disk`);
-  const notMade = (cause: unknown): AgentError =>
-    mediaFailure('media.not-made', `${out} cannot be written`, { cause });
+  const notMade = (cause: unknown): never => {
+    throw mediaFailure('media.not-made', `${out} cannot be written`, { cause });
+  };
   const target = resolve(out);
-  const scratch = await mkdtemp(join(dirname(target), '.bootwright-media-')).catch(
-    (cause: unknown) => {
-      throw notMade(cause);
-    },
-  );
+  const scratch = await mkdtemp(join(dirname(target), '.bootwright-media-')).catch(notMade);
   return untilStopped(async (signal) => {
     try {
       const live = join(scratch, 'live.ign');
@@ -290,7 +286,8 @@ async function write(out: string, { command, input, ignition }: Customizing): Pr
       await rename(made, target);
       return 0;
     } catch (thrown) {
-      throw thrown instanceof AgentError ? customizeFailure(thrown, input) : notMade(thrown);
+      if (thrown instanceof AgentError) throw customizeFailure(thrown, input);
+      return notMade(thrown);
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }
@@ -320,29 +317,18 @@ function customizeFailure(cause: AgentError, input: string): AgentError {
     : mediaFailure(code, `${input} ${what}`, { cause });
 }
 
-interface Made {
-  readonly medium: Medium;
-  readonly config: Config;
-  readonly image: string;
-  readonly isIso: boolean;
+interface MediumDocument {
+  readonly out: string;
+  readonly role: string;
+  readonly disks: string;
+  readonly items: readonly MediumItem[];
+  readonly kernelArguments: readonly string[];
 }
 
-/** What the kernel needs to read the initramfs's Ignition; an ISO has them. */
-const pxeArguments = ['ignition.firstboot', 'ignition.platform.id=metal'];
-
-function report(
-  { out, format }: MediaCall,
-  { medium: { items }, config, image, isIso }: Made,
-): void {
-  const kernelArguments = isIso ? [] : pxeArguments;
-  const disks = disksOf(config);
-  if (format === 'json') {
-    printJson({ v: 1, out, image, role: config.role, disks, items, kernelArguments });
-    return;
-  }
+function renderMedium({ out, role, disks, items, kernelArguments }: MediumDocument): string {
   const width = Math.max(...items.map(({ path }) => path.length));
   const lines = [
-    `${out}: a host that starts from it is installed with role ${config.role}, without a question`,
+    `${out}: a host that starts from it is installed with role ${role}, without a question`,
     `everything on ${disks} is destroyed then`,
     '',
     ...items.map(
@@ -350,10 +336,11 @@ function report(
         `  ${path.padEnd(width)}  ${isSecret ? 'secret' : '      '}  ${what}`,
     ),
     '',
-    items.every(({ isSecret }) => !isSecret)
-      ? `${out} holds no secret; only you can read it`
-      : `${out} holds secrets: only you can read it; keep it so, and erase it after the installation`,
-    ...(isIso ? [] : [`it needs the kernel arguments ${kernelArguments.join(' ')}`]),
+    items.some(({ isSecret }) => isSecret)
+      ? `${out} holds secrets: only you can read it; keep it so, and erase it after the installation`
+      : `${out} holds no secret; only you can read it`,
   ];
-  print(`${lines.join('\n')}\n`);
+  if (kernelArguments.length > 0)
+    lines.push(`it needs the kernel arguments ${kernelArguments.join(' ')}`);
+  return `${lines.join('\n')}\n`;
 }

@@ -67,112 +67,81 @@ export interface Medium {
   readonly items: readonly MediumItem[];
 }
 
-/** An item with the text that it is known to have. */
-interface MediumFile extends MediumItem {
-  readonly text: string | Buffer;
-  /** Its permissions; 0600 where they are not given. */
-  readonly mode?: number;
-}
+/** Where the agent finds the keyfiles. */
+const keyfileFolder = `${agentFolder}/network`;
 
 /**
  * Composes the Ignition of a live system that installs its host as the settings say, with all that
  * they name inside.
  */
 export function mediumOf(input: MediumInput): Medium {
-  const { config, image, pullSecret, sshAuthorizedKeys, texts } = input;
-  const { http, https, no } = revealedProxies(config.proxy);
-  const proxy = http + https === '' ? {} : { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: no };
+  const { settings, config, image, texts, keyfiles, pullSecret, sshAuthorizedKeys } = input;
+  const files: LiveFile[] = [];
+  const items: MediumItem[] = [];
+  // Root alone may read them: NetworkManager takes no other keyfile.
+  const add = (item: MediumItem, text: string | Buffer, mode = 0o600): void => {
+    files.push([item.path, text, mode]);
+    items.push(item);
+  };
+  const inside = new Map(settings);
+  const pathOf = (key: MediumFileKey): string => `${agentFolder}/${fileNames[key]}`;
+  for (const key of texts.keys()) inside.set(key, { value: pathOf(key), origin: 'medium' });
+  if (keyfiles.size > 0) inside.set('network.keyfiles', { value: keyfileFolder, origin: 'medium' });
+  const own = stringify(nested(inside));
+  const path = `${agentFolder}/config.yaml`;
+  add({ path, what: 'settings of the agent', isSecret: hasCredentials(own) }, own);
+  for (const [key, text] of texts) {
+    // All of them may hold a secret but certificates.
+    const isSecret = !/\.ca(File)?$/.test(key);
+    const what = `${key}: ${textIn(settings, key)}`;
+    add({ path: pathOf(key), what, isSecret }, text, key.startsWith('hooks.') ? 0o700 : undefined);
+  }
+  for (const [name, text] of keyfiles) {
+    // Those of a wireless network or of 802.1X hold a secret.
+    const isSecret = text.split('\n').some(isSecretLine);
+    add({ path: `${keyfileFolder}/${name}`, what: 'network.keyfiles', isSecret }, text);
+  }
   const mirrors = renderMirrors(config.registries.mirrors);
-  const files: readonly MediumFile[] = [
-    ...[settingsFile(input), ...namedFiles(input), ...keyfilesOf(input)],
-    // The agent is pulled before it can write them itself.
-    ...(mirrors === ''
-      ? []
-      : [{ path: mirrorsPath, text: mirrors, what: 'registries.mirrors', isSecret: false }]),
-  ];
+  // The agent is pulled before it can write them itself.
+  if (mirrors !== '')
+    add({ path: mirrorsPath, what: 'registries.mirrors', isSecret: false }, mirrors);
+
+  const { http, https, no } = revealedProxies(config.proxy);
+  const hasProxy = http + https !== '';
   // The registry of the agent may be behind the same authority as the service.
   const trusted = [texts.get('service.caFile'), texts.get('registries.ca')];
   const trustBundle = certificateBundle(trusted.join('\n')) || undefined;
-  const ignition = JSON.stringify(
-    liveConfig({
+  const authfile = pullSecret === undefined ? '' : `--authfile ${livePaths.pullSecret} `;
+  const ignition = liveConfig({
+    image,
+    args: ['install'],
+    // A network that is late is no reason to give up; podman's messages are in the journal.
+    pull: [
+      '/bin/bash',
+      '-c',
+      `until podman image exists "$0" || podman pull --quiet ${authfile}"$0"; do sleep 15; done`,
       image,
-      args: ['install'],
-      pull: pullArgv(input),
-      pullSecret,
-      trustBundle,
-      proxy,
-      sshAuthorizedKeys,
-      files: files.map(asLiveFile),
-    }),
-  );
-  const item = (path: string, what: string, isSecret = false) => [{ path, what, isSecret }];
-  return {
-    ignition,
-    items: [
-      ...files.map(({ path, what, isSecret }) => ({ path, what, isSecret })),
-      ...(http + https === ''
-        ? []
-        : item(livePaths.proxy, 'proxies', hasCredentials(`${http} ${https}`))),
-      ...(pullSecret === undefined ? [] : item(livePaths.pullSecret, 'registry credentials', true)),
-      ...(trustBundle === undefined ? [] : item(livePaths.trust, 'trust of the live system')),
-      ...sshAuthorizedKeys.flatMap(() => item('ssh key', 'of the user core of the live system')),
-      ...item(agentUnitName, `runs ${image}`),
     ],
-  };
+    pullSecret,
+    trustBundle,
+    proxy: hasProxy ? { HTTP_PROXY: http, HTTPS_PROXY: https, NO_PROXY: no } : {},
+    sshAuthorizedKeys,
+    files,
+  });
+  const note = (at: string, what: string, isSecret = false): unknown =>
+    items.push({ path: at, what, isSecret });
+  if (hasProxy) note(livePaths.proxy, 'proxies', hasCredentials(`${http} ${https}`));
+  if (pullSecret !== undefined) note(livePaths.pullSecret, 'registry credentials', true);
+  if (trustBundle !== undefined) note(livePaths.trust, 'trust of the live system');
+  for (const _ of sshAuthorizedKeys) note('ssh key', 'of the user core of the live system');
+  note(agentUnitName, `runs ${image}`);
+  return { ignition: JSON.stringify(ignition), items };
 }
 
 const hasCredentials = (text: string): boolean => shownText(text) !== text;
 
-/** Where the agent finds the keyfiles. */
-const keyfileFolder = `${agentFolder}/network`;
-
-function settingsFile({ settings, texts, keyfiles }: MediumInput): MediumFile {
-  const inside = new Map(settings);
-  const move = (key: SettingKey, value: string): unknown =>
-    inside.set(key, { value, origin: 'medium' });
-  for (const key of texts.keys()) move(key, pathOf(key));
-  if (keyfiles.size > 0) move('network.keyfiles', keyfileFolder);
-  const text = stringify(nested(inside));
-  const path = `${agentFolder}/config.yaml`;
-  return { path, text, what: 'settings of the agent', isSecret: hasCredentials(text) };
-}
-
-const pathOf = (key: MediumFileKey): string => `${agentFolder}/${fileNames[key]}`;
-
-/** All of them may hold a secret but certificates. */
-const namedFiles = ({ settings, texts }: MediumInput): readonly MediumFile[] =>
-  [...texts].map(([key, text]) => ({
-    path: pathOf(key),
-    text,
-    what: `${key}: ${textIn(settings, key)}`,
-    isSecret: !/\.ca(File)?$/.test(key),
-    ...(key.startsWith('hooks.') ? { mode: 0o700 } : {}),
-  }));
-
-/**
- * The live and the installed system have the same ones; those of a wireless network or of 802.1X
- * hold a secret.
- */
-const keyfilesOf = ({ keyfiles }: MediumInput): readonly MediumFile[] =>
-  [...keyfiles].map(([name, text]) => ({
-    path: `${keyfileFolder}/${name}`,
-    text,
-    what: 'network.keyfiles',
-    isSecret: text.split('\n').some(isSecretLine),
-  }));
-
 const isSecretLine = (line: string): boolean =>
   line.includes('=') && /psk|password|private-key|wep-key/.test(line.slice(0, line.indexOf('=')));
-
-/** Root alone may read them: NetworkManager takes no other keyfile. */
-const asLiveFile = ({ path, text, mode = 0o600 }: MediumFile): LiveFile => [path, text, mode];
-
-/** A network that is late is no reason to give up; what podman says is in the journal. */
-const pullArgv = ({ pullSecret, image }: MediumInput): readonly string[] => [
-  ...['/bin/bash', '-c'],
-  `until podman image exists "$0" || podman pull --quiet ${pullSecret === undefined ? '' : `--authfile ${livePaths.pullSecret} `}"$0"; do sleep 15; done`,
-  image,
-];
 
 /** What a host loses when it starts from the medium, for people. */
 export function disksOf({ disk, image }: Pick<Config, 'disk' | 'image'>): string {
