@@ -1,110 +1,85 @@
-import type { Plan, PlannedItem, PlannedStep } from '../engine/describe.ts';
+import type { Plan, PlannedStep } from '../engine/describe.ts';
 import { renderDuration } from '../model/duration.ts';
 import { shellQuoted, wrapped } from './messages.ts';
 
 /** A plan for people at a terminal: it reads like the documentation of the role. */
 export function renderPlanText(plan: Plan): string {
-  const width = Math.max(0, ...everyStep(plan).map(({ id }) => id.length));
-  const lines = [
-    `Role ${plan.role}: ${plan.title}`,
-    `${renderCounts(plan)}.`,
-    '',
-    ...plan.items.flatMap((item) => itemLines(item, width)),
-    ...sectionLines('Meanwhile, in the background:', plan.follow, width),
-    ...sectionLines('At the end, also after a failure:', plan.always, width),
-    '• step   ! destroys data   ‣ reboots the host   – skipped   $ command on the host',
-  ];
-  return lines.map((line) => `${line.trimEnd()}\n`).join('');
-}
-
-function itemLines(item: PlannedItem, width: number): readonly string[] {
-  if (item.kind === 'step') return textOfStep(item.step, width);
-  return [
-    '┬ in parallel',
-    ...item.lanes.flatMap(({ name, steps }) => [
-      `├─ ${name}`,
-      ...steps.flatMap((step) => textOfStep(step, width)).map((line) => `│  ${line}`),
-    ]),
-    '┴ after all lanes finish',
-    '',
-  ];
-}
-
-function sectionLines(
-  heading: string,
-  steps: readonly PlannedStep[],
-  width: number,
-): readonly string[] {
-  if (steps.length === 0) return [];
-  return [heading, '', ...steps.flatMap((step) => textOfStep(step, width))];
-}
-
-/** The mark of a step. */
-function markOf({ isActive, effect }: PlannedStep): string {
-  if (!isActive) return '–';
-  if (effect === 'destroys') return '!';
-  return effect === 'leaves' ? '‣' : '•';
-}
-
-function textOfStep(step: PlannedStep, width: number): readonly string[] {
-  const head = `${markOf(step)} ${step.id.padEnd(width)}  ${step.title}`;
-  if (!step.isActive) {
-    const reason = wrapped(`only when ${step.onlyWhen ?? 'asked for'}`, factWidth);
-    return [head, ...reason.map((line) => `    ${line}`), ''];
+  const steps = everyStep(plan);
+  const width = Math.max(0, ...steps.map(({ id }) => id.length));
+  const render = (some: readonly PlannedStep[]): readonly string[] =>
+    some.flatMap((step) => stepLines(step, width));
+  const active = steps.filter(({ isActive }) => isActive);
+  const skipped = steps.length - active.length;
+  const destroying = active.filter(({ effect }) => effect === 'destroys').length;
+  const counts = [`${active.length} ${active.length === 1 ? 'step' : 'steps'}`];
+  if (skipped > 0) counts.push(`${skipped} skipped by this configuration`);
+  counts.push(destroying === 0 ? 'none destroys data' : `${destroying} can destroy data`);
+  const lines = [`Role ${plan.role}: ${plan.title}`, `${counts.join(', ')}.`, ''];
+  for (const item of plan.items) {
+    if (item.kind === 'step') {
+      lines.push(...render([item.step]));
+      continue;
+    }
+    lines.push('┬ in parallel');
+    for (const { name, steps: own } of item.lanes)
+      lines.push(`├─ ${name}`, ...render(own).map((line) => `│  ${line}`));
+    lines.push('┴ after all lanes finish', '');
   }
-  return [
-    head,
-    ...factLines(step).flatMap(([name, text]) =>
-      wrapped(text, factWidth).map(
-        (line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`,
-      ),
-    ),
-    ...step.commands.filter((argv) => !isOpen(argv)).map((argv) => `    $ ${renderCommand(argv)}`),
-    '',
-  ];
+  if (plan.follow.length > 0)
+    lines.push('Meanwhile, in the background:', '', ...render(plan.follow));
+  if (plan.always.length > 0)
+    lines.push('At the end, also after a failure:', '', ...render(plan.always));
+  lines.push('• step   ! destroys data   ‣ reboots the host   – skipped   $ command on the host');
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 /** What fits beside the names of the facts of a step in a lane, in 100 columns. */
 const factWidth = 82;
 
-function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
-  const programs = programsBeside(step);
+function stepLines(step: PlannedStep, width: number): readonly string[] {
+  const { id, title, isActive, effect, onlyWhen = 'asked for' } = step;
+  const head = `${id.padEnd(width)}  ${title}`;
+  if (!isActive) {
+    const reason = wrapped(`only when ${onlyWhen}`, factWidth);
+    return [`– ${head}`, ...reason.map((line) => `    ${line}`), ''];
+  }
+  const mark = effect === 'destroys' ? '!' : effect === 'leaves' ? '‣' : '•';
+  // The arguments of an open command depend on what the step finds.
+  const shown = step.commands.filter(([, ...args]) => args.join(' ') !== '…');
   return [
-    ...(step.stage === undefined ? [] : [['reports', step.stage] as const]),
-    ...explanationLine(step),
-    ...(step.needs.length === 0 ? [] : [['needs', step.needs.join(', ')] as const]),
-    ...(step.gives === undefined ? [] : [['gives', step.gives] as const]),
-    ...(programs.length === 0 ? [] : [['runs', programs.join(', ')] as const]),
-    ['takes', renderBounds(step)] as const,
-    ...(step.effect === 'locks' ? [['if resumed', 'runs again'] as const] : []),
+    `${mark} ${head}`,
+    ...factsOf(step, shown).flatMap(([name, text]) =>
+      wrapped(text, factWidth).map(
+        (line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`,
+      ),
+    ),
+    // As a person would type it, for reading only.
+    ...shown.map((argv) => `    $ ${argv.map(quoted).join(' ')}`),
+    '',
   ];
 }
-
-/** What was chosen, or what the step waits for. */
-function explanationLine({ explanation }: PlannedStep): readonly (readonly [string, string])[] {
-  const waits = 'waits for';
-  if (explanation === undefined) return [];
-  return explanation.startsWith(waits)
-    ? [[waits, explanation.slice(waits.length + 1)]]
-    : [['chosen', explanation]];
-}
-
-/** An argv as a person would type it, for reading only. */
-export const renderCommand = (argv: readonly string[]): string => argv.map(quoted).join(' ');
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./<>*-]+$/.test(word) ? word : shellQuoted(word);
 
-/** Whether the arguments of a command depend on what the step finds. */
-const isOpen = ([, ...args]: readonly string[]): boolean => args.join(' ') === '…';
-
-/** The programs of a step that none of its shown commands names. */
-const programsBeside = ({ commands, programs }: PlannedStep): readonly string[] =>
-  programs.filter((program) => !commands.some((argv) => argv[0] === program && !isOpen(argv)));
-
-/** How long a step may take, and how often it is tried. */
-export const renderBounds = ({ limit, attempts }: PlannedStep): string =>
-  `at most ${renderDuration(limit)}${attempts > 1 ? `, tried up to ${attempts} times` : ''}`;
+function factsOf(
+  { stage, explanation, needs, gives, programs, limit, attempts, effect }: PlannedStep,
+  shown: readonly (readonly string[])[],
+): readonly (readonly [name: string, text: string])[] {
+  const facts: [string, string][] = [];
+  if (stage !== undefined) facts.push(['reports', stage]);
+  if (explanation?.startsWith('waits for'))
+    facts.push(['waits for', explanation.replace('waits for ', '')]);
+  else if (explanation !== undefined) facts.push(['chosen', explanation]);
+  if (needs.length > 0) facts.push(['needs', needs.join(', ')]);
+  if (gives !== undefined) facts.push(['gives', gives]);
+  const others = programs.filter((program) => !shown.some(([name]) => name === program));
+  if (others.length > 0) facts.push(['runs', others.join(', ')]);
+  const tries = attempts > 1 ? `, tried up to ${attempts} times` : '';
+  facts.push(['takes', `at most ${renderDuration(limit)}${tries}`]);
+  if (effect === 'locks') facts.push(['if resumed', 'runs again']);
+  return facts;
+}
 
 /** Every step of a plan, lanes one after the other. */
 export const everyStep = ({ items, follow, always }: Plan): readonly PlannedStep[] => [
@@ -114,16 +89,3 @@ export const everyStep = ({ items, follow, always }: Plan): readonly PlannedStep
   ...follow,
   ...always,
 ];
-
-/** How many steps there are, how many are skipped and how many destroy data, in one sentence. */
-export function renderCounts(plan: Plan): string {
-  const steps = everyStep(plan);
-  const active = steps.filter(({ isActive }) => isActive);
-  const destroying = active.filter(({ effect }) => effect === 'destroys');
-  const skipped = steps.length - active.length;
-  return [
-    `${active.length} ${active.length === 1 ? 'step' : 'steps'}`,
-    ...(skipped > 0 ? [`${skipped} skipped by this configuration`] : []),
-    destroying.length === 0 ? 'none destroys data' : `${destroying.length} can destroy data`,
-  ].join(', ');
-}
