@@ -58,7 +58,10 @@ describe('servedImageProblem', () => {
   it.each([
     [{ ...whole, osImage: 'release' }, 'osImageURL is release instead of'],
     [{ ...whole, currentImage: 'other' }, 'currentImage is other instead of'],
-    [{ rendered, osImage: final }, 'currentImage is not set, desiredImage is not set instead of'],
+    [
+      readServedConfig(servedIgnition({ rendered, osImage: final })),
+      'currentImage is not set, desiredImage is not set instead of',
+    ],
   ])('names the place that differs', (served, words) => {
     expect(servedImageProblem(served, final)).toContain(words);
   });

@@ -1,10 +1,9 @@
 import { Buffer } from 'node:buffer';
-import { gzipSync } from 'node:zlib';
 import { ENCAPSULATED_PATH, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { decodeResource, encodeDataUrl, readFileContent } from '../../ignition/resource.ts';
-import type { Config, File } from '../../ignition/types.ts';
+import type { Config } from '../../ignition/types.ts';
 import { nodeKeys } from '../api/node-keys.ts';
 import { isFields, type Fields, type Value, fieldsOf, textOf } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
@@ -15,16 +14,16 @@ import { layeringFailure } from '../failures.ts';
  */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
 
-/** What a machine-config-server serves to the machines of a pool. */
+/** The names in the config that a machine-config-server serves to the machines of a pool. */
 export interface ServedConfig {
   /** Name of the rendered MachineConfig. */
   readonly rendered: string;
   /** Image of the operating system that the first boot ends in. */
   readonly osImage: string;
   /** The image that the node says it runs; only a layered pool has one. */
-  readonly currentImage?: string;
+  readonly currentImage: string | undefined;
   /** The image that the node should run: the same one, or the node would switch again. */
-  readonly desiredImage?: string;
+  readonly desiredImage: string | undefined;
 }
 
 /**
@@ -36,26 +35,23 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
   const { osImageURL } = readEncapsulated(ignitionText);
   const config = parseConfig(ignitionText);
   const annotations = objectIn(config, NODE_ANNOTATIONS_PATH);
-  const rendered = textOf(annotations[nodeKeys.desiredConfig]) || undefined;
-  const metadata = objectIn(config, ENCAPSULATED_PATH)['metadata'];
-  const named = textOf(fieldsOf(metadata)['name']) || undefined;
-  if (rendered === undefined || named !== rendered) {
+  const rendered = textOf(annotations[nodeKeys.desiredConfig]);
+  const named = textOf(fieldsOf(objectIn(config, ENCAPSULATED_PATH)['metadata'])['name']);
+  if (rendered === '' || named !== rendered) {
     throw invalid(
-      `the annotations name the MachineConfig ${rendered ?? '(none)'}, and the server serves ${named ?? 'one without a name'}`,
+      `the annotations name the MachineConfig ${rendered || '(none)'}, and the server serves ${named || 'one without a name'}`,
     );
   }
-  const currentImage = textOf(annotations[nodeKeys.currentImage]) || undefined;
-  const desiredImage = textOf(annotations[nodeKeys.desiredImage]) || undefined;
   return {
     rendered,
     osImage: osImageURL,
-    ...(currentImage === undefined ? {} : { currentImage }),
-    ...(desiredImage === undefined ? {} : { desiredImage }),
+    currentImage: textOf(annotations[nodeKeys.currentImage]) || undefined,
+    desiredImage: textOf(annotations[nodeKeys.desiredImage]) || undefined,
   };
 }
 
 /**
- * What keeps a served config from booting a machine straight into an image; nothing when all three
+ * Why a served config does not boot a machine straight into an image; undefined when all three
  * places name it.
  */
 export function servedImageProblem(
@@ -70,7 +66,7 @@ export function servedImageProblem(
 }
 
 function objectIn(config: Config, path: string): Fields {
-  const text = Buffer.from(readFileContent(config, path)).toString('utf8');
+  const text = decoded(readFileContent(config, path));
   try {
     const value = JSON.parse(text) as Value;
     if (isFields(value)) return value;
@@ -93,51 +89,24 @@ const invalid = (message: string): Error =>
 export function overlayImage(served: Uint8Array | string, image: string): string {
   readServedConfig(served);
   const config = parseConfig(served);
+  const machineConfig = objectIn(config, ENCAPSULATED_PATH);
+  const annotations: Fields = {
+    ...objectIn(config, NODE_ANNOTATIONS_PATH),
+    [nodeKeys.currentImage]: image,
+    [nodeKeys.desiredImage]: image,
+  };
+  const spec = { ...fieldsOf(machineConfig['spec']), osImageURL: image };
+  const changed = new Map([
+    // The server writes the annotations from a map, whose keys Go sorts.
+    [NODE_ANNOTATIONS_PATH, JSON.stringify(annotations, Object.keys(annotations).toSorted())],
+    [ENCAPSULATED_PATH, JSON.stringify({ ...machineConfig, spec })],
+  ]);
   const files = (config.storage?.files ?? []).map((file) => {
-    const overlay = overlays[file.path];
-    return overlay === undefined ? file : withContent(file, overlay, image);
+    const text = changed.get(file.path);
+    if (text === undefined) return file;
+    return { ...file, contents: { source: `data:,${encodeURIComponent(text)}` } };
   });
   return JSON.stringify({ ...config, storage: { ...config.storage, files } });
-}
-
-type Overlay = (content: Fields, image: string) => Fields;
-
-const overlays: Readonly<Record<string, Overlay>> = {
-  // The server writes the annotations from a map, whose keys Go sorts.
-  [NODE_ANNOTATIONS_PATH]: (annotations, image) =>
-    Object.fromEntries(
-      Object.entries({
-        ...annotations,
-        [nodeKeys.currentImage]: image,
-        [nodeKeys.desiredImage]: image,
-      }).sort(([one], [other]) => (one < other ? -1 : 1)),
-    ),
-  [ENCAPSULATED_PATH]: (machineConfig, image) => ({
-    ...machineConfig,
-    spec: { ...fieldsOf(machineConfig['spec']), osImageURL: image },
-  }),
-};
-
-function withContent(file: File, overlay: Overlay, image: string): File {
-  const { contents = {} } = file;
-  const text = Buffer.from(decodeResource(contents)).toString('utf8');
-  const changed = JSON.stringify(overlay(fieldsOf(JSON.parse(text) as Value), image));
-  const { source = '', compression = '' } = contents;
-  const isPacked = compression === 'gzip';
-  const bytes = isPacked ? gzipSync(changed) : Buffer.from(changed);
-  // The other fields, such as a hash, are of the old content.
-  const kept = compression === '' ? {} : { compression };
-  return { ...file, contents: { ...kept, source: encodeAs(source, bytes, isPacked) } };
-}
-
-/**
- * A data URL of the same media type and encoding as another; bytes that are no text need base64.
- */
-function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
-  const header = source.slice(0, source.indexOf(',') + 1);
-  if (header.endsWith(';base64,')) return header + bytes.toString('base64');
-  if (isBinary) return `${header.slice(0, -1)};base64,${bytes.toString('base64')}`;
-  return header + encodeURIComponent(bytes.toString('utf8'));
 }
 
 /**
@@ -150,18 +119,14 @@ export function embedServed(pointerText: Uint8Array | string, served: string): s
   const config = parseConfig(pointerText);
   readPointer(config);
   const { ignition } = config;
-  const merge = ignition.config?.merge ?? [];
-  const place = merge.findIndex(({ source = '' }) => source !== '');
-  const embedded = { source: encodeDataUrl(Buffer.from(served), 'application/json') };
+  const references = ignition.config?.merge ?? [];
+  const merge = references.with(
+    references.findIndex(({ source = '' }) => source !== ''),
+    { source: encodeDataUrl(Buffer.from(served), 'application/json') },
+  );
   return JSON.stringify({
     ...config,
-    ignition: {
-      ...ignition,
-      config: {
-        ...ignition.config,
-        merge: merge.map((resource, index) => (index === place ? embedded : resource)),
-      },
-    },
+    ignition: { ...ignition, config: { ...ignition.config, merge } },
   });
 }
 
@@ -210,9 +175,7 @@ export function repositoryIn(served: Uint8Array | string): string | undefined {
   const files = parseConfig(served).storage?.files ?? [];
   const file = files.find(({ path }) => path === OS_REPOSITORY_PATH);
   if (file === undefined) return undefined;
-  return Buffer.from(decodeResource(file.contents ?? {}))
-    .toString('utf8')
-    .trim();
+  return decoded(decodeResource(file.contents ?? {})).trim();
 }
 
 /** Where a node has the pull secret of the cluster. */
@@ -220,7 +183,7 @@ export const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
 
 const ANCHORS = '/etc/pki/ca-trust/source/anchors/';
 
-/** What a node pulls images with. All of it is secret, or describes the site. */
+/** Credentials and certificates that a node pulls images with: secrets, or facts of the site. */
 export interface PullAccess {
   readonly pullSecret: string;
   /** PEM files that are trusted beside those of the system. */
@@ -228,7 +191,7 @@ export interface PullAccess {
 }
 
 /**
- * Reads from a served config what the machine will pull with: a live system knows neither the pull
+ * Reads from a served config how the machine will pull images: a live system knows neither the pull
  * secret of the cluster nor the certificates that its administrators added.
  * @param repository HOST[:PORT]/…, whose own certificates count too
  * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`
@@ -242,11 +205,11 @@ export function readPullAccess(served: Uint8Array | string, repository: string):
       (path.startsWith(ofRegistry) && path.endsWith('.crt')),
   );
   return {
-    pullSecret: textOfBytes(readFileContent(config, NODE_PULL_SECRET_PATH)),
+    pullSecret: decoded(readFileContent(config, NODE_PULL_SECRET_PATH)),
     certificates: certificates
-      .map(({ contents = {} }) => textOfBytes(decodeResource(contents)))
+      .map(({ contents = {} }) => decoded(decodeResource(contents)))
       .filter((text) => text.includes('-----BEGIN CERTIFICATE-----')),
   };
 }
 
-const textOfBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+const decoded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
