@@ -2,18 +2,12 @@ import { Buffer } from 'node:buffer';
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
-import { type Fields, fieldsOf, isFields, textOf, type Value } from '../../lib/fields.ts';
-import {
-  itemsOf,
-  type Path,
-  readObjects,
-  type SourceFile,
-  type SourceObject,
-} from '../api/source-object.ts';
+import { type Fields, fieldsOf, textOf } from '../../lib/fields.ts';
+import { itemsOf, readObjects, type SourceFile, type SourceObject } from '../api/source-object.ts';
 import { sourceFailure, wrongObject } from '../api/source-text.ts';
 import { secretTexts } from '../registry/credentials.ts';
 
-/** What the manifests of a cluster hold about operating systems. */
+/** Objects among the manifests of a cluster that are about operating systems. */
 export interface OsManifests {
   readonly osConfigs: readonly FoundObject[];
   /** Secrets of the operator's namespace, each with its file. */
@@ -31,12 +25,6 @@ export interface FoundObject {
 /** File names of manifests. */
 export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name);
 
-/** Whether an object is a MachineOSConfig of any version. */
-const isOsConfig = ({ value }: SourceObject): boolean => isOfOsConfig(value);
-
-const isOfOsConfig = (value: Value): boolean =>
-  isFields(value) && value['kind'] === 'MachineOSConfig';
-
 /**
  * Whether a MachineOSConfig names an image or a build: the bootstrap controller of 4.21 and newer
  * accepts such a one, and its image was built elsewhere.
@@ -48,11 +36,11 @@ export function isBuiltBefore({ value }: SourceObject): boolean {
   );
 }
 
-/** Whether an object is the MachineOSConfig of a pool. */
+/** Whether an object is the MachineOSConfig of a pool, of any version. */
 export const isOsConfigOf =
   (pool: string) =>
-  (object: SourceObject): boolean =>
-    isOsConfig(object) && namesOf(object.value).name === pool;
+  ({ value }: SourceObject): boolean =>
+    value['kind'] === 'MachineOSConfig' && namesOf(value).name === pool;
 
 const OTHER_KINDS = /\bkind["']?\s*:\s*["']?(?:Secret|MachineConfigPool)\b/;
 
@@ -65,16 +53,16 @@ export function readOsManifests(files: readonly SourceFile[]): OsManifests {
   const found = files.flatMap((file) =>
     readableDocuments(file).map(({ object }) => ({ path: file.path, object })),
   );
-  for (const { object } of found) requireNoneListed(object);
+  for (const { object } of found) refuseListed(object);
+  const ofKind = (kind: string): readonly FoundObject[] =>
+    found.filter(({ object }) => object.value['kind'] === kind);
   return {
-    osConfigs: found.filter(({ object }) => isOsConfig(object)),
-    secrets: found.flatMap(({ path, object }) => {
+    osConfigs: ofKind('MachineOSConfig'),
+    secrets: ofKind('Secret').flatMap(({ path, object }) => {
       const secret = registrySecretOf(object.value);
       return secret === undefined ? [] : [{ path, secret }];
     }),
-    pools: found
-      .filter(({ object }) => object.value['kind'] === 'MachineConfigPool')
-      .map(({ object }) => namesOf(object.value).name),
+    pools: ofKind('MachineConfigPool').map(({ object }) => namesOf(object.value).name),
   };
 }
 
@@ -82,23 +70,16 @@ export function readOsManifests(files: readonly SourceFile[]): OsManifests {
  * bootkube creates what is in the manifests object by object, and ends over a List
  * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`).
  */
-function requireNoneListed(object: SourceObject): void {
-  const path = listedIn(object.value);
-  if (path === undefined) return;
+function refuseListed({ value, place }: SourceObject): void {
+  const items = itemsOf(value) ?? [];
+  const index =
+    value['kind'] === 'MachineOSConfigList'
+      ? items.length - 1
+      : items.findIndex((item) => /"kind":"MachineOSConfig(?:List)?"/.test(JSON.stringify(item)));
+  if (index < 0) return;
   const problem =
     'a MachineOSConfig is in a List, which bootkube does not take among the manifests; give it a file of its own';
-  throw sourceFailure(wrongObject(object.place(path), problem));
-}
-
-/** The path of the first MachineOSConfig in a List, however deep; undefined if absent. */
-function listedIn(list: Fields): Path | undefined {
-  const items = itemsOf(list) ?? [];
-  for (const [index, item] of items.entries()) {
-    if (isOfOsConfig(item) || list['kind'] === 'MachineOSConfigList') return ['items', index];
-    const inner = isFields(item) ? listedIn(item) : undefined;
-    if (inner !== undefined) return ['items', index, ...inner];
-  }
-  return undefined;
+  throw sourceFailure(wrongObject(place(['items', index]), problem));
 }
 
 /**
@@ -134,13 +115,14 @@ const SEPARATOR = /^---(?=\s|$)/m;
  * The objects of a file. Places name the lines of the file.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
-export const documentsOf = (file: SourceFile): readonly ManifestDocument[] =>
-  documentTexts(file.text).flatMap(({ text, line }) =>
-    readObjects({ path: file.path, text: '\n'.repeat(line) + text }).map((object) => ({
-      text,
-      object,
-    })),
-  );
+export function documentsOf({ path, text }: SourceFile): readonly ManifestDocument[] {
+  let above = '';
+  return text.split(SEPARATOR).flatMap((part) => {
+    const objects = readObjects({ path, text: above + part });
+    above += '\n'.repeat(part.split('\n').length - 1);
+    return objects.map((object) => ({ text: part, object }));
+  });
+}
 
 /**
  * A file without some of its objects: the others stay the same. Empty when none is left.
@@ -155,15 +137,6 @@ export function withoutDocuments(
     .map(({ text }) => text)
     .join('---')
     .replace(/^\s*\n/, '');
-}
-
-function documentTexts(text: string): readonly { readonly text: string; readonly line: number }[] {
-  let line = 0;
-  return text.split(SEPARATOR).map((part) => {
-    const at = line;
-    line += part.split('\n').length - 1;
-    return { text: part, line: at };
-  });
 }
 
 /** The name and the namespace of an object; empty where it has none. */

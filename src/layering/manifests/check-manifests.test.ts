@@ -138,7 +138,7 @@ describe('buildRequestsIn', () => {
       'one in a List in a List',
       `kind: List\nitems:\n- kind: List\n  items:\n  - ${osConfigManifest('master').trim().replaceAll('\n', '\n    ')}\n`,
       'wrong-object',
-      /os-0\.yaml:5: a MachineOSConfig is in a List/,
+      /os-0\.yaml:3: a MachineOSConfig is in a List/,
     ],
     [
       'one in a List of its own',
