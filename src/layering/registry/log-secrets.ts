@@ -5,7 +5,7 @@ import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { hiddenInWords } from '../../lib/shown-url.ts';
 import { MASK, Secret } from '../../model/secret.ts';
-import { isFields, type Fields, type Value, fieldsOf } from '../../lib/fields.ts';
+import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from '../../lib/fields.ts';
 
 /** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
 export const bundleFolder = '/var/log/bootwright-layering';
@@ -120,7 +120,7 @@ export function machineConfigShape({ apiVersion, kind, metadata, spec }: Fields)
 }
 
 function shapeOf(value: Value, name = ''): Value {
-  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => shapeOf(item));
+  if (isList(value)) return value.map((item) => shapeOf(item));
   if (isFields(value)) {
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => [key, shapeOf(member, key)]),
@@ -142,53 +142,42 @@ const isForRoot = ({ path, mode }: Fields): boolean =>
     /(?:pull-secret|\/auth\.json|\.docker\/config\.json|kubelet\/config\.json)$/.test(path));
 
 /**
- * What of an Ignition config, even of one that is not valid, must not be seen: hashes of passwords,
+ * Secrets of an Ignition config, even of one that is not valid: hashes of passwords,
  * values of headers, users and passwords in addresses, keys of LUKS, and contents that only root
  * may read.
  */
 export const secretsInIgnition = (text: string): readonly Secret[] =>
-  secretWords(jsonIn(text) as Value | undefined, { name: '', isPrivate: false })
+  secretWords(jsonIn(text) as Value | undefined)
     .filter(isLongEnough)
     .map((word) => new Secret(word));
 
-interface Place {
-  readonly name: string;
-  readonly isPrivate: boolean;
-}
-
-function secretWords(value: Value | undefined, place: Place): readonly string[] {
-  if (typeof value === 'string')
-    return place.name === 'passwordHash' ? [value] : hiddenInWords([value]);
-  if (Array.isArray(value))
-    return (value as readonly Value[]).flatMap((item) => secretWords(item, place));
+/**
+ * @param name the member of which this is the value, as of an entry of a list
+ * @param isPrivate whether an object around it is for root alone
+ */
+function secretWords(value: Value | undefined, name = '', isPrivate = false): readonly string[] {
+  if (typeof value === 'string') return name === 'passwordHash' ? [value] : hiddenInWords([value]);
+  if (isList(value)) return value.flatMap((item) => secretWords(item, name, isPrivate));
   if (!isFields(value)) return [];
-  const isPrivate = place.isPrivate || isForRoot(value);
-  return [
-    ...(place.name === 'httpHeaders' ? wordsOfHeader(value['value']) : []),
-    ...wordsOfContent(value, place),
-    ...Object.entries(value).flatMap(([name, member]) =>
-      secretWords(member, { name, isPrivate: isPrivate || name === 'keyFile' }),
-    ),
-  ];
-}
-
-/** A content may be a config itself, as the MachineConfig that a pool gives to a new node. */
-function wordsOfContent(resource: Fields, { name, isPrivate }: Place): readonly string[] {
-  const content = ['contents', 'keyFile'].includes(name) ? contentOf(resource) : undefined;
-  if (content === undefined) return [];
-  const nested = jsonIn(content) as Value | undefined;
-  return [
-    ...secretWords(isFields(nested) ? nested : undefined, { name: '', isPrivate }),
-    ...(isPrivate ? credentialsIn(content).secrets.map((secret) => secret.reveal()) : []),
-  ];
+  const isForRootAlone = isPrivate || isForRoot(value);
+  const words = Object.entries(value).flatMap(([member, part]) =>
+    secretWords(part, member, isForRootAlone || member === 'keyFile'),
+  );
+  if (name === 'httpHeaders') words.push(...wordsOfHeader(textOf(value['value'])));
+  const content = ['contents', 'keyFile'].includes(name) ? contentOf(value) : undefined;
+  if (content === undefined) return words;
+  // A content may be a config itself, as the MachineConfig that a pool gives to a new node.
+  const config = jsonIn(content);
+  if (isFields(config)) words.push(...secretWords(config, '', isPrivate));
+  if (isPrivate) words.push(...credentialsIn(content).secrets.map((secret) => secret.reveal()));
+  return words;
 }
 
 /**
- * The value itself and, of `Bearer TOKEN` or `Basic USER:PASSWORD`, what stands behind the word,
- * and the password alone.
+ * The value itself and, of `Bearer TOKEN` or `Basic USER:PASSWORD`, the text behind the word, and
+ * the password alone.
  */
-function wordsOfHeader(value: Value | undefined): readonly string[] {
-  if (typeof value !== 'string') return [];
+function wordsOfHeader(value: string): readonly string[] {
   const [, credentials = ''] = /^\w+\s+(.+)$/s.exec(value) ?? [];
   return [value, ...wordsOf(['auth', credentials])];
 }
@@ -196,10 +185,9 @@ function wordsOfHeader(value: Value | undefined): readonly string[] {
 function contentOf({ source, compression }: Fields): string | undefined {
   if (typeof source !== 'string' || !isDataUrl(source)) return undefined;
   try {
-    const resource = { source, ...(compression === 'gzip' ? { compression } : {}) } as const;
-    return Buffer.from(decodeResource(resource, longestContent))
-      .toString('utf8')
-      .slice(0, longestContent);
+    const resource = { source, compression: textOf(compression) };
+    const bytes = decodeResource(resource, longestContent);
+    return Buffer.from(bytes).toString('utf8').slice(0, longestContent);
   } catch {
     return undefined;
   }
