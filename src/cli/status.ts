@@ -31,8 +31,8 @@ interface StatusCall extends InstallLine {
 }
 
 /**
- * Shows how the run on this host stands, whether its agent still runs, and what a restart would do;
- * with `--watch` each change of it until the run ends, with `--steps` each step of the journal.
+ * Shows the state of the run on this host, whether its agent still runs, and what a restart would
+ * do; with `--watch` each change of it until the run ends, with `--steps` each step of the journal.
  * Resolves with 0, or with the code of a signal.
  * @throws AgentError `cli.status-not-found` where no agent left a status that can be read;
  * `cli.not-installed` of a watched run that did not end well
@@ -68,10 +68,12 @@ async function follow(config: Config, isJson: boolean): Promise<number> {
   while (!stop.signal.aborted) {
     const shown = await readShown(config);
     const { status, agent } = shown;
-    if (isJson) printChange(before, shown);
-    else printAt(statusChanges(before, status));
+    const isNew = status.run !== before?.run || status.updated !== before.updated;
+    // The document of `status`, in one line.
+    if (isJson && isNew) print(`${JSON.stringify({ v: 1, ...shown })}\n`);
+    else if (!isJson) printAt(statusChanges(before, status));
     if (isHostInstalled('this host', status)) return 0;
-    // Between the two looks the agent may have written its last status and ended.
+    // Between the two reads the agent may have written its last status and ended.
     if (isGone && agent !== 'running')
       throw cliFailure('cli.not-installed', `this host ${stateLine(shown, Date.now())}`);
     isGone = agent !== 'running';
@@ -79,13 +81,6 @@ async function follow(config: Config, isJson: boolean): Promise<number> {
     await systemClock.sleep(pause, stop.signal).catch(() => undefined);
   }
   return stop.endCode();
-}
-
-/** The document of `status`, in one line. */
-function printChange(before: RunStatus | undefined, shown: Shown): void {
-  const { run, updated } = shown.status;
-  if (run === before?.run && updated === before.updated) return;
-  print(`${JSON.stringify({ v: 1, ...shown })}\n`);
 }
 
 /**
@@ -176,44 +171,33 @@ export function renderStatus({ status, agent, restart }: Shown, now: number): st
   return lines.map((line) => `${' '.repeat(line.search(/\S|$/))}${plainLine(line)}\n`).join('');
 }
 
-type Ago = (at: number) => string;
+const renderSince = (at: number, now: number): string => renderDuration(Math.max(0, now - at));
 
-const agoFrom =
-  (now: number): Ago =>
-  (at) =>
-    renderDuration(Math.max(0, now - at));
-
-/** How a run stands, in one line. */
+/** The state of a run, in one line. */
 export function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, now: number): string {
-  const ago = agoFrom(now);
   const { state, since, updated, reason, process } = status;
-  if (state === 'running') {
-    if (agent === 'running')
-      return `running for ${ago(since)}, process ${process?.pid ?? '?'}, last event ${ago(updated)} ago`;
-    const why = agent === 'rebooted' ? 'the host was started again since' : 'its process is gone';
-    return `ended without a word, ${why}; last event ${ago(updated)} ago`;
-  }
-  return `${state} ${ago(updated)} ago${reason === undefined ? '' : `: ${reason}`}`;
+  const last = `${renderSince(updated, now)} ago`;
+  if (state !== 'running') return `${state} ${last}${reason === undefined ? '' : `: ${reason}`}`;
+  if (agent === 'running')
+    return `running for ${renderSince(since, now)}, process ${process?.pid ?? '?'}, last event ${last}`;
+  const why = agent === 'rebooted' ? 'the host was started again since' : 'its process is gone';
+  return `ended without a word, ${why}; last event ${last}`;
 }
 
 function stepLines(running: RunningStep, width: number, now: number): readonly string[] {
   const { step, title, since, attempt, info, percent, bytesPerSecond, remaining, wait } = running;
-  const details = [
-    `for ${agoFrom(now)(since)}`,
-    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-    ...(percent === undefined ? [] : [`${percent}%`]),
-    ...(info === undefined || info === `${percent}%` ? [] : [info]),
-    ...(bytesPerSecond === undefined ? [] : [`${(bytesPerSecond / 1e6).toFixed(1)} MB/s`]),
-    ...(remaining === undefined ? [] : [`${renderDuration(remaining)} left`]),
-  ];
-  const indent = ' '.repeat(width + 2);
-  return [
-    `${step.padEnd(width)}  ${title}, ${details.join(', ')}`,
-    ...(wait === undefined ? [] : [`${indent}${renderWait(wait, Math.max(0, now - wait.since))}`]),
-  ];
+  const details = [title, `for ${renderSince(since, now)}`];
+  if (attempt > 1) details.push(`attempt ${attempt}`);
+  if (percent !== undefined) details.push(`${percent}%`);
+  if (info !== undefined && info !== `${percent}%`) details.push(info);
+  if (bytesPerSecond !== undefined) details.push(`${(bytesPerSecond / 1e6).toFixed(1)} MB/s`);
+  if (remaining !== undefined) details.push(`${renderDuration(remaining)} left`);
+  const line = `${step.padEnd(width)}  ${details.join(', ')}`;
+  if (wait === undefined) return [line];
+  return [line, ' '.repeat(width + 2) + renderWait(wait, Math.max(0, now - wait.since))];
 }
 
-/** The same for people; what follows the first line is indented. */
+/** The next run, for people; what follows the first line is indented. */
 export function restartLines(restart: Restart): readonly string[] {
   if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
   if (restart.kind === 'set-aside')
