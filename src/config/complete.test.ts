@@ -238,6 +238,13 @@ describe('derive', () => {
     expect(derive(given({ 'disk.keep': [] })).has('image.writerArgs')).toBe(false);
   });
 
+  it('partitions are kept beside arguments that a file leaves empty', () => {
+    const values = { 'disk.keep': ['data*'], 'image.writerArgs': undefined };
+    expect(derive(given(values)).get('image.writerArgs')?.value).toEqual([
+      '--save-partlabel=data*',
+    ]);
+  });
+
   it('keyfiles are taken along that nmstatectl makes', () => {
     expect(derive(given({ 'network.nmstate': '/host.yaml' })).get('image.writerArgs')).toEqual({
       value: ['--copy-network', '--network-dir=/opt/install-dir/network'],

@@ -37,7 +37,8 @@ export function networkFolderOf(
 }
 
 function addWriterArgs(settings: Map<SettingKey, Given>): void {
-  const { value, origin } = settings.get('image.writerArgs') ?? { value: [] };
+  // A key without a value, in a file, has the value undefined.
+  const { value = [], origin } = settings.get('image.writerArgs') ?? {};
   if (!Array.isArray(value)) return;
   const args = [...(value as readonly string[])];
   const origins = origin === undefined ? [] : [origin];
