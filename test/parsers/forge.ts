@@ -1,4 +1,5 @@
-// Makes input that nobody means well with, of input that is right. The same seed makes the same input.
+// Makes input that nobody means well with, of input that is right. The same seed makes the same
+// input.
 
 /** Numbers from 0 to below 1, the same for the same seed (Mulberry32). */
 export function randomOf(seed: number): () => number {
@@ -101,7 +102,10 @@ interface Choice {
   readonly pick: <T>(list: readonly T[]) => T;
 }
 
-/** The same object with one value exchanged: by one of another type, by an extreme, by many or by deep ones. */
+/**
+ * The same object with one value exchanged: by one of another type, by an extreme, by many or by
+ * deep ones.
+ */
 function forgedJson(right: Buffer, { below, pick }: Choice): Buffer {
   const values = right.toString().split(/(?<=[:[,])(?=["\d[{tfn-])/);
   const at = 1 + below(values.length - 1);

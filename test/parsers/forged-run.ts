@@ -1,11 +1,14 @@
-// Gives one reader forged input, and prints what went wrong as JSON: node forged-run.ts READER. Run by itself, so
-// that its memory is that of the reader.
+// Gives one reader forged input, and prints what went wrong as JSON: node forged-run.ts READER. Run
+// by itself, so that its memory is that of the reader.
 import { readerTable } from './forged-readers.ts';
 import { forged } from './forge.ts';
 import { AgentError } from '../../src/model/failure.ts';
 
 const inputs = 120;
-/** Time of the processor: two seconds for any input, and as much for each 100 KB. What grows faster than its text takes far more, and a busy processor twice what an idle one does. */
+/**
+ * Time of the processor: two seconds for any input, and as much for each 100 KB. What grows faster
+ * than its text takes far more, and a busy processor twice what an idle one does.
+ */
 const allowedMillis = (bytes: number): number => 2000 + bytes / 50;
 
 const [name = ''] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { growthViolation, type TextOfSize } from './growth.ts';
+import { SecretUrl } from '../../src/lib/secret-url.ts';
 import { bodyShapes } from './body-shapes.ts';
 import { type TextFunction, textFunctions } from './text-functions.ts';
 
@@ -43,7 +44,10 @@ const further: Readonly<Record<string, unknown>> = {
   'Iterable<string>': ['role', 'disk.device'],
 };
 
-/** What makes something of a text and of parts that no text can stand for. None of them reads the text. */
+/**
+ * What makes something of a text and of parts that no text can stand for. None of them reads the
+ * text.
+ */
 const makers = new Set([
   'adapters/kube/api-error.ts#errorOfEvent',
   'adapters/kube/api-error.ts#errorOfSilence',
@@ -54,7 +58,9 @@ const makers = new Set([
   'engine/condition.ts#condition',
   'engine/fact.ts#fact',
   'ignition/resource.ts#embeddedFile',
+  'layering/api/os-build.ts#seededBuildStatus',
   'layering/build/build-plan.ts#registriesWithBase',
+  'layering/build/verify-image.ts#requireStream',
   'layering/hand-over/pool-status.ts#nodesAtRisk',
   'layering/hand-over/pool-status.ts#nodesOfPool',
   'ignition/validate.ts#keyOf',
@@ -67,6 +73,7 @@ const makers = new Set([
   'layering/manifests/service-account.ts#rule',
   'layering/registry/credentials.ts#pullSecretOf',
   'layering/registry/staging-registry.ts#answerArgv',
+  'layering/registry/staging-registry.ts#runRegistryArgv',
   'layering/roll-out/blocked-drain.ts#drainBlockers',
   'layering/roll-out/progress.ts#poolProgress',
   'os/status.ts#renderOrigin',
@@ -100,6 +107,12 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     'x',
     { sectorBytes: 512, sizeBytes: 1e12 },
   ],
+  'steps/image/release.ts#refuseOtherRelease': (text) => [
+    'x',
+    text,
+    { architecture: 'x86_64', line: '4.16' },
+  ],
+  'steps/image/stream.ts#parseStream': (text) => [text, new SecretUrl('https://x/')],
   'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
     text,
     { image: 'h/i@sha256:0', source: 'x' },

@@ -10,7 +10,10 @@ export type TextOfSize = (size: number) => string;
 /** Milliseconds that work on a text takes. */
 type Measure = (work: (text: string) => void, text: string) => number;
 
-/** Why work grows faster than its text; undefined when it does not. Times are the CPU's, of this thread. */
+/**
+ * Why work grows faster than its text; undefined when it does not. Times are the CPU's, of this
+ * thread.
+ */
 export function growthViolation(
   work: (text: string) => void,
   textOf: TextOfSize,

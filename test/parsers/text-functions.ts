@@ -52,7 +52,7 @@ function textFunctionsIn(path: string): readonly TextFunction[] {
         isRequired: parameter.type !== 'AssignmentPattern' && parameter.optional !== true,
       }));
       const type = typeIn(first?.text ?? '');
-      if (!/^(string|Uint8Array)( \| (string|Uint8Array|undefined))*$/.test(type)) return [];
+      if (!/^(string|Uint8Array|Buffer)( \| (string|Uint8Array|undefined))*$/.test(type)) return [];
       return [
         {
           id: `${path.slice('src/'.length)}#${name}`,

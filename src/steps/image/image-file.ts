@@ -65,23 +65,23 @@ export async function headOfUrl(
  * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
-  stored: Buffer,
+  head: Buffer,
   origin: string,
   disk: Pick<TargetDisk, 'sectorBytes' | 'sizeBytes'>,
 ): void {
-  const head = unpacked(stored);
-  const found = otherKind(head) ?? namedKind(origin);
+  const bytes = unpacked(head);
+  const found = otherKind(bytes) ?? namedKind(origin);
   if (found !== undefined) {
     throw imageFailure('image.not-an-image', `${origin} is ${found}`, {
       context: { origin, found },
     });
   }
   // The header of a GPT is in the second sector (UEFI specification, 5.3.2).
-  const sectorBytes = [512, 4096].find((at) => hasTextAt(head, at, 'EFI PART'));
+  const sectorBytes = [512, 4096].find((at) => hasTextAt(bytes, at, 'EFI PART'));
   if (sectorBytes === undefined) return;
   const [from, to] = [sectorBytes + 32, sectorBytes + 40];
   // The copy of the header is in the last sector of the image.
-  const last = head.length < to ? 0n : head.subarray(from, to).readBigUInt64LE();
+  const last = bytes.length < to ? 0n : bytes.subarray(from, to).readBigUInt64LE();
   const imageBytes = (Number(last) + 1) * sectorBytes;
   // A DASD has no size until it is formatted.
   if (disk.sizeBytes > 0 && last > 0n && imageBytes > disk.sizeBytes) {
