@@ -4,7 +4,8 @@ import { allSuites, type VitestProject } from './scripts/suites/all.ts';
 /** A test that hangs takes so many times longer to be found, and one on a machine that is so much slower passes. */
 const slowest = 5;
 
-const projectOf = (name: string, suite: VitestProject): TestProjectInlineConfiguration => {
+/** The tests of a suite, as vitest runs them. */
+export const projectOf = (name: string, suite: VitestProject): TestProjectInlineConfiguration => {
   const timeout = (suite.timeoutSeconds ?? 10) * 1000 * slowest;
   return {
     test: {
