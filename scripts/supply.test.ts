@@ -1,4 +1,5 @@
-// What gets into the program and its image from outside: each by a checksum, and without running anything.
+// What gets into the program and its image from outside: each by a checksum, and without running
+// anything.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 

@@ -52,7 +52,9 @@ it('say the same of a host in each of their kinds', () => {
   );
 });
 
-/** A schema that takes no field which it does not name, as the API server with strict validation. */
+/**
+ * A schema that takes no field which it does not name, as the API server with strict validation.
+ */
 function strict(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(strict);

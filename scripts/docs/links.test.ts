@@ -8,7 +8,10 @@ const pages = globSync(['*.md', 'docs/**/*.md', '{mocks,deploy}/**/*.md'], { cwd
 const textOf = (path: string): string =>
   readFileSync(join(root, path), 'utf8').replaceAll(/^```.*?^```/gms, '');
 
-/** Anchors of a page: those it names, and what the forge makes of headings, a second one of a name with `-1`. */
+/**
+ * Anchors of a page: those it names, and what the forge makes of headings, a second one of a name
+ * with `-1`.
+ */
 const anchorsOf = (path: string): ReadonlySet<string> => {
   const named = [...textOf(path).matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id);
   const anchors = new Set(named);

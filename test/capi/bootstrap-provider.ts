@@ -15,8 +15,9 @@ export interface BootstrapProvider extends AsyncDisposable {
 }
 
 /**
- * Applies the release, and runs the bootstrap provider as its manager: what its roles do not allow it cannot do here either.
- * Hosts are given the address of its inventory by `seenByHosts`, which gets the one on this machine.
+ * Applies the release, and runs the bootstrap provider as its manager: what its roles do not allow
+ * it cannot do here either. Hosts are given the address of its inventory by `seenByHosts`, which
+ * gets the one on this machine.
  */
 export async function startBootstrapProvider(
   rig: Pick<Management, 'kube' | 'deploy'>,

@@ -60,7 +60,10 @@ export const infrastructureRef = (kind: string, name: string): ContractRef => ({
 /** What clusterctl moves although no Cluster owns it. */
 const moved = { 'clusterctl.cluster.x-k8s.io/move': '' };
 
-/** Namespace, Cluster and its infrastructure in memory, whose API is served at a port of this machine. */
+/**
+ * Namespace, Cluster and its infrastructure in memory, whose API is served at a port of this
+ * machine.
+ */
 export function clusterObjects(at: ClusterAt, port: number): readonly KubeObject[] {
   const place = placeOf(at);
   const { cluster, namespace = cluster } = place;

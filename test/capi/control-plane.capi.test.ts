@@ -1,4 +1,5 @@
-// The providers in one namespace, with their own rights there alone, before the real Cluster API core: from a Cluster to its end.
+// The providers in one namespace, with their own rights there alone, before the real Cluster API
+// core: from a Cluster to its end.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +37,10 @@ let inventory: string;
 const providers = ['bootstrap', 'control-plane'] as const;
 type Provider = (typeof providers)[number];
 
-/** Gives an account the rules of its cluster role in the one namespace; everywhere only those about definitions, which are in none. */
+/**
+ * Gives an account the rules of its cluster role in the one namespace; everywhere only those about
+ * definitions, which are in none.
+ */
 async function confine(provider: Provider): Promise<void> {
   const name = `${provider}-bootwright-manager`;
   const isOwn = ({ kind, metadata }: KubeObject): boolean =>

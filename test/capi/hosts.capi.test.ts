@@ -1,4 +1,5 @@
-// The bootstrap provider before the real Cluster API core: by the roles of its release, asked by an agent's own client.
+// The bootstrap provider before the real Cluster API core: by the roles of its release, asked by an
+// agent's own client.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import { systemClock } from '../../src/adapters/clock.ts';

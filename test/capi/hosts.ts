@@ -12,7 +12,10 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import type { Download } from '../../src/ports/inventory.ts';
 import type { CapiRig, Management } from './rig.ts';
 
-/** A host that boots what its data Secret says, and makes the requests of its agent by the agent's own client. */
+/**
+ * A host that boots what its data Secret says, and makes the requests of its agent by the agent's
+ * own client.
+ */
 export interface ScriptedHost extends AsyncDisposable {
   readonly machine: string;
   readonly role: string;

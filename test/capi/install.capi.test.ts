@@ -1,5 +1,5 @@
-// An installation with the real core: our managers with the rights of their own accounts, machines in memory, and hosts that
-// make the agent's requests by the agent's own client.
+// An installation with the real core: our managers with the rights of their own accounts, machines
+// in memory, and hosts that make the agent's requests by the agent's own client.
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -464,7 +464,8 @@ async function showEtcd(
 const elsewhere: readonly RegExp[] = [
   // The admission of owner references asks for it.
   /\/finalizers update$/,
-  // A host that has not booted yet gets other data, files that are too old are made again, and an object of the name is looked at.
+  // A host that has not booted yet gets other data, files that are too old are made again, and an
+  // object of the name is looked at.
   /^ {2}secrets (patch|delete)$/,
   /^ cluster\.x-k8s\.io machines get$/,
   /^ bootstrap\.cluster\.x-k8s\.io openshiftbootstrapconfigs get$/,

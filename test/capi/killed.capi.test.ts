@@ -1,5 +1,5 @@
-// Managers that die right after what they write, and others that follow them, on definitions of contract v1beta1 alone: the cluster
-// comes out the same.
+// Managers that die right after what they write, and others that follow them, on definitions of
+// contract v1beta1 alone: the cluster comes out the same.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Forwarder, startForwarder } from '../../mocks/kube/forwarder.ts';
@@ -144,7 +144,8 @@ describe('three masters', () => {
       while (!rolled.signal.aborted) {
         const percent = `${Math.min((count += 1), 99)}%`;
         const send = () => host.report('Writing image to disk', percent);
-        // A server that ends may close a connection in the moment in which it is used again: an agent sends once more.
+        // A server that ends may close a connection in the moment in which it is used again: an
+        // agent sends once more.
         await send().catch(send);
         await pause(300); // sleeps: a host reports on its own time
       }

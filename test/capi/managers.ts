@@ -8,7 +8,10 @@ import type { PolicyRule } from '../../src/layering/manifests/service-account.ts
 import { unusedPermissions } from '../kube/permissions.ts';
 import { deployedObjects, type Management } from './rig.ts';
 
-/** A provider of ours as a process from the sources, with the rights of its own account and no others. */
+/**
+ * A provider of ours as a process from the sources, with the rights of its own account and no
+ * others.
+ */
 export interface Manager extends ServerControl {
   readonly provider: ProviderRun['provider'];
   /** Where its inventory is served, and by which authority. */
@@ -35,7 +38,10 @@ interface ProviderRun {
 
 const fromSources = [process.execPath, resolve(import.meta.dirname, '../../src/main.ts')];
 
-/** Starts the manager of a provider whose files are applied; arguments after those of its Deployment. */
+/**
+ * Starts the manager of a provider whose files are applied; arguments after those of its
+ * Deployment.
+ */
 export async function startManager(
   { kube }: Pick<Management, 'kube'>,
   { provider, inventoryUrl, program = fromSources, as }: ProviderRun,

@@ -1,5 +1,6 @@
-// A node of the management cluster: the Jobs are those of the real controller of Kubernetes, with its tries, its deadline and its policies;
-// what schedules their pods and runs them is here. Containers run for real, by the user of their pod, and are killed with it.
+// A node of the management cluster: the Jobs are those of the real controller of Kubernetes, with
+// its tries, its deadline and its policies; what schedules their pods and runs them is here.
+// Containers run for real, by the user of their pod, and are killed with it.
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -23,12 +24,17 @@ const top = resolve(import.meta.dirname, '../..');
 const bindings: KubeKind = { group: '', version: 'v1', plural: 'bindings' };
 const at = '2026-11-27T00:00:00Z';
 
-/** Where containers find the sources of this project, Node, and what the installer of a test leaves. */
+/**
+ * Where containers find the sources of this project, Node, and what the installer of a test leaves.
+ */
 const places = { sources: '/image', node: '/node', runs: '/installer-runs' } as const;
 
 const digest = (image: string): string => `registry.example/${image}@sha256:${'1'.repeat(64)}`;
 
-/** Programs of the release: which images it has, and its installer, of which the kubeconfig is that of the guest. */
+/**
+ * Programs of the release: which images it has, and its installer, of which the kubeconfig is that
+ * of the guest.
+ */
 const release: ImageFiles = {
   'usr/bin/cluster-version-operator': `case "$2" in
 installer) echo ${digest('installer')} ;;

@@ -1,6 +1,6 @@
-// openshift-install of no release: obeys the rules of the asset store by which manifests are taken or lost
-// (openshift/installer, `pkg/asset/store`), and makes files that are small. GUEST_KUBECONFIG is the kubeconfig that it "makes"; the
-// bootstrap host is that of the lab.
+// openshift-install of no release: obeys the rules of the asset store by which manifests are taken
+// or lost (openshift/installer, `pkg/asset/store`), and makes files that are small.
+// GUEST_KUBECONFIG is the kubeconfig that it "makes"; the bootstrap host is that of the lab.
 import {
   appendFileSync,
   existsSync,
@@ -89,7 +89,8 @@ if (command === 'manifests') {
     );
     laid = { manifests: undefined, openshift: undefined };
   }
-  // The folder manifests counts as absent without this file; one file of openshift replaces all that is generated.
+  // The folder manifests counts as absent without this file; one file of openshift replaces all
+  // that is generated.
   const manifests =
     laid.manifests?.['cluster-config.yaml'] === undefined ? generated.manifests : laid.manifests;
   const openshift = laid.openshift ?? generated.openshift;

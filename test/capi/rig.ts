@@ -23,8 +23,9 @@ export interface Management extends AsyncDisposable {
   readonly part: string;
   readonly core: ServerControl;
   /**
-   * Takes the core of 1.14 in the place of one that was stopped, in the order of `clusterctl upgrade apply`: webhooks and rights go, then
-   * definitions, rights and webhooks come, and its program at last. `beforeStart` runs while its webhooks are asked and do not answer.
+   * Takes the core of 1.14 in the place of one that was stopped, in the order of `clusterctl
+   * upgrade apply`: webhooks and rights go, then definitions, rights and webhooks come, and its
+   * program at last. `beforeStart` runs while its webhooks are asked and do not answer.
    */
   readonly upgradeCore: (beforeStart: () => Promise<void>) => Promise<ServerControl>;
   /** Starts the infrastructure in memory, one at a time on a machine: its port is fixed. */
@@ -154,7 +155,9 @@ export async function startManagement(): Promise<Management> {
 
 const provider = 'cluster.x-k8s.io/provider';
 
-/** The label that clusterctl gives what it installs, and by which it finds the kinds that it moves. */
+/**
+ * The label that clusterctl gives what it installs, and by which it finds the kinds that it moves.
+ */
 const byClusterctl = { 'clusterctl.cluster.x-k8s.io': '' };
 
 const installed = (object: KubeObject): KubeObject => ({
@@ -260,7 +263,10 @@ async function configureWebhooks(
 
 const coreUser = 'capi-core';
 
-/** Applies definitions with what kustomize would add: the labels of the contracts and the conversion. */
+/**
+ * Applies definitions with what kustomize would add: the labels of the contracts and the
+ * conversion.
+ */
 async function define({ kube, ca }: Site, { name, part, port }: Program): Promise<void> {
   const folder = join(part, 'crds', name);
   await applyCrds(kube.client, folder, 'all');

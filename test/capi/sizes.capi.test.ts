@@ -1,4 +1,5 @@
-// Clusters of other sizes than three masters, with the real core: of one name, in two namespaces, beside each other.
+// Clusters of other sizes than three masters, with the real core: of one name, in two namespaces,
+// beside each other.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   assetKeys,
@@ -175,7 +176,10 @@ describe('two clusters of one name (W4)', () => {
   });
 });
 
-/** The machine-config operator of the cluster that is installed has another authority for its config servers. */
+/**
+ * The machine-config operator of the cluster that is installed has another authority for its config
+ * servers.
+ */
 async function publishAuthority(bundle: string): Promise<void> {
   const { client } = rig.guest;
   const namespace = 'openshift-machine-config-operator';

@@ -1,5 +1,6 @@
-// Core 1.14 takes the place of core 1.13 while a cluster is installed, as `clusterctl upgrade apply` does it
-// (`cmd/clusterctl/client/cluster/upgrader.go`): nothing is made twice, and no host begins again.
+// Core 1.14 takes the place of core 1.13 while a cluster is installed, as `clusterctl upgrade
+// apply` does it (`cmd/clusterctl/client/cluster/upgrader.go`): nothing is made twice, and no host
+// begins again.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bootstrapConfigs, capiMachines, clusters, controlPlanes } from '../../src/capi/api.ts';
 import { secrets } from '../../src/kube/kinds.ts';

@@ -377,7 +377,9 @@ it('a page whose address is taken leaves nothing that keeps the program', async 
 });
 
 describe('routes over HTTPS', () => {
-  /** A folder as kubelet keeps that of a Secret: links to what `..data` points to, which is renamed. */
+  /**
+   * A folder as kubelet keeps that of a Secret: links to what `..data` points to, which is renamed.
+   */
   function secretFolder() {
     const root = mkdtempSync(join(tmpdir(), 'serving-'));
     const folder = join(root, 'mounted');

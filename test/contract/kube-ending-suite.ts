@@ -1,4 +1,5 @@
-// The part of the suite of every Kube that is about how objects end: at once, or when whatever holds them lets go.
+// The part of the suite of every Kube that is about how objects end: at once, or when whatever
+// holds them lets go.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, pods, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';

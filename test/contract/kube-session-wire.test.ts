@@ -43,7 +43,10 @@ it('a watch by older credentials ends with the connections', async () => {
   await ended;
 });
 
-/** A cluster whose credentials are refused and replaced as often as `rotate` is called; it holds the answer about `slow`. */
+/**
+ * A cluster whose credentials are refused and replaced as often as `rotate` is called; it holds the
+ * answer about `slow`.
+ */
 function rotating() {
   const { server } = stand;
   let token = 0;

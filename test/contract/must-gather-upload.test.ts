@@ -41,7 +41,10 @@ interface Upload {
   };
 }
 
-/** Runs the command of the container that uploads, with a token in its file and an oc that says something. */
+/**
+ * Runs the command of the container that uploads, with a token in its file and an oc that says
+ * something.
+ */
 async function upload(auth: Auth, { token, oc }: { readonly token: string; readonly oc: string }) {
   const service = await startInventory({ cluster, hosts: [], auth });
   server = service;

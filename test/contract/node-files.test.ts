@@ -1,4 +1,5 @@
-// Files and units of a MachineConfig, written by the node's own programs below a folder: systemctl asks no manager with --root.
+// Files and units of a MachineConfig, written by the node's own programs below a folder: systemctl
+// asks no manager with --root.
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -25,7 +25,10 @@ import { memoryJournal } from '../support/memory-journal.ts';
 import { doing, runToy, toy, worldOf } from '../support/toy-role.ts';
 import { inventoryStand } from './real/inventory-stand.ts';
 
-/** Colours and a cleared screen, a lone return, letters turned round and hidden, C1, a line that could be one of ours. */
+/**
+ * Colours and a cleared screen, a lone return, letters turned round and hidden, C1, a line that
+ * could be one of ours.
+ */
 const steering =
   '\u001b[31mred\u001b[2J\rover\u202egnp.exe\u2066\u200b\u0007\u009b1m\u2028two\nfailed: ours';
 const hostile = `${steering} ${'long '.repeat(200_000)}${steering}\u001b[2J\u202eend`;
@@ -33,7 +36,9 @@ const hostile = `${steering} ${'long '.repeat(200_000)}${steering}\u001b[2J\u202
 /** What no text may hold that is shown; a file of lines may hold line feeds. */
 const forbidden = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\u2028\u2029]/u;
 
-/** The longest that one text may be, with what stands around it: several texts of 16 Ki characters. */
+/**
+ * The longest that one text may be, with what stands around it: several texts of 16 Ki characters.
+ */
 const longest = 100_000;
 
 function requirePlain(shown: string): void {

@@ -253,7 +253,8 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
     expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d\d%$/);
     const written = finishedAt(events, 'image/overwrite-os');
     const stalled = finishedAt(events, 'finish/leave-host') - written;
-    // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work, in a guest that others slow down.
+    // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work, in a
+    // guest that others slow down.
     expect(stalled / 1000).toBeLessThan(15 + 60 + 100);
   });
 

@@ -51,7 +51,9 @@ const used = allSuites
   .flatMap((test) => [...read(test).matchAll(/shownOn\(\s*'([^']+)',\s*'([^']+)'/g)])
   .map(([, page = '', begin = '']) => ({ page, text: shownOn(page, begin) }));
 
-/** What is run as it stands, on the same page or another; a reader may send its output elsewhere. */
+/**
+ * What is run as it stands, on the same page or another; a reader may send its output elsewhere.
+ */
 const run = blocks
   .filter(({ kind }) => kind === 'run')
   .flatMap(({ text }) => commandsIn(text).map((command) => command.replace(/ > \S+$/, '')));

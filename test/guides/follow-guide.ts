@@ -27,8 +27,9 @@ interface Scene {
 }
 
 /**
- * Follows a guide to its end, in a folder of its own: writes its files, runs its commands, and compares what they print with
- * what it shows. The built program is on PATH as `bootwright`; scripts of the tree are where they are in the tree.
+ * Follows a guide to its end, in a folder of its own: writes its files, runs its commands, and
+ * compares what they print with what it shows. The built program is on PATH as `bootwright`;
+ * scripts of the tree are where they are in the tree.
  * @param name its path from the folder of the guides
  * @param environment what the guide takes as set; its PATH comes behind the program
  * @returns what the last of its commands have printed
@@ -66,9 +67,8 @@ export async function followGuide(
 }
 
 /**
- * What a page only shows, for a test that uses it otherwise: the command, or the block without commands, that is this text or
- * alone begins so.
- * `blocks.test.ts` finds the calls by their words.
+ * What a page only shows, for a test that uses it otherwise: the command, or the block without
+ * commands, that is this text or alone begins so. `blocks.test.ts` finds the calls by their words.
  * @param page its path from the top of the tree
  * @throws RangeError where none does, or several do
  */

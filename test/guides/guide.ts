@@ -1,6 +1,8 @@
 /** A block of a guide. */
 export interface Block {
-  /** Commands that are run, what they print, a file that the reader writes, or what is only shown. */
+  /**
+   * Commands that are run, what they print, a file that the reader writes, or what is only shown.
+   */
   readonly kind: 'run' | 'output' | 'file' | 'shown';
   readonly text: string;
   /** What stands behind the fence, such as `sh`. */
@@ -11,15 +13,18 @@ export interface Block {
   readonly exitCode: number;
   /** Where a file is written. */
   readonly path: string;
-  /** The suite that runs the commands, where it is not the one that follows the guide; an output's is that of its commands. */
+  /**
+   * The suite that runs the commands, where it is not the one that follows the guide; an output's
+   * is that of its commands.
+   */
   readonly suite: string;
 }
 
 const marks = /^(?:(run)(?: in=(\w+))?(?: exit=(\d+))?|(output)|file=(\S+))$/;
 
 /**
- * The blocks of a guide. Those with which a test does something say behind their language what they are: `sh run`,
- * `sh run exit=2`, `sh run in=image`, `text output`, `yaml file=NAME`.
+ * The blocks of a guide. Those with which a test does something say behind their language what they
+ * are: `sh run`, `sh run exit=2`, `sh run in=image`, `text output`, `yaml file=NAME`.
  * @throws RangeError for another word there
  */
 export function blocksOf(markdown: string): readonly Block[] {
@@ -63,8 +68,8 @@ export const shownIn = (markdown: string): readonly Pick<Block, 'text' | 'line'>
     );
 
 /**
- * Whether a text is what a guide shows, line by line. A number stands for any number, a time for any time, blanks for any
- * blanks, `…` for any text; a line that is `…` alone stands for any lines.
+ * Whether a text is what a guide shows, line by line. A number stands for any number, a time for
+ * any time, blanks for any blanks, `…` for any text; a line that is `…` alone stands for any lines.
  */
 export function isShown(shown: string, printed: string): boolean {
   const pattern = shown.trimEnd().split('\n').map(linePattern).join('');

@@ -74,7 +74,10 @@ function signerOf(folder: string): string {
   return JSON.stringify({ path, contents: { source } });
 }
 
-/** Takes the commands that the guide has and no others; manifests and Ignition are made by the rules of the real one. */
+/**
+ * Takes the commands that the guide has and no others; manifests and Ignition are made by the rules
+ * of the real one.
+ */
 const openshiftInstall = `#!/bin/sh -e
 case "$*" in
 'create manifests --dir site') ${process.execPath} ${standIn} "$@" ;;
@@ -181,7 +184,8 @@ it('air-gapped.md', async () => {
 it('cluster-api-on-one-machine.md names packages of Debian, which the scripts ask for', () => {
   const shown = shownOn('docs/guides/cluster-api-on-one-machine.md', 'apt-get install');
   expect(readFileSync(join(top, 'scripts/prepare.sh'), 'utf8')).toContain(shown);
-  // What a machine without a package would get, whether this one has it or has only fetched it; nothing is installed.
+  // What a machine without a package would get, whether this one has it or has only fetched it;
+  // nothing is installed.
   using archives = mkdtempDisposableSync(join(tmpdir(), 'bootwright-archives-'));
   mkdirSync(join(archives.path, 'partial'));
   const elsewhere = `--option Dir::State::status=/dev/null --option Dir::Cache::archives=${archives.path}`;

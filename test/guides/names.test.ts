@@ -29,7 +29,10 @@ const quotesIn = (guide: string): readonly string[] =>
     .flatMap(([, rows = '']) => rows.trimEnd().split('\n'))
     .flatMap((row) => spansOf(row.split(' | ')[0] ?? ''));
 
-/** The parts of a quote that are always the same: without numbers, units and what stands in brackets. */
+/**
+ * The parts of a quote that are always the same: without numbers, units and what stands in
+ * brackets.
+ */
 const fixedParts = (quote: string): readonly string[] =>
   quote
     .split(/…|\d+|[\w-]+\.service|[%()]/)

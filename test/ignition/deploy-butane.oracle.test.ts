@@ -35,7 +35,8 @@ describe.each(['worker', 'master'])('deploy/host/install-%s.bu', (role) => {
       ...['--strict', '--pretty', '--files-dir', host],
       join(host, `install-${role}.bu`),
     ]);
-    // After a change: vitest run --project oracle test/ignition/deploy-butane.oracle.test.ts --update
+    // After a change: vitest run --project oracle test/ignition/deploy-butane.oracle.test.ts
+    // --update
     await expect(stdout).toMatchFileSnapshot(ignition);
   });
 

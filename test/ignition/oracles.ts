@@ -22,7 +22,9 @@ export interface MergeOracle {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the program that answers for Ignition. A string is sent as it is, other values as JSON. */
+/**
+ * Starts the program that answers for Ignition. A string is sent as it is, other values as JSON.
+ */
 export function startMergeOracle(): MergeOracle {
   const { ask, stop } = startOracle(ignitionMerge);
   const asText = (config: unknown): string =>

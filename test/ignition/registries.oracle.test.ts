@@ -97,7 +97,10 @@ describe('Ignition of a host with registries', () => {
     oracle = startMergeOracle();
     return () => oracle.stop();
   });
-  /** The parser of its own spec judges it, and Ignition 2.14 where that knows it. A newer spec would be unknown to an older host. */
+  /**
+   * The parser of its own spec judges it, and Ignition 2.14 where that knows it. A newer spec would
+   * be unknown to an older host.
+   */
   const expectSound = async (text: string, newestMinor: number): Promise<void> => {
     expect(await oracle.ask(text)).toEqual({});
     const minor = minorOf(text);

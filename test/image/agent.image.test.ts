@@ -75,7 +75,10 @@ const commands = {
   env: ['/usr/bin/env', '--version'],
 };
 
-/** Starts the programs of the image for the other architecture by an emulator, and gives what each printed after its exit code. */
+/**
+ * Starts the programs of the image for the other architecture by an emulator, and gives what each
+ * printed after its exit code.
+ */
 const startForeign = (): Promise<Readonly<Record<string, string>>> =>
   withImageRoot(store, foreignName, async (root) => {
     const emulator = foreign === 'arm64' ? 'qemu-aarch64-static' : 'qemu-x86_64-static';
@@ -284,7 +287,8 @@ describe('the command of the service', () => {
   });
 
   it('has its logs collected while it hangs, and is ended by the stop of the service before it is killed', async () => {
-    // The service answers nothing, so the agent is still telling it of its failure when it is stopped.
+    // The service answers nothing, so the agent is still telling it of its failure when it is
+    // stopped.
     await using service = await commandForLostDisk(line, [{ kind: 'hang', on: '.' }]);
     const loop = shownOn('docs/guides/when-it-hangs.md', 'for host in')
       .replace('m1 m2 192.0.2.7', 'm1')
@@ -321,7 +325,10 @@ describe('the trust of the image', () => {
   // Files of the host are reached without it.
   const line = shown.replace('IMAGE', name).replace('-v /etc/pki:/etc/pki ', '');
 
-  /** What the server has logged of an agent that is sent to it by https, on a host with these authorities. */
+  /**
+   * What the server has logged of an agent that is sent to it by https, on a host with these
+   * authorities.
+   */
   async function handshakesOnHost(pki: string): Promise<string> {
     await using server = await startSecureRegistry(join(folder, `tls-${crypto.randomUUID()}`));
     await using service = await commandForLostDisk(line);

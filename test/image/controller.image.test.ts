@@ -1,5 +1,6 @@
-// The controller as its pod runs it: out of the image, by the settings of its job, as a user whom nobody knows. On OpenShift the pod is
-// let in by the constraints `hostaccess`, which give it a user of its namespace and take what root may do (openshift/api, SecurityContextConstraints).
+// The controller as its pod runs it: out of the image, by the settings of its job, as a user whom
+// nobody knows. On OpenShift the pod is let in by the constraints `hostaccess`, which give it a
+// user of its namespace and take what root may do (openshift/api, SecurityContextConstraints).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -69,7 +70,9 @@ interface Job {
 const deployed = (name: string): unknown =>
   parse(readFileSync(resolve(import.meta.dirname, '../../deploy/controller', name), 'utf8'));
 
-/** The variables of the job's container, with the settings of this cluster, and what each pod has. */
+/**
+ * The variables of the job's container, with the settings of this cluster, and what each pod has.
+ */
 function variables(server: URL): Readonly<Record<string, string>> {
   const { data } = deployed('config.yaml') as { readonly data: Readonly<Record<string, string>> };
   const settings: Readonly<Record<string, string>> = {

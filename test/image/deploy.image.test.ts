@@ -102,7 +102,10 @@ describe('deploy/host/bootwright.sh', () => {
 /** An scp to a host that is this folder. */
 const scp = '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .';
 
-/** Runs the lines of a block as in a terminal, which continues behind one that fails, and then others, on a machine that has these images. */
+/**
+ * Runs the lines of a block as in a terminal, which continues behind one that fails, and then
+ * others, on a machine that has these images.
+ */
 const pasted = (images: string, then = ''): readonly string[] => [
   ...['sh', '-c', `exec ${ownMachine(images).join(' ')} "set +e\n$0\n${then}"`],
 ];

@@ -1,4 +1,5 @@
-// The line that the project began with: the container sees the host's processes and its devices, and nothing else is mounted.
+// The line that the project began with: the container sees the host's processes and its devices,
+// and nothing else is mounted.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -100,7 +101,10 @@ async function buildProgram(name: string, path: string, script: string): Promise
   return `${name}@${await store.run('podman', 'image', 'inspect', ...format)}`;
 }
 
-/** A release that names its machine-config-operator, whose daemon notes on the host that it was called. */
+/**
+ * A release that names its machine-config-operator, whose daemon notes on the host that it was
+ * called.
+ */
 async function buildRelease(): Promise<string> {
   const daemon = '/usr/bin/machine-config-daemon';
   const named = await buildProgram(
@@ -116,10 +120,12 @@ async function buildRelease(): Promise<string> {
 }
 
 /**
- * What a live host has and the machine of the test not: the image on its medium, the image writer, udevd with its settled queue,
- * OpenShift's client, and a systemd that can be told to reboot. Its lsblk and blkid know one disk, so that nothing looks at others of
- * this machine. Its udevadm does what udevd would have done: the kernel may not know GPT, and lsblk asks udev for labels. What is
- * written to /etc, /root and /usr/bin ends with it. A container that says nothing of its network has one without a way out.
+ * What a live host has and the machine of the test not: the image on its medium, the image writer,
+ * udevd with its settled queue, OpenShift's client, and a systemd that can be told to reboot. Its
+ * lsblk and blkid know one disk, so that nothing looks at others of this machine. Its udevadm does
+ * what udevd would have done: the kernel may not know GPT, and lsblk asks udev for labels. What is
+ * written to /etc, /root and /usr/bin ends with it. A container that says nothing of its network
+ * has one without a way out.
  */
 const liveHost = (device: string): string => `
   mkdir -p /run/media/iso/images /run/udev/data
@@ -165,7 +171,10 @@ END
   chmod +x /usr/local/sbin/podman
 `;
 
-/** Runs the line of the page for a role on a host of its own; `meanwhile` is a script that runs beside it. */
+/**
+ * Runs the line of the page for a role on a host of its own; `meanwhile` is a script that runs
+ * beside it.
+ */
 const install = (role: string, meanwhile = '') =>
   onOwnMachine(
     store,

@@ -89,7 +89,8 @@ export async function commandForLostDisk(
 }
 
 /**
- * A line of a page with the words of the service: each `…` behind a flag is its value, and the last one is all flags that the page does not name.
+ * A line of a page with the words of the service: each `…` behind a flag is its value, and the last
+ * one is all flags that the page does not name.
  * @throws RangeError for a flag that the service does not give, and for one that has no place
  */
 function filledIn(shown: string, words: readonly string[]): string {

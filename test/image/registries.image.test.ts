@@ -1,4 +1,5 @@
-// A real registry behind the mirrors that a host is given, and the real skopeo, which reads them as podman and rpm-ostree do.
+// A real registry behind the mirrors that a host is given, and the real skopeo, which reads them as
+// podman and rpm-ostree do.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The release script in a clone of the tree: what it refuses, what it makes, and that a second run makes the same.
+// The release script in a clone of the tree: what it refuses, what it makes, and that a second run
+// makes the same.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,

@@ -9,7 +9,9 @@ import { hostFiles } from '../../src/adapters/host/host-files.ts';
 import { runHostCommand, trimmed } from '../../src/adapters/host/run-command.ts';
 import type { Host } from '../../src/ports/host.ts';
 
-/** The live system as a folder with mounts of its own: its programs run on this machine's kernel. */
+/**
+ * The live system as a folder with mounts of its own: its programs run on this machine's kernel.
+ */
 export interface LiveHost extends AsyncDisposable {
   readonly host: Host;
   /** Runs a command of the live system and gives what it prints. */
@@ -17,8 +19,8 @@ export interface LiveHost extends AsyncDisposable {
 }
 
 /**
- * `$1` is the live system, an image or a tree, `$2` the folder to work in; the last line says that all is mounted.
- * The shell stays as process 1, whose mounts are those of the host.
+ * `$1` is the live system, an image or a tree, `$2` the folder to work in; the last line says that
+ * all is mounted. The shell stays as process 1, whose mounts are those of the host.
  */
 const setting = `set -e
 mkdir -p "$2/read" "$2/write" "$2/view"
@@ -37,7 +39,10 @@ pivot_root . run/before
 umount --lazy /run/before
 exec sh -c 'echo ready; read end'`;
 
-/** Says of a program that is not there what the agent's own nsenter says, in whose place `env` stands here. */
+/**
+ * Says of a program that is not there what the agent's own nsenter says, in whose place `env`
+ * stands here.
+ */
 const orMissing = `command -v -- "$1" >/dev/null && exec "$@"
 echo "nsenter: failed to execute $1: No such file or directory" >&2
 exit 127`;
@@ -91,7 +96,10 @@ function hostBehind(prefix: readonly string[], root: string): Host {
   };
 }
 
-/** Tells lsblk of the live system what udev would tell: the labels of the partitions of a CoreOS disk. */
+/**
+ * Tells lsblk of the live system what udev would tell: the labels of the partitions of a CoreOS
+ * disk.
+ */
 export function udevLabels({ ask }: LiveHost, disk: string): void {
   const labels = { 3: 'boot', 4: 'root' };
   for (const [number, label] of Object.entries(labels)) {

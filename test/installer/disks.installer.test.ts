@@ -62,7 +62,10 @@ function partition({ device }: LoopDisk, ...sizes: readonly string[]): void {
 /** Metadata 1.0 is in the last 8 KiB, at a multiple of 4. */
 const superblockAt = (partitionMiB: number): number => (partitionMiB * 2048 - 16) * 512;
 
-/** Puts a superblock of metadata 1.0 at the end of the first partition (Linux, `md_p.h`), as mdadm would with a kernel that has arrays. */
+/**
+ * Puts a superblock of metadata 1.0 at the end of the first partition (Linux, `md_p.h`), as mdadm
+ * would with a kernel that has arrays.
+ */
 function joinArray({ path }: LoopDisk, partitionMiB: number): void {
   const at = superblockAt(partitionMiB) / 512;
   const block = Buffer.alloc(260);
@@ -136,7 +139,8 @@ describe('disks of a live system', () => {
     const { notes } = await runStep(cleanDisk, { ...run(), facts: { disk: await resolve() } });
     expect(notes).toEqual([]);
     expect(signatures(disk.device)).toBe('');
-    // The kernel has no partitions any more: what a table at the same place would bring back is in the file.
+    // The kernel has no partitions any more: what a table at the same place would bring back is in
+    // the file.
     const at = (MiB: number, offset: number): Buffer =>
       readDisk(disk.path, MiB * 1024 ** 2 + offset, 8);
     expect(at(1, 1024 + 0x38).readUInt16LE()).toBe(0);
@@ -269,7 +273,8 @@ describe('disks of a live system', () => {
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
     expect(signatures(extra.device)).toBe('');
-    // The kernel has no partition any more: what a table at the same place would bring back is in the file.
+    // The kernel has no partition any more: what a table at the same place would bring back is in
+    // the file.
     const zeros = (at: number, length: number) =>
       readDisk(extra.path, 1024 ** 2 + at, length).every((byte) => byte === 0);
     expect([zeros(1024 + 0x38, 2), zeros(superblockAt(32), 4)]).toEqual([true, true]);

@@ -22,7 +22,9 @@ afterAll(() => {
 
 let count = 0;
 
-/** Checks keyfiles as the install does before it touches the disk; resolves with what it warned of. */
+/**
+ * Checks keyfiles as the install does before it touches the disk; resolves with what it warned of.
+ */
 async function check(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const net = join(folder.path, `net${(count += 1)}`);
   mkdirSync(net);

@@ -12,7 +12,9 @@ interface Layer {
   readonly files: Readonly<Record<string, number>>;
   /** Scripts by their path in the image. */
   readonly programs?: Readonly<Record<string, string>>;
-  /** Bytes that do not compress, in a file of their own: what a pull of the layer takes at least. */
+  /**
+   * Bytes that do not compress, in a file of their own: what a pull of the layer takes at least.
+   */
   readonly ballast?: number;
   /** As Go names it, where the image is to say that it is for another. */
   readonly architecture?: string;
@@ -36,8 +38,8 @@ interface ImageConfig {
 }
 
 /**
- * Makes OCI layouts of images that have one layer more than that of another layout, as a build from a
- * Containerfile leaves them: the blobs of the base are the same, byte for byte.
+ * Makes OCI layouts of images that have one layer more than that of another layout, as a build from
+ * a Containerfile leaves them: the blobs of the base are the same, byte for byte.
  * @returns `FOLDER:TAG`, as skopeo takes it
  */
 export function addLayer(base: string, folder: string, layer: Layer): string {

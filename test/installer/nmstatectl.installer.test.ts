@@ -82,7 +82,10 @@ routes:
     - { destination: '::/0', next-hop-address: '2001:db8::1', next-hop-interface: bond0.110 }
 `;
 
-/** The connections that a state makes, as `TYPE NAME` with the bond that has it, or what is wrong with it. */
+/**
+ * The connections that a state makes, as `TYPE NAME` with the bond that has it, or what is wrong
+ * with it.
+ */
 const states: readonly (readonly [string, string | undefined, readonly string[] | RegExp])[] = [
   ['a static address, a route and DNS', ofGuide, ['802-3-ethernet eno1']],
   ['JSON', JSON.stringify({ interfaces: [eno1] }), ['802-3-ethernet eno1']],

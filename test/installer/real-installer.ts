@@ -15,10 +15,10 @@ interface InstallerRun {
 }
 
 /**
- * Mounts of these runs are their own. The tool wants a socket of udevd and a udevadm that succeeds; a machine
- * without udevd gets stand-ins for both. Its lsblk and
- * blkid know one disk, so that it looks at no other of this machine.
- * `$1` is run before the tool, in the same namespace; `$2` is the disk.
+ * Mounts of these runs are their own. The tool wants a socket of udevd and a udevadm that succeeds;
+ * a machine without udevd gets stand-ins for both. Its lsblk and blkid know one disk, so that it
+ * looks at no other of this machine. `$1` is run before the tool, in the same namespace; `$2` is
+ * the disk.
  */
 const setting = `set -e
 mkdir -p /run/udev
@@ -114,9 +114,9 @@ const progress = /^Read (\S+) [\d.]+ [KMGT]?i?B\/[\d.]+ [KMGT]?i?B \(\d{1,3}%\)$
 type Stands = Readonly<Record<string, string>>;
 
 /**
- * The recorded output of that name, and the fresh one in the same terms, both without the lines that tell
- * progress, whose number and figures are never twice the same. With BOOTWRIGHT_RECORD=1 the recording is
- * first replaced by what was just said.
+ * The recorded output of that name, and the fresh one in the same terms, both without the lines
+ * that tell progress, whose number and figures are never twice the same. With BOOTWRIGHT_RECORD=1
+ * the recording is first replaced by what was just said.
  */
 export function compareWithRecording(name: string, said: string, stands: Stands) {
   const path = join(folder, `${name}.txt`);

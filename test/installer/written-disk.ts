@@ -69,7 +69,9 @@ export interface NextBoot {
   readonly hasStamp: boolean;
 }
 
-/** Looks at a disk as GRUB and ostree do: the entry with the highest version, and where it leads. */
+/**
+ * Looks at a disk as GRUB and ostree do: the entry with the highest version, and where it leads.
+ */
 export function readNextBoot(live: LiveHost, { target }: WrittenDisk): NextBoot {
   const { ask } = live;
   ask('mount', `${target.path}p4`, '/mnt');

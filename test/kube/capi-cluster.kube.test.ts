@@ -1,4 +1,5 @@
-// The guides of Cluster API with a real API server and kubectl: objects say what the providers would have written.
+// The guides of Cluster API with a real API server and kubectl: objects say what the providers
+// would have written.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, it, vi } from 'vitest';

@@ -12,7 +12,8 @@ import {
 } from './installation-site.ts';
 import { clusterRoles } from './rig.ts';
 
-// The objects of the controller that is replaced, as its own bootstrap host makes them: ours may watch little, and has no lease.
+// The objects of the controller that is replaced, as its own bootstrap host makes them: ours may
+// watch little, and has no lease.
 
 const kinds: Readonly<Record<string, KubeKind>> = {
   Namespace: namespaces,

@@ -51,7 +51,9 @@ afterEach(async () => {
   await restore();
 });
 
-/** Whatever a test has done to it, the next one finds the first server, its network and no nodes. */
+/**
+ * Whatever a test has done to it, the next one finds the first server, its network and no nodes.
+ */
 async function restore(): Promise<void> {
   await rig.api.thaw();
   await rig.api.start();
@@ -135,7 +137,8 @@ describe('a follower continues', () => {
   it('after the server forgot its history', async () => {
     expect(lists).toHaveLength(1);
     rig.forwarder.partition();
-    // A watch that was open would have these changes waiting in its connection once the network heals.
+    // A watch that was open would have these changes waiting in its connection once the network
+    // heals.
     await rig.api.kill();
     await rig.api.start();
     // Others write past us while we are cut off, and etcd forgets it all.

@@ -88,7 +88,9 @@ const members = [
 export interface InstallationSite {
   readonly rig: Rig;
   readonly service: InventoryServer;
-  /** Starts the command as its job does: no argument but the credentials, all else from variables. */
+  /**
+   * Starts the command as its job does: no argument but the credentials, all else from variables.
+   */
   readonly start: (variables?: Readonly<Record<string, string>>) => Promise<{
     readonly ended: Promise<unknown>;
     readonly log: () => string;
@@ -99,7 +101,10 @@ export interface InstallationSite {
   readonly close: () => Promise<void>;
 }
 
-/** Starts a cluster that has everything but the objects of the controller, which `deploy` puts there. */
+/**
+ * Starts a cluster that has everything but the objects of the controller, which `deploy` puts
+ * there.
+ */
 export async function startInstallation(
   deploy: (client: Rig['client']) => Promise<void>,
   seed: Parameters<typeof startInventory>[0] = { cluster, hosts: members },

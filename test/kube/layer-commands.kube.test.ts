@@ -33,7 +33,10 @@ import { putSite } from './layered-masters.ts';
 let rig: Rig;
 let kube: KubeCluster;
 let kubeconfig: string;
-/** What a command has printed, in order; and of that what is on standard output, where no line of a slow server stands. */
+/**
+ * What a command has printed, in order; and of that what is on standard output, where no line of a
+ * slow server stands.
+ */
 let printed: string[];
 let output: string[];
 

@@ -104,8 +104,8 @@ export const job: KubeRef = { kind: jobs, name: `build-${buildNamed}`, namespace
 export const secret: KubeRef = { kind: secrets, name: 'ocl-push', namespace: operator };
 
 /**
- * Takes away what a hand-over leaves, and that job; finalizers first, since nobody collects here what is deleted in the
- * foreground.
+ * Takes away what a hand-over leaves, and that job; finalizers first, since nobody collects here
+ * what is deleted in the foreground.
  */
 export async function removeHandOver(client: KubeClient): Promise<void> {
   if ((await client.get(build)) !== undefined) {

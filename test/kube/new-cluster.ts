@@ -32,7 +32,9 @@ import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 const top = resolve(import.meta.dirname, '../..');
 
-/** Applies what a folder of `deploy` has, but a job or a deployment: nothing here would run its pod. */
+/**
+ * Applies what a folder of `deploy` has, but a job or a deployment: nothing here would run its pod.
+ */
 export async function deploy(client: KubeClient, name = 'controller'): Promise<void> {
   const folder = join(top, 'deploy', name);
   const read = (name: string): unknown => parse(readFileSync(join(folder, name), 'utf8'));
@@ -163,7 +165,10 @@ export async function putOlmOperator(client: KubeClient): Promise<void> {
 
 const pem = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(64)}\n-----END CERTIFICATE-----\n`;
 
-/** Puts an object into a namespace that may not be there yet; its status by the subresource where it has one. */
+/**
+ * Puts an object into a namespace that may not be there yet; its status by the subresource where it
+ * has one.
+ */
 async function inNamespace(
   client: KubeClient,
   [place, kind]: readonly [string, KubeKind],
@@ -286,7 +291,8 @@ export async function putPools(client: KubeClient): Promise<void> {
 }
 
 /**
- * Puts what a bootstrap host leaves before its pools are rendered: etcd with its override, and the record of all.
+ * Puts what a bootstrap host leaves before its pools are rendered: etcd with its override, and the
+ * record of all.
  */
 export async function putLeftWork(client: KubeClient): Promise<void> {
   for (const name of [operator, 'openshift-etcd']) {

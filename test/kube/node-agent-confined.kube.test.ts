@@ -1,4 +1,5 @@
-// What the token of a node agent can do on a real API server, with deploy/layering applied: write its own annotations of its own node.
+// What the token of a node agent can do on a real API server, with deploy/layering applied: write
+// its own annotations of its own node.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { KubeRefusal, openTransport, type Transport } from '../../mocks/kube/transport.ts';

@@ -62,8 +62,8 @@ export const pushSpec = fc.oneof(
 const oddValues = fc.constantFrom<unknown>(5, 1.5, true, 'x', ['x'], {}, null);
 
 /**
- * Objects of which, in one of three, a member anywhere below a path was taken away or has become something else.
- * An entry of a list is never taken away.
+ * Objects of which, in one of three, a member anywhere below a path was taken away or has become
+ * something else. An entry of a list is never taken away.
  */
 export function brokenMembers(
   objects: fc.Arbitrary<object>,

@@ -17,8 +17,9 @@ import { type InstallationSite, startInstallation } from './installation-site.ts
 import { deploy } from './new-cluster.ts';
 import { until } from './pivoted-cluster.ts';
 
-// The pods that the controller makes for what others do by `oc adm must-gather`, let in by a real API server,
-// and run for real: by whom their job, their end and their clean-up are decided is the product alone.
+// The pods that the controller makes for what others do by `oc adm must-gather`, let in by a real
+// API server, and run for real: by whom their job, their end and their clean-up are decided is the
+// product alone.
 
 const namespace = 'assisted-installer';
 const gathering = 'assisted-installer-must-gather';

@@ -8,15 +8,19 @@ import { clusterRoles, hostClient } from './rig.ts';
 
 // Whether an account may do what it does, and no more.
 
-/** What no part that runs here asks for: the constraints of a pod, by the admission of OpenShift, when it is made. */
+/**
+ * What no part that runs here asks for: the constraints of a pod, by the admission of OpenShift,
+ * when it is made.
+ */
 const openShiftOnly = 'security.openshift.io securitycontextconstraints use';
 
 /** Rules by the namespace in which they hold; `''` for everywhere. */
 type RulesByNamespace = Readonly<Record<string, readonly PolicyRule[]>>;
 
 /**
- * Permissions, as `NAMESPACE GROUP RESOURCE VERB`, that were granted and that no request used. The API server asks for
- * those of `byAdmission`, as `GROUP RESOURCE VERB`, when something else is done; `expectNeeded` shows that they are needed.
+ * Permissions, as `NAMESPACE GROUP RESOURCE VERB`, that were granted and that no request used. The
+ * API server asks for those of `byAdmission`, as `GROUP RESOURCE VERB`, when something else is
+ * done; `expectNeeded` shows that they are needed.
  */
 export function unusedPermissions(
   asked: readonly AuditedRequest[],
@@ -91,7 +95,9 @@ const accessReviews: KubeKind = {
   plural: 'subjectaccessreviews',
 };
 
-/** Whether the API server would let a user do it, to the object of a name where its rule has names. */
+/**
+ * Whether the API server would let a user do it, to the object of a name where its rule has names.
+ */
 async function mayDo(
   client: KubeClient,
   user: string,

@@ -123,7 +123,9 @@ export async function until(what: () => Promise<boolean>): Promise<void> {
   while (!(await what())) await systemClock.sleep(100, limit);
 }
 
-/** Leaves the record of the bootstrap host, as it does without a service where its controller runs. */
+/**
+ * Leaves the record of the bootstrap host, as it does without a service where its controller runs.
+ */
 export const leaveBehind = (kube: KubeCluster) =>
   runStep(leaveRecord, {
     config: withoutService,
@@ -135,7 +137,10 @@ export const leaveBehind = (kube: KubeCluster) =>
 const rbac = 'rbac.authorization.k8s.io';
 const roleRef = (name: string) => ({ apiGroup: rbac, kind: 'ClusterRole', name });
 
-/** Puts what a cluster has when its bootstrap host leaves: etcd and the right to ask for certificates. */
+/**
+ * Puts what a cluster has when its bootstrap host leaves: etcd and the right to ask for
+ * certificates.
+ */
 async function putPivoted(client: KubeClient): Promise<void> {
   await client.apply(namespaces, {
     apiVersion: 'v1',

@@ -1,4 +1,5 @@
-// deploy/layering on a real API server: the controller of pools and the agents of three masters, each with its own account.
+// deploy/layering on a real API server: the controller of pools and the agents of three masters,
+// each with its own account.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -166,7 +167,8 @@ beforeAll(async () => {
     spec: {
       nodeSelector: { matchLabels: { 'node-role.kubernetes.io/master': '' } },
       configuration: { name: before },
-      // An operator that was here had another stream of OS images for it: nothing of ours goes by that.
+      // An operator that was here had another stream of OS images for it: nothing of ours goes by
+      // that.
       osImageStream: { name: 'rhel-10' },
     },
   });

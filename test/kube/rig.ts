@@ -49,7 +49,10 @@ export const deployedKinds: Readonly<Record<string, KubeKind>> = {
   ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindings,
 };
 
-/** Access of the agent of a node, as its kubelet gives it: by a token that is bound to a pod on that node. */
+/**
+ * Access of the agent of a node, as its kubelet gives it: by a token that is bound to a pod on that
+ * node.
+ */
 export async function agentAccess(
   { client, kubeconfigFor }: Pick<Rig, 'client' | 'kubeconfigFor'>,
   node: string,

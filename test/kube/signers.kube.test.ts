@@ -12,8 +12,8 @@ import {
   signingRequestObject,
 } from '../support/kubelet-request.ts';
 
-// What the controller does not look at, as no certificate can come of it: the API server checks that a request is signed by
-// its key, and the signers check usages, organization and prefix.
+// What the controller does not look at, as no certificate can come of it: the API server checks
+// that a request is signed by its key, and the signers check usages, organization and prefix.
 
 const why = { reason: 'Test', message: 'by a test', at: Date.now() };
 const names = { client: [], serving: alternativeNames('m0', '192.0.2.7') } as const;
@@ -43,7 +43,10 @@ describe('a request that the controller would approve', () => {
     return kube.client.create(certificateSigningRequests, { ...object, metadata: { name } });
   };
 
-  /** How an approved request ends: the types of its conditions, and `certificate` where one was issued. */
+  /**
+   * How an approved request ends: the types of its conditions, and `certificate` where one was
+   * issued.
+   */
   const endOf = async (name: string, made: Awaited<ReturnType<typeof ask>>) => {
     const ref = { kind: certificateSigningRequests, name };
     await kube.client.replace(ref, approved(made, why), 'approval');

@@ -22,8 +22,8 @@ import { kubeParts } from '../../scripts/rig.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { listen, openDoor, pair } from './network-site.ts';
 
-// What deploy/host/config has for roles that no virtual machine starts with: each file is the configuration of a simulated
-// host as it is, in a network with the addresses that it names.
+// What deploy/host/config has for roles that no virtual machine starts with: each file is the
+// configuration of a simulated host as it is, in a network with the addresses that it names.
 
 const configs = resolve(import.meta.dirname, '../../deploy/host/config');
 const seed = clusterSeed();
@@ -37,7 +37,10 @@ interface AgentRun {
   readonly log: string;
 }
 
-/** A live host with the program in a container, and one of the files as its configuration; it ends with the test. */
+/**
+ * A live host with the program in a container, and one of the files as its configuration; it ends
+ * with the test.
+ */
 interface Site {
   /** The file. */
   readonly text: string;
@@ -61,7 +64,8 @@ async function openSite(name: string, sizeGiB = 120): Promise<Site> {
   const host = await serveHost(machine, at('socket'));
   onTestFinished(host.close);
   await placeStandIn(at('bin'), at('socket'));
-  // What the live host has over what this machine has: its configuration, and what podman says of the container.
+  // What the live host has over what this machine has: its configuration, and what podman says of
+  // the container.
   for (const [path, content] of [
     ['etc/bootwright/config.yaml', text],
     ['run/.containerenv', 'image="registry.example/bootwright:latest"\n'],
@@ -72,7 +76,9 @@ async function openSite(name: string, sizeGiB = 120): Promise<Site> {
   return { text, machine, folder };
 }
 
-/** Runs the program as `bootwright.container` does, where servers are at the addresses of the file. */
+/**
+ * Runs the program as `bootwright.container` does, where servers are at the addresses of the file.
+ */
 async function install(
   { folder }: Site,
   servers: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
-// The only way out of a network namespace: runs in it, listens at addresses and hands each connection on to a Unix socket.
-// Usage: network-door.ts ADDRESS:PORT=SOCKET…
+// The only way out of a network namespace: runs in it, listens at addresses and hands each
+// connection on to a Unix socket. Usage: network-door.ts ADDRESS:PORT=SOCKET…
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 

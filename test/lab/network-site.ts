@@ -31,9 +31,10 @@ interface NetworkSite extends AsyncDisposable {
 }
 
 /**
- * Makes a network namespace without an interface but loopback: no route, no name service. What there is, stands at addresses of
- * loopback behind a door: a proxy with a password, the API server of the host, and with `isNear` the service. The servers
- * of the lab have names of a domain that the proxy alone knows, and speak TLS by a private authority.
+ * Makes a network namespace without an interface but loopback: no route, no name service. What
+ * there is, stands at addresses of loopback behind a door: a proxy with a password, the API server
+ * of the host, and with `isNear` the service. The servers of the lab have names of a domain that
+ * the proxy alone knows, and speak TLS by a private authority.
  */
 export async function networkSite(
   { isNear = false }: { readonly isNear?: boolean },
@@ -115,7 +116,8 @@ export async function listen(server: NetServer | Server, path: string): Promise<
 }
 
 /**
- * Starts the door in namespaces of its own, of the network and of mounts, after these commands of a shell there.
+ * Starts the door in namespaces of its own, of the network and of mounts, after these commands of a
+ * shell there.
  * @param words ADDRESS:PORT=SOCKET
  * @throws Error where no namespace can be made
  */

@@ -20,7 +20,9 @@ const others = await Promise.all(
 const named = (isCluster: boolean): readonly string[] =>
   others.filter((one) => one.isCluster === isCluster).map(({ name }) => name);
 
-/** In turn one that mostly waits and one with an API server of its own, of which two cores run two. */
+/**
+ * In turn one that mostly waits and one with an API server of its own, of which two cores run two.
+ */
 const alternating = named(false).flatMap((name, index, waiting) => {
   const working = named(true);
   const isLast = index === waiting.length - 1;

@@ -133,7 +133,8 @@ describe('the name of a build from a file', () => {
         blanks: fc.integer({ min: 7, max: 10 }),
         end: fc.constantFrom(...breaks),
       })
-      // Our parser refuses blanks before a block, and leaves those out that are deeper than a depth that is written.
+      // Our parser refuses blanks before a block, and leaves those out that are deeper than a depth
+      // that is written.
       .filter(({ header, lines }) => lines[0]?.trim() !== '' && !isLost(header, lines.at(-1)));
     let named = 0;
     const property = fc.asyncProperty(block, async ({ header, lines, blanks, end }) => {

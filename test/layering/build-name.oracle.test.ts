@@ -31,7 +31,10 @@ const distinct = fc.constantFrom(
   '...',
 );
 
-/** Lines as Containerfiles have them, long ones with tabs, quotes and blanks at their end among them. */
+/**
+ * Lines as Containerfiles have them, long ones with tabs, quotes and blanks at their end among
+ * them.
+ */
 const line = fc.oneof(
   fc.constantFrom(
     'FROM configs AS final',

@@ -108,8 +108,8 @@ export const site: readonly (readonly [KubeKind, KubeObject])[] = [
 ];
 
 /**
- * The objects of a hand-over, of the masters unless said, without what the server adds: the same after any way of
- * getting there.
+ * The objects of a hand-over, of the masters unless said, without what the server adds: the same
+ * after any way of getting there.
  */
 export async function handedOver(
   kube: Pick<Kube, 'get'>,
@@ -140,8 +140,8 @@ export interface DyingKube extends Kube {
 }
 
 /**
- * A cluster whose client dies with its write of a number, counted from 0: before it is sent, or when it has taken
- * effect.
+ * A cluster whose client dies with its write of a number, counted from 0: before it is sent, or
+ * when it has taken effect.
  */
 export function dyingKube(kube: Kube, write: number, when: 'before' | 'after'): DyingKube {
   let writes = 0;

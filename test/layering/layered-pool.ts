@@ -69,7 +69,9 @@ const atRest = {
   ImageBuildDegraded: 'False',
 };
 
-/** A cluster whose masters run their image and which is content with it, changed by what is given. */
+/**
+ * A cluster whose masters run their image and which is content with it, changed by what is given.
+ */
 export function layeredCluster(change: LayeredPool = {}): ClusterSnapshot {
   const { nodes = ['m1', 'm2'], jobs = [] } = change;
   const conditions = Object.entries({ ...atRest, ...change.conditions }).map(([type, status]) => ({

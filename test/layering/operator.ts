@@ -60,8 +60,8 @@ interface OperatorSite {
 const interval = 100;
 
 /**
- * Lets the controllers of the Machine Config Operator act with their own timings until the signal aborts; what they do
- * that they must not have to do is what it resolves with.
+ * Lets the controllers of the Machine Config Operator act with their own timings until the signal
+ * aborts; what they do that they must not have to do is what it resolves with.
  */
 export async function runOperator(site: OperatorSite): Promise<readonly string[]> {
   const { kube, clock, signal } = site;

@@ -13,7 +13,10 @@ export interface ServedShape {
 
 const prefix = 'machineconfiguration.openshift.io';
 
-/** The Ignition that a machine-config-server serves to a pool, with the two files that layering looks at. */
+/**
+ * The Ignition that a machine-config-server serves to a pool, with the two files that layering
+ * looks at.
+ */
 export function servedIgnition(shape: ServedShape): string {
   const { rendered, osImage, image, version = '3.4.0' } = shape;
   const machineConfig = {

@@ -1,4 +1,7 @@
-/** Packages whose programs an installation runs on its host, and whose options have changed with their versions. */
+/**
+ * Packages whose programs an installation runs on its host, and whose options have changed with
+ * their versions.
+ */
 export type Package =
   | 'cloud-utils-growpart'
   | 'coreos-installer'
@@ -15,17 +18,22 @@ export type Package =
 /** Live images that have the same versions of what matters. */
 export interface Generation {
   readonly name: string;
-  /** Minor numbers of the OpenShift 4 lines that come with it; of other systems those they are as old as. */
+  /**
+   * Minor numbers of the OpenShift 4 lines that come with it; of other systems those they are as
+   * old as.
+   */
   readonly lines: readonly [first: number, last: number];
-  /** The oldest version of a package in it. What is left out is not known, and counts as that of the row before. */
+  /**
+   * The oldest version of a package in it. What is left out is not known, and counts as that of the
+   * row before.
+   */
   readonly versions: Partial<Readonly<Record<Package, string>>>;
 }
 
 /**
- * Supported live images, oldest first. A version with a release behind it is that of a build which its source names:
- * Red Hat's advisories for
- * OpenShift by line (`rhaos4.N`), package lists of RHEL, CentOS Stream and AlmaLinux, and `manifest-lock.x86_64.json`
- * of coreos/fedora-coreos-config.
+ * Supported live images, oldest first. A version with a release behind it is that of a build which
+ * its source names: Red Hat's advisories for OpenShift by line (`rhaos4.N`), package lists of RHEL,
+ * CentOS Stream and AlmaLinux, and `manifest-lock.x86_64.json` of coreos/fedora-coreos-config.
  */
 export const generations: readonly Generation[] = [
   {
@@ -110,7 +118,10 @@ export const versionsOf = (generation: Generation): Generation['versions'] =>
     ...generations.slice(0, generations.indexOf(generation) + 1).map(({ versions }) => versions),
   ) as Generation['versions'];
 
-/** Whether a version is a certain one or newer; what stands behind a `-` is the release of a package. */
+/**
+ * Whether a version is a certain one or newer; what stands behind a `-` is the release of a
+ * package.
+ */
 export function isAtLeast(version: string, wanted: string): boolean {
   const [have, want] = [version, wanted].map((text) =>
     (text.split('-')[0] ?? '').split('.').map(Number),

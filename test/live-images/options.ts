@@ -65,9 +65,10 @@ const lsblkColumns: Found = {
 };
 
 /**
- * Options of what an installation runs, by program and subcommand. Looked up in the programs' own sources at the tags
- * of these versions: util-linux, coreos-installer, efibootmgr, mdadm, lvm2, podman, skopeo, ostree-rs-ext, cloud-utils; in NEWS of
- * coreutils and systemd, and in systemctl(1).
+ * Options of what an installation runs, by program and subcommand. Looked up in the programs' own
+ * sources at the tags of these versions: util-linux, coreos-installer, efibootmgr, mdadm, lvm2,
+ * podman, skopeo, ostree-rs-ext, cloud-utils; in NEWS of coreutils and systemd, and in
+ * systemctl(1).
  */
 export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
   lsblk: {

@@ -8,7 +8,10 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 export const pictures = join(tmpdir(), 'bootwright-page-pictures');
 mkdirSync(pictures, { recursive: true });
 
-/** How long a browser may take for a thing, in milliseconds: Playwright's own 30 s are few beside a lab, on a busy machine. */
+/**
+ * How long a browser may take for a thing, in milliseconds: Playwright's own 30 s are few beside a
+ * lab, on a busy machine.
+ */
 const timeout = 300_000;
 
 /** Starts Debian's Chromium without a screen; root has no sandbox of it. */

@@ -40,7 +40,10 @@ function stepsUpTo(host: string, rail: Rail, { last, begin }: { last: string; be
   });
 }
 
-/** Updates of an installation in its middle, which began at a time: every part of the page has something to show. */
+/**
+ * Updates of an installation in its middle, which began at a time: every part of the page has
+ * something to show.
+ */
 export function sampleUpdates(begin: number): readonly PageUpdate[] {
   const rails = {
     bootstrap: railOf('bootstrap'),

@@ -1,4 +1,5 @@
-// A Debian 12 that has nodejs, npm and git beside what each Debian has: what a newcomer's first lines meet.
+// A Debian 12 that has nodejs, npm and git beside what each Debian has: what a newcomer's first
+// lines meet.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

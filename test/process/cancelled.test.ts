@@ -32,7 +32,8 @@ async function install({ settings = {}, after, ...plan }: InstallPlan) {
   }
   const { exitCode } = await agent.ended;
   const programs = new Set(
-    // The logs of the failure ask the writer for its version, and the check of the disk whether anybody has it.
+    // The logs of the failure ask the writer for its version, and the check of the disk whether
+    // anybody has it.
     host.machine.ran.flatMap(({ argv }) =>
       ['--version', '--no-act'].some((word) => argv.includes(word)) ? [] : [argv[0]],
     ),

@@ -23,7 +23,9 @@ export interface Fault {
   readonly beside?: (host: SingleHost, agent: AgentProcess) => Promise<void>;
 }
 
-/** Runs the built agent under a fault; resolves with how it ended and what the service made of it. */
+/**
+ * Runs the built agent under a fault; resolves with how it ended and what the service made of it.
+ */
 export async function runUnder({ plan = {}, words = [], env = {}, before, beside }: Fault) {
   await using host = await openSingleHost({
     role: 'master',
@@ -77,7 +79,10 @@ export function readOnly(host: SingleHost): () => void {
   return () => execFileSync('umount', [opt]);
 }
 
-/** Runs a line of shell in the place of a command, before it, also where it holds a lock; `$PPID` is the agent. */
+/**
+ * Runs a line of shell in the place of a command, before it, also where it holds a lock; `$PPID` is
+ * the agent.
+ */
 export function interpose({ nsenter }: SingleHost, command: string, line: string): void {
   renameSync(nsenter, `${nsenter}.real`);
   const script = `#!/bin/sh\ncase " $* " in *" -- ${command} "*|*" -- flock "*" ${command} "*) ${line};; esac\n`;
@@ -85,8 +90,9 @@ export function interpose({ nsenter }: SingleHost, command: string, line: string
 }
 
 /**
- * Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. The agent stands still
- * meanwhile, at a time at which no status is half replaced: the end of that would leave room again.
+ * Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. The
+ * agent stands still meanwhile, at a time at which no status is half replaced: the end of that
+ * would leave room again.
  */
 export function fullFrom(host: SingleHost, command: string, line: string): () => void {
   const undo = fullBut(host, 64);

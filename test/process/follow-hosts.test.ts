@@ -42,7 +42,8 @@ function start(hosts: number) {
     ),
   });
   const end = runStep(followHosts, {
-    // Where images may be built, programs of the host are asked whether the config server is blocked.
+    // Where images may be built, programs of the host are asked whether the config server is
+    // blocked.
     config: {
       role: 'bootstrap',
       service: { url: 'http://svc.example' },

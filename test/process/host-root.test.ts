@@ -1,5 +1,5 @@
-// A container that has nothing of its host but --pid=host: the real program in namespaces of its own, between a host that
-// has files and a container that has none of them.
+// A container that has nothing of its host but --pid=host: the real program in namespaces of its
+// own, between a host that has files and a container that has none of them.
 import { execFile } from 'node:child_process';
 import {
   mkdirSync,
@@ -25,7 +25,10 @@ const own = ['opt', 'var/log', 'srv', 'run', 'usr/local/sbin'];
 
 const mounts = own.map((path) => `mount --bind "$1/${path}" "/${path}"`).join('\n');
 
-/** `$1` is the folder of the host, `$2` that of the container; process 1 is of the host, or becomes the program itself. */
+/**
+ * `$1` is the folder of the host, `$2` that of the container; process 1 is of the host, or becomes
+ * the program itself.
+ */
 const starts = {
   'with --pid=host': `set -e
 ${mounts}

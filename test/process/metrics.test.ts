@@ -24,8 +24,8 @@ const forms = {
 };
 
 /**
- * The lines of a text of Prometheus that are not as its format has them (version 0.0.4): each metric has its help, its type,
- * and behind them all of its samples.
+ * The lines of a text of Prometheus that are not as its format has them (version 0.0.4): each
+ * metric has its help, its type, and behind them all of its samples.
  */
 function mistakesIn(text: string): readonly string[] {
   let current = '';
@@ -56,7 +56,10 @@ const portIn = (log: string): string | undefined =>
     ?.slice(1)
     .find(Boolean);
 
-/** Whether somebody has connected to a port of this machine lately (proc_net_tcp(5): local and remote address, state). */
+/**
+ * Whether somebody has connected to a port of this machine lately (proc_net_tcp(5): local and
+ * remote address, state).
+ */
 const wasReached = (port: string): boolean =>
   new RegExp(`:${Number(port).toString(16).padStart(4, '0')} 0[16] `, 'i').test(
     readFileSync('/proc/net/tcp', 'utf8'),

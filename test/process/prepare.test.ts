@@ -1,4 +1,5 @@
-// What a newcomer runs first, with the Node and the npm that they have: a script of this tree finds its own Node.
+// What a newcomer runs first, with the Node and the npm that they have: a script of this tree finds
+// its own Node.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -24,7 +25,10 @@ const tools = partFolder(olderNpm);
 /** Half of the packages ask for a newer Node than Debian 12 has; this one is optional besides. */
 const optional = '@rolldown/binding-linux-x64-gnu';
 
-/** package.json and its lock with the packages of Node and one more: all others would take minutes on a busy machine. */
+/**
+ * package.json and its lock with the packages of Node and one more: all others would take minutes
+ * on a busy machine.
+ */
 function fewPackages(): Readonly<Record<string, string>> {
   const lock = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly version: string }>>;

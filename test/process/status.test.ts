@@ -21,7 +21,9 @@ async function status(host: SingleHost): Promise<StatusDocument> {
   return StatusDocument.parse(JSON.parse(stdout));
 }
 
-/** `status --watch`: whether it has printed something, and in the end all of that and the exit code. */
+/**
+ * `status --watch`: whether it has printed something, and in the end all of that and the exit code.
+ */
 function watching(host: SingleHost) {
   const args = [bundle, 'status', '--watch', ...host.words];
   const ended = Promise.withResolvers<{ readonly text: string; readonly exitCode: unknown }>();

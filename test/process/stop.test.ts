@@ -26,7 +26,10 @@ const start = (host: SingleHost, path = host.environment.PATH): AgentProcess =>
     logFile: join(host.folder, 'agent.log'),
   });
 
-/** Without its own end it would wait for the writer, the service or the control plane, longer than a test may take. */
+/**
+ * Without its own end it would wait for the writer, the service or the control plane, longer than a
+ * test may take.
+ */
 async function stopped(agent: AgentProcess): Promise<void> {
   agent.stop();
   const { exitCode, signal } = await agent.ended;
@@ -51,7 +54,8 @@ describe('SIGTERM ends the agent', () => {
 
   it('although the writer refuses to end, and changes the disk only when it is gone', async () => {
     await using host = await open({});
-    // Between the agent and its host: a writer that hears no SIGTERM, and who still runs when a later command begins.
+    // Between the agent and its host: a writer that hears no SIGTERM, and who still runs when a
+    // later command begins.
     const folder = join(host.folder, 'stubborn');
     const [order, writerPid] = [join(folder, 'order'), join(folder, 'pid')];
     mkdirSync(folder);

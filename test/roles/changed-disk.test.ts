@@ -8,7 +8,10 @@ import { cornerOf } from './corners.ts';
 import { hasBegun, install, live } from './processes.ts';
 import { newWorld } from './world.ts';
 
-/** The kernel names the disks in another order: what was sda is sdz, and sda is a disk with somebody's data. */
+/**
+ * The kernel names the disks in another order: what was sda is sdz, and sda is a disk with
+ * somebody's data.
+ */
 function swapDisks({ devices }: Machine): Device {
   const disk = devices.byKname('sda');
   if (disk?.identity === undefined) throw new Error('there is no sda');
@@ -70,7 +73,9 @@ describe.each(['master', 'single node'] as const)('a %s whose agent is killed', 
   });
 });
 
-/** Somebody pulls the install disk and puts another in its place, smaller and with data of theirs. */
+/**
+ * Somebody pulls the install disk and puts another in its place, smaller and with data of theirs.
+ */
 function replaceDisk({ devices }: Machine): Device {
   const disk = devices.byKname('sda');
   if (disk?.identity === undefined) throw new Error('there is no sda');

@@ -1,4 +1,7 @@
-/** Words of programs that do several things, which say what: so many after the program, options left out. */
+/**
+ * Words of programs that do several things, which say what: so many after the program, options left
+ * out.
+ */
 const verbs: Readonly<Record<string, number>> = {
   bootc: 1,
   dmsetup: 1,

@@ -37,7 +37,10 @@ const effectsOf = {
 
 type Site = ReturnType<typeof controllerSite>;
 
-/** Ports of a process that is killed right after its effect of that number: nothing of it has any effect then. */
+/**
+ * Ports of a process that is killed right after its effect of that number: nothing of it has any
+ * effect then.
+ */
 function mortal(site: Site, dies: number | undefined) {
   const killer = new AbortController();
   const effects: string[] = [];

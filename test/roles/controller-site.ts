@@ -118,7 +118,10 @@ const agentManifests = {
   },
 };
 
-/** The bootstrap host leaves when it has seen the controller; where it is the service, that leaves with it. */
+/**
+ * The bootstrap host leaves when it has seen the controller; where it is the service, that leaves
+ * with it.
+ */
 function bootstrapHost(
   kube: FakeKube,
   {

@@ -1,4 +1,5 @@
-// Every command of every step fails twice, before and after its effect, on a host that keeps what was done to it.
+// Every command of every step fails twice, before and after its effect, on a host that keeps what
+// was done to it.
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../src/model/failure.ts';
 import { memoryJournal } from '../support/memory-journal.ts';

@@ -1,4 +1,5 @@
-// The hosts on which the commands of the table of faults are run; together they run each command of each role.
+// The hosts on which the commands of the table of faults are run; together they run each command of
+// each role.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publish } from '../../mocks/host/images.ts';

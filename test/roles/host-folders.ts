@@ -2,7 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** In memory, where there is such a place: the thousands of processes flush each file that they write. */
+/**
+ * In memory, where there is such a place: the thousands of processes flush each file that they
+ * write.
+ */
 const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const prefix = 'bootwright-processes-';
 

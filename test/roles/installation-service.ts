@@ -34,7 +34,10 @@ const names = Object.keys(addressOf) as readonly HostName[];
 /** What users want of the worker; a service that leaves takes that along. */
 const wishes = { nodeLabels: { team: 'storage' }, pool: 'infra' };
 
-/** How the installation ends: as the service says or, where its bootstrap host is the service, as the cluster says. */
+/**
+ * How the installation ends: as the service says or, where its bootstrap host is the service, as
+ * the cluster says.
+ */
 export type Ending = 'installed' | 'error' | 'agent-based';
 
 function storeOf(ending: Ending, now: () => number) {

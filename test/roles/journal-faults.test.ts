@@ -18,7 +18,9 @@ import { type Host, newWorld, stateOf, type World } from './world.ts';
 /** What a disk says from its fault on. */
 const errors: Readonly<Record<DiskFault, string>> = { 'full disk': 'ENOSPC', 'read-only': 'EROFS' };
 
-/** The disk of the journal: how many lines it takes before its fault, and the line that it did not. */
+/**
+ * The disk of the journal: how many lines it takes before its fault, and the line that it did not.
+ */
 interface Disk {
   fault: DiskFault;
   takes: number;
@@ -176,7 +178,8 @@ describe.each(roles)('the journal of a %s', (kind) => {
       disk.refused = undefined;
       const world = newWorld(host);
       const life = await processOn(world, host, { takes, fault });
-      // Lines of steps beside the run are written in any order; the last ones may not be written at all.
+      // Lines of steps beside the run are written in any order; the last ones may not be written at
+      // all.
       if (refused() === undefined) continue;
       const violation = violationOf(life, host, fault);
       if (violation !== undefined) violations.push(`${takes} ${fault}: ${violation}`);

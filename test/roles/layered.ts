@@ -31,13 +31,19 @@ const key = (name: string): string => `machineconfiguration.openshift.io/${name}
 /** The image that the masters of these installations run in the end. */
 export const mastersFinal = `registry.example.com/ocl/master@${digestOfText(renderedName('master'))}`;
 
-/** Manifests that ask for an operating system for the masters, and the script that names the release. */
+/**
+ * Manifests that ask for an operating system for the masters, and the script that names the
+ * release.
+ */
 const layeredFiles: Readonly<Record<string, string>> = {
   '/opt/openshift/openshift/99-os-master.yaml': `${pushSecretManifest()}---\n${osConfigManifest('master')}`,
   '/usr/local/bin/release-image.sh': `RELEASE_IMAGE_DIGEST="quay.io/release@sha256:${'e'.repeat(64)}"\n`,
 };
 
-/** What the bootstrap host of a cluster is given; one for workers too, unless they get theirs by default. */
+/**
+ * What the bootstrap host of a cluster is given; one for workers too, unless they get theirs by
+ * default.
+ */
 export const layeredContents = ({ layering: { pushTo } }: Config): BootstrapContents =>
   pushTo === ''
     ? {
@@ -142,7 +148,9 @@ const { repository, rendered, digest, image } = workerCase;
 export const takesImage = ({ role, cluster }: Config): boolean =>
   role === 'worker' && cluster.openshiftVersion === '4.21.0';
 
-/** What the cluster serves it; where its images lie it tells only those who were not told before. */
+/**
+ * What the cluster serves it; where its images lie it tells only those who were not told before.
+ */
 export const servedTo = ({ layering }: Config): string =>
   servedToWorker(undefined, layering.repository === '' ? { repository } : {});
 

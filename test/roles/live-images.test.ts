@@ -19,7 +19,10 @@ const firstLine: Readonly<Record<string, number>> = {
 const lineOf = (id: string): number =>
   Object.entries(firstLine).find(([begin]) => id.startsWith(begin))?.[1] ?? 0;
 
-/** Every command that the plan of any corner prints or that a host runs, and the first line that may run it. */
+/**
+ * Every command that the plan of any corner prints or that a host runs, and the first line that may
+ * run it.
+ */
 const known = new Map<string, { readonly argv: readonly string[]; readonly line: number }>();
 const learn = (step: string, argv: readonly string[]): void => {
   // A hook is the operator's own, not a program of the live image.

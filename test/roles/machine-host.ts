@@ -112,8 +112,9 @@ async function* nothing(): AsyncGenerator<Uint8Array> {
   // No command of a role reads its input.
 }
 
-// The adapter flushes each file that it writes and hands each call to a thread: what that costs is most of a life, and
-// a machine in this process that never loses its power has nothing of it. The contract suite shows what the adapter does.
+// The adapter flushes each file that it writes and hands each call to a thread: what that costs is
+// most of a life, and a machine in this process that never loses its power has nothing of it. The
+// contract suite shows what the adapter does.
 
 /** A place of the host as our process sees it, and as the host does. */
 interface Place {

@@ -54,7 +54,10 @@ export interface Life {
 
 const killed = (): Error => new Error('the agent was killed');
 
-/** A process that is killed before one of its commands, or before that: it does nothing on the host any more. */
+/**
+ * A process that is killed before one of its commands, or before that: it does nothing on the host
+ * any more.
+ */
 function powerFor(
   commands: number,
 ): Power & { readonly isGone: () => boolean; readonly kill: () => void } {

@@ -1,8 +1,12 @@
-// What the Go agent does in the role bootstrap on a host without registry, by its source (openshift/assisted-installer
-// at commit 880389d4): `src/installer/installer.go`, `src/ops/ops.go`, and preinstall-utils for the cleaning. What its
-// adapter of the host reads by `cat` is left out: here that is no command either.
+// What the Go agent does in the role bootstrap on a host without registry, by its source
+// (openshift/assisted-installer at commit 880389d4): `src/installer/installer.go`,
+// `src/ops/ops.go`, and preinstall-utils for the cleaning. What its adapter of the host reads by
+// `cat` is left out: here that is no command either.
 
-/** A command that is not run as the Go agent runs it; `row` begins the row of docs/differences.md that says why. */
+/**
+ * A command that is not run as the Go agent runs it; `row` begins the row of docs/differences.md
+ * that says why.
+ */
 interface Dropped {
   readonly argv: string;
   readonly row: string;
@@ -19,7 +23,10 @@ const mkdirManifests = 'mkdir -p /opt/openshift/manifests';
 const logsSender = (token: { readonly podman: string; readonly own: string }): string =>
   `podman run --rm --privileged --net=host --pid=host${token.podman} -v /run/systemd/journal/socket:/run/systemd/journal/socket -v /var/log:/var/log registry.example/agent:1 logs_sender -cluster-id C -url http://inventory.example -host-id H -infra-env-id I${token.own} -insecure=false -bootstrap=true`;
 
-/** The Go agent cleans first of all; here it comes when every input is there, right before the write (ADR 0052). */
+/**
+ * The Go agent cleans first of all; here it comes when every input is there, right before the write
+ * (ADR 0052).
+ */
 const cleaning: Phase = [
   { argv: 'vgs --noheadings -o vg_name,pv_name', row: namesInCleanup },
   { argv: 'pvs --noheadings -o pv_name', row: namesInCleanup },
@@ -122,7 +129,10 @@ export const addedCommands: readonly { readonly argv: RegExp; readonly row: stri
   },
 ];
 
-/** What is asked of the service, in the words of its stand-in; reports of the host's own stages are not among it. */
+/**
+ * What is asked of the service, in the words of its stand-in; reports of the host's own stages are
+ * not among it.
+ */
 export const serviceRequests: Readonly<Record<'bootstrap' | 'single node', Phase>> = {
   bootstrap: [
     'clusterFile bootstrap.ign',

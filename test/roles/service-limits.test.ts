@@ -1,5 +1,6 @@
-// Waits against the timers of the service: it fails a host whose stage lasts too long without a changed text,
-// and stops its agent. What can come true must not be ended by that, and what never does must.
+// Waits against the timers of the service: it fails a host whose stage lasts too long without a
+// changed text, and stops its agent. What can come true must not be ended by that, and what never
+// does must.
 import { describe, expect, it } from 'vitest';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { inventoryStore } from '../../mocks/inventory/store.ts';
@@ -49,7 +50,10 @@ function serviceFor(ladder: LadderName, clock: FakeClock) {
       if (store.host(host.id)?.status === 'error') return clock.now() / minutes(1);
     }
   };
-  /** The minute in which the service failed the host, and stopped its agent; undefined if it did not. */
+  /**
+   * The minute in which the service failed the host, and stopped its agent; undefined if it did
+   * not.
+   */
   const failedAt = watching().then(
     (minute) => {
       stop.abort(new Error('the service has stopped the agent'));

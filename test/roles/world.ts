@@ -110,7 +110,9 @@ export interface World {
   readonly machine: Machine;
   readonly kube: FakeKube;
   readonly inventory: FakeInventory;
-  /** How often an agent had begun or ended anything on the host, or one of its units had changed. */
+  /**
+   * How often an agent had begun or ended anything on the host, or one of its units had changed.
+   */
   moves: number;
 }
 

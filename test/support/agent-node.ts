@@ -315,7 +315,10 @@ export function agentNode({
       emit: (body) => events.push({ ...body, at: clock.now(), run: 'test' }),
       signal: ports.signal ?? stopped.signal,
     });
-  /** Lets the controller and the agent act for a while; an agent that rebooted its host is started again by the kubelet. */
+  /**
+   * Lets the controller and the agent act for a while; an agent that rebooted its host is started
+   * again by the kubelet.
+   */
   const passes = async (times = 12, every = seconds(10)): Promise<void> => {
     const { reboots } = seen;
     // The pod ends with the reboot of its host.

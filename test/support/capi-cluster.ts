@@ -14,7 +14,10 @@ export const namespace = 'demo';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Puts a Secret into the namespace of the tests; the files of an installer are of the control plane there. */
+/**
+ * Puts a Secret into the namespace of the tests; the files of an installer are of the control plane
+ * there.
+ */
 export function putSecret(
   kube: FakeKube,
   name: string,
@@ -27,7 +30,9 @@ export function putSecret(
   kube.put(secrets, { metadata: { name, namespace, ...owner }, data: Object.fromEntries(encoded) });
 }
 
-/** Puts a Cluster and its control plane there, as core and the control-plane provider leave them. */
+/**
+ * Puts a Cluster and its control plane there, as core and the control-plane provider leave them.
+ */
 export function putCluster(
   kube: FakeKube,
   { ns = namespace, spec = {}, status = {}, plane = {} } = {},

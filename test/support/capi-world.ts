@@ -131,7 +131,10 @@ interface InstallerRun {
 
 const image = (name: string): string => `r.test/${name}@sha256:${'a'.repeat(64)}`;
 
-/** Runs the Jobs of the installer to their end, one at each call, and keeps what they made as they do. */
+/**
+ * Runs the Jobs of the installer to their end, one at each call, and keeps what they made as they
+ * do.
+ */
 export function jobRunner(kube: FakeKube) {
   const runs: InstallerRun[] = [];
   const complete = (job: KubeObject): void =>
@@ -223,7 +226,10 @@ interface WorkingRun extends Pick<CapiRun, 'guest'> {
   readonly installer?: ReturnType<typeof jobRunner> | null;
 }
 
-/** The control-plane provider at work, by a clock that goes on only in `pass`; `end` resolves with what it noted. */
+/**
+ * The control-plane provider at work, by a clock that goes on only in `pass`; `end` resolves with
+ * what it noted.
+ */
 export function controlPlanesAtWork({ installer, ...run }: WorkingRun, start: Millis = 0) {
   const clock = fakeClock({ auto: false, start });
   const stop = new AbortController();

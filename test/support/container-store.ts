@@ -36,8 +36,9 @@ async function makeBase(store: ContainerStore, architecture: Architecture): Prom
 }
 
 /**
- * Makes the bases of this machine, and a `podman` that builds the image upon them: where a build names no base, and in the tree of
- * the test where there is no Containerfile. Gives the folder to put first on PATH.
+ * Makes the bases of this machine, and a `podman` that builds the image upon them: where a build
+ * names no base, and in the tree of the test where there is no Containerfile. Gives the folder to
+ * put first on PATH.
  */
 export async function podmanWithBases(store: ContainerStore): Promise<string> {
   const folder = join(store.images, '..', 'bin');
@@ -62,7 +63,9 @@ exec /usr/bin/podman "$@"
   return folder;
 }
 
-/** Runs a command line in the tree, with the podman of `podmanWithBases`, and gives what it prints. */
+/**
+ * Runs a command line in the tree, with the podman of `podmanWithBases`, and gives what it prints.
+ */
 export async function buildBy(store: ContainerStore, line: string): Promise<string> {
   const PATH = `${await podmanWithBases(store)}:${process.env['PATH'] ?? ''}`;
   return store.run('env', `PATH=${PATH}`, 'sh', '-euc', `cd '${top}'\n${line}`);
@@ -95,7 +98,9 @@ export interface ContainerStore {
   readonly images: string;
   /** For programs that use it: what it is, and how containers are run where there is no systemd. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Runs a program on it and gives what was printed. Throws with its standard error when it fails. */
+  /**
+   * Runs a program on it and gives what was printed. Throws with its standard error when it fails.
+   */
   readonly run: (program: string, ...args: readonly string[]) => Promise<string>;
 }
 

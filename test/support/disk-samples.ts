@@ -10,7 +10,10 @@ const typeOf = (kname: string): string => {
   return 'disk';
 };
 
-/** A block device for tests: a kernel name, what differs from a plain 100 GiB disk, and what stands on it. */
+/**
+ * A block device for tests: a kernel name, what differs from a plain 100 GiB disk, and what stands
+ * on it.
+ */
 export function blockDevice(
   kname: string,
   differs: Partial<BlockDevice> = {},
@@ -144,7 +147,9 @@ export const targetOf = (device: BlockDevice): TargetDisk => ({
   byId: [],
 });
 
-/** A live host on which every command succeeds, with a disk that an operating system can be put on. */
+/**
+ * A live host on which every command succeeds, with a disk that an operating system can be put on.
+ */
 export const deployableHost = (
   disk: BlockDevice,
   commandLine = 'ignition.platform.id=metal',

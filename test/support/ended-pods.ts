@@ -7,7 +7,9 @@ interface PodEnding {
   readonly log: string;
 }
 
-/** A cluster whose pods end at once, as a test says for each of them in turn; the last one stays. */
+/**
+ * A cluster whose pods end at once, as a test says for each of them in turn; the last one stays.
+ */
 export function withEndedPods(kube: FakeKube, ...endings: readonly PodEnding[]): FakeKube {
   let made = 0;
   return {

@@ -149,6 +149,8 @@ export function fakeWatch(chain: (path: string) => readonly string[]): FakeWatch
   };
 }
 
-/** A path matters if it is what is watched, is in it, or is a directory or link on the way to it. */
+/**
+ * A path matters if it is what is watched, is in it, or is a directory or link on the way to it.
+ */
 const concerns = (path: string, watched: readonly string[]): boolean =>
   watched.some((one) => one === path || one === dirname(path) || one.startsWith(`${path}/`));

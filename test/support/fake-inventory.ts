@@ -43,7 +43,10 @@ export interface FakeInventory extends Inventory {
   readonly clusterLogsStates: readonly LogsState[];
   /** Every archive of controller logs that was uploaded. */
   readonly controllerLogs: readonly Uint8Array[];
-  /** Each call in order, with its argument where it has one: `hosts master`, `stage Done`, `operator console available`. */
+  /**
+   * Each call in order, with its argument where it has one: `hosts master`, `stage Done`, `operator
+   * console available`.
+   */
   readonly calls: readonly string[];
   readonly results: readonly InstallationResult[];
   readonly operatorReports: readonly OperatorReport[];

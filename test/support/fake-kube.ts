@@ -40,8 +40,9 @@ interface AppliedManifest extends Manifest {
 type Meanwhile = () => void | Promise<void>;
 
 /**
- * A cluster in memory, as rude as an API server: views are behind a write that was answered, what has finalizers or runs on a node
- * is only marked when it is removed, a patch that changes nothing is no change. What a real one does now and then, a test asks for.
+ * A cluster in memory, as rude as an API server: views are behind a write that was answered, what
+ * has finalizers or runs on a node is only marked when it is removed, a patch that changes nothing
+ * is no change. What a real one does now and then, a test asks for.
  */
 export interface FakeKube extends Kube {
   /** Puts an object there as the cluster itself would, new or changed; who follows sees it. */
@@ -62,11 +63,14 @@ export interface FakeKube extends Kube {
   /** Once, after the effect of a call: its answer is as late as this is. */
   readonly after: (verb: WriteVerb | 'get' | 'list', then: Meanwhile) => FakeKube;
   /**
-   * Who follows sees nothing more until the function that is given is called, and then all of it at once: what came and went in
-   * between is never seen, as after a history that was lost (410).
+   * Who follows sees nothing more until the function that is given is called, and then all of it at
+   * once: what came and went in between is never seen, as after a history that was lost (410).
    */
   readonly holdViews: () => () => void;
-  /** Gives each pod a node that takes it, now and after each change; one that none takes stays Pending. */
+  /**
+   * Gives each pod a node that takes it, now and after each change; one that none takes stays
+   * Pending.
+   */
   readonly schedules: () => FakeKube;
   /** Serves one more kind of manifests, as a cluster does when its definition is there. */
   readonly serves: (served: ServedKind) => FakeKube;
@@ -394,7 +398,10 @@ const finalizersOf = ({ metadata }: KubeObject): readonly string[] =>
 /** The server itself takes these away where what is owned is removed in the background. */
 const ofCollector = ['foregroundDeletion', 'orphan'];
 
-/** Whether the kubelet of a node has to end it first (kubernetes, `pkg/registry/core/pod`, `CheckGracefulDelete`). */
+/**
+ * Whether the kubelet of a node has to end it first (kubernetes, `pkg/registry/core/pod`,
+ * `CheckGracefulDelete`).
+ */
 const isOnNode = ({ plural }: KubeKind, pod: KubeObject): boolean => {
   const grace = partAt(pod, 'spec', 'terminationGracePeriodSeconds');
   return plural === 'pods' && nodeOf(pod) !== '' && grace !== 0 && !isOver(pod);
@@ -420,7 +427,10 @@ const said = ({
   ...(namespace === undefined ? {} : { namespace }),
 });
 
-/** The selectors that the product uses: `key`, `!key`, `key=value`, `metadata.name=value`, `spec.nodeName=value`. */
+/**
+ * The selectors that the product uses: `key`, `!key`, `key=value`, `metadata.name=value`,
+ * `spec.nodeName=value`.
+ */
 function isSelected(
   object: KubeObject,
   {

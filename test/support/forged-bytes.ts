@@ -69,7 +69,10 @@ const subjectsOf = (node: string): readonly (readonly Buffer[])[] => {
     );
 };
 
-/** A right request, and requests of the same node with something wrong in their bytes; w0 has 192.0.2.20, and 192.0.2.21 is of another host. */
+/**
+ * A right request, and requests of the same node with something wrong in their bytes; w0 has
+ * 192.0.2.20, and 192.0.2.21 is of another host.
+ */
 export function forgedBytes(purpose: RequestPurpose): {
   readonly right: string;
   readonly wrong: readonly string[];

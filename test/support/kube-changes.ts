@@ -93,8 +93,9 @@ export function brought(
 }
 
 /**
- * An object after server-side apply: it says what the manifest says, and no more what only the manifest before said.
- * Lists count as one value, which they are for members without a key; conditions have one, their type.
+ * An object after server-side apply: it says what the manifest says, and no more what only the
+ * manifest before said. Lists count as one value, which they are for members without a key;
+ * conditions have one, their type.
  */
 export function applied(
   object: KubeObject | undefined,
@@ -145,8 +146,9 @@ export const stillOwned = (manifest: unknown, object: unknown): unknown =>
     : manifest;
 
 /**
- * Why a manifest cannot be applied without force, in the words of API server 1.34; undefined where it can. Somebody else owns a
- * member where the object says another thing than this manager said last, or where another manager said it too.
+ * Why a manifest cannot be applied without force, in the words of API server 1.34; undefined where
+ * it can. Somebody else owns a member where the object says another thing than this manager said
+ * last, or where another manager said it too.
  */
 export function conflictText(
   object: KubeObject | undefined,

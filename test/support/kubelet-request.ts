@@ -54,7 +54,10 @@ export interface RequestWishes {
   readonly hash?: string;
 }
 
-/** Makes a PKCS#10 request as PEM; as a kubelet of node m0 asks for a client certificate unless told. */
+/**
+ * Makes a PKCS#10 request as PEM; as a kubelet of node m0 asks for a client certificate unless
+ * told.
+ */
 export async function pkcs10(wishes: RequestWishes = {}): Promise<string> {
   const { subject = 'O=system:nodes, CN=system:node:m0', names = [], key = 'EC P-256' } = wishes;
   const alternative = names.length === 0 ? [] : [new SubjectAlternativeNameExtension([...names])];

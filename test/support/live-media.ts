@@ -17,8 +17,8 @@ interface LiveIso {
 }
 
 /**
- * Makes an ISO that coreos-installer takes for a live one: an area for 256 KiB of initramfs, and a file that says where. GRUB
- * starts it by BIOS and by UEFI where its grub.cfg is among the texts.
+ * Makes an ISO that coreos-installer takes for a live one: an area for 256 KiB of initramfs, and a
+ * file that says where. GRUB starts it by BIOS and by UEFI where its grub.cfg is among the texts.
  */
 export async function createLiveIso(
   path: string,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Outputs for tests. RHCOS: of a node of OpenShift 4.12, as insights-core keeps it; bootc: written after
-// bootc's host-v1.schema.json and an output in its issue 465.
+// Outputs for tests. RHCOS: of a node of OpenShift 4.12, as insights-core keeps it; bootc: written
+// after bootc's host-v1.schema.json and an output in its issue 465.
 
 /** A checksum or the hexadecimal part of a digest: one digit, 64 times. */
 export const sum = (digit: string): string => digit.repeat(64);
@@ -97,7 +97,8 @@ export const bootcNullOutput = bootcOutput({ type: null });
 export const originFile = (digit: string): string =>
   `[origin]\ncontainer-image-reference=ostree-unverified-registry:${imageOf(digit)}\n`;
 
-// Outputs for tests: what `ostree container image deploy` of ostree-rs-ext 0.15.3 printed, on a disk that was made so.
+// Outputs for tests: what `ostree container image deploy` of ostree-rs-ext 0.15.3 printed, on a
+// disk that was made so.
 
 const otherArchitecture = `Error: Performing deployment
 

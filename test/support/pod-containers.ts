@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-// A kubelet for one pod: its containers are run for real, each in namespaces of its own, on a copy of this machine's files, by the
-// user and the groups of the pod.
+// A kubelet for one pod: its containers are run for real, each in namespaces of its own, on a copy
+// of this machine's files, by the user and the groups of the pod.
 
 const run = promisify(execFile);
 
@@ -83,7 +83,10 @@ export interface PodEnd {
   readonly codes: ReadonlyMap<string, number>;
 }
 
-/** Makes what is written in a container go to memory, and puts volumes to their places; then it runs the command. */
+/**
+ * Makes what is written in a container go to memory, and puts volumes to their places; then it runs
+ * the command.
+ */
 const enter = `set -e
 mount --make-rprivate /
 mount -t tmpfs tmpfs "$BASE"
@@ -104,7 +107,10 @@ umount -l /old-root
 cd /
 exec "$@" < /dev/null`;
 
-/** Runs the containers of a pod, one after the other; a program of its images is what `image` says at its path. */
+/**
+ * Runs the containers of a pod, one after the other; a program of its images is what `image` says
+ * at its path.
+ */
 export async function runContainers(object: unknown, world: PodWorld): Promise<PodEnd> {
   const pod = object as PodShape;
   const folder = mkdtempSync(join(tmpdir(), 'pod-'));

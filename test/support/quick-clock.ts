@@ -5,8 +5,9 @@ import type { Clock } from '../../src/ports/clock.ts';
 const turn = 2;
 
 /**
- * What one look can find to have passed, in real milliseconds. A process that was stopped for longer,
- * or waited for a processor, has done nothing meanwhile, and neither has whatever it waits for.
+ * What one look can find to have passed, in real milliseconds. A process that was stopped for
+ * longer, or waited for a processor, has done nothing meanwhile, and neither has whatever it waits
+ * for.
  */
 const longestTurn = 5;
 

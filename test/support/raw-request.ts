@@ -51,7 +51,10 @@ export const attribute = (
   tag: number = tags.utf8,
 ): Buffer => der(sequence, oid(oids[type]), der(tag, value));
 
-/** Alternative names as an extension: each with its tag of context, `[2, 'w0']` for a name of a host. */
+/**
+ * Alternative names as an extension: each with its tag of context, `[2, 'w0']` for a name of a
+ * host.
+ */
 export const namesExtension = (...names: readonly (readonly [number, Buffer | string])[]): Buffer =>
   der(
     sequence,

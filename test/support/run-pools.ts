@@ -23,7 +23,10 @@ interface PoolsEnd {
   readonly notes: readonly string[];
 }
 
-/** Runs the controller of pools of that name, or all of them, without a lease, until they are stopped. */
+/**
+ * Runs the controller of pools of that name, or all of them, without a lease, until they are
+ * stopped.
+ */
 export async function runPools(
   name: string | undefined,
   { kube, clock, signal, namespace = 'assisted-installer', heard }: PoolsRun,
@@ -50,7 +53,10 @@ export async function runPools(
 
 type Verb = 'get' | 'create' | 'patch' | 'evict';
 
-/** The cluster of a controller that is killed with the answer to one of its requests of these verbs; the first has number 0. */
+/**
+ * The cluster of a controller that is killed with the answer to one of its requests of these verbs;
+ * the first has number 0.
+ */
 export function killedBy(
   kube: Kube,
   { verbs, last, killed }: { verbs: readonly Verb[]; last: number; killed: AbortController },

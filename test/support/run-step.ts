@@ -253,7 +253,9 @@ function fakeImageRelay(outcome: Partial<RelayOutcome> = {}): FakeImageRelay {
 export const statusesOf = (events: readonly RunEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
 
-/** The texts that the inventory service gets of a run that stands on a stage, each with its minute. */
+/**
+ * The texts that the inventory service gets of a run that stands on a stage, each with its minute.
+ */
 export function reportsOf(
   events: readonly RunEvent[],
   { ladder, stage }: { readonly ladder: LadderName; readonly stage: Stage },

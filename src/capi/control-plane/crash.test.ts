@@ -26,7 +26,9 @@ interface CrashPoint {
   readonly dead: AbortController;
 }
 
-/** The cluster of a provider that dies before or after one of its writes; the first has number 0. */
+/**
+ * The cluster of a provider that dies before or after one of its writes; the first has number 0.
+ */
 function dyingAt(kube: Kube, { write, when, dead }: CrashPoint): Kube {
   let writes = 0;
   const counted = (verb: (typeof verbs)[number]): unknown => {
@@ -83,7 +85,9 @@ function collect(kube: FakeKube): void {
   }
 }
 
-/** Replaces a master that is marked, by a provider that dies at a write after that, and another one. */
+/**
+ * Replaces a master that is marked, by a provider that dies at a write after that, and another one.
+ */
 async function replaceMaster(write: number, when: 'before' | 'after') {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });

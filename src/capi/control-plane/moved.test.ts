@@ -26,7 +26,10 @@ async function run(kube: FakeKube, { guest, start }: { guest: FakeKube; start: M
   return { installer, pass: () => pass(seconds(2)), end };
 }
 
-/** What clusterctl makes of a cluster elsewhere: all that its Cluster owns, with other uids and no status. */
+/**
+ * What clusterctl makes of a cluster elsewhere: all that its Cluster owns, with other uids and no
+ * status.
+ */
 function moved(from: FakeKube): FakeKube {
   const found = controlPlaneIn(from);
   const { metadata, ...rest } = controlPlaneOf(found?.spec);

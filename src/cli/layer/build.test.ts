@@ -22,7 +22,10 @@ import { type ImagePlace, prepareRunRoot, storeIn } from './image-place.ts';
 
 const { at, file, files, layer } = layerUser();
 
-/** A failure in any of these comes before a program is looked for; a process in a unit test is an error of its own. */
+/**
+ * A failure in any of these comes before a program is looked for; a process in a unit test is an
+ * error of its own.
+ */
 describe('layer build', () => {
   it.each([
     ['is not there', 'config.file-not-read', undefined],

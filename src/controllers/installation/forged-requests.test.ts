@@ -83,7 +83,8 @@ const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
       `O=system:nodes, CN=system:node:${name.toUpperCase()}`,
       `O=system:nodes, CN=${user}.example.com`,
       `O=system:nodes, CN=x${user}`,
-      // A host that is installed, one that has joined before, one that nobody knows, and a node that is there.
+      // A host that is installed, one that has joined before, one that nobody knows, and a node
+      // that is there.
       'O=system:nodes, CN=system:node:m1',
       'O=system:nodes, CN=system:node:m2',
       'O=system:nodes, CN=system:node:m3',
@@ -146,7 +147,8 @@ async function forgedRequests(): Promise<readonly KubeObject[]> {
     add(`-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n`, {});
     add('', {});
   }
-  // A node that nobody knows says that the address of another is its own: of one that has joined, and of those that have not.
+  // A node that nobody knows says that the address of another is its own: of one that has joined,
+  // and of those that have not.
   for (const address of ['192.0.2.20', '192.0.2.10', '192.0.2.11', '192.0.2.13']) {
     const spec = { username: 'system:node:m9', groups: ['system:nodes'] };
     const subject = 'O=system:nodes, CN=system:node:m9';

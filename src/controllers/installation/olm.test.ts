@@ -322,7 +322,10 @@ describe('operators of OLM after a restart', () => {
 });
 
 describe('a controller that is killed', () => {
-  /** A service that remembers its stage, and a controller that is killed at one of its calls, before or after it took effect. */
+  /**
+   * A service that remembers its stage, and a controller that is killed at one of its calls, before
+   * or after it took effect.
+   */
   async function killedAt(call: number, when: 'before' | 'after') {
     const test = setUp('lso');
     const { inventory, kube, adminKube, subscribe, phase } = test;

@@ -518,7 +518,10 @@ describe('a node of the Machine Config Operator', () => {
   });
 
   const builder = { kind: 'ReplicaSet', name: 'machine-os-builder-5c7d' };
-  /** Another node takes the name, with all that the one before had; who watches nodes has not heard of it. */
+  /**
+   * Another node takes the name, with all that the one before had; who watches nodes has not heard
+   * of it.
+   */
   const replaceNode = ({ kube }: Agent): void => {
     kube.holdViews();
     const [node] = kube.objectsOf(nodes);
@@ -542,7 +545,10 @@ describe('a node of the Machine Config Operator', () => {
     pause: ({ pause }: Agent) => pause(true),
   };
 
-  /** Runs an agent with something that happens right before its reading of the node of that number; says how many it was at the reboot. */
+  /**
+   * Runs an agent with something that happens right before its reading of the node of that number;
+   * says how many it was at the reboot.
+   */
   async function rebooting(event: keyof typeof events, at?: number) {
     const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
     const { annotate, kube, passes, seen, start, stopped } = node;

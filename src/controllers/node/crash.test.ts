@@ -29,7 +29,10 @@ function watchedPorts({ host, kube }: Node, answered: (name: string) => void) {
   return { host: watchedHost, kube: watchedKube };
 }
 
-/** Runs an agent, to the reboot of its host, with something that happens after an answer of that number. */
+/**
+ * Runs an agent, to the reboot of its host, with something that happens after an answer of that
+ * number.
+ */
 async function run(node: Node, { at, event }: { at: number; event: (stop: () => void) => void }) {
   const stop = new AbortController();
   const names: string[] = [];

@@ -120,7 +120,10 @@ const back = (more: Partial<Marker> = {}) => begun({ bootId: 'the boot before', 
 const other = (more: Partial<Marker> = {}) => marker({ config: 'c3', image: three, ...more });
 const runsThird = host({ booted: runs('3') });
 
-/** What is done, or that nothing is for now (`waits`) or until something is desired (`rests`), or the code of the refusal. */
+/**
+ * What is done, or that nothing is for now (`waits`) or until something is desired (`rests`), or
+ * the code of the refusal.
+ */
 function decided(sketch: Sketch): unknown[] {
   try {
     const { action, rests } = decide(viewOf(sketch));

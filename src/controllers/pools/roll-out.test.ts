@@ -306,7 +306,8 @@ describe('roll out', () => {
       [{ metadata, spec: { ...(spec as object), ...selector, ...ofStream } }],
       [node('w0', 'worker')],
     );
-    // What an operator that was here has left: the image of the default stream, and MachineConfigs that have changed since.
+    // What an operator that was here has left: the image of the default stream, and MachineConfigs
+    // that have changed since.
     kube.put(
       { ...machineConfigs, plural: 'controllerconfigs' },
       {

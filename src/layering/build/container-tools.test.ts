@@ -97,7 +97,10 @@ it('counts over the stages', () => {
   ]);
 });
 
-/** What skopeo 1.9, buildah 1.28 and podman 4.3 said to a real registry, and what dnf and librepo say. */
+/**
+ * What skopeo 1.9, buildah 1.28 and podman 4.3 said to a real registry, and what dnf and librepo
+ * say.
+ */
 it.each([
   [
     'network',

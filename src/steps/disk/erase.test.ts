@@ -43,7 +43,10 @@ const hostWith = (...disks: readonly (() => BlockDevice)[]): FakeHost =>
 const sda = blockDevice('sda', { serial: 'S1', sizeBytes: 20 * gibibyte });
 const nvme = blockDevice('nvme0n1', { serial: 'N1' });
 
-/** A drive with these abilities; its log says what is given, one after the other, the last of it for ever. */
+/**
+ * A drive with these abilities; its log says what is given, one after the other, the last of it for
+ * ever.
+ */
 const nvmeHost = (
   able: { readonly oacs?: number; readonly fna?: number; readonly sanicap?: number },
   logs: readonly string[] = ['0x101'],

@@ -1,4 +1,5 @@
-// What machines of other kinds than a server with one SSD print (mocks/logs), and what is decided on it.
+// What machines of other kinds than a server with one SSD print (mocks/logs), and what is decided
+// on it.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { targetOf as identified } from '../../../test/support/disk-samples.ts';

@@ -216,7 +216,8 @@ describe('the identity of the disk', () => {
     ['scsi-36000c29d', { wwn: '0x6000c29e' }, differs],
     ['nvme-eui.002538B1', { wwn: 'eui.002538b1' }, same],
     ['nvme-eui.002538b1', { wwn: 'eui.002538b2' }, differs],
-    // Disks without EUI, by the names that their owners published; the numbers in them are serial number and model.
+    // Disks without EUI, by the names that their owners published; the numbers in them are serial
+    // number and model.
     [`nvme-${optane.wwn}`, optane, same],
     [`nvme-${optane.wwn}`, { ...optane, wwn: '' }, same],
     [`nvme-${optane.wwn}`, { ...optane, wwn: ebs }, differs],

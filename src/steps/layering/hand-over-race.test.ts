@@ -11,7 +11,10 @@ import { machineConfigPools, machineOSConfigs, nodes } from '../../kube/kinds.ts
 import { minutes, seconds } from '../../model/duration.ts';
 import { handOverServed } from './hand-over.ts';
 
-/** A moment of the operator's five seconds at which a pool is rendered, and what else differs from run to run. */
+/**
+ * A moment of the operator's five seconds at which a pool is rendered, and what else differs from
+ * run to run.
+ */
 interface Course {
   readonly run: number;
   readonly clock: FakeClock;
@@ -21,7 +24,10 @@ interface Course {
 const runs = Array.from({ length: 20 }, (_, run) => run);
 const tagTakes = [0, 600, 3000];
 
-/** Two masters are there; the pools come, and are rendered at one of twenty moments of the controller's sleep. */
+/**
+ * Two masters are there; the pools come, and are rendered at one of twenty moments of the
+ * controller's sleep.
+ */
 async function runCluster({ run, clock, kube }: Course, signal: AbortSignal): Promise<void> {
   for (const name of ['m1', 'm2']) kube.put(nodes, masterOn(name, rendered, final));
   await clock.sleep(seconds(1), signal);
@@ -40,7 +46,10 @@ async function runCluster({ run, clock, kube }: Course, signal: AbortSignal): Pr
   }
 }
 
-/** @param stops whether the run is stopped before the first image is handed over, and resumed a minute later */
+/**
+ * @param stops whether the run is stopped before the first image is handed over, and resumed a
+ * minute later
+ */
 async function handOver(run: number, roundTrip: number, stops = false) {
   const [clock, kube] = [fakeClock(), fakeKube()];
   const over = new AbortController();

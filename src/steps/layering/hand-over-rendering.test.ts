@@ -59,7 +59,10 @@ describe('a pool of masters', () => {
     );
   });
 
-  /** A cluster that renders the pool again when the MachineOSConfig comes; the builder may be faster then. */
+  /**
+   * A cluster that renders the pool again when the MachineOSConfig comes; the builder may be faster
+   * then.
+   */
   const moving = (kube: FakeKube, builderMakes?: KubeObject): Kube => ({
     ...kube,
     create: (into, object, signal) => {

@@ -10,7 +10,9 @@ import { conditionOf, textAt } from '../../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
 import type { Management } from '../rig.ts';
 
-/** What the objects of a Cluster say of its hosts, as the memory of a service that the lab shows. */
+/**
+ * What the objects of a Cluster say of its hosts, as the memory of a service that the lab shows.
+ */
 export interface ClusterView {
   readonly store: InventoryStore;
   /** A host is shown from now on. */

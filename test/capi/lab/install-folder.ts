@@ -30,7 +30,10 @@ interface Wanted {
 
 const version = '4.20.1';
 
-/** Renders a cluster by the product's own command, which is printed with what it says, and applies it. */
+/**
+ * Renders a cluster by the product's own command, which is printed with what it says, and applies
+ * it.
+ */
 export async function applyCluster(wanted: Wanted): Promise<void> {
   const { cluster, bundle, folder, apply, print } = wanted;
   const bootwright = async (words: readonly string[]): Promise<void> => {

@@ -1,4 +1,5 @@
-// Installs a cluster through Cluster API with simulated hosts, as somebody does who has a management cluster.
+// Installs a cluster through Cluster API with simulated hosts, as somebody does who has a
+// management cluster.
 import { readFileSync } from 'node:fs';
 import { copyFile, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -71,7 +72,10 @@ interface CapiLab {
   readonly bundle: string;
 }
 
-/** Installs the cluster, shows how far it is, and gives the exit code. Its management cluster stays as long as the page does. */
+/**
+ * Installs the cluster, shows how far it is, and gives the exit code. Its management cluster stays
+ * as long as the page does.
+ */
 export async function runByCapi(options: LabOptions, bundle: string): Promise<number> {
   const { stdout } = process;
   const { title, description } = scenario;
@@ -235,7 +239,10 @@ interface Booting {
   readonly members: NodeFacts[];
 }
 
-/** Boots the host of a Machine by its bootstrap data; its infrastructure knows its addresses from then on. */
+/**
+ * Boots the host of a Machine by its bootstrap data; its infrastructure knows its addresses from
+ * then on.
+ */
 async function boot(
   { management, folder }: CapiLab,
   { view, machine, members }: Booting,
@@ -280,7 +287,10 @@ async function boot(
   return host;
 }
 
-/** The masters by the names that their Machines will have: the cluster knows from the beginning how many there are. */
+/**
+ * The masters by the names that their Machines will have: the cluster knows from the beginning how
+ * many there are.
+ */
 async function mastersToCome({ client }: Management): Promise<readonly NodeFacts[]> {
   const ref = { kind: controlPlanes, namespace: cluster, name: cluster };
   const controlPlane = (await client.get(ref)) as OpenShiftControlPlane | undefined;

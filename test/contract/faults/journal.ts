@@ -1,5 +1,5 @@
-// What becomes of a run whose journal cannot be written, or that ends while it writes. test/roles/journal-faults.test.ts
-// runs the faults of the disk at each write of each role.
+// What becomes of a run whose journal cannot be written, or that ends while it writes.
+// test/roles/journal-faults.test.ts runs the faults of the disk at each write of each role.
 
 /** A fault of a write that the disk has. */
 export type DiskFault = 'full disk' | 'read-only';
@@ -14,8 +14,9 @@ export interface JournalRow {
   /** For people. */
   readonly means: string;
   /**
-   * With a fault of the disk: `ends`: the run ends with `journal.not-kept`; `warns`: it ends as it would, and a warning
-   * says that the journal does not; `continues`: the run ends at the next line that it needs, if there is one.
+   * With a fault of the disk: `ends`: the run ends with `journal.not-kept`; `warns`: it ends as it
+   * would, and a warning says that the journal does not; `continues`: the run ends at the next line
+   * that it needs, if there is one.
    */
   readonly outcome: 'ends' | 'warns' | 'continues';
   /** What has been done by then. */

@@ -73,10 +73,16 @@ const impatience: Partial<Record<Fault, ConnectionTimeouts>> = {
   'slow 400': { connect: 2000, headers: 300, idle: 2000 },
 };
 
-/** Of a silent server the client learns after a second at the earliest; a call takes four then, in which it asks again. */
+/**
+ * Of a silent server the client learns after a second at the earliest; a call takes four then, in
+ * which it asks again.
+ */
 const silent = seconds(4);
 
-/** So that ten minutes are short, but a silent server is asked more than once, and a large body is read in time. */
+/**
+ * So that ten minutes are short, but a silent server is asked more than once, and a large body is
+ * read in time.
+ */
 function paceOf(fault: Fault, { attempts }: Ending, limit = minutes(1)): number {
   if (fault === 'stall') return limit / silent;
   if (fault === 'slow 400') return 20;

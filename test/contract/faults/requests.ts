@@ -25,7 +25,9 @@ export type Fault = keyof typeof faults;
 export interface Ending {
   /** Code of the failure; undefined where it works. */
   readonly code?: string;
-  /** How often it is sent; `limit`: until the limit of the call, `on`: as long as it is followed. */
+  /**
+   * How often it is sent; `limit`: until the limit of the call, `on`: as long as it is followed.
+   */
   readonly attempts: number | 'limit' | 'on';
   /** Words of the failure's message that name the cause. */
   readonly says?: string;

@@ -108,7 +108,9 @@ export const isWatch = (path: string): boolean => path.includes('watch=true');
 const nodes = { group: '', version: 'v1', plural: 'nodes' };
 const m0 = { kind: nodes, name: 'm0' };
 
-/** Follows until the failure is shown that is expected, or has been asked a third time without one. */
+/**
+ * Follows until the failure is shown that is expected, or has been asked a third time without one.
+ */
 const followed: Sender = async (sending) => {
   const { server, ending } = sending;
   const cluster = kubeOf(sending);

@@ -13,8 +13,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 
 /**
- * For tests of a server that falls silent. Others have the patience of the product: on a busy machine a
- * call must not be made twice that is counted.
+ * For tests of a server that falls silent. Others have the patience of the product: on a busy
+ * machine a call must not be made twice that is counted.
  */
 export const impatient = { timeouts: { connect: 500, headers: 300, idle: 300 } };
 

@@ -55,9 +55,10 @@ const place = { namespace: cluster };
 const anyPort = 6443;
 
 /**
- * BIOS. A master of the real Cluster API core, as Metal3 boots it: the disk image of CoreOS is on the disk already, and behind
- * it a config drive with the data Secret of its Machine. Ignition reads that and starts the agent, which installs into the root
- * that runs: a container image becomes a second system beside it, with a stateroot and a first boot of its own.
+ * BIOS. A master of the real Cluster API core, as Metal3 boots it: the disk image of CoreOS is on
+ * the disk already, and behind it a config drive with the data Secret of its Machine. Ignition
+ * reads that and starts the agent, which installs into the root that runs: a container image
+ * becomes a second system beside it, with a stateroot and a first boot of its own.
  */
 export async function installFromConfigDrive(
   { folder, agentDisk }: PreparedGuests,
@@ -164,7 +165,9 @@ shift
 exec /etc/lab/run-agent /usr/bin/installer "$@"
 `;
 
-/** What Lab CoreOS lacks beside CoreOS: podman, and a wait for the network. Its /usr is read-only. */
+/**
+ * What Lab CoreOS lacks beside CoreOS: podman, and a wait for the network. Its /usr is read-only.
+ */
 const labConfig = {
   ignition: { version: '3.2.0' },
   storage: {
@@ -213,8 +216,8 @@ const diskMiB = 2048;
 const driveMiB = 64;
 
 /**
- * A disk as Ironic leaves it: the image of CoreOS for OpenStack, and at the end of the disk a partition with the config drive,
- * an ISO 9660 file system with the label config-2.
+ * A disk as Ironic leaves it: the image of CoreOS for OpenStack, and at the end of the disk a
+ * partition with the config drive, an ISO 9660 file system with the label config-2.
  */
 async function createHostDisk(disk: string, folder: string, userData: string): Promise<void> {
   await unpackOsDisk(disk, diskMiB);

@@ -34,8 +34,8 @@ interface BootPlace {
 }
 
 /**
- * Starts the installed disk and waits until the system has said what it is, or until its job has ended it. Without a
- * job its power is cut then.
+ * Starts the installed disk and waits until the system has said what it is, or until its job has
+ * ended it. Without a job its power is cut then.
  */
 export async function bootInstalled(
   machine: InstalledMachine,

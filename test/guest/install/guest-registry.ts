@@ -20,7 +20,10 @@ export interface LayeredImage {
   readonly pulled: () => number;
 }
 
-/** What the Containerfile of a pool calls and Lab CoreOS has not; jq knows the questions that are asked. */
+/**
+ * What the Containerfile of a pool calls and Lab CoreOS has not; jq knows the questions that are
+ * asked.
+ */
 const standIns = {
   'usr/bin/jq': `#!/bin/sh
 [ "$1" = --raw-output ] || exec sed 's/.*"config":\\(.*\\)}}$/\\1/' "$2"
@@ -39,7 +42,10 @@ export interface GuestRegistry extends AsyncDisposable {
   readonly before: string;
   /** Pushes an image of an OCI layout, `FOLDER:TAG`, under a name, and returns its digest there. */
   readonly push: ImageRegistry['push'];
-  /** Pushes the system of the release: that of the disk, and one small layer with what a build calls. */
+  /**
+   * Pushes the system of the release: that of the disk, and one small layer with what a build
+   * calls.
+   */
   readonly pushRelease: () => Promise<LayerPlace>;
   /** A pushed image as guests see it; what they pull is counted from now on. */
   readonly served: (pullSpec: string) => Promise<LayeredImage>;
@@ -99,7 +105,10 @@ const partsOf = (pullSpec: string) => {
   return { address, repository, digest };
 };
 
-/** Compressed bytes of the layers of an image in a registry without TLS that the image of an OCI layout has not. */
+/**
+ * Compressed bytes of the layers of an image in a registry without TLS that the image of an OCI
+ * layout has not.
+ */
 async function newLayerBytes(pullSpec: string, layout: string): Promise<number> {
   const { address, repository, digest } = partsOf(pullSpec);
   const answer = await fetch(`http://${address}/v2/${repository}/manifests/${digest}`, {
@@ -121,8 +130,8 @@ function layersOf(layout: string): readonly string[] {
 }
 
 /**
- * Bytes that a registry gave out of the repository of an image: layers, manifests and configs. The log has a line in
- * the combined format of web servers for each request.
+ * Bytes that a registry gave out of the repository of an image: layers, manifests and configs. The
+ * log has a line in the combined format of web servers for each request.
  */
 const pulledBytes = (log: string, pullSpec: string): number => {
   const begin = `"GET /v2/${partsOf(pullSpec).repository}/`;

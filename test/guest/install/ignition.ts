@@ -38,8 +38,8 @@ const textFile = (path: string, text: string): object => ({
 });
 
 /**
- * What the Machine Config Server has for a role: files, a user, units, and the MachineConfig they are from. A job disk is
- * looked for at each start, as in the live system.
+ * What the Machine Config Server has for a role: files, a user, units, and the MachineConfig they
+ * are from. A job disk is looked for at each start, as in the live system.
  */
 export const machineConfig = (finalOs?: FinalOs): object => ({
   ignition: { version: '3.2.0' },
@@ -112,7 +112,10 @@ function jobUnit(): string {
   );
 }
 
-/** What brings to an installed host, by Ignition, what the live system has to run a job with an agent. */
+/**
+ * What brings to an installed host, by Ignition, what the live system has to run a job with an
+ * agent.
+ */
 export const jobRunner = {
   directories: [{ path: '/etc/pki' }],
   files: [program('bin/run-agent'), program('libexec/live-job')],

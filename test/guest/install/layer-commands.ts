@@ -12,8 +12,8 @@ const execute = promisify(execFile);
 /** `bootwright layer build` for the masters. */
 interface LayerCommands {
   /**
-   * Builds for a MachineOSConfig of that name, which its layer has too, pushes to a repository of that name, and gives the
-   * pull spec.
+   * Builds for a MachineOSConfig of that name, which its layer has too, pushes to a repository of
+   * that name, and gives the pull spec.
    */
   readonly push: (name: string) => Promise<string>;
 }
@@ -36,7 +36,9 @@ interface LayerUser {
   readonly signal?: AbortSignal;
 }
 
-/** Prepares the files of a user who builds; all of them and the images lie in a folder of the test. */
+/**
+ * Prepares the files of a user who builds; all of them and the images lie in a folder of the test.
+ */
 export function layerCommands(
   folder: string,
   { address, osImageURL }: LayerPlace,

@@ -24,7 +24,10 @@ export interface LayeredImages extends AsyncDisposable {
   readonly other: LayeredImage;
   /** What no host can get whole. */
   readonly failing: FailingImages;
-  /** Bash that lets a host pull: its pull secret, and registries without TLS, which no word of the agent speaks of. */
+  /**
+   * Bash that lets a host pull: its pull secret, and registries without TLS, which no word of the
+   * agent speaks of.
+   */
   readonly before: string;
 }
 
@@ -65,7 +68,10 @@ const run = promisify(execFile);
 const mebibyte = 1024 ** 2;
 const repository = 'failing/labcoreos';
 
-/** Operating systems that no host can get whole: pull specs with their digests, as guests reach them. */
+/**
+ * Operating systems that no host can get whole: pull specs with their digests, as guests reach
+ * them.
+ */
 export interface FailingImages extends AsyncDisposable {
   /** Is for another architecture. */
   readonly foreign: string;
@@ -79,7 +85,10 @@ export interface FailingImages extends AsyncDisposable {
   readonly places: readonly string[];
 }
 
-/** Pushes them to a registry, whose parts must be there. Each of the ways fails once: a host of its own may go it. */
+/**
+ * Pushes them to a registry, whose parts must be there. Each of the ways fails once: a host of its
+ * own may go it.
+ */
 async function serveFailingImages(registry: GuestRegistry): Promise<FailingImages> {
   const base = join(partFolder(osImage), 'oci');
   const push = async (tag: string, layer: object): Promise<string> => {

@@ -36,7 +36,10 @@ export interface LiveInstall {
 
 const script = readFileSync(new URL('job.sh', import.meta.url), 'utf8');
 
-/** Starts a live guest that installs. Its job says `ALL-SAID` last, and the guest reboots when an agent asks for it. */
+/**
+ * Starts a live guest that installs. Its job says `ALL-SAID` last, and the guest reboots when an
+ * agent asks for it.
+ */
 export function startLiveInstall(
   install: LiveInstall,
   folder: string,
@@ -96,7 +99,10 @@ const variablesOf = ({ outside, settings }: AgentRun): Readonly<Record<string, s
   ),
 });
 
-/** What the last agent of a live guest does, made outside of the guest: it has not the time to start one more. */
+/**
+ * What the last agent of a live guest does, made outside of the guest: it has not the time to start
+ * one more.
+ */
 export async function planOfInstall({ runs }: Pick<LiveInstall, 'runs'>): Promise<Plan> {
   const run = runs.at(-1);
   if (run === undefined) throw new RangeError('no agent runs in this guest');

@@ -24,7 +24,10 @@ interface NodeAccount {
   readonly mounts: readonly string[];
   /** Images that ostree keeps, each time that they were looked at. */
   readonly images: readonly (readonly string[])[];
-  /** What the node is to boot, each time that it was looked at: the entries of the boot loader and the origins. */
+  /**
+   * What the node is to boot, each time that it was looked at: the entries of the boot loader and
+   * the origins.
+   */
   readonly next: readonly string[];
   /** What the daemon would find recorded as its image. */
   readonly record: string | undefined;
@@ -46,7 +49,10 @@ const job = (...lines: readonly string[]): Job => ({
   files: rpmOstreeFiles,
 });
 
-/** Orders images that the node cannot get; there is no room for the first, as long as a file takes it. */
+/**
+ * Orders images that the node cannot get; there is no room for the first, as long as a file takes
+ * it.
+ */
 const failToMove = ({ foreign, sound, cut }: FailingImages): readonly string[] => [
   'next',
   'fallocate --length $(($(df --output=avail --block-size=1 /var | tail -n 1) - 100000000)) /var/filler',
@@ -58,7 +64,8 @@ const failToMove = ({ foreign, sound, cut }: FailingImages): readonly string[] =
 ];
 
 /**
- * Orders what cannot be had; then stages the second image with a kernel argument more, records it, and restarts.
+ * Orders what cannot be had; then stages the second image with a kernel argument more, records it,
+ * and restarts.
  */
 export const moveNode = ({ second, failing, before }: LayeredImages): Job =>
   job(

@@ -29,7 +29,10 @@ export interface Outside extends AsyncDisposable {
 /** The system that a cluster wants; as long as there is none its config is held back. */
 type HeldOs = () => FinalOs | undefined;
 
-/** Starts the servers for a cluster with one master that is about to be installed; it may want another system on it. */
+/**
+ * Starts the servers for a cluster with one master that is about to be installed; it may want
+ * another system on it.
+ */
 export async function startOutside(hostname: string, wanted?: FinalOs | HeldOs): Promise<Outside> {
   const issuer = tokenIssuer();
   const cluster = clusterSeed();

@@ -28,8 +28,9 @@ export interface PowerCutInstall {
 
 /**
  * BIOS, the image by http with its digest, a disk with leftovers. The power is cut in the middle of
- * the write. The same command again: now the mirror cuts a connection, the service is gone from half of the
- * write on, and the registry of the operating system that the cluster wants dies in the middle of the pull.
+ * the write. The same command again: now the mirror cuts a connection, the service is gone from
+ * half of the write on, and the registry of the operating system that the cluster wants dies in the
+ * middle of the pull.
  */
 export async function installWithPowerCut(
   stage: PreparedGuests,

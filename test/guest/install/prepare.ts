@@ -23,7 +23,10 @@ export interface PreparedGuests {
 /** Enough for Lab CoreOS and a second deployment. */
 export const targetMiB = 4096;
 
-/** Minutes and not seconds: guests may have to share two cores with other work. At a load of 19 an installation took longer than twenty. */
+/**
+ * Minutes and not seconds: guests may have to share two cores with other work. At a load of 19 an
+ * installation took longer than twenty.
+ */
 export const deadlineSeconds = 3000;
 
 /** Builds the agent's disk and looks at the image; the parts must be there. */

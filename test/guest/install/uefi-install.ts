@@ -24,7 +24,9 @@ export interface UefiInstall {
   readonly keptDigest: string;
   readonly reportsOfWrongDigest: readonly string[];
   readonly reports: readonly string[];
-  /** The first boot, of the image that the cluster wants; then the node is moved to the second one. */
+  /**
+   * The first boot, of the image that the cluster wants; then the node is moved to the second one.
+   */
   readonly boot: DiskBoot;
   /** What guests had pulled of the image until then, and of the second one. */
   readonly pulled: readonly number[];
@@ -51,7 +53,8 @@ const hookText = '#!/bin/sh\\nenv\\nlsblk --noheadings --output PARTLABEL "$INST
  * UEFI, the image as a file on a disk. First an agent that was told another digest of the Ignition
  * than it gets, then one as it should be; the firmware keeps what that one told it. The cluster
  * wants another operating system than that of the image, and a kernel argument: both are there
- * before the disk is booted for the first time. The node that runs then is moved to a second image, and back.
+ * before the disk is booted for the first time. The node that runs then is moved to a second image,
+ * and back.
  */
 export async function installByUefi(
   stage: PreparedGuests,
@@ -101,7 +104,8 @@ export async function installByUefi(
   } as const;
   const { job, said } = await (async () => {
     await using guest = await startLiveInstall(install, folder, 'uefi-live');
-    // Nobody waits for the reboot that is scheduled then: the power is cut, and what the agent wrote is on the disk.
+    // Nobody waits for the reboot that is scheduled then: the power is cut, and what the agent
+    // wrote is on the disk.
     await guest.job.waitForLine(/^ALL-SAID$/, deadlineSeconds);
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { osDiskShape } from '../../../scripts/parts/os-disk.ts';
 
-/** What is in the folder of an installed disk from which the first boot takes its network: `/INODE/MODE/…/NAME/…`. */
+/**
+ * What is in the folder of an installed disk from which the first boot takes its network:
+ * `/INODE/MODE/…/NAME/…`.
+ */
 export function keyfilesOn(disk: string): string {
   const bootPlace = `${disk}?offset=${osDiskShape.boot.startMiB * 1024 ** 2}`;
   const argv = ['-R', 'ls -p /coreos-firstboot-network', bootPlace];

@@ -49,7 +49,10 @@ interface ClusterRunOptions extends GuestRunOptions {
 /** The bootstrap host stays live until the cluster has all that it needs of it. */
 const liveSeconds = 5400;
 
-/** After this time the lab gives up: emulated machines may have to share their processors with other work. */
+/**
+ * After this time the lab gives up: emulated machines may have to share their processors with other
+ * work.
+ */
 const limitMillis = 7_200_000;
 
 /** Runs a cluster of virtual machines to its end and gives the report. */
@@ -198,7 +201,10 @@ async function runMember(run: MemberRun): Promise<HostOutcome> {
   return run.outside.inventory.store.host(host.hostId)?.stage === 'Done' ? 'done' : 'stopped';
 }
 
-/** Starts the installed disk; what is not as it should be then. The machine is switched off after it has told. */
+/**
+ * Starts the installed disk; what is not as it should be then. The machine is switched off after it
+ * has told.
+ */
 async function firstStart(run: MemberRun): Promise<readonly string[]> {
   const { install, outside, host, folder, prefix = '', signal } = run;
   const { firmware, variables, target } = install;

@@ -1,4 +1,5 @@
-// Where the stand-ins of a guest ask the lab: over HTTP, as a guest reaches nothing else of this machine.
+// Where the stand-ins of a guest ask the lab: over HTTP, as a guest reaches nothing else of this
+// machine.
 import { execFile } from 'node:child_process';
 import { open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,8 +26,8 @@ const nothingYet = (): Response => new Response(null, { status: 503 });
 
 /**
  * The desk of the lab. `POST /units/NAME` says that a unit has started, with files of the host as a
- * tar; `GET /units/NAME/end` is answered when it shall end; `GET /config-server-log?from=BYTE` gives what is new
- * in the log; `POST /once-from` makes Bash of an Ignition.
+ * tar; `GET /units/NAME/end` is answered when it shall end; `GET /config-server-log?from=BYTE`
+ * gives what is new in the log; `POST /once-from` makes Bash of an Ignition.
  */
 export function deskApp(
   { units, take, configServerLogFrom }: BootstrapMirror,

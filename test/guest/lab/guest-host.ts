@@ -123,7 +123,9 @@ async function untilGone(guest: Guest, seconds: number): Promise<string | undefi
   return end;
 }
 
-/** Whoever asks the Machine Config Server is a system that was installed and applies its Ignition. */
+/**
+ * Whoever asks the Machine Config Server is a system that was installed and applies its Ignition.
+ */
 async function startInstalled(run: GuestRun): Promise<void> {
   const { install, outside, host, folder, prefix = '', signal } = run;
   const { firmware, variables, target } = install;

@@ -7,7 +7,10 @@ const milestones: readonly (readonly [RegExp, (line: RegExpExecArray) => string 
   [/ bootwright\[\d+\]: ((?:failed|why|next|logs): .*)$/, ([, text]) => text],
 ];
 
-/** The lines of a console that say how far an installation is, in words for people. A last line may be cut. */
+/**
+ * The lines of a console that say how far an installation is, in words for people. A last line may
+ * be cut.
+ */
 export const progressIn = (console: string): readonly string[] =>
   console
     .split('\n')

@@ -1,5 +1,5 @@
-// Installs a virtual machine: the same program, the same service, and a disk, a firmware and a coreos-installer that
-// are real.
+// Installs a virtual machine: the same program, the same service, and a disk, a firmware and a
+// coreos-installer that are real.
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,7 +98,10 @@ interface Site {
   readonly build: OsBuild | undefined;
 }
 
-/** Disk, firmware and agent of the machine. One whose image is built writes it before its first boot. */
+/**
+ * Disk, firmware and agent of the machine. One whose image is built writes it before its first
+ * boot.
+ */
 function installOf({ firmware }: MasterRunOptions, site: Site): LiveInstall {
   const { guests, outside, imageUrl, build } = site;
   const at = (name: string): string => join(guests.folder, name);
@@ -155,7 +158,10 @@ interface BuiltFor {
   readonly firstReport: string;
 }
 
-/** How an installed machine differs from one that booted once, straight into the image that was built for it. */
+/**
+ * How an installed machine differs from one that booted once, straight into the image that was
+ * built for it.
+ */
 export function differencesFromBuilt(
   { name, boots, system }: Pick<HostReport, 'name' | 'boots' | 'system'>,
   { image, firstReport }: BuiltFor,

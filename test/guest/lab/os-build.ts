@@ -1,4 +1,5 @@
-// The image of a user's MachineOSConfig, built by the product's commands while a virtual machine is installed.
+// The image of a user's MachineOSConfig, built by the product's commands while a virtual machine is
+// installed.
 import {
   type GuestRegistry,
   type LayeredImage,
@@ -35,7 +36,10 @@ interface OsBuildPlan {
 /** Name of the repository. */
 const name = 'master';
 
-/** Starts the registry, and the build without waiting for it. The parts and the bundle must be there. */
+/**
+ * Starts the registry, and the build without waiting for it. The parts and the bundle must be
+ * there.
+ */
 export async function startOsBuild({ request, folder, onFailure }: OsBuildPlan): Promise<OsBuild> {
   const stop = new AbortController();
   const registry = await startGuestRegistry(folder);

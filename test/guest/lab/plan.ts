@@ -8,8 +8,8 @@ type GuestPlan =
   | { readonly kind: 'cluster'; readonly scenario: Scenario };
 
 /**
- * What of a scenario runs in virtual machines: a cluster without its workers, or one master.
- * Of its hosts only names and roles count, as the machines are real; no operating systems are built.
+ * What of a scenario runs in virtual machines: a cluster without its workers, or one master. Of its
+ * hosts only names and roles count, as the machines are real; no operating systems are built.
  * @throws RangeError for a scenario that cannot run so
  */
 export function guestPlan(name: string, scenario: Scenario): GuestPlan {
@@ -68,7 +68,8 @@ export function refuseBuildFor({ kind }: Pick<GuestPlan, 'kind'>, name: string):
 
 /**
  * Reads the MachineOSConfig that a file holds.
- * @throws AgentError `config.file-not-read`, `layering.*`; RangeError for another pool than that of masters
+ * @throws AgentError `config.file-not-read`, `layering.*`; RangeError for another pool than that of
+ * masters
  */
 export async function readBuildRequest(file: string): Promise<OsBuildRequest> {
   const source = await readOne(file, 'MachineOSConfig');

@@ -50,7 +50,8 @@ export function placeFile({ path, mode, content }: PlacedFile): string {
   return `base64 --decode <<< ${quoted(text)} | install -D -m ${octal} /dev/stdin ${quoted(path)}`;
 }
 
-// `machine-config-daemon start --once-from FILE --skip-reboot` in a guest, as the Bash that does it there.
+// `machine-config-daemon start --once-from FILE --skip-reboot` in a guest, as the Bash that does it
+// there.
 
 const unitFolder = '/etc/systemd/system';
 
@@ -59,8 +60,8 @@ const fileMode = 0o644;
 const folderMode = 0o755;
 
 /**
- * What the daemon does with an Ignition: directories, files, links, then units, which it enables and
- * does not start. Users are left out: a live guest has no user `core`.
+ * What the daemon does with an Ignition: directories, files, links, then units, which it enables
+ * and does not start. Users are left out: a live guest has no user `core`.
  * @throws AgentError for a text that is no Ignition, or one with content that is not embedded
  */
 export function onceFromScript(ignition: Uint8Array | string): string {
@@ -96,14 +97,18 @@ const textLines = (path: string, content = ''): readonly string[] =>
 
 const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
 
-// The Ignition of a bootstrap host that is a virtual machine: its units are real, and their scripts talk to the lab.
+// The Ignition of a bootstrap host that is a virtual machine: its units are real, and their scripts
+// talk to the lab.
 
 /** Scripts of the units that openshift-install lays down on a bootstrap host. */
 const scripts = ['bootkube', 'progress', 'approve-csr', 'kubelet'] as const;
 
 const folder = '/usr/local/bin';
 
-/** The scripts by their paths on the host; `desk` is the URL at which it reaches the desk of the lab. */
+/**
+ * The scripts by their paths on the host; `desk` is the URL at which it reaches the desk of the
+ * lab.
+ */
 export const bootstrapScripts = (desk: string): ReadonlyMap<string, string> =>
   new Map(
     scripts.map((name) => {

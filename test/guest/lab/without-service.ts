@@ -28,7 +28,10 @@ and installs itself with deploy/host/config/worker.yaml: no service, and the fil
 the digest of the image.`;
 const config = resolve(import.meta.dirname, '../../../deploy/host/config/worker.yaml');
 
-/** Installs the machine, prints how far it is, shows it on a page where that is wanted, and gives the exit code. */
+/**
+ * Installs the machine, prints how far it is, shows it on a page where that is wanted, and gives
+ * the exit code.
+ */
 export async function runWithoutService({
   keeps,
   isPage,

@@ -1,4 +1,5 @@
-// The servers around virtual machines that make a cluster. Guests reach them at the gateway of their network.
+// The servers around virtual machines that make a cluster. Guests reach them at the gateway of
+// their network.
 import { randomUUID } from 'node:crypto';
 import { machineConfig, pointerConfig } from '../install/ignition.ts';
 import { type ImageServer, serveImage } from '../install/image-server.ts';
@@ -117,7 +118,8 @@ function openStore({ cluster: { name, openshiftVersion, controlPlaneCount }, hos
   return { cluster, store: inventoryStore({ cluster, hosts: records }) };
 }
 
-// The cluster that virtual machines make: what they do themselves is not simulated by time, but reported by them.
+// The cluster that virtual machines make: what they do themselves is not simulated by time, but
+// reported by them.
 
 /** Longer than any run: a guest reports by itself how far it is. */
 const heardFromGuest = 24 * 60 * 60;
@@ -158,7 +160,10 @@ export async function openGuestCluster(
 /** Phases in which an installed system asks for its config for the first time. */
 const asking: ReadonlySet<HostPhase | undefined> = new Set<HostPhase>(['booting', 'waiting']);
 
-/** Lets installed systems have their config as soon as a machine-config-server of the cluster answers. */
+/**
+ * Lets installed systems have their config as soon as a machine-config-server of the cluster
+ * answers.
+ */
 export function serveConfigOf(
   { serveConfig, store }: Pick<GuestWorld, 'serveConfig' | 'store'>,
   { state, emit }: Pick<RunningCluster, 'state' | 'emit'>,
@@ -182,7 +187,10 @@ export interface ConfigServing {
   readonly given: (hostId: string) => void;
 }
 
-/** The answer of the machine-config-server. Hosts are told apart by the query: all guests come from one address. */
+/**
+ * The answer of the machine-config-server. Hosts are told apart by the query: all guests come from
+ * one address.
+ */
 export function giveConfig(request: Request, { isServed, given }: ConfigServing): Response {
   const { pathname, searchParams } = new URL(request.url);
   if (!pathname.startsWith('/config/')) return new Response(null, { status: 404 });
@@ -199,7 +207,10 @@ interface GuestView {
   readonly configServer: string;
 }
 
-/** An answer of the inventory service as guests need it: where their config is, and scripts that they can run. */
+/**
+ * An answer of the inventory service as guests need it: where their config is, and scripts that
+ * they can run.
+ */
 export async function forGuests(
   answer: Response,
   url: string,

@@ -9,7 +9,10 @@ const run = promisify(execFile);
 
 const built = 'localhost/bootwright-test:guest';
 
-/** Makes a disk with the shipped image under a name, as podman of a guest finds it in an additional store. */
+/**
+ * Makes a disk with the shipped image under a name, as podman of a guest finds it in an additional
+ * store.
+ */
 export async function createImageDisk(path: string, name: string): Promise<void> {
   const store = openContainerStore();
   await buildAgentImage(store, built);

@@ -10,7 +10,10 @@ import { type Guest, startGuest } from '../rig/guest.ts';
 import type { HostForward } from '../rig/qemu-argv.ts';
 import { example, type NetworkSite } from './network-site.ts';
 
-/** How a machine is started: by iPXE with BIOS and by GRUB with UEFI, from the network, or by BIOS from a medium. */
+/**
+ * How a machine is started: by iPXE with BIOS and by GRUB with UEFI, from the network, or by BIOS
+ * from a medium.
+ */
 const ways = {
   ipxe: { firmware: 'bios', file: 'start.ipxe' },
   grub: { firmware: 'uefi', file: 'grubx64.efi' },
@@ -34,7 +37,9 @@ export interface Watching {
 export interface NetworkInstall {
   /** The disk that it has written. */
   readonly target: string;
-  /** Firmware, kernel, Ignition, and the journal of the live system where it is sent to the console. */
+  /**
+   * Firmware, kernel, Ignition, and the journal of the live system where it is sent to the console.
+   */
   readonly console: string;
   /** What the agent has emitted: the live system sends it to the second serial port. */
   readonly events: readonly RunEvent[];

@@ -108,7 +108,10 @@ const kernelFiles = {
   'rhcos-live-initramfs.x86_64.img': 'initramfs.img',
 } as const;
 
-/** The files as they are, a script that chains one of them with kernel arguments, as a site does, and GRUB to read the other. */
+/**
+ * The files as they are, a script that chains one of them with kernel arguments, as a site does,
+ * and GRUB to read the other.
+ */
 async function fillTftpFolder(folder: string, parts: string): Promise<void> {
   const at = (name: string): string => join(folder, name);
   mkdirSync(folder);

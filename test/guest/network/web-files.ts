@@ -2,7 +2,10 @@ import { openAsBlob } from 'node:fs';
 import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
 import { rangeOf } from '../install/image-server.ts';
 
-/** A web server with files, as one stands beside a rack; it knows ranges. What it has no file for is not found. */
+/**
+ * A web server with files, as one stands beside a rack; it knows ranges. What it has no file for is
+ * not found.
+ */
 export async function serveFiles(files: Readonly<Record<string, string>>): Promise<MockServer> {
   const blobs = new Map<string, Blob>(
     await Promise.all(

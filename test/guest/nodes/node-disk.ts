@@ -10,7 +10,9 @@ const run = promisify(execFile);
 /** Room for a second system, as an installed disk has it. */
 const diskMiB = 2048;
 
-/** Bash that lets the root file system have the partition, which is larger than that of the image. */
+/**
+ * Bash that lets the root file system have the partition, which is larger than that of the image.
+ */
 export const growRoot =
   "unshare --mount sh -c 'mount -o remount,rw /sysroot && xfs_growfs /sysroot' > /dev/null";
 

@@ -76,7 +76,10 @@ export async function putOSConfig(client: KubeClient, repository: string): Promi
   });
 }
 
-/** Hands an image over to the pool, as an installation does; one that was handed over before counts once more. */
+/**
+ * Hands an image over to the pool, as an installation does; one that was handed over before counts
+ * once more.
+ */
 export async function handOver(client: KubeClient, name: string, image: string): Promise<void> {
   const ref = { kind: machineOSBuilds, name };
   const osConfig = { kind: machineOSConfigs, name: pool };

@@ -42,12 +42,15 @@ const seenNode = (node: KubeObject): SeenNode => {
   };
 };
 
-/** Records the nodes of a cluster until the signal aborts; with its reason every wait fails then. */
+/**
+ * Records the nodes of a cluster until the signal aborts; with its reason every wait fails then.
+ */
 export function recordPool(client: KubeClient, signal: AbortSignal): PoolRecord {
   const moments: Moment[] = [];
   const latest = new Map<string, SeenNode>();
   const follow = async (): Promise<void> => {
-    // The API server ends each watch after half an hour at the latest; the next one begins with what is there.
+    // The API server ends each watch after half an hour at the latest; the next one begins with
+    // what is there.
     while (!signal.aborted)
       for await (const { type, object } of client.watch({ kind: nodeKind }, { signal })) {
         const seen = seenNode(object);
@@ -72,6 +75,9 @@ export function recordPool(client: KubeClient, signal: AbortSignal): PoolRecord 
   };
 }
 
-/** Whether work is taken from a node: it may not come to it, or the system is another than before or gone. */
+/**
+ * Whether work is taken from a node: it may not come to it, or the system is another than before or
+ * gone.
+ */
 export const isAway = ({ state, isReady, isCordoned, ...node }: SeenNode): boolean =>
   isCordoned || state !== 'Done' || !isReady || node.currentImage !== node.desiredImage;

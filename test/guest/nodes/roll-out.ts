@@ -44,11 +44,17 @@ export interface RollOut {
   readonly takenBack: SeenNode | undefined;
 }
 
-/** The machines: one that cannot be drained, one that dies, one that boots the system before; they go in this order. */
+/**
+ * The machines: one that cannot be drained, one that dies, one that boots the system before; they
+ * go in this order.
+ */
 export const [held, killed, back] = ['held', 'killed', 'back'] as const;
 const names = [held, killed, back];
 
-/** Makes the system before the first entry of the boot loader once the new one is it, as a person at the way down might. */
+/**
+ * Makes the system before the first entry of the boot loader once the new one is it, as a person at
+ * the way down might.
+ */
 const fallBack = `mkdir /run/systemd/system/ostree-finalize-staged.service.d
 cat > /run/systemd/system/ostree-finalize-staged.service.d/fall-back.conf <<'END'
 [Service]
@@ -126,9 +132,10 @@ export const waitsFor = ({ nodes }: PoolProgress, node: string): string =>
   nodes.find(({ name }) => name === node)?.waitsFor ?? '';
 
 /**
- * Three machines, each with the agent of its node, on the real API server with the controller of pools. Their pool gets
- * another image: the first node has a pod that must stay, the second one loses its power on the way down, and the third
- * one boots the system before. Then the pool gets the image before again.
+ * Three machines, each with the agent of its node, on the real API server with the controller of
+ * pools. Their pool gets another image: the first node has a pod that must stay, the second one
+ * loses its power on the way down, and the third one boots the system before. Then the pool gets
+ * the image before again.
  */
 export async function rollOutToGuests(folder: string): Promise<RollOut> {
   await using open = new AsyncDisposableStack();

@@ -8,8 +8,8 @@ export interface BrokenWay extends AsyncDisposable {
 }
 
 /**
- * Leads to an address until so many bytes came from there, then cuts every connection that carries more. `dies`
- * lets no new one in either, as a registry that is gone.
+ * Leads to an address until so many bytes came from there, then cuts every connection that carries
+ * more. `dies` lets no new one in either, as a registry that is gone.
  */
 export async function breakAfter(
   address: string,

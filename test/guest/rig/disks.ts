@@ -15,7 +15,9 @@ export function createBlankDisk(path: string, sizeMiB: number): void {
   }
 }
 
-/** Makes an ext4 disk that holds what the folder holds, and little more; needs no root and no mount. */
+/**
+ * Makes an ext4 disk that holds what the folder holds, and little more; needs no root and no mount.
+ */
 export async function createFolderDisk(path: string, folder: string): Promise<void> {
   const { stdout } = await run('du', ['-s', '--apparent-size', '--block-size=1M', folder]);
   const contentMiB = Number.parseInt(stdout, 10);

@@ -24,7 +24,10 @@ export interface Guest extends AsyncDisposable {
 
 const firmwareFolder = '/usr/share/OVMF';
 
-/** Starts a guest, by the part qemu, whose logs, and UEFI variables if it has such, lie in the given folder under the given name. */
+/**
+ * Starts a guest, by the part qemu, whose logs, and UEFI variables if it has such, lie in the given
+ * folder under the given name.
+ */
 export function startGuest(shape: GuestShape, folder: string, name: string): Guest {
   const files = guestFiles(shape, join(folder, name));
   const { BOOTWRIGHT_GUEST_ACCEL: accelerator } = process.env;

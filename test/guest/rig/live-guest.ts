@@ -8,7 +8,10 @@ import type { GuestDisk, GuestShape } from './qemu-argv.ts';
 
 /** What a guest does once its network is up. */
 export interface Job {
-  /** Bash. The guest stays on when it is done, unless it runs `systemctl poweroff` or `reboot` itself. */
+  /**
+   * Bash. The guest stays on when it is done, unless it runs `systemctl poweroff` or `reboot`
+   * itself.
+   */
   readonly script: string;
   /** Files beside the script in /job, by name; the values are paths on this machine. */
   readonly files?: Readonly<Record<string, string>>;
@@ -19,15 +22,19 @@ export interface Job {
 /** A live system with a job. */
 interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'firmware'> {
   readonly firmware?: GuestShape['firmware'];
-  /** Disks besides those of the live system and of the job; the serial `agent` is what run-agent starts from. */
+  /**
+   * Disks besides those of the live system and of the job; the serial `agent` is what run-agent
+   * starts from.
+   */
   readonly disks: readonly GuestDisk[];
 }
 
 /**
- * As in the disk's grub.cfg: without what an emulated processor would spend time on for nothing. A kernel that panics
- * ends the guest at once, and with it whatever waits for the guest. Devices may take their time on a busy machine, and so
- * may the timer: a kernel that checks it panics at a load of 20.
- * Of units systemd shows only what fails: else it draws what it waits for three times a second.
+ * As in the disk's grub.cfg: without what an emulated processor would spend time on for nothing. A
+ * kernel that panics ends the guest at once, and with it whatever waits for the guest. Devices may
+ * take their time on a busy machine, and so may the timer: a kernel that checks it panics at a load
+ * of 20. Of units systemd shows only what fails: else it draws what it waits for three times a
+ * second.
  */
 export const emulated = [
   'audit=0 lsm=capability mitigations=off init_on_alloc=0 no_timer_check panic=-1',

@@ -8,7 +8,10 @@ import { partFolder } from '../../../scripts/parts/part.ts';
 
 const run = promisify(execFile);
 
-/** Unpacks the disk image of Lab CoreOS onto a disk of that size; the table and its partitions stay as they are. */
+/**
+ * Unpacks the disk image of Lab CoreOS onto a disk of that size; the table and its partitions stay
+ * as they are.
+ */
 export async function unpackOsDisk(disk: string, sizeMiB: number): Promise<void> {
   const packed = `${partFolder(osDisk)}/labcoreos.raw.zst`;
   await run('zstd', ['--quiet', '--decompress', '--sparse', '--force', packed, '-o', disk]);
@@ -22,7 +25,10 @@ export async function readOnBoot(disk: string, path: string): Promise<string> {
   return (await run('debugfs', ['-R', `cat ${path}`, bootOf(disk)])).stdout;
 }
 
-/** Writes a file on the boot partition of such a disk, in the place of one that is there; its folder is made. */
+/**
+ * Writes a file on the boot partition of such a disk, in the place of one that is there; its folder
+ * is made.
+ */
 export async function writeOnBoot(disk: string, path: string, text: string): Promise<void> {
   const [content, commands] = [`${disk}.content`, `${disk}.commands`];
   await writeFile(content, text);

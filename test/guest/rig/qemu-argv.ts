@@ -1,14 +1,23 @@
 /** What a guest starts from. */
 export type Firmware = 'bios' | 'uefi';
 
-/** A disk of a guest. Its serial makes it `/dev/disk/by-id/virtio-<serial>` inside, unless it has a WWN. */
+/**
+ * A disk of a guest. Its serial makes it `/dev/disk/by-id/virtio-<serial>` inside, unless it has a
+ * WWN.
+ */
 export interface GuestDisk {
   readonly path: string;
   /** At most 20 letters, digits and hyphens; virtio carries no more. */
   readonly serial: string;
-  /** `read-only`, `kept` between guests, or `throwaway`: written to, and forgotten when the guest ends. */
+  /**
+   * `read-only`, `kept` between guests, or `throwaway`: written to, and forgotten when the guest
+   * ends.
+   */
   readonly writes: 'read-only' | 'kept' | 'throwaway';
-  /** Hexadecimal, with `0x`: it is a disk of a SCSI controller then, `/dev/disk/by-id/wwn-<WWN>` inside. */
+  /**
+   * Hexadecimal, with `0x`: it is a disk of a SCSI controller then, `/dev/disk/by-id/wwn-<WWN>`
+   * inside.
+   */
   readonly wwn?: string;
   /** Logical and physical block size; 512 without it. */
   readonly sectorBytes?: 512 | 4096;
@@ -47,10 +56,16 @@ export interface HostForward {
 /** Memory of a guest that names none. */
 export const usualMemoryMiB = 2048;
 
-/** All that makes one guest. Any port of this machine's loopback is 10.0.2.2 inside, or .2 of another subnet. */
+/**
+ * All that makes one guest. Any port of this machine's loopback is 10.0.2.2 inside, or .2 of
+ * another subnet.
+ */
 export interface GuestShape {
   readonly firmware: Firmware;
-  /** UEFI variables that outlive the guest; the file is made when it is not there. Forgotten without it. */
+  /**
+   * UEFI variables that outlive the guest; the file is made when it is not there. Forgotten without
+   * it.
+   */
   readonly variables?: string;
   readonly memoryMiB?: number;
   readonly disks: readonly GuestDisk[];
@@ -71,9 +86,10 @@ export interface GuestFiles {
 }
 
 /**
- * The arguments of qemu-system-x86_64 for a guest, emulated, with one processor: two emulated ones wait for each other
- * where two guests share two cores, and patch the code that the other one runs. A reboot inside ends QEMU.
- * The variable BOOTWRIGHT_GUEST_ACCEL may name another accelerator; it is handed in as `accelerator`.
+ * The arguments of qemu-system-x86_64 for a guest, emulated, with one processor: two emulated ones
+ * wait for each other where two guests share two cores, and patch the code that the other one runs.
+ * A reboot inside ends QEMU. The variable BOOTWRIGHT_GUEST_ACCEL may name another accelerator; it
+ * is handed in as `accelerator`.
  */
 export function qemuArguments(shape: GuestShape, files: GuestFiles, accelerator = 'tcg'): string[] {
   return [
@@ -92,9 +108,10 @@ export function qemuArguments(shape: GuestShape, files: GuestFiles, accelerator 
 
 function processorArguments(accelerator: string): string[] {
   if (accelerator !== 'tcg') return ['-accel', accelerator, '-cpu', 'host'];
-  // QEMU 7.2 with Linux 6.12: an emulated cmpxchg16b can kill the guest's kernel by a double fault. The others cost
-  // time: one more level of page tables, a driver for virtual machines inside the guest, and memory that the kernel
-  // clears and copies byte by byte where the processor says that this is fast.
+  // QEMU 7.2 with Linux 6.12: an emulated cmpxchg16b can kill the guest's kernel by a double fault.
+  // The others cost time: one more level of page tables, a driver for virtual machines inside the
+  // guest, and memory that the kernel clears and copies byte by byte where the processor says that
+  // this is fast.
   return ['-accel', 'tcg,thread=multi', '-cpu', 'max,-cx16,-la57,-svm,-erms,-fsrm'];
 }
 
@@ -113,7 +130,8 @@ function diskArguments(disk: GuestDisk, index: number, { variables }: GuestShape
   const drive = `if=none,id=${id},file=${disk.path},format=raw,cache=unsafe,${writes[disk.writes]}`;
   const sector = disk.sectorBytes ?? 512;
   const blocks = `logical_block_size=${sector},physical_block_size=${sector}`;
-  // OVMF lets QEMU's order of disks win over its own boot entries, so where these are kept there is none.
+  // OVMF lets QEMU's order of disks win over its own boot entries, so where these are kept there is
+  // none.
   const order = variables === undefined ? `bootindex=${index + 1},` : '';
   const shared = `drive=${id},${order}${blocks}`;
   const device =

@@ -13,7 +13,8 @@ export interface SerialLog {
   /**
    * The first line that matches, once it is complete, said before or after the call.
    *
-   * @throws GuestError when the guest ends, falls into the emergency shell or says no such line in time.
+   * @throws GuestError when the guest ends, falls into the emergency shell or says no such line in
+   * time.
    */
   readonly waitForLine: (pattern: RegExp, deadlineSeconds: number) => Promise<string>;
 }

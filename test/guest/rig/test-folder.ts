@@ -7,7 +7,10 @@ export interface TestFolder extends Disposable {
   readonly path: string;
 }
 
-/** Makes a folder that goes away with its owner; BOOTWRIGHT_KEEP_GUESTS=1 keeps it, for a look at the logs. */
+/**
+ * Makes a folder that goes away with its owner; BOOTWRIGHT_KEEP_GUESTS=1 keeps it, for a look at
+ * the logs.
+ */
 export function createTestFolder(name: string): TestFolder {
   const path = mkdtempSync(join(tmpdir(), `bootwright-${name}-`));
   return {

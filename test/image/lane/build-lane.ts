@@ -29,8 +29,8 @@ export interface LaneHost extends AsyncDisposable {
 }
 
 /**
- * A bootstrap host whose disk is written: its registry is the real program beside the test, since a container may not
- * be possible where tests run.
+ * A bootstrap host whose disk is written: its registry is the real program beside the test, since a
+ * container may not be possible where tests run.
  */
 export async function laneHost(
   folder: string,
@@ -97,8 +97,8 @@ const moved = [
 type Stand = (argv: readonly string[]) => string | undefined | Promise<string | undefined>;
 
 /**
- * This machine as a bootstrap host: real programs and real files, whose places lie below a folder of the test, and
- * some commands that are answered.
+ * This machine as a bootstrap host: real programs and real files, whose places lie below a folder
+ * of the test, and some commands that are answered.
  */
 function relocatedHost(
   folder: string,

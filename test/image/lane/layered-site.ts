@@ -20,7 +20,10 @@ const foreign = 'localhost/bootwright-test:lane-foreign';
 /** The repositories of the release and of what is built. */
 export const names = { release: 'release/os', final: 'ocl/master' };
 
-/** Two registries, a system to build on in the first, and a bootstrap host that builds for the second. */
+/**
+ * Two registries, a system to build on in the first, and a bootstrap host that builds for the
+ * second.
+ */
 export interface LayeredSite extends AsyncDisposable {
   readonly folder: string;
   readonly release: SecureRegistry;
@@ -34,7 +37,10 @@ export interface LayeredSite extends AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
   /** Runs a command on the machine of the test and gives what it prints. */
   readonly ask: (argv: readonly string[]) => Promise<string>;
-  /** The digests of the layers of an image; with the credentials of both registries unless told otherwise. */
+  /**
+   * The digests of the layers of an image; with the credentials of both registries unless told
+   * otherwise.
+   */
   readonly layersOf: (image: string, access?: object) => Promise<readonly string[]>;
 }
 

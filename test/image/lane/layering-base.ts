@@ -14,8 +14,8 @@ print $1 if $text =~ /"config":(\\{(?:[^{}"]|"(?:\\\\.|[^"\\\\])*"|(?1))*\\})/;
 const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
 
 /**
- * Debian with the real Ignition. What only a system of ostree has is stood in for: each program notes that it was
- * called, and jq knows the one question that is asked.
+ * Debian with the real Ignition. What only a system of ostree has is stood in for: each program
+ * notes that it was called, and jq knows the one question that is asked.
  */
 const containerfile = [
   'FROM scratch',
