@@ -74,6 +74,7 @@ const packageHomes: Readonly<Record<string, string>> = {
   'tar-stream': 'lib',
   pino: 'adapters/logging',
   'prom-client': 'adapters/metrics',
+  'p-retry': 'adapters/http',
   undici: 'adapters/http',
 };
 

@@ -1,6 +1,7 @@
 // Rules of trying again, from the client of the agent being replaced: 404, 423 and 425 ten times,
 // 408, 429, 5xx and passing errors of the network for as long as the call may take. That agent went
 // on for half an hour and more, in silence; here every call has a limit, and each retry is logged.
+import pRetry from 'p-retry';
 import { limited } from '../../engine/limit.ts';
 import { retryListener } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
@@ -104,33 +105,39 @@ export async function withRetry<T>(
     waits.finished({ sentence: peer, isReached, attempt: attempts, waited: tries().elapsed });
   };
 
-  const work = async (inner: AbortSignal): Promise<T> => {
-    for (;;) {
-      attempts += 1;
-      try {
-        return await attempt(inner);
-      } catch (error) {
-        if (!(error instanceof AttemptFailure)) throw error;
-        last = error.verdict;
-        const failure = last.failure(tries());
-        const delay = delayFor(last, attempts - 1, policy.random);
-        const { elapsed } = tries();
-        if (attempts > retries(last.retries) || elapsed + delay >= limit) throw failure;
-        policy.onRetry?.({ failure, attempt: attempts, delay });
-        const { status = failure.message } = failure.context;
-        const missing = `${String(status)}, attempt ${attempts}`;
-        waits.updated({
-          sentence: peer,
-          status: missing,
-          attempt: attempts,
-          waited: elapsed,
-          limit,
-        });
-        isWaiting = true;
-        await clock.sleep(delay, inner);
-      }
-    }
-  };
+  const work = (inner: AbortSignal): Promise<T> =>
+    pRetry(
+      () => {
+        attempts += 1;
+        return attempt(inner);
+      },
+      {
+        retries: Number.POSITIVE_INFINITY,
+        // The clock sleeps below, so that tests can move time.
+        minTimeout: 0,
+        maxTimeout: 0,
+        onFailedAttempt: async ({ error }) => {
+          if (!(error instanceof AttemptFailure)) throw error;
+          last = error.verdict;
+          const failure = last.failure(tries());
+          const delay = delayFor(last, attempts - 1, policy.random);
+          const { elapsed } = tries();
+          if (attempts > retries(last.retries) || elapsed + delay >= limit) throw failure;
+          policy.onRetry?.({ failure, attempt: attempts, delay });
+          const { status = failure.message } = failure.context;
+          waits.updated({
+            sentence: peer,
+            status: `${String(status)}, attempt ${attempts}`,
+            attempt: attempts,
+            waited: elapsed,
+            limit,
+          });
+          isWaiting = true;
+          await clock.sleep(delay, inner);
+        },
+        shouldRetry: () => true,
+      },
+    );
   try {
     const result = await limited(clock, { limit, signal, late }, work);
     endWait(true);
