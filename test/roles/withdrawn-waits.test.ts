@@ -25,7 +25,7 @@ const stepsOf = (config: Config) =>
 const waits = new Map(
   corners.flatMap(({ config }) =>
     stepsOf(config).flatMap((step) =>
-      step.limit > hours(20) && !/-hook$/.test(step.id)
+      step.limit > hours(20) && !step.id.endsWith('-hook')
         ? [[`${config.role}: ${step.id}`, { step, config }] as const]
         : [],
     ),
