@@ -193,8 +193,8 @@ describe('bootwright watch --until installed', () => {
 
   it.each<[ClusterStatus, number, RegExp]>([
     ['installed', 0, /^$/],
-    ['cancelled', 8, /^failed: cli\.not-installed: http:\S+ is not installed: cancelled/],
-    ['error', 8, /^failed: cli\.not-installed: http:\S+ is not installed: error/],
+    ['cancelled', 8, /^failed: cli\.not-installed: cluster \S+ is not installed: cancelled/],
+    ['error', 8, /^failed: cli\.not-installed: cluster \S+ is not installed: error/],
   ])('ends with an installation that is %s by %i', async (status, code, words) => {
     const service = await startService(status);
     try {
