@@ -1,25 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { hostReport } from '../../test/support/lab-report.ts';
 import { clusterSeed } from '../inventory/records.ts';
 import { inventoryStore } from '../inventory/store.ts';
 import { differencesOf, serviceLines, spared, unsaid } from './make-report.ts';
-import type { HostReport } from './report.ts';
 import { HostSpec, Scenario } from './scenario.ts';
-
-const host = (fields: Partial<HostReport>): HostReport => ({
-  name: 'm1',
-  role: 'master',
-  outcome: 'done',
-  stage: 'Done',
-  boots: 1,
-  agentStarts: 1,
-  seconds: 1,
-  waited: [],
-  steps: [],
-  writes: 1,
-  commands: 1,
-  unknownCommands: [],
-  ...fields,
-});
 
 const scenario = (expected: object): Scenario =>
   Scenario.parse({
@@ -34,7 +18,7 @@ describe('what a run is held against', () => {
     {
       name: 'a node where nodes are expected',
       expected: { outcome: 'installed' },
-      seen: { outcome: 'installed' as const, hosts: [host({})] },
+      seen: { outcome: 'installed' as const, hosts: [hostReport({})] },
       differences: [],
     },
     {
@@ -45,20 +29,20 @@ describe('what a run is held against', () => {
       },
       seen: {
         outcome: 'failed' as const,
-        hosts: [host({ outcome: 'failed', failure: { code: 'disk.missing', message: '' } })],
+        hosts: [hostReport({ outcome: 'failed', failure: { code: 'disk.missing', message: '' } })],
       },
       differences: ['m1: failure: disk.missing instead of disk.busy'],
     },
     {
       name: 'a host that was to be stopped',
       expected: { outcome: 'failed' },
-      seen: { outcome: 'failed' as const, hosts: [host({})] },
+      seen: { outcome: 'failed' as const, hosts: [hostReport({})] },
       differences: ['m1: done instead of stopped'],
     },
     {
       name: 'a command that no stand-in knows',
       expected: { outcome: 'installed' },
-      seen: { outcome: 'installed' as const, hosts: [host({ unknownCommands: ['frob'] })] },
+      seen: { outcome: 'installed' as const, hosts: [hostReport({ unknownCommands: ['frob'] })] },
       differences: ['m1: the lab does not know: frob'],
     },
     {
@@ -67,19 +51,19 @@ describe('what a run is held against', () => {
         outcome: 'installed',
         hosts: { m1: { outcome: 'done', secondAgent: 'disk.locked' } },
       },
-      seen: { outcome: 'installed' as const, hosts: [host({})] },
+      seen: { outcome: 'installed' as const, hosts: [hostReport({})] },
       differences: ['m1: second agent: none instead of disk.locked'],
     },
     {
       name: 'a host that does not run what was built',
       expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
-      seen: { outcome: 'installed' as const, hosts: [host({ system: 'stock' })] },
+      seen: { outcome: 'installed' as const, hosts: [hostReport({ system: 'stock' })] },
       differences: ['m1: system: stock instead of built'],
     },
     {
       name: 'a host that runs what was built',
       expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
-      seen: { outcome: 'installed' as const, hosts: [host({ system: 'r.test/a@sha256:1' })] },
+      seen: { outcome: 'installed' as const, hosts: [hostReport({ system: 'r.test/a@sha256:1' })] },
       differences: [],
     },
   ])('$name', ({ expected, seen, differences }) => {

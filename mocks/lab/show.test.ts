@@ -1,21 +1,9 @@
 import { expect, it } from 'vitest';
-import type { HostReport, LabReport } from './report.ts';
+import { hostReport } from '../../test/support/lab-report.ts';
+import type { LabReport } from './report.ts';
 import { summaryOf } from './show.ts';
 
-const host: HostReport = {
-  name: 'm1',
-  role: 'master',
-  outcome: 'done',
-  stage: 'Done',
-  boots: 1,
-  agentStarts: 1,
-  seconds: 9,
-  waited: [],
-  steps: [],
-  writes: 1,
-  commands: 1,
-  unknownCommands: [],
-};
+const host = hostReport({ seconds: 9 });
 
 const report: LabReport = {
   scenario: 'made-up',

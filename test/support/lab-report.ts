@@ -1,0 +1,18 @@
+import type { HostReport } from '../../mocks/lab/report.ts';
+
+/** What the lab reports of a host that was installed. */
+export const hostReport = (fields: Partial<HostReport> = {}): HostReport => ({
+  name: 'm1',
+  role: 'master',
+  outcome: 'done',
+  stage: 'Done',
+  boots: 1,
+  agentStarts: 1,
+  seconds: 1,
+  waited: [],
+  steps: [],
+  writes: 1,
+  commands: 1,
+  unknownCommands: [],
+  ...fields,
+});
