@@ -10,8 +10,8 @@ import type { Setting } from './setting-table.ts';
 import { namesFile, type SettingKey, settingKinds } from './settings.ts';
 
 /**
- * The text of a flag or a variable as the value of a setting. One that is none remains a text,
- * which the schema refuses.
+ * The text of a flag or a variable as the value of a setting. A text that does not fit its kind
+ * remains a text, which the schema refuses.
  */
 export const readValue = (key: SettingKey, text: string): unknown =>
   readers[settingKinds[key].kind]?.(text) ?? text;

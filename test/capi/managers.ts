@@ -9,7 +9,7 @@ import { unusedPermissions } from '../kube/permissions.ts';
 import { deployedObjects, type Management } from './rig.ts';
 
 /**
- * A provider of ours as a process from the sources, with the rights of its own account and no
+ * One of our providers as a process from the sources, with the rights of its own account and no
  * others.
  */
 export interface Manager extends ServerControl {

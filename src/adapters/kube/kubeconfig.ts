@@ -4,7 +4,7 @@ import { yamlIn } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 
-/** An empty text is none. */
+/** An empty text counts as a missing one. */
 const text = z
   .string()
   .nullish()

@@ -158,7 +158,7 @@ async function changeOf(
   }
 }
 
-/** Whether the data of the host is of the config as it is now. */
+/** Whether the data of the host was made from the present config. */
 const isPrepared = ({ config: { status = {}, metadata }, machine }: ConfigView): boolean =>
   status.initialization?.dataSecretCreated === true &&
   status.observedGeneration === metadata.generation &&

@@ -424,8 +424,8 @@ const approval = {
 };
 
 /**
- * Whether there is none, or one that earlier versions made, whose certificate nobody renews any
- * more.
+ * Whether the kubeconfig is missing, or comes from an earlier version: nobody renews the
+ * certificate of that.
  */
 const isKubeconfigDue = ({ kubeconfig, controlPlane }: ControlPlaneView): boolean =>
   kubeconfig === undefined ||

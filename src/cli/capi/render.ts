@@ -122,7 +122,7 @@ async function filesIn(folder: string): Promise<readonly InstallFile[]> {
   return files;
 }
 
-/** Undefined where there is none. A pipe in a folder is refused: reading it would not end. */
+/** Undefined for a missing file. A pipe in a folder is refused: reading it would not end. */
 async function fileIn(folder: string, name: string): Promise<InstallFile | undefined> {
   const at = join(folder, name);
   const reading = readFileOf({ at, kind: 'manifests', whose: 'host' });

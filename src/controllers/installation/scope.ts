@@ -24,7 +24,7 @@ export interface ControllerPorts extends Pick<
   /**
    * The same cluster with the rights of its administrator: the kubeconfig that the service keeps,
    * which is fetched with the first call. It is for the manifests of a user, and for pods that do
-   * the work of `oc debug` and `oc adm must-gather`: no role of ours can name that.
+   * the work of `oc debug` and `oc adm must-gather`: no ClusterRole can list that.
    */
   readonly adminKube: Kube;
 }

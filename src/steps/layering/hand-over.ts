@@ -76,8 +76,8 @@ function unlessSubmitted({ request, published }: NeedValues<typeof submitNeeds>)
 
 /**
  * Submits the MachineOSConfigs where no image could be built, as late as this host can: the cluster
- * builds by itself, and rolls an image out by draining masters, of which there are two as long as
- * this host is none.
+ * builds by itself, and rolls an image out by draining masters. There are two of them until this
+ * host is the third.
  */
 export const submitOsConfigs = step({
   ...handingOver,

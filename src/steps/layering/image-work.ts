@@ -30,8 +30,8 @@ const pause = seconds(10);
  * Tries three times while it is the network that fails.
  * @param what begins the message: `copying the base image`
  * @param otherwise when neither the network nor the credentials are to blame
- * @throws AgentError `layering.registry-unreachable`, `layering.registry-denied`, `otherwise`, and
- * a failure that is none of a command as it is
+ * @throws AgentError `layering.registry-unreachable`, `layering.registry-denied`, `otherwise`; what
+ * does not come from a command, unchanged
  */
 export async function withTries<T>(
   { clock, signal, note }: ImageWork,
