@@ -64,9 +64,9 @@ describe('failureText', () => {
     },
   );
 
-  it('says who can act where nothing else is known', () => {
+  it('prints no reason where none is known', () => {
     const text = failureText(failure('disk.busy', 'in use', { context: { duration: 7 } }));
-    expect(text).toContain('\nwhy: the state of the host does not allow it\n');
+    expect(text).toBe('failed: disk.busy: in use\nnext: stop what uses it\n');
   });
 
   it('prefers the hint of the occurrence', () => {
@@ -77,11 +77,9 @@ describe('failureText', () => {
   it.each([
     ['an error of ours', failure('disk.busy', 'two\nlines', { cause: new Error('a\r\n  b') })],
     ['a foreign error', new TypeError('two\nlines')],
-    ['no error at all', 'thrown text'],
-    ['nothing', undefined],
-  ])('has three lines for %s', (_, thrown) => {
-    const lines = failureText(thrown).split('\n');
-    expect(lines.map((line) => line.split(' ')[0])).toEqual(['failed:', 'why:', 'next:', '']);
+    ['no error at all', 'thrown\ntext'],
+  ])('keeps each line whole for %s', (_, thrown) => {
+    expect(failureText(thrown)).toMatch(/^failed: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 
   it('says where a foreign error was thrown, and no more of its stack', () => {
@@ -91,7 +89,7 @@ describe('failureText', () => {
   it('ends a circle of causes', () => {
     const error = new Error('a');
     error.cause = error;
-    expect(failureText(error).split('\n')).toHaveLength(4);
+    expect(failureText(error)).toMatch(/^failed: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 });
 

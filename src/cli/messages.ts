@@ -1,7 +1,7 @@
 import { messageOf, reasonOf } from '../engine/failures.ts';
 import { plainLine, plainText } from '../lib/plain-text.ts';
 import { shownText } from '../lib/shown-url.ts';
-import { AgentError, exitCodes, type FailureKind } from '../model/failure.ts';
+import { AgentError, exitCodes } from '../model/failure.ts';
 import { cliFailure } from './failures.ts';
 
 const unknownFailure = {
@@ -10,14 +10,19 @@ const unknownFailure = {
 };
 
 /**
- * The three lines that end a failed command: what failed, why, and what to do next. Line breaks
- * within a message become blanks, so that there are always three lines.
+ * The lines that end a failed command: what failed, why where that is known, and what to do next.
+ * Line breaks within a message become blanks.
  * @param mask takes secrets out, before a line is cut
  */
 export function failureText(thrown: unknown, mask = (text: string) => text): string {
-  const { code, hint } = thrown instanceof AgentError ? thrown : unknownFailure;
+  const isKnown = thrown instanceof AgentError;
+  const { code, hint } = isKnown ? thrown : unknownFailure;
+  const why = reasonOf(thrown) ?? (isKnown ? undefined : firstFrame(thrown));
   // A word of the command line may be an address with a password.
-  const said = [`failed: ${code}: ${messageOf(thrown)}`, `why: ${why(thrown)}`];
+  const said = [
+    `failed: ${code}: ${messageOf(thrown)}`,
+    ...(why === undefined ? [] : [`why: ${why}`]),
+  ];
   const lines = [...said.map((line) => shownText(mask(line))), mask(`next: ${hint}`)];
   return lines.map((line) => `${plainLine(line)}\n`).join('');
 }
@@ -26,28 +31,9 @@ export function failureText(thrown: unknown, mask = (text: string) => text): str
 export const exitCodeOf = (thrown: unknown): number =>
   exitCodes[thrown instanceof AgentError ? thrown.kind : 'bug'];
 
-/** Why, in any case: at least who can act, or where an unforeseen error was thrown. */
-const why = (thrown: unknown): string =>
-  reasonOf(thrown) ??
-  (thrown instanceof AgentError ? causeOfKind[thrown.kind] : firstFrame(thrown));
-
-/** Why, where a failure says no more than its message. */
-const causeOfKind: Readonly<Record<FailureKind, string>> = {
-  bug: 'this is a bug in the program',
-  input: 'the input is not valid',
-  unsupported: 'this build does not support it',
-  host: 'the state of the host does not allow it',
-  remote: 'a remote service refused or failed',
-  media: 'the image or its medium is damaged',
-  limit: 'the timeout expired',
-  cluster: 'the state of the cluster does not allow it',
-};
-
-/** Where an unforeseen error was thrown: all that three lines have room for. */
-const firstFrame = (thrown: unknown): string => {
-  const stack = thrown instanceof Error ? (thrown.stack ?? '') : '';
-  return /^ +(at .*)$/m.exec(stack)?.[1] ?? 'no further details';
-};
+/** Where an unforeseen error was thrown: all that one line has room for. */
+const firstFrame = (thrown: unknown): string | undefined =>
+  thrown instanceof Error ? /^ +(at .*)$/m.exec(thrown.stack ?? '')?.[1] : undefined;
 
 /** Prints a note or a warning beside the output of a command: a line on standard error. */
 export const printNote = (kind: 'note' | 'warning', text: string): void => {

@@ -111,7 +111,7 @@ describe('bootwright logs collect', () => {
     expect(existsSync(installDir(host))).toBe(false);
   });
 
-  it('ends in three lines on a full disk, and writes to standard output there', async () => {
+  it('says what failed on a full disk, and writes to standard output there', async () => {
     await using host = await open();
     const undo = fullBut(host, 0);
     try {

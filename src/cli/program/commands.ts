@@ -473,8 +473,8 @@ export interface CommandCall extends CallContext {
 }
 
 /**
- * Runs a command line that is no install; a failure ends in three lines and the exit code of its
- * kind.
+ * Runs a command line that is no install; a failure ends in the lines about it and the exit code of
+ * its kind.
  */
 export async function runCommand(call: CommandCall): Promise<number> {
   try {

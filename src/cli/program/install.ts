@@ -32,8 +32,8 @@ export interface InstallStart {
 
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
- * number of the signal that stopped it. A failure is written in three lines to standard error,
- * masked, and the path of its logs in a fourth.
+ * number of the signal that stopped it. A failure is written to standard error, masked, with
+ * the path of its logs.
  * @throws AgentError `web.bad-authority`, which the service has not heard of
  */
 export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {

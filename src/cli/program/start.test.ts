@@ -137,7 +137,7 @@ describe('start', () => {
   it.each([
     ['an unknown flag', `${whole} --bogus`],
     ['help that is neither asked for nor not', `${whole} --help=x`],
-  ])('refuses %s with three lines and exit 2, and loads nothing', async (_, line) => {
+  ])('refuses %s with what is wrong and exit 2, and loads nothing', async (_, line) => {
     const { exitCode, errors, out, order, installs } = await run(line);
     expect({ exitCode, out, order, installs }).toEqual({
       exitCode: 2,
@@ -145,13 +145,13 @@ describe('start', () => {
       order: [],
       installs: [],
     });
-    expect(errors).toMatch(/^failed: (?:cli|config)\.[a-z-]+: .+\nwhy: .+\nnext: .+\n$/);
+    expect(errors).toMatch(/^failed: (?:cli|config)\.[a-z-]+: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 
-  it('refuses an unknown command with three lines and exit 2, and touches nothing', async () => {
+  it('refuses an unknown command with what is wrong and exit 2, and touches nothing', async () => {
     const { exitCode, errors, order } = await run('bogus');
     expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
-    expect(errors).toMatch(/^failed: cli\.unknown-command: .+\nwhy: .+\nnext: .+\n$/);
+    expect(errors).toMatch(/^failed: cli\.unknown-command: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 
   it('refuses a variable that names no setting', async () => {
