@@ -39,7 +39,7 @@ export async function everyFailure(): Promise<readonly CodedRow[]> {
 }
 
 const whoActs: Readonly<Record<FailureKind, string>> = {
-  bug: 'something that the program does not know, or a stop from outside: report it, or run again',
+  bug: 'something that the program does not know, or a stop from outside: report it, or run the same line again',
   input: 'flags, files or what the service sent are wrong: fix them',
   unsupported: 'this build cannot do it',
   host: 'the machine needs repair: disk, firmware, a missing tool',

@@ -41,5 +41,6 @@ describe('everyFailure', () => {
     expect(code).toMatch(/^[a-z0-9-]+\.[a-z0-9-]+$/);
     expect(title).toMatch(/^[A-Z].*[^.]$/);
     expect(hint).toMatch(/^[a-z].*[^.]$/);
+    expect(hint, 'a hint names the command to run').not.toMatch(/\brun (?:it |the \w+ )?again/);
   });
 });

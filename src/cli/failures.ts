@@ -5,7 +5,7 @@ export const cliFailures = {
   'cli.already-running': {
     kind: 'host',
     title: 'Another agent is running on this host',
-    hint: 'wait until it ends, or stop its container; then run the command again',
+    hint: 'wait until it ends, or stop its container; then run the same "podman run" line again',
   },
   'cli.bundle-not-read': {
     kind: 'input',
@@ -55,7 +55,7 @@ export const cliFailures = {
   'cli.output-not-written': {
     kind: 'host',
     title: 'Standard output cannot be written to',
-    hint: 'make room where the output goes, or give it another place; then run the command again',
+    hint: 'make room where the output goes, or give it another place; then run the same "bootwright" line again',
   },
   'cli.page-not-served': {
     kind: 'host',

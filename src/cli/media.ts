@@ -51,7 +51,7 @@ export const mediaFailures = {
   'media.no-installer': {
     kind: 'host',
     title: 'This machine has no coreos-installer',
-    hint: 'install coreos-installer, for example with dnf install coreos-installer or cargo install coreos-installer, and run the command again',
+    hint: 'install coreos-installer, for example with dnf install coreos-installer or cargo install coreos-installer, and run the same "bootwright media" line again',
   },
   'media.no-network': {
     kind: 'unsupported',

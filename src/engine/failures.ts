@@ -7,7 +7,7 @@ export const engineFailures = {
   'run.stopped': {
     kind: 'bug',
     title: 'The run was stopped by a signal',
-    hint: 'a service stops a host that it has cancelled, failed or reset: then reset the host there. Otherwise run the same command again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false',
+    hint: 'a service stops a host that it has cancelled, failed or reset: then reset the host there. Otherwise run the same "podman run" line again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false',
   },
   'run.unexpected': {
     kind: 'bug',
@@ -17,12 +17,12 @@ export const engineFailures = {
   'step.timed-out': {
     kind: 'limit',
     title: 'A step timed out',
-    hint: 'read the last lines of the step in the log, then run the same command again',
+    hint: 'read the last lines of the step in the log, then run the same "podman run" line again',
   },
   'wait.timed-out': {
     kind: 'limit',
     title: 'A wait timed out',
-    hint: 'the message says what was missing last; fix that, then run the same command again',
+    hint: 'the message says what was missing last; fix that, then run the same "podman run" line again',
   },
 } as const satisfies FailureTable;
 

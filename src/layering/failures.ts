@@ -98,7 +98,7 @@ export const layeringFailures = {
   'layering.registry-unreachable': {
     kind: 'remote',
     title: 'A registry cannot be reached',
-    hint: 'check name resolution, routes and proxy of the host, then run again',
+    hint: 'check name resolution, routes and proxy of the host, then run the same "podman run" or "bootwright layer build" line again',
   },
   'layering.registry-denied': {
     kind: 'input',
@@ -113,7 +113,7 @@ export const layeringFailures = {
   'layering.copy-failed': {
     kind: 'remote',
     title: 'An image could not be copied',
-    hint: 'read the last lines of skopeo in the message, fix their cause, and run again',
+    hint: 'read the last lines of skopeo in the message, fix their cause, and run the same "podman run" or "bootwright layer build" line again',
   },
   'layering.digest-changed': {
     kind: 'remote',
@@ -211,7 +211,7 @@ export const layeringFailures = {
   'layering.push-failed': {
     kind: 'remote',
     title: 'An image could not be pushed',
-    hint: 'read the last lines of the command in the message, fix their cause, and run again',
+    hint: 'read the last lines of the command in the message, fix their cause, and run the same "podman run" or "bootwright layer build" line again',
   },
   'layering.release-too-old': {
     kind: 'unsupported',
@@ -274,7 +274,7 @@ export const layeringFailures = {
     kind: 'host',
     isFinal: true,
     title: 'A file that an earlier step wrote to the host is missing',
-    hint: 'run again with --fresh; nothing else may change these files during the installation',
+    hint: 'run the same "podman run" line again with --fresh; nothing else may change these files during the installation',
   },
   'layering.manifest-unusable': {
     kind: 'host',
@@ -291,12 +291,12 @@ export const layeringFailures = {
     kind: 'cluster',
     isFinal: true,
     title: 'Another MachineOSBuild already has the name that the hand-over needs',
-    hint: 'find out who created it; if it is not needed, run oc delete machineosbuild NAME, then run again',
+    hint: 'find out who created it; if it is not needed, run "oc delete machineosbuild NAME", then the same "podman run" line again',
   },
   'layering.os-config-differs': {
     kind: 'cluster',
     title: "The MachineOSConfig in the cluster differs from the installation's",
-    hint: 'compare the two; if the one in the cluster is not needed, delete it and run again',
+    hint: 'compare the two; if the one in the cluster is not needed, delete it, then run the same "podman run" line again',
     isFinal: true,
   },
   'layering.not-kept': {

@@ -20,7 +20,7 @@ export const osFailures = {
   'os.busy': {
     kind: 'host',
     title: 'Another process is changing the operating system of the host',
-    hint: 'wait until it has finished, then run again',
+    hint: 'wait until it has finished, then run the same "bootwright node" line again',
   },
   'os.read-only': {
     kind: 'unsupported',
@@ -30,7 +30,7 @@ export const osFailures = {
   'os.update-driver': {
     kind: 'host',
     title: 'A service of the host drives its updates, and rpm-ostree refuses others',
-    hint: 'stop it on the host, "systemctl disable --now zincati.service" for Zincati; then run again',
+    hint: 'stop it on the host, "systemctl disable --now zincati.service" for Zincati; then run the same "bootwright node" line again',
   },
   'os.bad-image-name': {
     kind: 'input',
@@ -55,7 +55,7 @@ export const osFailures = {
   'os.pull-cut': {
     kind: 'remote',
     title: 'The pull of the image was cut, or stood still',
-    hint: 'check the log of the registry and the network in between, then run again',
+    hint: 'check the log of the registry and the network in between, then run the same "bootwright node" line again',
   },
   'os.wrong-architecture': {
     kind: 'input',
@@ -65,12 +65,12 @@ export const osFailures = {
   'os.no-space': {
     kind: 'host',
     title: 'The image does not fit on the host',
-    hint: 'free space where the message says, then run again',
+    hint: 'free space where the message says, then run the same "bootwright node" line again',
   },
   'os.staged-by-another': {
     kind: 'host',
     title: 'Another deployment boots next',
-    hint: 'reboot into it, or discard it with "bootwright node rollback"; then run again',
+    hint: 'reboot into it, or discard it with "bootwright node rollback"; then run the same "bootwright node" line again',
   },
   'os.not-staged': {
     kind: 'host',
@@ -100,7 +100,7 @@ export const osFailures = {
   'os.record-lost': {
     kind: 'host',
     title: 'A record written now would be lost at the next boot',
-    hint: 'reboot into the next deployment, then run again',
+    hint: 'reboot into the next deployment, then run the same "bootwright node" line again',
   },
   'os.signature-unsupported': {
     kind: 'unsupported',

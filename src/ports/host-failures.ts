@@ -10,7 +10,7 @@ export const hostFailures = {
   'command.failed': {
     kind: 'host',
     title: 'A command on the host failed',
-    hint: 'read the last lines of its output in the message, fix the host, then run again',
+    hint: 'read the last lines of its output in the message, fix the host, then run the same "podman run" or "bootwright" line again',
   },
   'command.not-found': {
     kind: 'host',
@@ -25,12 +25,12 @@ export const hostFailures = {
   'command.timed-out': {
     kind: 'limit',
     title: 'A command on the host timed out',
-    hint: 'check on the host what the command waits for, then run again',
+    hint: 'check on the host what the command waits for, then run the same "podman run" or "bootwright" line again',
   },
   'command.stopped': {
     kind: 'host',
     title: 'A command was stopped because the run ended',
-    hint: 'run the same command again; it resumes where it stopped',
+    hint: 'run the same "podman run" line again; it resumes where it stopped',
   },
   'file.not-written': {
     kind: 'host',

@@ -55,7 +55,7 @@ export const imageRelayFailures = {
   'image.cut': {
     kind: 'media',
     title: 'The download of the image was cut off',
-    hint: 'run again; if it is cut off again, check the network and the server',
+    hint: 'run the same "podman run" line again; if it is cut off again, check the network and the server',
   },
 } as const satisfies FailureTable;
 

@@ -36,7 +36,7 @@ export const kubeFailures = {
   'kube.conflict': {
     kind: 'remote',
     title: 'The object was changed by another client, or already exists',
-    hint: 'find out who else writes the object (metadata.managedFields), then run again',
+    hint: 'find out who else writes the object (metadata.managedFields), then run the same "podman run" or "bootwright" line again',
   },
   'kube.invalid': {
     kind: 'remote',

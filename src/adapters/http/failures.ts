@@ -80,7 +80,7 @@ export const webFailures = {
   'web.cut': {
     kind: 'media',
     title: 'A download stopped before its end',
-    hint: 'run again; if it fails again, check the network and the server',
+    hint: 'run the same "podman run" line again; if it fails again, check the network and the server',
   },
 } as const satisfies FailureTable;
 

@@ -49,7 +49,9 @@ export function runLayerUnpause({ kubeconfig, pool, yes }: UnpauseCall): Promise
     });
     for (const line of risks) print(`${line}\n`);
     if (risks.length > 0 && !yes) {
-      printError('nothing was changed: run it again with --yes\n');
+      printError(
+        'nothing was changed: run the same "bootwright layer unpause" line again with --yes\n',
+      );
       return exitCodes.input;
     }
     for (const { name, since, one } of asked) {

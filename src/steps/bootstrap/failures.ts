@@ -35,7 +35,7 @@ export const bootstrapFailures = {
   'bootstrap.no-public-key': {
     kind: 'host',
     title: 'The SSH key of this host has no public key',
-    hint: 'remove /root/.ssh/id_rsa and run again to generate a new key',
+    hint: 'remove /root/.ssh/id_rsa and run the same "podman run" line again to generate a new key',
   },
   'bootstrap.overlay-failed': {
     kind: 'host',

@@ -22,7 +22,7 @@ export const recordFailures = {
   'cluster.record-not-left': {
     kind: 'cluster',
     title: 'The record of the bootstrap host in the cluster differs from what was sent',
-    hint: 'delete ConfigMap assisted-installer/bootwright-bootstrap-host, and run again',
+    hint: 'delete ConfigMap assisted-installer/bootwright-bootstrap-host, and run the same "podman run" line again',
   },
 } as const satisfies FailureTable;
 

@@ -25,7 +25,7 @@ export const diskFailures = {
     kind: 'host',
     isFinal: true,
     title: 'Another disk has taken the name of the install disk',
-    hint: 'compare lsblk --output NAME,SERIAL,WWN,SIZE with the message; while nothing has been removed from a disk, run again and the disk is found under its new name; after that, connect the disk again, or boot the host again and install it from the beginning',
+    hint: 'compare lsblk --output NAME,SERIAL,WWN,SIZE with the message; while nothing has been removed from a disk, run the same "podman run" line again, and the disk is found under its new name; after that, connect the disk again, or boot the host again and install it from the beginning',
   },
   'disk.not-one': {
     kind: 'input',
@@ -55,7 +55,7 @@ export const diskFailures = {
   'disk.locked': {
     kind: 'host',
     title: 'Another installation is running on this disk',
-    hint: 'wait until the other run has ended, and the coreos-installer or blkdiscard that it has started, or stop them, then run again',
+    hint: 'wait until the other run has ended, and the coreos-installer or blkdiscard that it has started, or stop them, then run the same "podman run" line again',
   },
   'disk.read-only': {
     kind: 'host',
@@ -75,7 +75,7 @@ export const diskFailures = {
   'disk.busy': {
     kind: 'host',
     title: 'The install disk is in use',
-    hint: 'stop the process that the message names, or what lsblk shows on the disk and its partitions (umount, swapoff, vgchange --activate n, mdadm --stop, multipath -f, zpool export), then run again',
+    hint: 'stop the process that the message names, or what lsblk shows on the disk and its partitions (umount, swapoff, vgchange --activate n, mdadm --stop, multipath -f, zpool export), then run the same "podman run" line again',
   },
   'disk.other-system': {
     kind: 'input',
@@ -142,7 +142,7 @@ export const diskFailures = {
   'disk.not-wiped': {
     kind: 'host',
     title: 'The disk could not be erased',
-    hint: 'remove the cause in the message and run again, which starts from the beginning; if the disk itself fails (journalctl -k), destroy it',
+    hint: 'remove the cause in the message and run the same "bootwright wipe" line again, which starts from the beginning; if the disk itself fails (journalctl -k), destroy it',
   },
   'image.writer-config': {
     kind: 'input',

@@ -15,7 +15,7 @@ export const ignitionSourceFailures = {
   'ignition.cut': {
     kind: 'media',
     title: 'The download of the Ignition config was cut short',
-    hint: 'run again; if it fails again, check the network and the server',
+    hint: 'run the same "podman run" line again; if it fails again, check the network and the server',
   },
   'ignition.wrong-digest': {
     kind: 'media',

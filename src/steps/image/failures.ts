@@ -171,7 +171,7 @@ export const imageFailures = {
   'image.stalled': {
     kind: 'limit',
     title: 'Writing the image made no progress',
-    hint: 'check the disk and the network of the host, then run again',
+    hint: 'check the disk and the network of the host, then run the same "podman run" line again',
   },
 } as const satisfies FailureTable;
 

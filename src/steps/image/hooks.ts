@@ -22,7 +22,7 @@ export const hookFailures = {
   'hook.failed': {
     kind: 'host',
     title: 'A hook of the installation failed',
-    hint: 'read what the hook printed in the log, correct it, then run again',
+    hint: 'read what the hook printed in the log, correct it, then run the same "podman run" line again',
   },
   'hook.timed-out': {
     kind: 'limit',

@@ -21,7 +21,8 @@ import { type PublishedPool, PublishedPools } from './facts.ts';
 export type HeldPools = Map<string, string>;
 
 /** How a person ends a pause that a run has left. */
-const endsBy = 'run the same command again, or: bootwright layer unpause --kubeconfig FILE';
+const endsBy =
+  'run the same "podman run" line again, or: bootwright layer unpause --kubeconfig FILE';
 
 /**
  * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered the
