@@ -4,12 +4,11 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { type FakeInventory, fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { events as eventKind, pods } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { minutes } from '../../model/duration.ts';
-import { kubeFailure } from '../../ports/kube-failures.ts';
 import { followControllerLogs, waitForController } from './controller.ts';
 
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
@@ -151,23 +150,6 @@ describe('cluster/wait-for-controller', () => {
     },
   );
 
-  it('outlives an API server that does not answer', async () => {
-    const kube = cluster().lastError(kubeFailure('kube.unreachable', 'connection refused'));
-    const run = runStep(waitForController, {
-      kube,
-      inventory: fakeInventory(),
-      clock: fakeClock({ auto: false }),
-      config,
-      facts,
-    });
-    await settle();
-    kube.lastError(undefined).put(eventKind, ready);
-    const { events } = await run;
-    expect(events).toContainEqual(
-      expect.objectContaining({ status: 'the API server does not answer (kube.unreachable)' }),
-    );
-  });
-
   it.each(['clusterLogsState', 'uploadControllerLogs'] as const)(
     'is through although %s fails',
     async (call) => {
@@ -189,20 +171,6 @@ describe('cluster/wait-for-controller', () => {
     const { events } = await runStep(waitForController, { ...run, config: other });
     expect(events.at(-1)?.type).toBe('step.finished');
     expect(inventory.calls).toEqual([]);
-  });
-
-  it('is left out where there is no controller', async () => {
-    const { events } = await runStep(waitForController, { config: { role: 'bootstrap' }, facts });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(waitForController, () => ({
-      host: fakeHost(),
-      kube: cluster().put(eventKind, ready),
-      config,
-      facts,
-    }));
   });
 });
 
@@ -258,13 +226,5 @@ describe('cluster/follow-controller-logs', () => {
       `could not read the log of pod ${podName}: ${podName}: there is no log\n` +
         'could not read /tmp/controller_logs.log: it is not there\n',
     );
-  });
-
-  it('continues after a failure', async () => {
-    const down = inventoryFailure('inventory.unreachable', 'service is down');
-    const inventory = fakeInventory().failing('uploadControllerLogs', down);
-    const { notes } = await followFor({ kube: cluster(), inventory }, minutes(11));
-    expect(notes).toEqual(['warn: could not upload the controller log']);
-    expect(inventory.controllerLogs).toHaveLength(1);
   });
 });

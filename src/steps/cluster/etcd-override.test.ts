@@ -130,13 +130,6 @@ describe('cluster/patch-etcd', () => {
     });
     expect(failure).toMatchObject({ code: 'cluster.etcd-not-overridden', kind: 'cluster' });
   });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(patchEtcd, () => {
-      const kube = fakeKube().put(etcds, etcd({ a: 1 }));
-      return { host: bootkubeHost(), kube, config, facts, world: () => now(kube) };
-    });
-  });
 });
 
 /** What the controller does once three members are healthy, as a step of its own. */
@@ -149,12 +142,6 @@ const putBack = step({
 });
 
 describe('putting etcd back', () => {
-  it('does nothing where it has been put back', async () => {
-    const kube = fakeKube().put(etcds, etcd());
-    await runStep(putBack, { kube });
-    expect(kube.writes).toEqual([]);
-  });
-
   it.each([
     ['nothing', 'null', null],
     ['other overrides', '{"a":1}', { a: 1 }],

@@ -184,33 +184,6 @@ describe('cluster/follow-hosts', () => {
     expect(run.inventory.calls.filter((call) => call === 'enabledHosts')).toHaveLength(4);
   });
 
-  it('reads every log of the server, and a new instance of it', async () => {
-    const run = setUp();
-    withLog(run, line('10.0.0.1'));
-    run.host.withFile(`${logs}/a-machine-config-server-2.log`, line('10.0.0.2'));
-    run.host.withFile(`${logs}/machine-config-operator-3.log`, line('[fd00::3]'));
-    const end = runStep(followHosts, run);
-    await run.clock.advance(seconds(2));
-    expect(reported(run)).toHaveLength(2);
-    run.host.withFile(`${logs}/b-machine-config-server-4.log`, line('[fd00::3]'));
-    await run.clock.advance(seconds(4));
-    await end;
-  });
-
-  it('starts from the beginning of a log that was rotated', async () => {
-    const run = setUp();
-    withLog(run, line('10.0.0.1'));
-    const end = runStep(followHosts, run);
-    await run.clock.advance(seconds(2));
-    withLog(run, line('10.0.0.2'));
-    await run.clock.advance(seconds(2));
-    run.host.withLink(`${logs}/${name}`, `${pods}/1.log`);
-    run.host.withFile(`${pods}/1.log`, line('[fd00::3]'));
-    await run.clock.advance(seconds(4));
-    await end;
-    expect(reported(run)).toHaveLength(3);
-  });
-
   it('continues when a log cannot be read for a time', async () => {
     const run = setUp([host('m1', '10.0.0.1')]);
     let reads = 0;
@@ -235,11 +208,6 @@ describe('cluster/follow-hosts', () => {
     await run.clock.advance(minutes(5));
     const { notes } = await end;
     expect(notes.some((note) => note.includes('cannot read'))).toBe(true);
-  });
-
-  it('is left out without a service', async () => {
-    const { events } = await runStep(followHosts, { ...setUp(), config: {} });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 
   it('has nothing to do where there is nobody else', async () => {

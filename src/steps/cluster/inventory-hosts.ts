@@ -1,4 +1,3 @@
-import { type HostIndex, hostIndexOf } from '../../cluster/host-index.ts';
 import { asAgentError, engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
@@ -6,8 +5,6 @@ import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
-
-const askHostsEvery: Millis = seconds(30);
 
 /**
  * How long the service may take where its answer is not needed: this host knows enough without it.
@@ -27,80 +24,60 @@ export function askBriefly<T>(
   return limited(clock, { limit: answerLimit, signal, late }, ask);
 }
 
-/** The other hosts of the cluster, as the inventory service listed them last. */
-export interface KnownHosts {
-  /** Undefined until it has listed them once. */
-  readonly hosts: () => readonly InventoryHost[] | undefined;
-  readonly index: () => HostIndex | undefined;
-  /** How often it has listed them. */
-  readonly answers: () => number;
-  /** The error code of the last request; undefined when it succeeded. */
-  readonly lastError: () => string | undefined;
-  /** Requests them in the background, unless that was done a short time ago. */
-  readonly ask: () => void;
-}
-
-/** Keeps the hosts that the inventory service lists, without this one. */
-export function knownHostsOf(scope: StepScope<'inventory'>, tasks: Tasks): KnownHosts {
-  const { config, inventory } = scope;
-  let hosts: readonly InventoryHost[] | undefined;
-  let index: HostIndex | undefined;
-  let lastError: string | undefined;
-  let answers = 0;
-  const read = async (signal: AbortSignal): Promise<void> => {
-    try {
-      const enabled = await inventory.enabledHosts(signal);
-      hosts = enabled.filter(({ id }) => id !== config.cluster.hostId);
-      index = hostIndexOf(hosts);
-      answers += 1;
-      lastError = undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      lastError = asAgentError(error).code;
-    }
-  };
-  return {
-    hosts: () => hosts,
-    index: () => index,
-    answers: () => answers,
-    lastError: () => lastError,
-    ask: () => tasks.run('ask for hosts', askHostsEvery, read),
-  };
-}
-
+const askHostsEvery: Millis = seconds(30);
 const reportAgainAfter: Millis = seconds(5);
 
-/** How a report ended: `refused` is an answer too (409). */
-export type ReportEnd = 'accepted' | 'refused' | { readonly failed: string };
-
-/** Reports stages of other hosts in the background of one wait, so that none delays another. */
-export function hostReportsOf({ inventory, note }: StepScope<'inventory'>, tasks: Tasks) {
-  const ends = new Map<string, ReportEnd>();
+/**
+ * The other hosts of the cluster in the inventory service: as it lists them, and the stages that it
+ * is told of them. Every request runs beside one wait, so that none delays another.
+ */
+export function otherHosts({ config, inventory, note }: StepScope<'inventory'>, tasks: Tasks) {
+  let hosts: readonly InventoryHost[] | undefined;
+  let lastError: string | undefined;
+  let answers = 0;
+  const ends = new Map<string, string>();
   return {
-    /** How the report of a host ended; undefined before its first report has ended. */
-    endOf: ({ id }: InventoryHost): ReportEnd | undefined => ends.get(id),
-    /** Reports the stage of a host, unless that was tried a short time ago. */
-    send: (host: InventoryHost, stage: Stage): void => {
-      tasks.run(`report ${host.id}`, reportAgainAfter, async (signal) => {
-        const { infraEnvId, id: hostId } = host;
-        const name = host.name === '' ? hostId : host.name;
+    /** As the service listed them last; undefined until it has listed them once. */
+    listed: () => hosts,
+    /** How often it has listed them. */
+    answers: () => answers,
+    /** The error code of the last list; undefined when it succeeded. */
+    lastError: () => lastError,
+    /** Asks for the list, unless that was done a short time ago. */
+    ask: (): void => {
+      tasks.run('ask for hosts', askHostsEvery, async (signal) => {
         try {
-          await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
-          ends.set(host.id, 'accepted');
-          note('info', `${name} is ${stage}`, { host: hostId, stage });
+          const enabled = await inventory.enabledHosts(signal);
+          hosts = enabled.filter(({ id }) => id !== config.cluster.hostId);
+          answers += 1;
+          lastError = undefined;
         } catch (error) {
           signal.throwIfAborted();
-          const { code, message } = asAgentError(error);
-          const end = code === 'inventory.refused' ? 'refused' : { failed: code };
-          if (!isSame(ends.get(host.id), end)) {
-            note('warn', `could not report stage ${stage} of ${name}`, { code, reason: message });
-          }
-          ends.set(host.id, end);
+          lastError = asAgentError(error).code;
+        }
+      });
+    },
+    /**
+     * How the last report of a host ended: `accepted`, or the code of its error, of which
+     * `inventory.refused` (409) is an answer too; undefined before the first one has ended.
+     */
+    endOf: ({ id }: InventoryHost): string | undefined => ends.get(id),
+    /** Reports the stage of a host, unless that was tried a short time ago. */
+    report: ({ id, infraEnvId, name }: InventoryHost, stage: Stage): void => {
+      tasks.run(`report ${id}`, reportAgainAfter, async (signal) => {
+        const shown = name === '' ? id : name;
+        try {
+          await inventory.report({ infraEnvId, hostId: id }, { stage, info: '' }, signal);
+          ends.set(id, 'accepted');
+          note('info', `${shown} is ${stage}`, { host: id, stage });
+        } catch (error) {
+          signal.throwIfAborted();
+          const { code, message: reason } = asAgentError(error);
+          if (ends.get(id) !== code)
+            note('warn', `could not report stage ${stage} of ${shown}`, { code, reason });
+          ends.set(id, code);
         }
       });
     },
   };
 }
-
-const isSame = (one: ReportEnd | undefined, other: ReportEnd): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);

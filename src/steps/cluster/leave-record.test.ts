@@ -56,17 +56,6 @@ describe('cluster/leave-record', () => {
     ]);
   });
 
-  it('leaves it where there is no service, for the controller that this host has deployed', async () => {
-    const run = world();
-    run.host.withFile('/proc/sys/kernel/hostname', 'm0\n');
-    const images = { self: 'quay.io/b:v1' };
-    await runStep(leaveRecord, {
-      ...run,
-      config: { ...config, images, service: { url: '' } },
-    });
-    expect(recordIn(run.kube)).toMatchObject({ node: 'm0' });
-  });
-
   it('changes nothing when it is run again', async () => {
     const run = world();
     await runStep(leaveRecord, run);

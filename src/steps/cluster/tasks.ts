@@ -1,49 +1,45 @@
-import { type Millis, seconds } from '../../model/duration.ts';
+import { untilAborted, type Watch } from '../../engine/wait.ts';
+import type { Millis } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** Background work of a wait, so that slow work does not delay the wait. */
 export interface Tasks {
   /**
    * Starts the work of a name, unless it is running or was started less than `pause` ago. The work
-   * reports its failures itself. When it ends, the wait is notified.
+   * reports its failures itself. When it ends, the wait polls again.
    */
   readonly run: (name: string, pause: Millis, work: (signal: AbortSignal) => Promise<void>) => void;
-  /** Whether work that was started for the first time has been running for a short time only. */
-  readonly isNewRunning: () => boolean;
-  /** Stops the running work and waits for it. */
-  readonly close: () => Promise<void>;
+  /** A watch of the wait; at its end the running work is stopped and waited for. */
+  readonly watch: Watch;
 }
 
-/** How long a first request may take before the status says that there is no answer. */
-const shortTime: Millis = seconds(10);
-
-/** Background work of one wait; `notify` makes it poll. */
-export function tasksOf(
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  notify: () => void,
-): Tasks {
+/** Background work of one wait, which must have the watch of it. */
+export function tasksOf({
+  clock,
+  signal,
+}: {
+  readonly clock: Pick<Clock, 'elapsed'>;
+  readonly signal: AbortSignal;
+}): Tasks {
   const closing = new AbortController();
   const inner = AbortSignal.any([signal, closing.signal]);
-  const started = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
+  const started = new Map<string, Millis>();
   const running = new Map<string, Promise<void>>();
+  let notify = (): void => undefined;
   return {
     run: (name, pause, work) => {
-      const last = started.get(name);
-      const at = clock.elapsed();
-      if (running.has(name) || (last !== undefined && at - last.at < pause)) return;
-      started.set(name, { at, isFirst: last === undefined });
+      const last = started.get(name) ?? Number.NEGATIVE_INFINITY;
+      if (running.has(name) || clock.elapsed() - last < pause) return;
+      started.set(name, clock.elapsed());
       const end = (): void => {
         running.delete(name);
         notify();
       };
       running.set(name, work(inner).then(end, end));
     },
-    isNewRunning: () =>
-      [...started].some(
-        ([name, { at, isFirst }]) =>
-          isFirst && running.has(name) && clock.elapsed() - at < shortTime,
-      ),
-    close: async () => {
+    watch: async (changed, over) => {
+      notify = changed;
+      await untilAborted(over);
       closing.abort(new Error('the wait is over'));
       await Promise.all(running.values());
     },

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import {
-  isSafeToRepeat,
-  reportsOf,
-  runStep,
-  statusesOf,
-  tryStep,
-} from '../../../test/support/run-step.ts';
+import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { waitForBootkube } from './wait-for-bootkube.ts';
 
 const facts = { controlPlane: { units: ['bootkube.service'] } };
@@ -81,20 +75,6 @@ describe('cluster/wait-for-bootkube', () => {
     expect(reports).toEqual(['0: ', '0: bootkube.service failed (exit-code) and was restarted']);
   });
 
-  it('continues when a restart has helped', async () => {
-    const host = bootstrapHost();
-    let polls = 0;
-    host.on(['systemctl', 'show', rest]).answers(() => {
-      polls += 1;
-      if (polls === 2) host.withFile(doneFile, '');
-      return unitProperties('activating', { sub: 'auto-restart', result: 'signal', restarts: 1 });
-    });
-    const { events } = await runStep(waitForBootkube, { host, facts });
-    expect(statusesOf(events)).toEqual(['bootkube.service failed (signal) and was restarted']);
-    const warnings = events.filter((event) => event.type === 'note' && event.level === 'warn');
-    expect(warnings).toMatchObject([{ fields: { log: 'Starting etcd\nerror: etcdctl failed' } }]);
-  });
-
   it.each([
     ['start-limit-hit', 'failed (start-limit-hit)'],
     ['exit-code', 'failed (exit-code)'],
@@ -151,13 +131,6 @@ describe('cluster/wait-for-bootkube', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ status: 'bootkube.service failed (signal) and was restarted' }),
     );
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(waitForBootkube, () => ({
-      host: bootstrapHost().withFile(doneFile, ''),
-      facts,
-    }));
   });
 });
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, fakeReports, inventoryHost } from '../../../test/support/fake-inventory.ts';
-import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { Inventory } from '../../ports/inventory.ts';
-import { controlPlaneProgress, waitForControlPlane } from './wait-for-control-plane.ts';
+import { waitForControlPlane } from './wait-for-control-plane.ts';
 
 const config: ConfigInput = { role: 'worker', service: { url: 'http://svc.example' } };
 const done = (name: string, role = 'master') => inventoryHost({ name, role, stage: 'Done' });
@@ -42,12 +42,6 @@ describe('control-plane/wait-for-masters', () => {
     expect([...progress, ...events.filter(({ type }) => type === 'wait.updated')]).toEqual([]);
   });
 
-  it('counts an arbiter', async () => {
-    const inventory = fakeInventory({ hosts: [done('m1'), done('a1', 'arbiter')] });
-    await runStep(waitForControlPlane, { config, inventory });
-    expect(inventory.calls).toHaveLength(3);
-  });
-
   it('does not wait for a cluster that exists', async () => {
     const inventory = fakeInventory({ cluster: { kind: 'AddHostsCluster' } });
     await runStep(waitForControlPlane, { config, inventory });
@@ -63,11 +57,6 @@ describe('control-plane/wait-for-masters', () => {
     });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(inventory.calls).toEqual([]);
-  });
-
-  it('is left out without a service', async () => {
-    const { events } = await runStep(waitForControlPlane, { config: { role: 'worker' } });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 
   it('names a master as its host is called where no user gave it a name', async () => {
@@ -86,31 +75,6 @@ describe('control-plane/wait-for-masters', () => {
       '0 of 2 masters are done: id-1 is Joined',
       '0 of 2 masters are done: m1 is Joined',
     ]);
-  });
-
-  it('asks again after half a minute, although it has asked for names too', async () => {
-    const { clock, inventory } = slowInventory(minutes(20), {
-      hosts: (role) => {
-        const isDone = clock.now() >= minutes(0.5);
-        const host = (id: string) =>
-          inventoryHost({ id, name: '', stage: isDone ? 'Done' : 'Joined' });
-        return Promise.resolve(role === 'master' ? [host('id-1'), host('id-2')] : []);
-      },
-      namedHosts: () => Promise.resolve([inventoryHost({ id: 'id-1', name: 'm1' })]),
-    });
-    await runStep(waitForControlPlane, { config, clock, inventory });
-    expect(clock.now()).toBe(minutes(0.5));
-  });
-
-  it('reports what is missing', async () => {
-    const { clock, inventory } = slowInventory(minutes(20));
-    const { events } = await runStep(waitForControlPlane, { config, clock, inventory });
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        type: 'wait.updated',
-        status: '1 of 2 masters are done: m2 is Joined',
-      }),
-    );
   });
 
   it('sends two requests in a minute at most, after the first look', async () => {
@@ -169,17 +133,6 @@ describe('control-plane/wait-for-masters', () => {
     expect(times.length).toBeLessThanOrEqual(5 + 2 * 60);
   });
 
-  it('renews the text beside the stage three times within its limit', async () => {
-    const { clock, inventory } = slowInventory(hours(2));
-    const { events } = await runStep(waitForControlPlane, { config, clock, inventory });
-    const reports = reportsOf(events, { ladder: 'worker', stage: 'Writing image to disk' });
-    expect(reports.slice(2, 5)).toEqual([
-      '20: 1 of 2 masters are done: m2 is Joined (20 min)',
-      '40: 1 of 2 masters are done: m2 is Joined (40 min)',
-      '60: 1 of 2 masters are done: m2 is Joined (1 h)',
-    ]);
-  });
-
   it('continues waiting when the service fails, and asks again for what it did not get', async () => {
     const down = inventoryFailure('inventory.unreachable', 'service is down');
     const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] })
@@ -236,31 +189,5 @@ describe('control-plane/wait-for-masters', () => {
       kind: 'limit',
       context: { status: '1 of 2 masters are done: m2 is Joined' },
     });
-  });
-});
-
-const host = (name: string, stage?: string, role = 'master') =>
-  inventoryHost({ name, role, ...(stage === undefined ? {} : { stage }) });
-
-describe('a look at the control plane', () => {
-  it.each([
-    ['two masters', [host('m1', 'Done'), host('m2', 'Done'), host('m3', 'Joined')], true],
-    ['a master and an arbiter', [host('m1', 'Done'), host('a1', 'Done', 'arbiter')], true],
-    ['one master', [host('m1', 'Done'), host('m2', 'Joined')], false],
-    ['nobody', [], false],
-  ])('with %s done', (_, hosts, isReady) => {
-    expect(controlPlaneProgress(hosts).isReady).toBe(isReady);
-  });
-
-  it.each([
-    [[host('m1', 'Done'), host('m2', 'Joined')], '1 of 2 masters are done: m2 is Joined'],
-    [
-      [host('m2', 'Rebooting'), host('m1', 'Configuring')],
-      '0 of 2 masters are done: m1 is Configuring, m2 is Rebooting',
-    ],
-    [[host('', undefined)], '0 of 2 masters are done: host-1 is installing-in-progress'],
-    [[host('m1', 'Done')], '1 of 2 masters are done: no other master is known'],
-  ])('says what is missing', (hosts, status) => {
-    expect(controlPlaneProgress(hosts).status).toBe(status);
   });
 });

@@ -1,19 +1,17 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
-import type { PollResult } from '../../engine/wait.ts';
 import { minutes } from '../../model/duration.ts';
 import { type InventoryHost, isBeingInstalled } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
 import {
   furtherRequests,
-  type MayAsk,
   hostNames,
   hostStates,
   perRequest,
   servicePoll,
 } from './request-budget.ts';
-import { step, type StepScope } from '../step.ts';
+import { step } from '../step.ts';
 
 /**
  * Version 1 of the service has no such stage for a worker, which reboots right after the write
@@ -38,66 +36,42 @@ export const waitForControlPlane = step({
   explain: () =>
     'waits for two masters in stage Done, at most 24 hours; skipped for an existing cluster',
   run: async (scope) => {
-    const mayAsk = furtherRequests(scope.clock);
-    const known: Known = {
-      named: hostNames(scope.inventory, mayAsk),
-      masters: [],
-      next: 'master',
-    };
-    const poll = servicePoll(scope, () => progressOf(scope, mayAsk, known));
-    await scope.until('two masters are done', poll, { every: perRequest, within: longestWait });
+    const { clock, inventory, reports, until } = scope;
+    const mayAsk = furtherRequests(clock);
+    const named = hostNames(inventory, mayAsk);
+    let isDayTwo: boolean | undefined;
+    let masters: readonly InventoryHost[] = [];
+    /** Undefined until they were listed: a cluster without an arbiter gets none later. */
+    let arbiters: readonly InventoryHost[] | undefined;
+    let isArbitersTurn = false;
+    const poll = servicePoll(scope, async (signal) => {
+      isDayTwo ??= (await inventory.cluster(signal)).kind === dayTwo;
+      if (isDayTwo) return { done: true };
+      if (isArbitersTurn) arbiters = await inventory.hosts('arbiter', signal);
+      else masters = await inventory.hosts('master', signal);
+      // Arbiters that cannot be listed do not delay the wait.
+      if (arbiters === undefined && mayAsk())
+        arbiters = await inventory.hosts('arbiter', signal).catch(() => undefined);
+      signal.throwIfAborted();
+      isArbitersTurn = !isArbitersTurn && (arbiters ?? []).length > 0;
+      if (controlPlaneProgress([...masters, ...(arbiters ?? [])]).isReady) return { done: true };
+      // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused
+      // a text of the stage that it has.
+      if (masters.some(isGivenUp) && mayAsk()) await reports.confirm(signal);
+      return {
+        status: controlPlaneProgress([
+          ...(await named('master', masters, signal)),
+          ...(await named('arbiter', arbiters ?? [], signal)),
+        ]).status,
+      };
+    });
+    await until('two masters are done', poll, { every: perRequest, within: longestWait });
   },
 });
 
 /** A host that is neither installed nor being installed. */
 const isGivenUp = (host: InventoryHost): boolean =>
   !isBeingInstalled(host) && host.status !== 'installed' && host.status !== 'disabled';
-
-type WaitScope = StepScope<'inventory' | 'reports' | 'clock'>;
-
-interface Known {
-  /** Read until it succeeds, then never again. */
-  isDayTwo?: boolean;
-  readonly named: ReturnType<typeof hostNames>;
-  masters: readonly InventoryHost[];
-  /** Undefined until they were listed: a cluster without an arbiter gets none later. */
-  arbiters?: readonly InventoryHost[];
-  /** Which of both is asked for by the next poll. */
-  next: 'master' | 'arbiter';
-}
-
-async function progressOf(
-  scope: WaitScope,
-  mayAsk: MayAsk,
-  known: Known,
-): Promise<PollResult<true>> {
-  const { inventory, reports, signal } = scope;
-  known.isDayTwo ??= (await inventory.cluster(signal)).kind === dayTwo;
-  if (known.isDayTwo) return { done: true };
-  if (known.next === 'arbiter') known.arbiters = await inventory.hosts('arbiter', signal);
-  else known.masters = await inventory.hosts('master', signal);
-  if (known.arbiters === undefined && mayAsk()) await findArbiters(scope, known);
-  const { masters, arbiters = [] } = known;
-  known.next = known.next === 'master' && arbiters.length > 0 ? 'arbiter' : 'master';
-  if (controlPlaneProgress([...masters, ...arbiters]).isReady) return { done: true };
-  // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused a
-  // text of the stage that it has.
-  if (masters.some(isGivenUp) && mayAsk()) await reports.confirm(signal);
-  const named = [
-    ...(await known.named('master', masters, signal)),
-    ...(await known.named('arbiter', arbiters, signal)),
-  ];
-  return { status: controlPlaneProgress(named).status };
-}
-
-/** Arbiters that cannot be listed do not delay the wait; they are requested again. */
-async function findArbiters({ inventory, signal }: WaitScope, known: Known): Promise<void> {
-  try {
-    known.arbiters = await inventory.hosts('arbiter', signal);
-  } catch {
-    signal.throwIfAborted();
-  }
-}
 
 /**
  * So many control-plane hosts must be done before a worker reboots (assisted-installer, same rule).
@@ -109,7 +83,7 @@ const enough = 2;
  * bootstrap host is one, and it cannot be done before the others. The status is for people: `1 of 2
  * masters are done: m2 is Joined`.
  */
-export function controlPlaneProgress(hosts: readonly InventoryHost[]) {
+function controlPlaneProgress(hosts: readonly InventoryHost[]) {
   const done = hosts.filter(({ stage }) => stage === 'Done').length;
   const others = hostStates(hosts.filter(({ stage }) => stage !== 'Done'));
   const missing = others.length === 0 ? 'no other master is known' : others.join(', ');

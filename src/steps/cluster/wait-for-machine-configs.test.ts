@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep } from '../../../test/support/run-step.ts';
 import { machineConfigs, nodes } from '../../kube/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { configsAgree, namedConfigs, waitForMachineConfigs } from './wait-for-machine-configs.ts';
+import { configsAgree, waitForMachineConfigs } from './wait-for-machine-configs.ts';
 
 const facts = { controlPlane: { units: [] } };
 
@@ -36,15 +35,6 @@ function counting(kube: FakeKube) {
 }
 
 describe('cluster/wait-for-machine-configs', () => {
-  it.each([1, 2])('is through at once with %i masters that agree', async (count) => {
-    const clock = fakeClock();
-    const kube = fakeKube().put(machineConfigs, config('a'));
-    for (let index = 0; index < count; index += 1) kube.put(nodes, master(`m${index}`, 'a'));
-    const { notes } = await runStep(waitForMachineConfigs, { kube, clock, facts });
-    expect(clock.now()).toBe(0);
-    expect(notes).toEqual([`info: ${count} masters agree on a`]);
-  });
-
   it('asks for each configuration until it is there, and then no more', async () => {
     const clock = fakeClock({ auto: false });
     const world = fakeKube()
@@ -67,15 +57,6 @@ describe('cluster/wait-for-machine-configs', () => {
     ]);
   });
 
-  it('looks at masters alone', async () => {
-    const kube = fakeKube()
-      .put(nodes, { ...config('w1') })
-      .put(machineConfigs, config('a'));
-    kube.put(nodes, master('m1', 'a'));
-    const { notes } = await runStep(waitForMachineConfigs, { kube, facts });
-    expect(notes).toEqual(['info: 1 masters agree on a']);
-  });
-
   it('continues waiting when a configuration cannot be read', async () => {
     const world = fakeKube().put(nodes, master('m1', 'a')).put(machineConfigs, config('a'));
     let isDown = true;
@@ -91,34 +72,6 @@ describe('cluster/wait-for-machine-configs', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ status: 'MachineConfig a cannot be read (kube.failed)' }),
     );
-  });
-
-  it.each<[string, FakeKube, string]>([
-    ['there is no master', fakeKube(), 'there is no master node yet'],
-    ['a name is missing', fakeKube().put(nodes, master('m1', '')), 'm1 has no current'],
-  ])('gives up in the end when %s', async (_, kube, status) => {
-    const { failure } = await tryStep(waitForMachineConfigs, { kube, facts });
-    expect(failure).toMatchObject({
-      code: 'wait.timed-out',
-      context: { status: expect.stringContaining(status) as string },
-    });
-  });
-
-  it('ends when it is stopped', async () => {
-    const stop = new AbortController();
-    const clock = fakeClock({ auto: false });
-    const run = tryStep(waitForMachineConfigs, { facts, clock, signal: stop.signal });
-    await settle();
-    stop.abort(new Error('enough'));
-    expect((await run).failure).toMatchObject({ message: 'enough' });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(waitForMachineConfigs, () => ({
-      host: fakeHost(),
-      kube: fakeKube().put(nodes, master('m1', 'a')).put(machineConfigs, config('a')),
-      facts,
-    }));
   });
 });
 
@@ -175,10 +128,5 @@ describe('whether the masters agree on a MachineConfig', () => {
     const agreement = configsAgree(nodes, present);
     expect(agreement.isAgreed).toBe(isAgreed);
     expect(agreement.status).toContain(status);
-  });
-
-  it('asks for each name once', () => {
-    const nodes = [node('m1', 'b', 'a'), node('m2', 'a', 'a'), node('m3', '', undefined)];
-    expect(namedConfigs(nodes)).toEqual(['a', 'b']);
   });
 });

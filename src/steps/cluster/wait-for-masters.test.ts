@@ -84,13 +84,6 @@ describe('cluster/wait-for-masters', () => {
     expect(statusesOf(events)[0]).toBe('kube-system/cluster-config-v1 is not in the cluster yet');
   });
 
-  it('does not report a host that is installed, and counts it', async () => {
-    const run = setUp({ hosts: [host('m1', { status: 'installed' }), host('m2')] });
-    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
-    await runStep(waitForMasters, run);
-    expect(reported(run.inventory)).toEqual(['env-m2 id-m2 Joined ']);
-  });
-
   it('finds a host by address where the name is another', async () => {
     const run = setUp({ hosts: [host('a', { addresses: ['10.0.0.1'] }), host('m2')] });
     withNodes(run.kube, { name: 'm1', addresses: ['10.0.0.1'] }, { name: 'm2' });
@@ -131,20 +124,6 @@ describe('cluster/wait-for-masters', () => {
     await run.clock.advance(seconds(10));
     await end;
     expect(reported(run.inventory)).toEqual([]);
-  });
-
-  it('is not held back by a report that hangs', async () => {
-    const run = setUp({ hosts: [host('m1'), host('m2'), host('m3')] });
-    run.inventory.answering({
-      report: ({ hostId }, _, signal) =>
-        new Promise((resolve, reject) => {
-          if (hostId !== 'id-m1') resolve();
-          signal.addEventListener('abort', () => reject(new Error('stopped')));
-        }),
-    });
-    withNodes(run.kube, { name: 'm1' }, { name: 'm2' }, { name: 'm3' });
-    await runStep(waitForMasters, run);
-    expect(run.clock.now()).toBe(0);
   });
 
   it('never counts a Ready node that the service does not know, and names it', async () => {
@@ -237,30 +216,6 @@ describe('cluster/wait-for-masters', () => {
     expect(statusesOf(events)).toEqual([
       '0 of 2 masters ready; no master has joined yet',
       '0 of 2 masters ready; no master has joined yet; the API server does not answer (kube.unreachable)',
-    ]);
-  });
-
-  it('says so before it has seen anything', async () => {
-    const run = setUp();
-    run.kube.lastError(kubeFailure('kube.no-credentials', 'no kubeconfig yet'));
-    const end = runStep(waitForMasters, run);
-    await run.clock.advance(seconds(1));
-    run.kube.lastError(undefined);
-    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
-    expect(statusesOf((await end).events)[0]).toBe('there is no kubeconfig for the cluster yet');
-  });
-
-  it('renews the text beside the stage three times within its limit', async () => {
-    const run = setUp();
-    const end = runStep(waitForMasters, run);
-    await run.clock.advance(minutes(61));
-    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
-    const { events } = await end;
-    const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Installing' });
-    expect(reports.slice(2)).toEqual([
-      '20: 0 of 2 masters ready; no master has joined yet (20 min)',
-      '40: 0 of 2 masters ready; no master has joined yet (40 min)',
-      '60: 0 of 2 masters ready; no master has joined yet (1 h)',
     ]);
   });
 

@@ -1,18 +1,12 @@
-import { hostOf, hostOfNode } from '../../cluster/host-index.ts';
+import { hostIndexOf, hostOf } from '../../cluster/host-index.ts';
 import {
   type InstallConfig,
   installConfigRef,
   readInstallConfig,
 } from '../../cluster/install-config.ts';
 import { nodes } from '../../kube/kinds.ts';
-import {
-  type ControlPlaneRole,
-  nodeLabel,
-  internalAddresses,
-  machineIdOf,
-  readinessOf,
-} from '../../cluster/node.ts';
-import type { PollResult, Watch } from '../../engine/wait.ts';
+import { type ControlPlaneRole, machineIdOf, nodeLabel, readinessOf } from '../../cluster/node.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
@@ -20,7 +14,7 @@ import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { hostReportsOf, knownHostsOf, type ReportEnd } from './inventory-hosts.ts';
+import { otherHosts } from './inventory-hosts.ts';
 import { fromFirstView, longestWait, together } from './kube-watch.ts';
 import { tasksOf, type Tasks } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
@@ -72,39 +66,30 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
   }
   const bootkube = followedBootkube(scope);
   const ofRole = fromFirstView(scope.kube, { kind: nodes, labelSelector: nodeLabel(role) });
-  let notify = (): void => undefined;
-  const tasks = tasksOf(scope, () => notify());
+  const tasks = tasksOf(scope);
   const joining = joiningOf(scope, tasks);
   const untaint = untaintOf(scope, tasks, installConfig);
   const beat = heartbeatOf(scope);
   let reported: string | undefined;
   const poll = async (): Promise<PollResult<true>> => {
     const seen = await ofRole.view();
-    joining.prepare();
     untaint(seen.objects);
-    const { isDone, status } = nodeProgress(role, target, seen.objects.map(joining.statusOf));
+    const found = joining(seen.objects);
+    const { isDone, status } = nodeProgress(role, target, found);
     if (isDone) return { done: true };
     const gap = gapIn(seen);
-    // A status that only says that work has just started would change in a moment.
-    if (reported === undefined || !tasks.isNewRunning()) {
+    // A status that only says that the service was just asked would change in a moment.
+    if (reported === undefined || !found.some(({ isAsked }) => isAsked === true)) {
       reported = gap === undefined ? status : bootkube.withFailure(`${status}; ${gap}`);
     }
     if (gap === undefined) beat();
     return { status: reported };
   };
-  const watch: Watch = (changed, signal) => {
-    notify = changed;
-    return ofRole.watch(changed, signal);
-  };
-  try {
-    await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, poll, {
-      within: longestWait - (scope.clock.elapsed() - since),
-      every: pollInterval,
-      watch: together(watch, bootkube.watch),
-    });
-  } finally {
-    await tasks.close();
-  }
+  await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, poll, {
+    within: longestWait - (scope.clock.elapsed() - since),
+    every: pollInterval,
+    watch: together(ofRole.watch, tasks.watch, bootkube.watch),
+  });
 }
 
 async function knownInstallConfig(
@@ -142,7 +127,7 @@ export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): numbe
  * nodes, and one member of etcd. Else its status names what is missing, for people: `1 of 2 masters
  * ready; m2: NotReady, container network is not ready`.
  */
-export function nodeProgress(
+function nodeProgress(
   role: ControlPlaneRole,
   target: number,
   nodes: readonly JoiningNode[],
@@ -171,20 +156,14 @@ export function nodeProgress(
 }
 
 /** A node of the role that is waited for. */
-export interface JoiningNode {
+interface JoiningNode {
   readonly name: string;
   /** What its host is known by; its name where nothing else is. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Why it does not count yet; undefined for a node that counts. */
-  readonly missing?: string;
-}
-
-/** Decides which nodes count as joined, and reports them to the inventory service. */
-interface Joining {
-  /** Requests the hosts before the first node is Ready, which saves time then. */
-  readonly prepare: () => void;
-  /** Whether a node counts; starts in the background what is missing for it to count. */
-  readonly statusOf: (node: KubeObject) => JoiningNode;
+  readonly missing?: string | undefined;
+  /** The service is being asked about it for the first time. */
+  readonly isAsked?: boolean;
 }
 
 /**
@@ -192,75 +171,58 @@ interface Joining {
  */
 const reportTimeout = seconds(5);
 
-/** Without an inventory service a Ready node counts by itself. */
-const readyCounts: Joining = {
-  prepare: () => undefined,
-  statusOf: (node) => {
-    const readiness = readinessOf(node);
-    const known = { name: node.metadata.name, host: machineIdOf(node) };
-    return readiness.isReady ? known : { ...known, missing: `NotReady, ${readiness.reason}` };
-  },
-};
-
 /**
- * Decides for one wait which nodes count. A node counts when it is Ready and the service knows that
- * its host has joined, or did not answer in time. A refused report (409)
- * counts too: another has reported it, or the service will never accept it. A host that the service
- * does not list never counts: it is none of this cluster. A node that counted once always counts,
- * because kubelets drop out for a moment when the API server moves.
+ * Decides for one wait which nodes count, and starts in the background what is missing for it. A
+ * node counts when it is Ready and the service, if there is one, knows that its host has joined, or
+ * did not answer in time. A refused report (409) counts too: another has reported it, or the
+ * service will never accept it. A host that the service does not list never counts: it is none of
+ * this cluster. A node that counted once always counts, because kubelets drop out for a moment when
+ * the API server moves.
  */
-function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joining {
-  if (scope.config.service.url.isEmpty) return readyCounts;
-  const known = knownHostsOf(scope, tasks);
-  const reports = hostReportsOf(scope, tasks);
+function joiningOf(
+  scope: StepScope<'inventory' | 'clock'>,
+  tasks: Tasks,
+): (nodes: readonly KubeObject[]) => readonly JoiningNode[] {
+  const { clock, config } = scope;
+  const others = config.service.url.isEmpty ? undefined : otherHosts(scope, tasks);
   const counted = new Set<string>();
   /** When each was seen Ready first. */
   const readySince = new Map<string, Millis>();
 
-  const isReported = (host: InventoryHost): boolean =>
-    host.status === 'installed' || typeof reports.endOf(host) === 'string';
-
-  const listedHost = (
-    node: Parameters<typeof hostOfNode>[0],
-  ): InventoryHost | 'unlisted' | 'unknown' => {
-    const index = known.index();
-    return index === undefined ? 'unlisted' : (hostOfNode(node, index) ?? 'unknown');
-  };
-
-  const missingOf = (object: KubeObject): string | undefined => {
-    const readiness = readinessOf(object);
-    if (!readiness.isReady) return `NotReady, ${readiness.reason}`;
-    const { name } = object.metadata;
-    const since = readySince.get(name) ?? scope.clock.elapsed();
+  const progressOf = (
+    node: KubeObject,
+    host: InventoryHost | undefined,
+  ): Pick<JoiningNode, 'missing' | 'isAsked'> => {
+    const readiness = readinessOf(node);
+    if (!readiness.isReady) return { missing: `NotReady, ${readiness.reason}` };
+    if (others === undefined) return {};
+    const { name } = node.metadata;
+    const since = readySince.get(name) ?? clock.elapsed();
     readySince.set(name, since);
-    const host = listedHost({ name, addresses: internalAddresses(object) });
-    if (typeof host === 'string') known.ask();
-    else if (isReported(host)) return undefined;
-    else reports.send(host, 'Joined');
-    if (host === 'unknown') return 'Ready, unknown to the inventory service';
-    if (scope.clock.elapsed() - since >= reportTimeout) return undefined;
-    return host === 'unlisted' ? hostsUnlisted(known.lastError()) : unreported(reports.endOf(host));
+    const end = host && (host.status === 'installed' ? 'accepted' : others.endOf(host));
+    if (host === undefined) others.ask();
+    else if (end === 'accepted' || end === 'inventory.refused') return {};
+    else others.report(host, 'Joined');
+    if (host === undefined && others.listed() !== undefined)
+      return { missing: 'Ready, unknown to the inventory service' };
+    if (clock.elapsed() - since >= reportTimeout) return {};
+    const error = host === undefined ? others.lastError() : end;
+    if (error === undefined) return { missing: 'Ready, being reported', isAsked: true };
+    return host === undefined
+      ? { missing: `Ready, the hosts of the inventory service cannot be listed (${error})` }
+      : { missing: `Ready, not reported yet (${error})` };
   };
 
-  return {
-    prepare: () => {
-      if (known.hosts() === undefined) known.ask();
-    },
-    statusOf: (node) => {
+  return (nodes) => {
+    const hosts = others?.listed();
+    // Before the first node is Ready, which saves time then.
+    if (hosts === undefined) others?.ask();
+    return nodes.map((node) => {
       const { name } = node.metadata;
-      const index = known.index();
-      const host = (index && hostOf(node, index)?.id) ?? machineIdOf(node);
-      const missing = counted.has(name) ? undefined : missingOf(node);
-      if (missing === undefined) counted.add(name);
-      return missing === undefined ? { name, host } : { name, host, missing };
-    },
+      const host = hosts && hostOf(node, hostIndexOf(hosts));
+      const progress = counted.has(name) ? {} : progressOf(node, host);
+      if (progress.missing === undefined) counted.add(name);
+      return { name, host: host?.id ?? machineIdOf(node), ...progress };
+    });
   };
 }
-
-const hostsUnlisted = (lastError: string | undefined): string =>
-  lastError === undefined
-    ? 'Ready, the inventory service has not listed its hosts yet'
-    : `Ready, the hosts of the inventory service cannot be listed (${lastError})`;
-
-const unreported = (end: ReportEnd | undefined): string =>
-  typeof end === 'object' ? `Ready, not reported yet (${end.failed})` : 'Ready, being reported';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   bootkubeHost,
   withInstallConfig,
@@ -7,11 +7,11 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { runStep } from '../../../test/support/run-step.ts';
+import { runStep, statusesOf } from '../../../test/support/run-step.ts';
 import { nodes } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import type { Kube } from '../../ports/kube.ts';
-import { nodeProgress, nodeTarget, waitForArbiter, type JoiningNode } from './wait-for-masters.ts';
+import { nodeTarget, waitForArbiter } from './wait-for-masters.ts';
 
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
 const facts = { controlPlane: { units: [] } };
@@ -57,6 +57,7 @@ it('waits for the arbiter and reports it, not a master', async () => {
   expect(inventory.reports.map(({ host }) => host.hostId)).toEqual(['id-a1']);
   expect(kube.objectsOf(nodes)).toHaveLength(2);
   expect(events[0]).not.toHaveProperty('stage');
+  expect(statusesOf(events)).toEqual(['0 of 1 arbiter ready; no arbiter has joined yet']);
 });
 
 it.each([
@@ -75,35 +76,4 @@ it.each([
     arbiterReplicas: role === 'arbiter' ? replicas : 1,
   };
   expect(nodeTarget(role, config)).toBe(target);
-});
-
-const waiting: JoiningNode = { name: 'm2', missing: 'NotReady, container network is not ready' };
-
-describe('a progress at nodes', () => {
-  it.each([
-    ['master', 2, [], false, '0 of 2 masters ready; no master has joined yet'],
-    [
-      'master',
-      2,
-      [{ name: 'm1' }],
-      false,
-      '1 of 2 masters ready; no further master has joined yet',
-    ],
-    [
-      'master',
-      2,
-      [{ name: 'm1' }, waiting],
-      false,
-      '1 of 2 masters ready; m2: NotReady, container network is not ready',
-    ],
-    ['master', 2, [{ name: 'm1' }, { name: 'm3' }], true, '2 of 2 masters ready'],
-    ['master', 1, [{ name: 'm1' }, waiting], true, undefined],
-    ['arbiter', 1, [], false, '0 of 1 arbiter ready; no arbiter has joined yet'],
-  ] as const)('of role %s, %i wanted: %j', (...[role, target, nodes, isDone, status]) => {
-    const progress = nodeProgress(role, target, nodes);
-    expect(progress.isDone).toBe(isDone);
-    expect(status === undefined ? [] : [status]).toEqual(
-      status === undefined ? [] : [progress.status],
-    );
-  });
 });

@@ -37,11 +37,6 @@ describe('cluster/wait-for-workers', () => {
     expect(inventory.calls).toEqual([]);
   });
 
-  it('is left out without a service', async () => {
-    const { events } = await runStep(waitForWorkers, { kube: agentCluster() });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-  });
-
   it.each([
     ['a worker in Rebooting', [worker('Rebooting')]],
     ['no workers', []],
@@ -133,8 +128,4 @@ it('names the workers that are waited for', () => {
     isDone: false,
     status: '1 of 3 workers rebooted or failed; h9 is installing; w1 is Writing image to disk',
   });
-});
-
-it('waits for nobody where there are none', () => {
-  expect(workerProgress([]).isDone).toBe(true);
 });
