@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inventoryHost } from '../../test/support/fake-inventory.ts';
-import { hostIndexOf, hostOfNode } from './host-index.ts';
+import { hostIndexOf, hostOf } from './host-index.ts';
 
 const host = (name: string, ...addresses: readonly string[]) =>
   inventoryHost({ id: `id-${name}`, name, addresses });
@@ -12,7 +12,13 @@ const hosts = hostIndexOf([
   host('m4'),
 ]);
 const found = (name: string, ...addresses: readonly string[]): string | undefined =>
-  hostOfNode({ name, addresses }, hosts)?.id;
+  hostOf(
+    {
+      metadata: { name },
+      status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
+    },
+    hosts,
+  )?.id;
 
 describe('the host of a node', () => {
   it.each([

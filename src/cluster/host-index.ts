@@ -56,21 +56,14 @@ function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
 
 /**
  * The host that a node runs on: by the node's name, else by its addresses inside the cluster, the
- * last that a host has (assisted-installer, `getInventoryHost`, same rule).
- */
-export const hostOfNode = (
-  { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
-  hosts: HostIndex,
-): InventoryHost | undefined => hosts.named(name) ?? hostAtLast(addresses, hosts);
-
-const hostAtLast = (addresses: readonly string[], hosts: HostIndex): InventoryHost | undefined =>
-  addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);
-
-/**
- * The same of a node that is there; its addresses are read only where its name is that of no host.
+ * last that a host has (assisted-installer, `getInventoryHost`, same rule). The addresses are read
+ * only where its name is that of no host.
  */
 export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
-  hosts.named(node.metadata.name) ?? hostAtLast(internalAddresses(node), hosts);
+  hosts.named(node.metadata.name) ??
+  internalAddresses(node)
+    .map((address) => hosts.at(address))
+    .findLast((host) => host !== undefined);
 
 /**
  * Of nodes that are on one host that of its name, else the last: a host that was called localhost
