@@ -46,9 +46,16 @@ beforeAll(async () => {
   folder = createTestFolder('deploy-image');
   stage = await startStage(join(folder.path, 'stage'));
   const layer = 'usr/share/labcoreos/layers/site';
+  const kargs = {
+    'usr/lib/bootc/kargs.d/20-site.toml': 'kargs = ["lab.image=yes", "lab.config=yes"]\n',
+    'usr/lib/bootc/kargs.d/30-other.toml':
+      'kargs = ["lab.other=yes"]\nmatch-architectures = ["riscv64"]\n',
+  };
+  const misspelt = { 'usr/lib/bootc/kargs.d/20-site.toml': 'kargs = [lab.image]\n' };
   mkdirSync(join(folder.path, 'images'));
   for (const one of [
-    { tag: 'layered', files: { [layer]: 5 }, ballast: 16 * mebibyte },
+    { tag: 'layered', files: { [layer]: 5 }, texts: kargs, ballast: 16 * mebibyte },
+    { tag: 'misspelt', files: { [layer]: 5 }, texts: misspelt },
     { tag: 'other', files: { [layer]: 5 }, architecture: 'riscv64' },
     { tag: 'large', files: { 'usr/share/large': 700 * mebibyte } },
   ]) {
@@ -168,6 +175,8 @@ const expectLayered = (): void => {
     '$ignition_firstboot',
     'lab.host=yes',
     'lab.config=yes',
+    // Of the image; what the MachineConfig has too is not there twice.
+    'lab.image=yes',
   ]);
 };
 
@@ -182,6 +191,16 @@ describe('a disk with room', () => {
     expect(end.failure).toBeUndefined();
     expect(end.notes).toEqual([]);
     expectLayered();
+  });
+
+  it('boots without the kernel arguments of an image that bootc would not read, and says so', async () => {
+    const { failure, notes } = await deploy({ tag: 'misspelt' });
+    expect(failure).toBeUndefined();
+    expect(notes).toEqual([
+      expect.stringContaining('the node boots without the kernel arguments of its image'),
+    ]);
+    expect(inspect().image).toBe(`${final}@${digestOf('misspelt')}`);
+    expect(inspect().options).not.toContain('lab.image');
   });
 
   it('is the same after a second run', async () => {

@@ -10,6 +10,8 @@ interface Layer {
   readonly tag: string;
   /** Files by their path in the image, and how many bytes of zeros each has. */
   readonly files: Readonly<Record<string, number>>;
+  /** Texts by their path in the image. */
+  readonly texts?: Readonly<Record<string, string>>;
   /** Scripts by their path in the image. */
   readonly programs?: Readonly<Record<string, string>>;
   /**
@@ -75,16 +77,19 @@ export function addLayer(base: string, folder: string, layer: Layer): string {
   return `${layout}:${layer.tag}`;
 }
 
-function packFiles(folder: string, { tag, files, programs = {}, ballast = 0 }: Layer): Buffer {
+function packFiles(
+  folder: string,
+  { tag, files, texts = {}, programs = {}, ballast = 0 }: Layer,
+): Buffer {
   const content = join(folder, `${tag}.content`);
   for (const [path, bytes] of Object.entries(files)) {
     mkdirSync(join(content, path, '..'), { recursive: true });
     writeFileSync(join(content, path), '');
     execFileSync('truncate', ['-s', String(bytes), join(content, path)]);
   }
-  for (const [path, script] of Object.entries(programs)) {
+  for (const [path, text] of Object.entries({ ...texts, ...programs })) {
     mkdirSync(join(content, path, '..'), { recursive: true });
-    writeFileSync(join(content, path), script, { mode: 0o755 });
+    writeFileSync(join(content, path), text, { mode: path in programs ? 0o755 : 0o644 });
   }
   if (ballast > 0) {
     mkdirSync(join(content, 'usr/share'), { recursive: true });

@@ -164,4 +164,8 @@ export const deployableHost = (
     .on(['getenforce'])
     .prints('Disabled')
     .on(['cat', '/proc/cmdline'])
-    .prints(commandLine);
+    .prints(commandLine)
+    .withFile(
+      '/mnt/boot/loader/entries/ostree-2-rhcos.conf',
+      'options ostree=/ostree/boot.1/r/c/0',
+    );

@@ -47,6 +47,10 @@ const verbs: Readonly<Record<string, Verb>> = {
         `${folder}/${'c'.repeat(64)}.0.origin`,
         `[origin]\ncontainer-image-reference=${origin}\n`,
       );
+      const entries = await files.real(`${sysroot}/boot/loader/entries`);
+      await mkdir(entries, { recursive: true });
+      const options = [...words.all('--karg'), `ostree=/ostree/boot.1/${stateroot}/c/0`];
+      await writeFile(`${entries}/ostree-2-${stateroot}.conf`, `options ${options.join(' ')}\n`);
     }
     return 0;
   },

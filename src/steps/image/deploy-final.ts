@@ -1,4 +1,4 @@
-import { asAgentError, noteFailed } from '../../engine/failures.ts';
+import { asAgentError, messageOf, noteFailed } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseConfig } from '../../ignition/parse.ts';
@@ -8,7 +8,12 @@ import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError, FailureKind } from '../../model/failure.ts';
-import { splitArguments } from '../../os/kernel-arguments.ts';
+import {
+  imageArgumentsFolder,
+  isArgumentsFile,
+  readImageArguments,
+} from '../../os/image-arguments.ts';
+import { readBootEntry, splitArguments, without } from '../../os/kernel-arguments.ts';
 import { readPullError } from '../../os/pull-failure.ts';
 import type { Web } from '../../ports/web.ts';
 import {
@@ -120,6 +125,7 @@ export async function deployFinal(
     const origins = await tryCommand(scope, originsArgv(rootMount));
     refuseOrigins(origins, { image: os.osImageURL, source: source.image });
   }
+  await addImageArguments(scope);
   await mounts.leave(bootMount);
   if (isRootShared) {
     // A frozen root would stay frozen for those who write to it.
@@ -128,6 +134,51 @@ export async function deployFinal(
   } else {
     await mounts.leave(rootMount);
   }
+}
+
+/**
+ * Adds the kernel arguments of the deployed image, which `ostree container` does not read, to what
+ * the disk boots next. The system boots without them too, so a failure is a warning.
+ */
+async function addImageArguments(scope: HostScope): Promise<void> {
+  try {
+    const { entry, wanted } = await findImageArguments(scope);
+    const missing = without(wanted, entry.kernelArguments);
+    if (missing.length === 0) return;
+    await tryCommand(scope, [
+      ...['ostree', 'admin', 'instutil', 'set-kargs', `--sysroot=${rootMount}`, '--merge'],
+      ...missing.map((argument) => `--append=${argument}`),
+    ]);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    noteFailed(scope, 'the node boots without the kernel arguments of its image', error);
+  }
+}
+
+/** What the disk boots next, and the kernel arguments that the image there asks for. */
+async function findImageArguments(scope: HostScope) {
+  const { host, signal } = scope;
+  const entries = `${bootMount}/loader/entries`;
+  // ostree numbers its entries; the highest number boots.
+  const last = (await host.list(entries, signal)).at(-1) ?? '';
+  const entry = readBootEntry((await host.readText(`${entries}/${last}`, signal)) ?? '');
+  if (entry === undefined) {
+    throw imageFailure('image.deploy-failed', `${entries}/${last} boots no deployment of ostree`);
+  }
+  const folder = `${rootMount}${entry.link}/${imageArgumentsFolder}`;
+  const names = (await host.list(folder, signal)).filter(isArgumentsFile);
+  const architecture = names.length === 0 ? '' : await readArchitecture(scope);
+  const wanted: string[] = [];
+  for (const name of names) {
+    const text = (await host.readText(`${folder}/${name}`, signal)) ?? '';
+    try {
+      wanted.push(...readImageArguments(text, architecture));
+    } catch (error) {
+      const what = `/${imageArgumentsFolder}/${name}: ${messageOf(error)}`;
+      throw imageFailure('image.bad-kernel-arguments', what, { cause: error });
+    }
+  }
+  return { entry, wanted };
 }
 
 async function deployFinalArgv(

@@ -163,6 +163,11 @@ export const imageFailures = {
     title: 'The operating system of the cluster could not be deployed',
     hint: 'read the error of ostree in the message',
   },
+  'image.bad-kernel-arguments': {
+    kind: 'input',
+    title: 'The kernel arguments of the operating system image cannot be read',
+    hint: 'correct the file in the Containerfile, and end it with `RUN bootc container lint`, which reads it',
+  },
   'image.wrong-origin': {
     kind: 'bug',
     title: 'The installed system would update from the wrong image name',
