@@ -12,8 +12,14 @@ import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isRefused } from '../../ports/kube-failures.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { capiNames, type OwnedMetadata, ownNames, tokenSecretName } from '../api.ts';
-import { findCondition, isConditionTrue } from '../conditions.ts';
+import {
+  type BootstrapConfig,
+  capiNames,
+  type OwnedMetadata,
+  ownNames,
+  tokenSecretName,
+} from '../api.ts';
+import { findCondition, isConditionTrue, wrong } from '../conditions.ts';
 import {
   isClusterPaused,
   isControlledBy,
@@ -24,12 +30,7 @@ import {
   secretValue,
 } from '../objects.ts';
 import { machineIgnition, tokenPath } from './ignition.ts';
-import {
-  type InventoryAddress,
-  Missing,
-  readMachineInput,
-  requireLabels,
-} from './machine-input.ts';
+import { Missing, readMachineInput, requireLabels } from './machine-input.ts';
 import { asConfig, lostAt, patchStatus, statusAfter, type StatusChange } from './status.ts';
 import {
   type BootstrapStores,
@@ -41,19 +42,22 @@ import {
   tokenKeys,
 } from './stores.ts';
 
-/** Options of the bootstrap provider. */
-export interface BootstrapOptions extends Pick<Ports, 'kube' | 'clock' | 'random'> {
+interface BootstrapScope extends Pick<Ports, 'kube' | 'clock' | 'random'> {
   /** Followed by the controller; the inventory reads them too. */
   readonly stores: BootstrapStores;
-  readonly emit: Emit;
+  readonly note: Note;
   /** Address of the inventory for hosts, without /api. */
   readonly inventoryUrl: string;
-  /** PEM by which hosts trust it, read for each of them. */
-  readonly ca?: InventoryAddress['ca'];
+  /**
+   * PEM by which hosts trust it, read for each of them; undefined where the authorities of the
+   * host's own system are enough.
+   */
+  readonly ca?: (() => Promise<string | undefined>) | undefined;
 }
 
-interface BootstrapScope extends Omit<BootstrapOptions, 'emit'> {
-  readonly note: Note;
+/** Options of the bootstrap provider. */
+export interface BootstrapOptions extends Omit<BootstrapScope, 'note'> {
+  readonly emit: Emit;
 }
 
 /**
@@ -152,9 +156,10 @@ async function changeOf(
     await prepare(scope, view, signal);
     return { ...change, dataSecretName: metadata.name };
   } catch (error) {
-    if (error instanceof Missing) return { ...change, dataSecret: error.verdict };
+    if (error instanceof Missing)
+      return { ...change, dataSecret: wrong(error.reason, error.message) };
     if (!isRefused(error)) throw error;
-    return { ...change, dataSecret: { reason: 'SecretFailed', message: error.message } };
+    return { ...change, dataSecret: wrong('SecretFailed', error.message) };
   }
 }
 
@@ -174,32 +179,32 @@ async function prepare(
   view: ConfigView,
   signal: AbortSignal,
 ): Promise<void> {
+  const { kube } = scope;
   const { config, machine, cluster } = view;
   const { name, namespace = '', uid } = config.metadata;
   const ref = { kind: secretKind, namespace, name };
-  const existing = await scope.kube.get(ref, signal);
+  const existing = await kube.get(ref, signal);
   if (existing !== undefined && !isControlledBy(existing, uid)) throw taken(name);
+  const given = existing && givenToken(config, existing);
   // A status is not moved with its cluster (clusterctl), a spec is.
   const isProvisioned = hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== '';
   if (existing !== undefined && isProvisioned) {
-    const given = givenToken(view, existing);
-    await ensureToken(scope, view, given, signal);
+    if (given !== undefined) await ensureToken(scope, view, given, signal);
     return;
   }
   if (!hasInfrastructure(cluster)) throw new Missing('WaitingForClusterInfrastructure', '');
   requireLabels(config.spec);
-  const given = existing && givenToken(view, existing);
   const random = Buffer.from(scope.random.bytes(32)).toString('base64url');
   const token = await ensureToken(scope, view, given ?? random, signal);
-  const value = await valueOf(scope, view, token ?? '', signal);
+  const value = await valueOf(scope, view, token, signal);
   // Infrastructure providers read by the second key what kind of data it is (Cluster API, kubeadm's
   // provider).
   const data = { value, format: 'ignition' };
   if (existing === undefined) {
     const secret = secretFor(view, name, capiNames.secretType, {}, data);
-    await scope.kube.create({ ...ref, denials: 'final' }, secret, signal);
+    await kube.create({ ...ref, denials: 'final' }, secret, signal);
   } else if (secretValue(existing, 'value') !== value)
-    await scope.kube.patch(ref, patchOf(existing, { data: secretData(data) }), signal);
+    await kube.patch(ref, patchOf(existing, { data: secretData(data) }), signal);
 }
 
 /** Whether the infrastructure of a Cluster, or of a Machine, is provisioned. */
@@ -214,16 +219,15 @@ export const hashOfToken = (token: string): string =>
   createHash('sha256').update(token).digest('hex');
 
 /**
- * The token of a host by its Secret, which is made with a given one where there is none; undefined
- * where there is neither.
+ * The token of a host by its Secret, which is made with a given one where there is none.
  * @throws Missing
  */
 async function ensureToken(
   { kube }: BootstrapScope,
   view: ConfigView,
-  given: string | undefined,
+  given: string,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<string> {
   const { namespace = '', uid } = view.config.metadata;
   const name = tokenSecretName(view.config.metadata.name);
   const ref = { kind: secretKind, namespace, name };
@@ -233,7 +237,6 @@ async function ensureToken(
     if (isControlledBy(found, uid) && token !== undefined) return token;
     throw taken(name);
   }
-  if (given === undefined) return undefined;
   const data = { [tokenKeys.token]: given, [tokenKeys.hash]: hashOfToken(given) };
   const secret = secretFor(view, name, 'Opaque', { [ownNames.agentToken]: '' }, data);
   await kube.create({ ...ref, denials: 'final' }, secret, signal);
@@ -261,10 +264,10 @@ function secretFor(
  * The token in the data of a host; undefined where it is not ours, or of a host whose cluster was
  * moved: it has another id here.
  */
-function givenToken({ config }: ConfigView, data: KubeObject): string | undefined {
+function givenToken({ spec, metadata }: BootstrapConfig, data: KubeObject): string | undefined {
   const value = secretValue(data, 'value') ?? '';
-  const isOwn = config.spec.inventory?.mode !== 'External';
-  if (!isOwn || !value.includes(config.metadata.uid ?? '')) return undefined;
+  const isOwn = spec.inventory?.mode !== 'External';
+  if (!isOwn || !value.includes(metadata.uid ?? '')) return undefined;
   try {
     return Buffer.from(readFileContent(parseValidConfig(value), tokenPath)).toString();
   } catch {
@@ -288,8 +291,8 @@ async function valueOf(
   const machines = new Set(
     stores.machines.by('cluster', placed(view.cluster)).map(({ metadata }) => metadata.name),
   );
-  const reading = { kube, view, machines, signal };
-  const input = await readMachineInput(reading, { inventoryUrl, ca }, token);
+  const own = { inventoryUrl, inventoryCa: await ca?.(), token };
+  const input = await readMachineInput({ kube, view, machines, signal }, own);
   let value: string;
   try {
     value = machineIgnition(input);

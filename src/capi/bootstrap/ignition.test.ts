@@ -5,14 +5,15 @@ import { readFileContent } from '../../ignition/resource.ts';
 import { unitWord } from '../../ignition/live-agent.ts';
 import { machineIgnition, type MachineInput, nodeIgnition } from './ignition.ts';
 
+const agent = { image: 'r.test/agent@sha256:2' };
 const input: MachineInput = {
   role: 'worker',
+  spec: { agent },
   clusterId: 'c-1',
   infraEnvId: 'c-1',
   hostId: 'h-1',
   inventoryUrl: 'https://inventory.test:8443/',
   token: 'planted-token-17',
-  agentImage: 'r.test/agent@sha256:2',
 };
 
 const configOf = (more: Partial<MachineInput> = {}) =>
@@ -30,7 +31,7 @@ const flagsOf = (more: Partial<MachineInput> = {}): readonly string[] => {
   const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare]) =>
     (quoted?.replaceAll(/\\(.)/g, '$1') ?? bare ?? '').replaceAll('%%', '%').replaceAll('$$', '$'),
   );
-  return words.slice(words.indexOf(input.agentImage) + 1);
+  return words.slice(words.indexOf(agent.image) + 1);
 };
 
 describe('the Ignition of a live system', () => {
@@ -38,14 +39,17 @@ describe('the Ignition of a live system', () => {
     const flags = flagsOf({
       role: 'bootstrap',
       inventoryCa: 'PEM',
-      installDevice: '/dev/disk/by-id/a',
+      spec: {
+        agent,
+        installDevice: '/dev/disk/by-id/a',
+        rootDeviceHints: { model: 'SSD $1 100%', minSizeGigabytes: 400, rotational: false },
+        kernelArguments: ['console=ttyS0', 'a="b c"'],
+      },
       existingRoot: 'r.test/os',
-      rootDeviceHints: { model: 'SSD $1 100%', minSizeGigabytes: 400, rotational: false },
       openshiftVersion: '4.19.7',
       controlPlaneCount: 3,
       mcoImage: 'r.test/mco',
-      kernelArguments: ['console=ttyS0', 'a="b c"'],
-      keyfiles: { 'eth0.nmconnection': 'x' },
+      keyfiles: new Map([['eth0.nmconnection', 'x']]),
     });
     const { layer, notes } = readFlags(flags);
     expect(notes).toEqual([]);
@@ -73,15 +77,16 @@ describe('the Ignition of a live system', () => {
   });
 
   it('takes a key that is given twice', () => {
-    const [user] = configOf({ sshAuthorizedKeys: ['ssh-ed25519 A', 'ssh-ed25519 A'] }).passwd
-      ?.users ?? [{ name: '' }];
+    const [user] = configOf({
+      spec: { agent, sshAuthorizedKeys: ['ssh-ed25519 A', 'ssh-ed25519 A'] },
+    }).passwd?.users ?? [{ name: '' }];
     expect(user).toEqual({ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 A'] });
   });
 
   it('has no secret among the words of a command', () => {
     const secret = {
       pullSecret: '{"auths":{"r.test":{"auth":"planted-auth"}}}',
-      proxy: { httpsProxy: 'http://user:planted-proxy@proxy.test' },
+      spec: { agent, proxy: { httpsProxy: 'http://user:planted-proxy@proxy.test' } },
     };
     expect(unitOf(secret)).not.toMatch(/planted/);
     expect(commandOf(secret)).toContain('--authfile /root/.docker/config.json');
@@ -108,16 +113,18 @@ describe('the Ignition of a live system', () => {
   });
 
   it('merges what the user gives over it, and refuses what is no Ignition', () => {
+    const withOverride = (ignitionConfigOverride: string) =>
+      configOf({ spec: { agent, ignitionConfigOverride } });
     const override = JSON.stringify({
       ignition: { version: '3.4.0' },
       storage: { files: [{ path: '/etc/motd', contents: { source: 'data:,x' } }] },
     });
-    const config = configOf({ override });
+    const config = withOverride(override);
     expect(config.ignition.version).toBe('3.4.0');
     expect(config.storage?.files?.map(({ path }) => path)).toContain('/etc/motd');
     expect(config.systemd?.units).toHaveLength(1);
     expect(() =>
-      configOf({ override: '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"x"}]}}' }),
+      withOverride('{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"x"}]}}'),
     ).toThrow(expect.objectContaining({ code: 'ignition.invalid' }) as Error);
   });
 });

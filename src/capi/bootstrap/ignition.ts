@@ -1,13 +1,8 @@
-import {
-  agentFolder,
-  agentUnitName,
-  liveConfig,
-  type LiveFile,
-} from '../../ignition/live-agent.ts';
+import { agentFolder, agentUnitName, liveConfig } from '../../ignition/live-agent.ts';
 import { mergeConfigs } from '../../ignition/merge.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { type DiskHints, renderDiskHints } from '../../model/disk-hints.ts';
+import { renderDiskHints } from '../../model/disk-hints.ts';
 import type { Config } from '../../ignition/types.ts';
 import type { BootstrapConfigSpec } from '../api.ts';
 
@@ -17,6 +12,8 @@ export type MachineRole = 'bootstrap' | 'master' | 'worker';
 /** All that a live system must know to run the agent for one host. */
 export interface MachineInput {
   readonly role: MachineRole;
+  /** How the host is installed. */
+  readonly spec: BootstrapConfigSpec;
   readonly clusterId: string;
   readonly infraEnvId: string;
   readonly hostId: string;
@@ -25,30 +22,16 @@ export interface MachineInput {
   readonly token: string;
   /** PEM by which the host trusts the inventory, beside the authorities of its system. */
   readonly inventoryCa?: string | undefined;
-  readonly agentImage: string;
-  readonly agentArgs?: readonly string[] | undefined;
-  readonly installDevice?: string | undefined;
-  readonly rootDeviceHints?: DiskHints | undefined;
   /** Container image that is deployed into the running root, instead of a disk write. */
   readonly existingRoot?: string | undefined;
   /** Of hosts of the control plane. */
   readonly openshiftVersion?: string | undefined;
   readonly controlPlaneCount?: number | undefined;
   readonly mcoImage?: string | undefined;
-  readonly kernelArguments?: readonly string[] | undefined;
-  readonly proxy?:
-    | { readonly httpProxy?: string; readonly httpsProxy?: string; readonly noProxy?: string }
-    | undefined;
   /** Text of a .dockerconfigjson. */
   readonly pullSecret?: string | undefined;
-  readonly sshAuthorizedKeys?: readonly string[] | undefined;
-  readonly trustBundle?: string | undefined;
-  /** Text of a file in registries.conf.d. */
-  readonly registries?: string | undefined;
   /** Of NetworkManager, by the names of their files. */
-  readonly keyfiles?: Readonly<Record<string, string>> | undefined;
-  /** Ignition that is merged over all of this. */
-  readonly override?: string | undefined;
+  readonly keyfiles?: ReadonlyMap<string, string> | undefined;
 }
 
 /** Where the live system has the token of its host. */
@@ -70,49 +53,45 @@ const paths = {
  * @throws AgentError `ignition.*` for an override that cannot be used
  */
 export function machineIgnition(input: MachineInput): string {
-  const { proxy } = input;
+  const { spec, pullSecret, keyfiles = [] } = input;
+  const { image } = spec.agent;
   const base = liveConfig({
-    ...input,
-    image: input.agentImage,
+    image,
     args: agentArgs(input),
-    pull: ['/bin/bash', paths.script, 'pull', input.agentImage],
+    pull: ['/bin/bash', paths.script, 'pull', image],
     afterwards: ['/bin/bash', paths.script, 'report'],
+    pullSecret,
+    sshAuthorizedKeys: spec.sshAuthorizedKeys,
+    trustBundle: spec.additionalTrustBundle,
     proxy: {
-      HTTP_PROXY: proxy?.httpProxy,
-      HTTPS_PROXY: proxy?.httpsProxy,
-      NO_PROXY: proxy?.noProxy,
+      HTTP_PROXY: spec.proxy?.httpProxy,
+      HTTPS_PROXY: spec.proxy?.httpsProxy,
+      NO_PROXY: spec.proxy?.noProxy,
     },
-    files: filesOf(input),
+    files: [
+      [paths.token, input.token, 0o600],
+      [paths.script, agentScript(input), 0o700],
+      [paths.ca, input.inventoryCa, 0o644],
+      ['/etc/containers/registries.conf.d/99-bootwright.conf', spec.registries, 0o644],
+      ...[...keyfiles].map(
+        ([name, text]) => [`/etc/NetworkManager/system-connections/${name}`, text, 0o600] as const,
+      ),
+    ],
   });
-  const merged =
-    input.override === undefined ? base : mergeConfigs(base, parseValidConfig(input.override));
-  return JSON.stringify(merged);
+  const override = spec.ignitionConfigOverride;
+  return JSON.stringify(
+    override === undefined ? base : mergeConfigs(base, parseValidConfig(override)),
+  );
 }
 
-function filesOf(input: MachineInput): readonly LiveFile[] {
-  const { token, inventoryCa, registries, keyfiles = {} } = input;
-  return [
-    [paths.token, token, 0o600],
-    [paths.script, agentScript(input), 0o700],
-    [paths.ca, inventoryCa, 0o644],
-    ['/etc/containers/registries.conf.d/99-bootwright.conf', registries, 0o644],
-    ...Object.entries(keyfiles).map(
-      ([name, text]) => [`/etc/NetworkManager/system-connections/${name}`, text, 0o600] as const,
-    ),
+function agentArgs(input: MachineInput): readonly string[] {
+  const { role, spec, keyfiles } = input;
+  const isBootstrap = role === 'bootstrap';
+  // Arguments of coreos-installer count where no disk is written too.
+  const writerArgs = [
+    ...(spec.kernelArguments ?? []).flatMap((one) => ['--append-karg', one]),
+    ...(keyfiles === undefined || keyfiles.size === 0 ? [] : ['--copy-network']),
   ];
-}
-
-const agentArgs = (input: MachineInput): readonly string[] => [
-  ...['-r', input.role],
-  // Nodes call nobody outside of their cluster: the control-plane provider reads how far they are.
-  ...(input.role === 'bootstrap' ? ['--controller.withoutService'] : []),
-  // Its log is sent by the unit: no image of another maker is pulled for that.
-  '--agent-image=',
-  ...flagsOf(input),
-  ...(input.agentArgs ?? []),
-];
-
-function flagsOf(input: MachineInput): readonly string[] {
   const flags: Readonly<Record<string, string | undefined>> = {
     url: input.inventoryUrl,
     'cluster-id': input.clusterId,
@@ -120,31 +99,28 @@ function flagsOf(input: MachineInput): readonly string[] {
     'host-id': input.hostId,
     'service.tokenFile': paths.token,
     cacert: input.inventoryCa === undefined ? undefined : paths.ca,
-    'boot-device': input.installDevice,
-    'disk.hints': input.rootDeviceHints && renderDiskHints(input.rootDeviceHints),
+    'boot-device': spec.installDevice,
+    'disk.hints': spec.rootDeviceHints && renderDiskHints(spec.rootDeviceHints),
     'coreos-image': input.existingRoot,
     'openshift-version': input.openshiftVersion,
     'control-plane-count': input.controlPlaneCount?.toString(),
     'mco-image': input.mcoImage,
     // The controller of the new cluster is this program too.
-    'controller-image': input.role === 'bootstrap' ? input.agentImage : undefined,
-    'installer-args': writerArgs(input),
+    'controller-image': isBootstrap ? spec.agent.image : undefined,
+    'installer-args': writerArgs.length === 0 ? undefined : JSON.stringify(writerArgs),
   };
-  return Object.entries(flags).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, value],
-  );
-}
-
-/**
- * Arguments of coreos-installer, for the installed system; the same ones count where no disk is
- * written.
- */
-function writerArgs({ kernelArguments = [], keyfiles = {} }: MachineInput): string | undefined {
-  const args = [
-    ...kernelArguments.flatMap((one) => ['--append-karg', one]),
-    ...(Object.keys(keyfiles).length === 0 ? [] : ['--copy-network']),
+  return [
+    ...['-r', role],
+    // Nodes call nobody outside of their cluster: the control-plane provider reads how far they
+    // are.
+    ...(isBootstrap ? ['--controller.withoutService'] : []),
+    // Its log is sent by the unit: no image of another maker is pulled for that.
+    '--agent-image=',
+    ...Object.entries(flags).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}`, value],
+    ),
+    ...(spec.agent.args ?? []),
   ];
-  return args.length === 0 ? undefined : JSON.stringify(args);
 }
 
 /** The end of the log of an agent that has failed: so many bytes are sent. */
@@ -208,13 +184,14 @@ ask --form 'upfile=@${paths.sentLog};filename=agent.log;type=text/plain' \\
 }
 
 /** What is known of the node that a host becomes. */
-export interface NodeInput extends Pick<BootstrapConfigSpec, 'nodeRegistration'> {
+interface NodeInput {
+  readonly nodeRegistration?: BootstrapConfigSpec['nodeRegistration'] | undefined;
   /** `master.ign` or `worker.ign`: it points to the config server of the cluster. */
   readonly pointer: string;
   /** PEM by which the config server is trusted today; that of the pointer unless given. */
   readonly configServerCa?: string | undefined;
   /** Of the Machine, for a node without one of its own. */
-  readonly providerID?: string | undefined;
+  readonly providerID?: string;
 }
 
 /**
@@ -224,44 +201,40 @@ export interface NodeInput extends Pick<BootstrapConfigSpec, 'nodeRegistration'>
  */
 export function nodeIgnition({ pointer, configServerCa, ...input }: NodeInput): string {
   const config = parseValidConfig(pointer);
-  const trusting = configServerCa === undefined ? config : withAuthority(config, configServerCa);
-  const node = nodeConfig(input, config.ignition.version);
-  if (node === undefined && trusting === config) return pointer;
-  const merged = node === undefined ? trusting : mergeConfigs(trusting, node);
-  return JSON.stringify(merged);
-}
-
-/** The authority is replaced: an old one would be trusted beside the new. */
-function withAuthority(config: Config, pem: string): Config {
-  const source = `data:text/plain;charset=utf-8;base64,${Buffer.from(pem).toString('base64')}`;
-  const { security } = config.ignition;
-  const tls = { ...security?.tls, certificateAuthorities: [{ source }] };
-  return { ...config, ignition: { ...config.ignition, security: { ...security, tls } } };
+  const { version, security } = config.ignition;
+  const node = nodeConfig(input);
+  if (node === undefined && configServerCa === undefined) return pointer;
+  let result = config;
+  if (configServerCa !== undefined) {
+    // The authority is replaced: an old one would be trusted beside the new.
+    const pem = Buffer.from(configServerCa).toString('base64');
+    const certificateAuthorities = [{ source: `data:text/plain;charset=utf-8;base64,${pem}` }];
+    const tls = { ...security?.tls, certificateAuthorities };
+    result = { ...config, ignition: { ...config.ignition, security: { ...security, tls } } };
+  }
+  if (node !== undefined) result = mergeConfigs(result, { ignition: { version }, ...node });
+  return JSON.stringify(result);
 }
 
 const script = '/etc/bootwright/register-node.sh';
 
-function nodeConfig(
-  {
-    nodeRegistration: { name, labels = {}, providerID } = {},
-    ...machine
-  }: Omit<NodeInput, 'pointer'>,
-  version: string,
-): Config | undefined {
-  const id = providerID ?? machine.providerID ?? '';
-  const isKnownName = name !== undefined && !name.includes('$');
+function nodeConfig({
+  nodeRegistration: { name = '', labels = {}, providerID } = {},
+  ...machine
+}: Omit<NodeInput, 'pointer'>): Omit<Config, 'ignition'> | undefined {
+  const isResolved = name.includes('$');
   const registered = {
-    name: name === undefined || isKnownName ? '' : name,
-    id,
+    name: isResolved ? name : '',
+    id: providerID ?? machine.providerID ?? '',
     labels: Object.entries(labels)
       .map(([key, value]) => `${key}=${value}`)
       .join(','),
   };
-  const files = isKnownName ? [embeddedFile('/etc/hostname', `${name}\n`, 0o644)] : [];
+  const files =
+    name === '' || isResolved ? [] : [embeddedFile('/etc/hostname', `${name}\n`, 0o644)];
   if (Object.values(registered).every((value) => value === ''))
-    return files.length === 0 ? undefined : { ignition: { version }, storage: { files } };
+    return files.length === 0 ? undefined : { storage: { files } };
   return {
-    ignition: { version },
     storage: { files: [...files, embeddedFile(script, registerScript(registered), 0o700)] },
     systemd: {
       units: [{ name: 'bootwright-register-node.service', enabled: true, contents: unit }],

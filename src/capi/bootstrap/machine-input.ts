@@ -6,20 +6,10 @@ import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
 import { isControlledBy, secretValue } from '../objects.ts';
 import type { MachineInput } from './ignition.ts';
-import type { DataSecretVerdict } from './status.ts';
 import { type ConfigView, roleOf } from './stores.ts';
 
-/** Address of the inventory for agents, and the authority of its certificate. */
-export interface InventoryAddress {
-  readonly inventoryUrl: string;
-  /**
-   * PEM, read for each host; undefined where the authorities of the host's own system are enough.
-   */
-  readonly ca: (() => Promise<string | undefined>) | undefined;
-}
-
 /** The objects that the input of a host is read from. */
-export interface Reading {
+interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly view: ConfigView;
   /** Names of the Machines of the Cluster. */
@@ -29,11 +19,11 @@ export interface Reading {
 
 /** A host cannot be prepared yet, for the condition of its config. */
 export class Missing extends Error {
-  readonly verdict: DataSecretVerdict;
+  readonly reason: string;
 
   constructor(reason: string, message: string) {
     super(message);
-    this.verdict = { reason, message };
+    this.reason = reason;
   }
 }
 
@@ -58,43 +48,27 @@ export function requireLabels({ nodeRegistration }: BootstrapConfigSpec): void {
 
 /**
  * Reads all that the Ignition of a host is made of.
+ * @param own the inventory of this provider, unless the config names another
  * @throws Missing
  */
 export async function readMachineInput(
   reading: Reading,
-  address: InventoryAddress,
-  ownToken: string,
+  own: Pick<MachineInput, 'inventoryUrl' | 'inventoryCa' | 'token'>,
 ): Promise<MachineInput> {
   const { config, machine, cluster } = reading.view;
-  const { spec } = config;
-  const { pullSecretRef } = spec;
-  const role = roleOf(machine);
-  const release = await releaseOf(reading);
-  const served = {
-    inventoryUrl: address.inventoryUrl,
-    inventoryCa: await address.ca?.(),
-    token: ownToken,
-    clusterId: cluster.metadata.uid ?? '',
-    infraEnvId: cluster.metadata.uid ?? '',
-  };
+  const { spec, metadata } = config;
+  const { uid: clusterId = '' } = cluster.metadata;
   return {
-    ...(spec.inventory?.mode === 'External' ? await externalInventory(reading) : served),
-    role,
-    hostId: config.metadata.uid ?? '',
-    ...release,
-    agentImage: spec.agent.image,
-    agentArgs: spec.agent.args,
-    installDevice: spec.installDevice,
-    rootDeviceHints: spec.rootDeviceHints,
-    kernelArguments: spec.kernelArguments,
-    proxy: spec.proxy,
-    sshAuthorizedKeys: spec.sshAuthorizedKeys,
-    trustBundle: spec.additionalTrustBundle,
-    registries: spec.registries,
-    override: spec.ignitionConfigOverride,
+    role: roleOf(machine),
+    spec,
+    hostId: metadata.uid ?? '',
+    ...(await releaseOf(reading)),
+    ...(spec.inventory?.mode === 'External'
+      ? await externalInventory(reading)
+      : { ...own, clusterId, infraEnvId: clusterId }),
     pullSecret:
-      pullSecretRef &&
-      (await required(reading, pullSecretRef.name, '.dockerconfigjson', 'PullSecretNotFound')),
+      spec.pullSecretRef &&
+      (await required(reading, spec.pullSecretRef.name, '.dockerconfigjson', 'PullSecretNotFound')),
     keyfiles: await keyfilesOf(reading),
   };
 }
@@ -103,38 +77,44 @@ export async function readMachineInput(
  * What only the control plane knows. A worker waits for nothing of it, unless its own system is to
  * come from it.
  */
-async function releaseOf(reading: Reading) {
+async function releaseOf(
+  reading: Reading,
+): Promise<
+  Pick<MachineInput, 'existingRoot' | 'openshiftVersion' | 'controlPlaneCount' | 'mcoImage'>
+> {
   const { config, machine, controlPlane } = reading.view;
   const { osImage, writeMode } = config.spec;
   const isWorker = roleOf(machine) === 'worker';
-  const given = writeMode === 'ExistingRoot' ? osImage : '';
-  const root = (image: string | undefined) => (image === '' ? {} : { existingRoot: image });
-  if (isWorker && given !== undefined) return root(given);
+  const isDisk = writeMode !== 'ExistingRoot';
+  if (isWorker && (isDisk || osImage !== undefined))
+    return { existingRoot: isDisk ? undefined : osImage };
   if (controlPlane === undefined)
     throw new Missing('WaitingForControlPlane', 'the Cluster has no control plane yet');
   const name = assetsSecretName(controlPlane.metadata.name);
   const assets = await secretNamed(reading, name);
   if (assets === undefined || !isControlledBy(assets, controlPlane.metadata.uid))
     throw new Missing('WaitingForAssets', `Secret ${name} of its control plane is not there yet`);
-  const image = given ?? secretValue(assets, assetKeys.coreOsImage);
-  if (image === undefined)
+  const existingRoot = isDisk ? undefined : (osImage ?? secretValue(assets, assetKeys.coreOsImage));
+  if (!isDisk && existingRoot === undefined)
     throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
-  if (isWorker) return root(image);
+  if (isWorker) return { existingRoot };
   const { distributionVersion, replicas = 3 } = controlPlane.spec;
-  const mcoImage = secretValue(assets, assetKeys.mcoImage);
-  const release = { openshiftVersion: distributionVersion, controlPlaneCount: replicas, mcoImage };
-  return { ...root(image), ...release };
+  return {
+    existingRoot,
+    openshiftVersion: distributionVersion,
+    controlPlaneCount: replicas,
+    mcoImage: secretValue(assets, assetKeys.mcoImage),
+  };
 }
 
 async function externalInventory(reading: Reading) {
   const { config, cluster } = reading.view;
   const { url = '', tokenSecretRef, clusterId = '', infraEnvId } = config.spec.inventory ?? {};
   if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
-  const secret = tokenSecretRef?.name ?? '';
   const id = clusterId || (cluster.metadata.uid ?? '');
   return {
     inventoryUrl: url,
-    token: await required(reading, secret, 'token', 'InventoryTokenNotFound'),
+    token: await required(reading, tokenSecretRef?.name ?? '', 'token', 'InventoryTokenNotFound'),
     clusterId: id,
     infraEnvId: infraEnvId ?? id,
   };
@@ -188,7 +168,7 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   const problems = files.size === 0 ? [] : keyfileProblems(files);
   if (problems.length > 0)
     throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);
-  return Object.fromEntries(files);
+  return files;
 }
 
 const secretNamed = (

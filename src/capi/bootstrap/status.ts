@@ -23,20 +23,13 @@ import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 
-/** Why the data Secret of a config is missing. */
-export interface DataSecretVerdict {
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** Changes of a status; its conditions follow. */
 export interface StatusChange extends Pick<
   BootstrapConfigStatus,
-  'progress' | 'role' | 'hostID' | 'logSecretName'
+  'progress' | 'role' | 'hostID' | 'logSecretName' | 'dataSecretName'
 > {
-  /** The data Secret exists; never taken back. */
-  readonly dataSecretName?: string;
-  readonly dataSecret?: DataSecretVerdict;
+  /** Why the data Secret is missing. */
+  readonly dataSecret?: CheckResult;
   readonly isPaused?: boolean;
 }
 
@@ -46,24 +39,22 @@ export interface StatusChange extends Pick<
  */
 export function statusAfter(
   { status: before = {}, metadata: { generation } }: BootstrapConfig,
-  { dataSecretName, dataSecret, isPaused = false, ...change }: StatusChange,
+  { dataSecret, isPaused = false, ...change }: StatusChange,
   now: number,
 ): BootstrapConfigStatus {
+  const made = { ready: true, initialization: { dataSecretCreated: true } };
+  const status: BootstrapConfigStatus = isPaused
+    ? before
+    : {
+        ...before,
+        ...(change.dataSecretName !== undefined && made),
+        ...change,
+        ...(generation !== undefined && { observedGeneration: generation }),
+      };
+  const changed = isPaused ? [] : deriveConditions(status, now, dataSecret);
   const paused = pausedCondition(isPaused);
-  const conditionsWith = (changed: readonly NewCondition[]) =>
-    withConditions(before.conditions, [paused, ...changed], now, generation);
-  if (isPaused) return { ...before, conditions: conditionsWith([]) };
-  const status: BootstrapConfigStatus = {
-    ...before,
-    ...(dataSecretName !== undefined && {
-      dataSecretName,
-      ready: true,
-      initialization: { dataSecretCreated: true },
-    }),
-    ...change,
-    ...(generation !== undefined && { observedGeneration: generation }),
-  };
-  return { ...status, conditions: conditionsWith(deriveConditions(status, now, dataSecret)) };
+  const conditions = withConditions(before.conditions, [paused, ...changed], now, generation);
+  return { ...status, conditions };
 }
 
 /**
@@ -73,20 +64,17 @@ export function statusAfter(
 export function deriveConditions(
   status: BootstrapConfigStatus,
   now: number,
-  dataSecret?: DataSecretVerdict,
+  dataSecret?: CheckResult,
 ): readonly NewCondition[] {
   const isMade = status.initialization?.dataSecretCreated === true;
   const before = findCondition(status.conditions, 'DataSecretAvailable');
   const { reason = 'WaitingForMachine', message = '' } = before?.status === 'False' ? before : {};
-  const missing = dataSecret ?? (isMade ? undefined : { reason, message });
+  const data = dataSecret ?? (isMade ? right('Available') : wrong(reason, message));
   const isLost = now >= (lostAt(status) ?? Number.POSITIVE_INFINITY);
   return [
-    conditionOfCheck(
-      'DataSecretAvailable',
-      missing ? wrong(missing.reason, missing.message) : right('Available'),
-    ),
+    conditionOfCheck('DataSecretAvailable', data),
     conditionOfCheck('AgentReporting', reportingCheck(status, isLost)),
-    conditionOfCheck('Ready', readyCheck(status, missing, isLost)),
+    conditionOfCheck('Ready', readyCheck(status, data, isLost)),
   ];
 }
 
@@ -107,11 +95,10 @@ function reportingCheck({ progress }: BootstrapConfigStatus, isLost: boolean): C
 
 function readyCheck(
   { progress, logSecretName }: BootstrapConfigStatus,
-  missing: { readonly reason: string; readonly message?: string } | undefined,
+  data: CheckResult,
   isLost: boolean,
 ): CheckResult {
-  if (progress === undefined)
-    return missing ? wrong(missing.reason, missing.message) : wrong('WaitingForAgent');
+  if (progress === undefined) return data.isRight ? wrong('WaitingForAgent') : data;
   const message = shownProgress(progress);
   if (progress.stage === 'Done') return right('Installed');
   if (progress.stage === 'Failed') {
@@ -221,12 +208,12 @@ export interface ReportedStage {
   readonly info: string;
 }
 
-/** The decision about a report. */
-export type ProgressDecision =
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'changed'; readonly progress: HostProgress }
-  /** The reason has the words of assisted-service (`UpdateInstallProgress`), known to agents. */
-  | { readonly kind: 'refused'; readonly reason: string };
+/** The decision about a report; nothing changes where neither is there. */
+interface ProgressDecision {
+  readonly progress?: HostProgress;
+  /** In the words of assisted-service (`UpdateInstallProgress`), known to agents. */
+  readonly refusal?: string;
+}
 
 interface ProgressContext {
   readonly ladder: LadderName;
@@ -251,24 +238,23 @@ export function decideProgress(
   { stage, info }: ReportedStage,
   { ladder: name, isOwn, now }: ProgressContext,
 ): ProgressDecision {
-  const refused = (reason: string): ProgressDecision => ({ kind: 'refused', reason });
-  if (before?.stage === 'Done' && stage !== 'Done')
-    return refused(`Can't set progress <${stage}> to host in status <installed>`);
-  if (stage === 'Failed') return failed(before, info, now);
   const ladder: readonly string[] = ladders[name];
+  if (before?.stage === 'Done' && stage !== 'Done')
+    return { refusal: `Can't set progress <${stage}> to host in status <installed>` };
+  if (stage === 'Failed') return failed(before, info, now);
   if (!ladder.includes(stage))
-    return refused(`Stages ${stage} isn't available for host role ${name}`);
-  if (before === undefined) return moved(before, { ...textOf(info), stage, attempt: 1 }, now);
-  const { attempt } = before;
+    return { refusal: `Stages ${stage} isn't available for host role ${name}` };
+  const position = { ...textOf(info), stage, attempt: before?.attempt ?? 1 };
+  if (before === undefined) return moved(before, position, now);
   const hasFailed = before.stage === 'Failed';
   if (isOwn && (hasFailed || (stage === ladder[0] && before.stage !== stage)))
-    return moved(before, { ...textOf(info), stage, attempt: attempt + 1 }, now);
+    return moved(before, { ...position, attempt: before.attempt + 1 }, now);
   // Of a host that has failed, others know nothing better than itself.
-  if (hasFailed || ladder.indexOf(stage) < ladder.indexOf(before.stage))
-    return refused(
-      `Can't assign lower stage "${stage}" after host has been in stage "${before.stage}"`,
-    );
-  return moved(before, { ...textOf(info), stage, attempt }, now);
+  if (hasFailed || ladder.indexOf(stage) < ladder.indexOf(before.stage)) {
+    const refusal = `Can't assign lower stage "${stage}" after host has been in stage "${before.stage}"`;
+    return { refusal };
+  }
+  return moved(before, position, now);
 }
 
 /** The stage in which it failed stays in front of the reason. */
@@ -286,13 +272,11 @@ type Position = Pick<HostProgress, 'stage' | 'attempt' | 'percent' | 'message'>;
 
 function moved(before: HostProgress | undefined, to: Position, now: number): ProgressDecision {
   const updatedAt = new Date(now).toISOString();
-  const isSameStage = before?.stage === to.stage && before.attempt === to.attempt;
-  if (before === undefined || !isSameStage)
-    return { kind: 'changed', progress: { ...to, stageStartedAt: updatedAt, updatedAt } };
-  if (before.percent === to.percent && before.message === to.message) return { kind: 'unchanged' };
-  if (isTooSoon(before, to, now)) return { kind: 'unchanged' };
-  const { stageStartedAt } = before;
-  return { kind: 'changed', progress: { ...to, stageStartedAt, updatedAt } };
+  if (before?.stage !== to.stage || before.attempt !== to.attempt)
+    return { progress: { ...to, stageStartedAt: updatedAt, updatedAt } };
+  const isSame = before.percent === to.percent && before.message === to.message;
+  if (isSame || isTooSoon(before, to, now)) return {};
+  return { progress: { ...to, stageStartedAt: before.stageStartedAt, updatedAt } };
 }
 
 function isTooSoon(before: HostProgress, to: Position, now: number): boolean {

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { clusterNotSettled } from '../../cluster/cluster-end.ts';
 import { type Emit, notesOf } from '../../engine/events.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { secrets } from '../../kube/kinds.ts';
@@ -11,8 +10,6 @@ import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
-import type { Ports } from '../../ports/ports.ts';
 import {
   assetKeys,
   capiNames,
@@ -21,20 +18,13 @@ import {
   type OpenShiftControlPlane,
 } from '../api.ts';
 import { type CheckResult, right, wrong } from '../conditions.ts';
-import { placed, refOf, refTo, secretText } from '../objects.ts';
-import {
-  type Guest,
-  guestSeen,
-  type Guests,
-  guestsOf,
-  hasConfigServer,
-  type OpenGuest,
-} from './guest.ts';
+import { isControlledBy, placed, refOf, refTo, secretText } from '../objects.ts';
+import { type Guest, guestSeen, guestsOf, type OpenGuest } from './guest.ts';
 import { readInstallInputs } from './inputs.ts';
-import { type FailedInstaller, makeAssets } from './make-assets.ts';
-import { carryOut, type ControlPlaneScope } from './reconcile.ts';
+import type { ControlPlaneScope, Pass } from './pass.ts';
+import { carryOut } from './reconcile.ts';
 import { isMarked } from './remediate.ts';
-import { controlPlaneStatus, type Findings } from './status.ts';
+import { controlPlaneStatus } from './status.ts';
 import { readTemplate } from './template.ts';
 import { upgradeOf } from './upgrade.ts';
 import {
@@ -45,12 +35,9 @@ import {
   storedControlPlane,
 } from './view.ts';
 
-interface ControlPlaneOptions extends Pick<Ports, 'kube' | 'clock'> {
+interface ControlPlaneOptions extends Omit<ControlPlaneScope, 'note' | 'failures'> {
   readonly emit: Emit;
   readonly stores: ControlPlaneStores;
-  /** The image of this program, for the Jobs of the installer. */
-  readonly ownImage?: string | undefined;
-  readonly metrics?: Pick<ManagerMetrics, 'installerEnded'> | undefined;
   readonly openGuest: OpenGuest;
 }
 
@@ -64,56 +51,38 @@ const decideAgain = seconds(10);
  * The control-plane provider: keeps Machines of control planes, makes the files that they are
  * installed from, and follows their clusters.
  */
-export function controlPlaneControllers(options: ControlPlaneOptions): readonly Controller[] {
-  const { kube, clock, emit, stores, openGuest, ownImage, metrics } = options;
-  const [id, assetsId] = ['control-plane/reconcile', 'control-plane/make-assets'];
+export function controlPlaneControllers({
+  emit,
+  openGuest,
+  ...options
+}: ControlPlaneOptions): readonly Controller[] {
+  const { clock, stores } = options;
+  const id = 'control-plane/reconcile';
   let addKey: Queue['add'] = () => undefined;
-  const changed = (key: string): void => addKey(key);
-  const guests = guestsOf({ open: openGuest, clock }, changed);
-  const failures = new Map<string, FailedInstaller>();
-  const work = { kube, clock, note: notesOf(emit, id), stores, guests, failures };
-  const assetsScope = {
-    ...work,
-    note: notesOf(emit, assetsId),
-    changed,
-    ownImage,
-    installerEnded: metrics?.installerEnded,
-  };
-  const common = {
-    reads: Object.values(stores),
-    keys: () => stores.controlPlanes.all().map((one) => placed(one)),
-  };
+  const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
+  const scope = { ...options, note: notesOf(emit, id), guests, failures: new Map() };
   return [
     {
-      ...common,
       id,
       settle: gathered,
       title: 'Keep control planes at their desired state',
       idle: 'the control planes are watched',
       about: (key) => `control plane ${key}`,
+      reads: Object.values(stores),
+      keys: () => stores.controlPlanes.all().map((one) => placed(one)),
       watch: (add) => {
         addKey = add;
         watchControlPlanes(stores, add);
       },
-      reconcile: (key, signal) => reconcile(work, key, signal),
+      reconcile: (key, signal) => reconcile(scope, key, signal),
       takeBack: guests.closeAll,
-    },
-    {
-      ...common,
-      id: assetsId,
-      title: 'Make the files that control planes are installed from',
-      idle: 'every control plane has its files',
-      about: (key) => `files of ${key}`,
-      watch: (add) => watchControlPlanes(stores, add),
-      reconcile: (key, signal) => makeAssets(assetsScope, key, signal),
     },
   ];
 }
 
 interface Work extends ControlPlaneScope {
   readonly stores: ControlPlaneStores;
-  readonly guests: Guests;
-  readonly failures: Map<string, FailedInstaller>;
+  readonly guests: ReturnType<typeof guestsOf>;
 }
 
 /** One pass over a control plane, by its informers. */
@@ -125,33 +94,65 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     failures.delete(key);
     return {};
   }
+  const { controlPlane } = view;
   const guest = await followGuest(work, key, view);
-  const answering = guest?.gap() === undefined ? guest : undefined;
-  const findings = await findingsOf(work, key, view, guest, signal);
+  const pass = await passOf(work, view, guest, signal);
   let failure: AgentError | undefined;
   try {
-    const seen = await guestSeen(answering, view, signal);
-    const hasTemplate = findings.template.isRight;
-    if (await carryOut({ ...work, view, hasTemplate, followed: answering, guest: seen }, signal))
-      return {};
+    if (await carryOut(pass, signal)) return {};
   } catch (error) {
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  const template = creationFinding(view, failure) ?? findings.template;
-  const status = controlPlaneStatus(view, { ...findings, template });
-  const { controlPlane } = view;
+  const template = creationFinding(view, failure) ?? pass.templateCheck;
+  const failed = failures.get(key);
+  const status = controlPlaneStatus(pass, {
+    template,
+    assets: failed?.hash === pass.inputs?.hash ? failed && assetsFinding(failed.error) : undefined,
+    guestGap: guest?.gap(),
+    healthChecks: stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
+  });
   if (!isDeepStrictEqual(status, controlPlane.status)) {
     const patch = patchOf(controlPlane, { status }, 'status');
     await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
   }
   if (failure !== undefined) throw failure;
-  return mayChangeByTime(view, findings) ? { after: decideAgain } : {};
+  return mayChangeByTime(pass) ? { after: decideAgain } : {};
 }
 
-function mayChangeByTime(view: ControlPlaneView, { template, inputs }: Findings): boolean {
+/** Reads what is not followed, as far as it decides about something. */
+async function passOf(
+  work: Work,
+  view: ControlPlaneView,
+  guest: Guest | undefined,
+  signal: AbortSignal,
+): Promise<Pass> {
+  const { kube, stores } = work;
+  const { controlPlane, hosts, replicas, cluster } = view;
+  const isActive = !view.isPaused && !view.isDeleting;
+  const needsInputs = isActive && !view.hasAssets && !view.areAssetsLost;
+  const isMissing = isActive && hosts.length < replicas;
+  const jobs = stores.jobs.by('cluster', placed(controlPlane, cluster?.metadata.name));
+  const followed = guest?.gap() === undefined ? guest : undefined;
+  const { template, check = right('Found') } = isMissing
+    ? await readTemplate(kube, controlPlane, signal)
+    : {};
+  return {
+    ...work,
+    view,
+    hasJobs: jobs.some((job) => isControlledBy(job, controlPlane.metadata.uid)),
+    template,
+    templateCheck: check,
+    inputs: needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined,
+    followed,
+    guest: await guestSeen(followed, view, signal),
+    upgrade: upgradeOf(controlPlane, followed?.clusterVersion.get('version')),
+  };
+}
+
+function mayChangeByTime({ view, inputs, templateCheck }: Pass): boolean {
   if (view.isPaused || view.isDeleting) return false;
-  const checks = [template, inputs?.installState, inputs?.manifests];
+  const checks = [templateCheck, inputs?.installState, inputs?.manifests];
   return (
     checks.some((one) => one?.isRight === false) ||
     (view.hosts.length > 0 && !view.isBootstrapComplete) ||
@@ -164,10 +165,10 @@ function mayChangeByTime(view: ControlPlaneView, { template, inputs }: Findings)
  * webhooks while core is replaced.
  */
 function creationFinding(
-  { hosts, replicas }: ControlPlaneView,
+  { hosts, replicas, hasAssets }: ControlPlaneView,
   failure: AgentError | undefined,
 ): CheckResult | undefined {
-  if (failure === undefined) return undefined;
+  if (failure === undefined || !hasAssets) return undefined;
   const { code, message } = failure;
   const isMissing = hosts.length < replicas;
   if (code === 'kube.invalid' || code.startsWith('control-plane.'))
@@ -177,44 +178,6 @@ function creationFinding(
   return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
 }
 
-async function findingsOf(
-  { kube, failures, stores }: Work,
-  key: string,
-  view: ControlPlaneView,
-  guest: Guest | undefined,
-  signal: AbortSignal,
-): Promise<Findings> {
-  const { controlPlane } = view;
-  const isActive = !view.isPaused && !view.isDeleting;
-  const needsInputs = isActive && !view.hasAssets && !view.areAssetsLost;
-  const inputs = needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined;
-  const failed = failures.get(key);
-  const guestGap = guest?.gap();
-  const answering = guestGap === undefined ? guest : undefined;
-  return {
-    template: isActive ? await templateFinding(kube, view, signal) : right('Found'),
-    inputs,
-    assets: inputs && failed?.hash === inputs.hash ? assetsFinding(failed) : undefined,
-    isAnswering: answering !== undefined,
-    guestGap,
-    // The bootstrap host answers no worker.
-    hasConfigServer: view.isBootstrapComplete && hasConfigServer(answering),
-    upgrade: upgradeOf(controlPlane, answering?.clusterVersion.get('version')),
-    healthChecks: stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
-    notSettled: answering && notSettledIn(answering),
-  };
-}
-
-async function templateFinding(
-  kube: Work['kube'],
-  { controlPlane, hosts, replicas }: ControlPlaneView,
-  signal: AbortSignal,
-): Promise<CheckResult> {
-  if (hosts.length >= replicas) return right('Found');
-  const found = await readTemplate(kube, controlPlane, signal);
-  return 'isRight' in found ? found : right('Found');
-}
-
 const failureReasons: Readonly<Record<string, string>> = {
   'installer.manifests-discarded': 'ManifestsDiscarded',
   'installer.incomplete': 'ManifestsIncomplete',
@@ -222,13 +185,8 @@ const failureReasons: Readonly<Record<string, string>> = {
   'kube.invalid': 'CreationFailed',
 };
 
-const assetsFinding = ({ error: { code, message } }: FailedInstaller): CheckResult =>
+const assetsFinding = ({ code, message }: AgentError): CheckResult =>
   wrong(failureReasons[code] ?? 'InstallerFailed', message);
-
-function notSettledIn({ clusterVersion, clusterOperators }: Guest): string | undefined {
-  const gap = clusterVersion.gap() ?? clusterOperators.gap();
-  return gap?.reason ?? clusterNotSettled(clusterVersion.get('version'), clusterOperators.all());
-}
 
 /** Follows the guest once its bootstrap host has a control plane; not while nothing may change. */
 async function followGuest(
@@ -242,15 +200,12 @@ async function followGuest(
     return undefined;
   }
   const { uid = '', namespace = '' } = view.controlPlane.metadata;
-  return guests.follow(key, {
-    uid,
-    kubeconfig: async (signal) => {
-      const own = await readAsset(kube, view, assetKeys.kubeconfig, signal);
-      if (own !== undefined) return own;
-      // The published one stays where the Secret with the installer's files is gone.
-      const name = kubeconfigSecretName(clusterOwner(view.controlPlane)?.name ?? '');
-      return secretText(await kube.get({ kind: secrets, namespace, name }, signal), 'value');
-    },
+  return guests.follow(key, uid, async (signal) => {
+    const own = await readAsset(kube, view, assetKeys.kubeconfig, signal);
+    if (own !== undefined) return own;
+    // The published one stays where the Secret with the installer's files is gone.
+    const name = kubeconfigSecretName(clusterOwner(view.controlPlane)?.name ?? '');
+    return secretText(await kube.get({ kind: secrets, namespace, name }, signal), 'value');
   });
 }
 

@@ -19,6 +19,13 @@ export interface GuestSeen {
   readonly configServerCa?: string | undefined;
   /** Looked at while a master is to be replaced; undefined where the cluster does not say. */
   readonly etcd?: EtcdMembers | undefined;
+  /**
+   * A config server of a master answers; where the cluster shows none, a master is ready that could
+   * run one.
+   */
+  readonly hasConfigServer?: boolean;
+  /** Why it has not come to the end of its installation. */
+  readonly notSettled?: string | undefined;
 }
 
 /** A stage that a node shows of its host, which says nothing itself once it has rebooted. */

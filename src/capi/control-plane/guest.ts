@@ -1,3 +1,4 @@
+import { clusterNotSettled } from '../../cluster/cluster-end.ts';
 import { etcdEndpoints, etcdMembers, etcdNamespace } from '../../cluster/etcd.ts';
 import {
   certificateSigningRequests,
@@ -13,13 +14,7 @@ import { limited } from '../../engine/limit.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import {
-  type Kube,
-  type KubeKind,
-  type KubeObject,
-  type KubeSelection,
-  selectionOf,
-} from '../../ports/kube.ts';
+import { type Kube, type KubeObject, type KubeSelection, selectionOf } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../kube/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
 import { isMarked } from './remediate.ts';
@@ -39,7 +34,7 @@ export interface Guest {
   readonly clock: Clock;
   readonly nodes: Informer;
   readonly configServers: Informer;
-  /** The ConfigMap with their authority. */
+  /** The ConfigMap with the authority of the config servers. */
   readonly authorities: Informer;
   /** Requests for certificates. */
   readonly requests: Informer;
@@ -49,28 +44,14 @@ export interface Guest {
   readonly gap: () => string | undefined;
 }
 
-/** A guest by the control plane that it is of. */
-interface WantedGuest {
-  readonly uid: string;
-  readonly kubeconfig: ReadKubeconfig;
-}
-
-/** The guests of all control planes. */
-export interface Guests {
-  /**
-   * The guest of a control plane, followed from the first call on, and again where it is another
-   * one of the name.
-   */
-  readonly follow: (key: string, wanted: WantedGuest) => Guest;
-  readonly get: (key: string) => Guest | undefined;
-  readonly close: (key: string) => Promise<void>;
-  readonly closeAll: () => Promise<void>;
-}
-
-const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
-
 /** Where the machine-config operator runs the config servers of masters. */
 const namespace = 'openshift-machine-config-operator';
+
+const configServers = {
+  kind: { group: 'apps', version: 'v1', plural: 'daemonsets' },
+  namespace,
+  name: 'machine-config-server',
+};
 
 /**
  * Where the machine-config operator of 4.19 and newer keeps the authority of the config servers
@@ -78,29 +59,7 @@ const namespace = 'openshift-machine-config-operator';
  * regenerate-machine-config-server-serving-cert` does in older clusters. Without it that of the
  * installer holds.
  */
-export const configServerAuthority = {
-  kind: configMaps,
-  namespace,
-  name: 'machine-config-server-ca',
-} as const;
-
-/** PEM of the authorities by which the config servers are trusted. */
-export function configServerCaIn(configMap: KubeObject | undefined): string | undefined {
-  const bundle = textAt(configMap, 'data', 'ca-bundle.crt');
-  return bundle.includes('-----BEGIN CERTIFICATE-----') ? bundle : undefined;
-}
-
-/**
- * Whether a config server of a master answers; where the cluster shows none, whether a master is
- * ready that could run one.
- */
-export function hasConfigServer(guest: Guest | undefined): boolean {
-  if (guest === undefined) return false;
-  const { nodes: ofNodes, configServers } = guest;
-  const [servers] = configServers.all();
-  if (servers !== undefined) return countAt(servers, 'status', 'numberReady') > 0;
-  return ofNodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
-}
+const configServerAuthority = { kind: configMaps, namespace, name: 'machine-config-server-ca' };
 
 /** A control plane decides nothing meanwhile, and its masters are looked at again soon. */
 const mastersLimit = seconds(5);
@@ -135,11 +94,18 @@ export async function guestSeen(
   signal: AbortSignal,
 ): Promise<GuestSeen | undefined> {
   if (guest === undefined) return undefined;
+  const { clusterVersion: ofVersion, clusterOperators: operators } = guest;
+  const clusterVersion = ofVersion.get('version');
+  const authorities = textAt(guest.authorities.all()[0], 'data', 'ca-bundle.crt');
+  const isPem = authorities.includes('-----BEGIN CERTIFICATE-----');
+  const gap = ofVersion.gap() ?? operators.gap();
   const seen = {
     nodes: guest.nodes.all(),
     requests: guest.requests.all(),
-    clusterVersion: guest.clusterVersion.get('version'),
-    configServerCa: configServerCaIn(guest.authorities.all()[0]),
+    clusterVersion,
+    configServerCa: isPem ? authorities : undefined,
+    hasConfigServer: hasConfigServer(guest),
+    notSettled: gap?.reason ?? clusterNotSettled(clusterVersion, operators.all()),
   };
   if (!hosts.some(({ machine }) => isMarked(machine))) return seen;
   try {
@@ -150,36 +116,38 @@ export async function guestSeen(
   }
 }
 
-const masterLabels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];
-
-const isMaster = ({ metadata: { labels = {} } }: KubeObject): boolean =>
-  masterLabels.some((label) => labels[label] !== undefined);
+function hasConfigServer(guest: Guest): boolean {
+  const [servers] = guest.configServers.all();
+  if (servers !== undefined) return countAt(servers, 'status', 'numberReady') > 0;
+  const labels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];
+  const isMaster = ({ metadata }: KubeObject): boolean =>
+    labels.some((label) => metadata.labels?.[label] !== undefined);
+  return guest.nodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
+}
 
 interface Followed extends Guest {
   readonly uid: string;
   readonly end: () => Promise<void>;
 }
 
-/** Follows guests; `changed` hears the key of each that changes. */
+/** The guests of all control planes; `changed` hears the key of each that changes. */
 export function guestsOf(
   { open, clock }: { readonly open: OpenGuest; readonly clock: Clock },
   changed: (key: string) => void,
-): Guests {
+) {
   const followed = new Map<string, Followed>();
   const close = async (key: string): Promise<void> => {
     const guest = followed.get(key);
     followed.delete(key);
     await guest?.end();
   };
-  const start = (key: string, { uid, kubeconfig }: WantedGuest): Followed => {
+  const start = (key: string, uid: string, kubeconfig: ReadKubeconfig): Followed => {
     const kube = open(kubeconfig);
     const stop = new AbortController();
     const store = (selection: KubeSelection): Informer => informer({ kube, clock }, selection);
     const stores = {
       nodes: store({ kind: nodes }),
-      configServers: store(
-        selectionOf({ kind: daemonSets, namespace, name: 'machine-config-server' }),
-      ),
+      configServers: store(selectionOf(configServers)),
       authorities: store(selectionOf(configServerAuthority)),
       requests: store({ kind: certificateSigningRequests }),
       clusterVersion: store(selectionOf({ kind: clusterVersions, name: 'version' })),
@@ -205,17 +173,20 @@ export function guestsOf(
     };
   };
   return {
-    follow: (key, wanted) => {
+    /**
+     * The guest of a control plane, followed from the first call on, and again where it is another
+     * one of the name.
+     */
+    follow: (key: string, uid: string, kubeconfig: ReadKubeconfig): Guest => {
       const before = followed.get(key);
-      if (before?.uid === wanted.uid) return before;
+      if (before?.uid === uid) return before;
       void close(key);
-      const guest = start(key, wanted);
+      const guest = start(key, uid, kubeconfig);
       followed.set(key, guest);
       return guest;
     },
-    get: (key) => followed.get(key),
     close,
-    closeAll: async () => {
+    closeAll: async (): Promise<void> => {
       await Promise.all([...followed.keys()].map(close));
     },
   };

@@ -44,7 +44,7 @@ interface ReleaseImages {
  * @throws AgentError `installer.*` where a Job has failed
  */
 export async function stepByJobs(
-  { kube, ownImage }: { readonly kube: Kube; readonly ownImage: string | undefined },
+  { kube, ownImage }: { readonly kube: Kube; readonly ownImage?: string | undefined },
   job: JobFor,
   signal: AbortSignal,
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function imagesOf(kube: Kube, job: KubeObject, signal: AbortSignal): Promi
 }
 
 /** The Jobs of a control plane that are not being deleted. */
-export async function ownJobs(
+async function ownJobs(
   kube: Pick<Kube, 'list'>,
   { metadata: { namespace, uid } }: OpenShiftControlPlane,
   signal: AbortSignal,
@@ -141,17 +141,22 @@ export async function ownJobs(
   );
 }
 
-/** Removes Jobs of a control plane with their account, once the files exist. */
+/**
+ * Removes the Jobs of a control plane with their account, once the files exist; says whether there
+ * were any: a store still shows those that were just removed.
+ */
 export async function removeJobs(
   kube: Kube,
   controlPlane: OpenShiftControlPlane,
-  found: readonly KubeObject[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  const found = await ownJobs(kube, controlPlane, signal);
+  if (found.length === 0) return false;
   const { namespace = '' } = controlPlane.metadata;
   for (const kind of [serviceAccounts, roles, roleBindings])
     await kube.remove({ kind, namespace, name: accountName(controlPlane) }, signal);
   for (const one of found) await removeJob(kube, one, signal);
+  return true;
 }
 
 const removeJob = (kube: Kube, job: KubeObject, signal: AbortSignal): Promise<void> =>

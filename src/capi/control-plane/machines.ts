@@ -14,11 +14,13 @@ import {
 
 /** A Machine that is to be made. */
 export interface NewMachine {
+  readonly controlPlane: OpenShiftControlPlane;
+  readonly cluster: CapiCluster;
   readonly name: string;
   readonly isBootstrap: boolean;
   readonly failureDomain: string | undefined;
   /** What is kept of the master that it follows. */
-  readonly remediationFor?: string | undefined;
+  readonly remediationFor: string | undefined;
 }
 
 /** Names of hosts are labels of DNS. */
@@ -80,67 +82,51 @@ export const ownerOf = (
   ...(isController ? { controller: true, blockOwnerDeletion: true } : {}),
 });
 
-interface MadeFor {
-  readonly controlPlane: OpenShiftControlPlane;
-  readonly cluster: CapiCluster;
-}
+const reserved: readonly string[] = [
+  capiNames.clusterName,
+  capiNames.controlPlane,
+  capiNames.controlPlaneName,
+];
 
 /**
- * Whether a label or an annotation says whose a Machine is, and which host: a user's would take the
- * place of the provider's.
+ * Labels or annotations that a user gives to what is made for a host, without those that say whose
+ * a Machine is, and which host. What is there is not changed by them later.
  */
-const isReserved = (key: string): boolean =>
-  key.startsWith('bootwright.io/') ||
-  [capiNames.clusterName, capiNames.controlPlane, capiNames.controlPlaneName].includes(
-    key as typeof capiNames.clusterName,
+const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
+  Object.fromEntries(
+    Object.entries(entries).filter(
+      ([key]) => !key.startsWith('bootwright.io/') && !reserved.includes(key),
+    ),
   );
 
-const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
-  Object.fromEntries(Object.entries(entries).filter(([key]) => !isReserved(key)));
-
-/**
- * Metadata that a user gives to what is made for a host. What is there is not changed by it later.
- */
-const givenMetadata = ({ spec: { machineTemplate } }: OpenShiftControlPlane) => ({
-  labels: unreserved(machineTemplate.metadata?.labels),
-  annotations: unreserved(machineTemplate.metadata?.annotations),
-});
-
-const metadataOf = (
-  { controlPlane, cluster }: MadeFor,
-  { name }: NewMachine,
-  isController: boolean,
-): KubeObject['metadata'] & {
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly ownerReferences: readonly OwnerReference[];
-} => ({
-  name,
-  namespace: controlPlane.metadata.namespace ?? '',
-  labels: {
-    ...givenMetadata(controlPlane).labels,
-    ...ownLabels(controlPlane, cluster.metadata.name),
-  },
-  annotations: givenMetadata(controlPlane).annotations,
-  ownerReferences: [ownerOf(controlPlane, isController)],
-});
+function metadataOf({ controlPlane, cluster, name }: NewMachine, isController: boolean) {
+  const { labels, annotations } = controlPlane.spec.machineTemplate.metadata ?? {};
+  return {
+    name,
+    namespace: controlPlane.metadata.namespace ?? '',
+    labels: { ...unreserved(labels), ...ownLabels(controlPlane, cluster.metadata.name) },
+    annotations: unreserved(annotations),
+    ownerReferences: [ownerOf(controlPlane, isController)],
+  };
+}
 
 /** How a host is installed; the Machine becomes its controller, which core sees to. */
-export const configOf = (made: MadeFor, machine: NewMachine): KubeObject => ({
+export const configOf = (machine: NewMachine): KubeObject => ({
   ...bootstrapConfigType,
-  metadata: metadataOf(made, machine, false),
-  spec: made.controlPlane.spec.configSpec,
+  metadata: metadataOf(machine, false),
+  spec: machine.controlPlane.spec.configSpec,
 });
 
 /** Kind of a template without the word. */
 export const clonedKind = (template: string): string => template.replace(/Template$/, '');
 
 /** An infrastructure machine of a template (Cluster API, `external.CreateFromTemplate`). */
-export function cloneOf(made: MadeFor, machine: NewMachine, template: KubeObject): KubeObject {
-  const { infrastructureRef } = made.controlPlane.spec.machineTemplate.spec;
+export function cloneOf(machine: NewMachine, template: KubeObject): KubeObject {
+  const { infrastructureRef } = machine.controlPlane.spec.machineTemplate.spec;
   const { template: inner = {} } = template['spec'] as {
     readonly template?: { readonly metadata?: MachineMetadata; readonly spec?: object };
   };
-  const own = metadataOf(made, machine, false);
+  const own = metadataOf(machine, false);
   return {
     apiVersion: template.apiVersion ?? '',
     kind: clonedKind(infrastructureRef.kind),
@@ -158,11 +144,11 @@ export function cloneOf(made: MadeFor, machine: NewMachine, template: KubeObject
   };
 }
 
-/** A Machine of a host. */
-export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
-  const { name, isBootstrap, failureDomain, remediationFor } = machine;
-  const { infrastructureRef, ...given } = made.controlPlane.spec.machineTemplate.spec;
-  const metadata = metadataOf(made, machine, true);
+/** A Machine of a host. Members that are undefined are not sent. */
+export function machineOf(machine: NewMachine): KubeObject {
+  const { controlPlane, cluster, name, isBootstrap, failureDomain, remediationFor } = machine;
+  const { infrastructureRef, ...given } = controlPlane.spec.machineTemplate.spec;
+  const metadata = metadataOf(machine, true);
   const [apiGroup = ''] = bootstrapConfigType.apiVersion.split('/');
   return {
     ...machineType,
@@ -170,20 +156,20 @@ export function machineOf(made: MadeFor, machine: NewMachine): KubeObject {
       ...metadata,
       annotations: {
         ...metadata.annotations,
-        ...(isBootstrap ? { [ownNames.role]: 'bootstrap' } : {}),
-        ...(remediationFor === undefined ? {} : { [ownNames.remediationFor]: remediationFor }),
+        ...(isBootstrap && { [ownNames.role]: 'bootstrap' }),
+        ...(remediationFor !== undefined && { [ownNames.remediationFor]: remediationFor }),
       },
     },
     spec: {
       ...given,
-      clusterName: made.cluster.metadata.name,
+      clusterName: cluster.metadata.name,
       bootstrap: { configRef: { apiGroup, kind: bootstrapConfigType.kind, name } },
       infrastructureRef: {
         apiGroup: infrastructureRef.apiGroup,
         name,
         kind: clonedKind(infrastructureRef.kind),
       },
-      ...(failureDomain === undefined ? {} : { failureDomain }),
+      failureDomain,
       minReadySeconds: 0,
     },
   };

@@ -1,117 +1,60 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Result } from '../../kube/queue.ts';
-import type { AgentError } from '../../model/failure.ts';
 import { isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { assetKeys, assetsSecretName, capiNames, type OwnerReference, ownNames } from '../api.ts';
-import { isControlledBy, placed, refOf, secretData } from '../objects.ts';
-import { readInstallInputs } from './inputs.ts';
+import { placed, secretData } from '../objects.ts';
 import { installerFailure, type InstallFiles, madeFiles } from './installer.ts';
-import { ownJobs, removeJobs, stepByJobs } from './installer-jobs.ts';
-import { type ControlPlaneScope, hasFinalizer } from './reconcile.ts';
-import { readTemplate } from './template.ts';
-import {
-  type ControlPlaneStores,
-  type ControlPlaneView,
-  readControlPlane,
-  storedControlPlane,
-} from './view.ts';
-
-/** The last run of the installer that failed. */
-export interface FailedInstaller {
-  /** Hash of its inputs. */
-  readonly hash: string;
-  readonly error: AgentError;
-}
-
-interface AssetsScope extends ControlPlaneScope {
-  readonly stores: ControlPlaneStores;
-  /** Failures for the conditions of control planes, by their keys. */
-  readonly failures: Map<string, FailedInstaller>;
-  /** Called with the key of a control plane whose failure has changed. */
-  readonly changed: (key: string) => void;
-  /** Our image, for the Job that stores the files. */
-  readonly ownImage: string | undefined;
-  readonly installerEnded?: ManagerMetrics['installerEnded'] | undefined;
-}
+import { removeJobs, stepByJobs } from './installer-jobs.ts';
+import type { Pass } from './pass.ts';
 
 /**
- * Makes the files of a control plane once, by Jobs whose events call for the next step. A failure
- * by its inputs is final until the inputs change.
+ * Makes the files of a control plane once, by Jobs whose events call for the next step, and never
+ * once a host may work with some. A failure by its inputs is final until the inputs change.
+ * @throws a failure that may end by itself
  */
-export async function makeAssets(
-  scope: AssetsScope,
-  key: string,
-  signal: AbortSignal,
-): Promise<Result> {
-  const { kube, clock, stores, failures, changed } = scope;
-  const stored = storedControlPlane(stores, refOf(key), clock.now());
-  if (stored === undefined) return {};
-  await removeUsedJobs(scope, stored, signal);
-  if (!areAssetsDue(stored)) return {};
-  // A store may not show yet what was just created.
-  const view = await readControlPlane(kube, stored.controlPlane, clock.now(), signal);
-  if (view?.cluster === undefined || !areAssetsDue(view)) return {};
+export async function makeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
+  const { view, template, failures } = pass;
   const { controlPlane, cluster } = view;
-  const template = await readTemplate(kube, controlPlane, signal);
-  const { inputs, hash } = await readInstallInputs(kube, controlPlane, signal);
-  if (inputs === undefined || !('template' in template)) return {};
+  const { inputs, hash = '' } = pass.inputs ?? {};
+  if (inputs === undefined || template === undefined || cluster === undefined) return;
+  if (!view.isInfrastructureReady || view.assets !== undefined) return;
+  const key = placed(controlPlane);
   const failed = failures.get(key);
-  if (failed?.hash === hash && failed.error.isFinal) return {};
+  if (failed?.hash === hash && failed.error.isFinal) return;
   try {
-    await stepByJobs(scope, { controlPlane, cluster, inputs, hash }, signal);
-    if (failures.delete(key)) changed(key);
+    await stepByJobs(pass, { controlPlane, cluster, inputs, hash }, signal);
+    failures.delete(key);
   } catch (thrown) {
     signal.throwIfAborted();
-    recordFailure(scope, key, hash, thrown);
+    recordFailure(pass, key, hash, thrown);
   }
-  return {};
+}
+
+/** The Jobs are not needed once the files exist. */
+export async function removeUsedJobs(
+  { view, hasJobs, kube, metrics }: Pass,
+  signal: AbortSignal,
+): Promise<void> {
+  const isDue = view.hasAssets && hasJobs;
+  if (isDue && (await removeJobs(kube, view.controlPlane, signal))) metrics?.installerEnded('made');
 }
 
 /** @throws a failure that may end by itself */
 function recordFailure(
-  { failures, changed, installerEnded, note }: AssetsScope,
+  { failures, metrics, note }: Pass,
   key: string,
   hash: string,
   thrown: unknown,
 ): void {
   const error = asAgentError(thrown);
   const { code, isFinal } = error;
-  if (code.startsWith('installer.')) installerEnded?.('failed');
+  if (code.startsWith('installer.')) metrics?.installerEnded('failed');
   else if (!isRefused(thrown)) throw thrown;
   failures.set(key, { hash, error });
-  changed(key);
   if (!isFinal) throw thrown;
   note('warn', `the files of control plane ${key} cannot be made`, { code });
-}
-
-/** Whether the files of the cluster are to be made: never once a host may work with some. */
-const areAssetsDue = (view: ControlPlaneView): boolean =>
-  !view.isPaused &&
-  !view.isDeleting &&
-  hasFinalizer(view.controlPlane) &&
-  view.isInfrastructureReady &&
-  view.assets === undefined &&
-  !view.areAssetsLost;
-
-/** The Jobs are not needed once the files exist. */
-async function removeUsedJobs(
-  { kube, stores, installerEnded }: AssetsScope,
-  view: ControlPlaneView,
-  signal: AbortSignal,
-): Promise<void> {
-  const { controlPlane, cluster, hasAssets, isPaused } = view;
-  if (cluster === undefined || !hasAssets || isPaused) return;
-  const stored = stores.jobs.by('cluster', placed(controlPlane, cluster.metadata.name));
-  if (!stored.some((job) => isControlledBy(job, controlPlane.metadata.uid))) return;
-  // A store still shows those that the last pass has removed.
-  const found = await ownJobs(kube, controlPlane, signal);
-  if (found.length === 0) return;
-  await removeJobs(kube, controlPlane, found, signal);
-  installerEnded?.('made');
 }
 
 /** A Secret has no more (Kubernetes, `MaxSecretSize`). */

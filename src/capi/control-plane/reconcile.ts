@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
-import { approved } from '../../cluster/csr/read-request.ts';
+import { approved, type ReadRequest } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, clusterVersions, nodes, secrets } from '../../kube/kinds.ts';
-import type { ReadRequest } from '../../cluster/csr/read-request.ts';
+import { patchOf } from '../../kube/write.ts';
 import { wholeSeconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube, KubeKind, KubeObject } from '../../ports/kube.ts';
-import type { Ports } from '../../ports/ports.ts';
-import type { Note } from '../../engine/events.ts';
-import { patchOf } from '../../kube/write.ts';
 import {
   assetKeys,
-  type BootstrapConfig,
   bootstrapConfigs,
-  type BootstrapConfigStatus,
   capiMachines,
   capiNames,
   controlPlanes,
@@ -23,12 +18,12 @@ import {
   type OwnedMetadata,
   ownNames,
 } from '../api.ts';
-import { isConditionTrue, withConditions } from '../conditions.ts';
 import { decideProgress, statusAfter, writeStatus } from '../bootstrap/status.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
+import { isConditionTrue, withConditions } from '../conditions.ts';
 import { createOnce, isControlledBy, refTo, secretData } from '../objects.ts';
-import { configServerAuthority, configServerCaIn, type Guest, guestSeen } from './guest.ts';
 import { approvals, type GuestSeen, nodeReports, type NodeReport } from './guest-hosts.ts';
+import { type Guest, guestSeen } from './guest.ts';
 import {
   cloneOf,
   configOf,
@@ -38,14 +33,14 @@ import {
   type NewMachine,
   ownerOf,
 } from './machines.ts';
+import { makeAssets, removeUsedJobs } from './make-assets.ts';
+import type { Pass } from './pass.ts';
 import {
   ownerRemediated,
   type RemediationAction,
   remediations,
   toBeFollowed,
 } from './remediate.ts';
-import { readTemplate } from './template.ts';
-import { upgradeOf } from './upgrade.ts';
 import {
   type ControlPlaneHost,
   type ControlPlaneView,
@@ -60,118 +55,72 @@ export const controlPlaneFailures = {
     title: 'An object has the name that a Machine of a control plane would have',
     hint: 'remove the object, or give the control plane another name',
   },
-  'control-plane.no-template': {
-    kind: 'input',
-    title: 'The infrastructure template of a control plane cannot be used',
-    hint: 'make the template, install its provider, or delete the Cluster and start again with another infrastructureRef',
-  },
 } as const satisfies FailureTable;
 
 const controlPlaneFailure = failuresOf(controlPlaneFailures);
 
-/** Owner in `metadata.managedFields` of the conditions that are applied to Machines. */
-const fieldManager = 'bootwright-control-plane';
-
-/** The ports that writes need. */
-export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
-  readonly note: Note;
-}
-
-/** A control plane in one pass. */
-interface Pass extends ControlPlaneScope {
-  readonly view: ControlPlaneView;
-  /** The infrastructure template exists, and has a kind of a provider. */
-  readonly hasTemplate: boolean;
-  /** The cluster that is installed, and what it shows; undefined while it does not answer. */
-  readonly followed: Guest | undefined;
-  readonly guest: GuestSeen | undefined;
-}
-
 /**
  * Does what is due for a control plane. Each write names the version of what it was decided on, and
- * the API server refuses it where that has changed; before something is destroyed, approved or
- * claimed it is read again. Resolves with whether the control plane itself was written: its event
- * begins the next pass.
+ * the API server refuses it where that has changed; what is destroyed or approved is read again
+ * right before. Resolves with whether the control plane itself was written: its event begins the
+ * next pass.
  * @throws the first failure, after all else was tried; the signal's reason
  */
 export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean> {
-  const { view, guest, followed } = pass;
-  const { finalizers = [], annotations = {} } = view.controlPlane.metadata;
+  const { view, guest } = pass;
+  const { finalizers = [] } = view.controlPlane.metadata;
   if (view.isPaused) return false;
   if (view.isDeleting) return end(pass, signal);
-  if (!hasFinalizer(view.controlPlane)) {
+  if (!hasFinalizer(view)) {
     await setMetadata(pass, { finalizers: [...finalizers, ownNames.finalizer] }, signal);
     return true;
   }
+  await removeUsedJobs(pass, signal);
+  await makeAssets(pass, signal);
   if (!view.hasAssets && !view.isBootstrapComplete) return false;
   if (areUnfit(view)) {
     await removeAssets(pass, signal);
     return false;
   }
   const actions = remediations(view, guest);
-  const isRecordDue =
-    view.isBootstrapComplete && annotations[ownNames.bootstrapComplete] === undefined;
-  const tasks = [
-    () => createMachine(pass, signal),
-    ...view.hosts
-      .filter(({ isDeleting, machine }) => !isDeleting && !isUpToDate(machine))
-      .map(
-        ({ machine }) =>
-          () =>
-            markUpToDate(pass, machine, signal),
-      ),
-    ...actions.map((action) => () => remediate(pass, action, signal)),
-    async () => {
-      if (followed !== undefined && isKubeconfigDue(view)) await publishKubeconfig(pass, signal);
-    },
-    async () => {
-      const recorded = { annotations: { [ownNames.bootstrapComplete]: '' } };
-      if (isRecordDue) await setMetadata(pass, recorded, signal);
-    },
-    ...(followed && guest ? guestTasks(pass, followed, guest, signal) : []),
-  ];
-  await runAll(tasks, signal);
-  return isRecordDue || actions.some(({ type }) => type === 'record-remediation');
-}
-
-/** Runs each task, also after one has failed. @throws the first failure; the signal's reason */
-async function runAll(tasks: readonly (() => Promise<void>)[], signal: AbortSignal): Promise<void> {
+  const isRecordDue = isCompleteUnrecorded(view);
   const failures: unknown[] = [];
-  for (const task of tasks)
+  for (const task of dueTasks(pass, actions))
     try {
-      await task();
+      await task(signal);
     } catch (error) {
       signal.throwIfAborted();
       failures.push(error);
     }
   if (failures.length > 0) throw failures[0];
+  return isRecordDue || actions.some(({ type }) => type === 'record-remediation');
 }
 
-const isUpToDate = ({ status }: Machine): boolean =>
-  isConditionTrue(status?.conditions, 'UpToDate');
+const isCompleteUnrecorded = ({ isBootstrapComplete, controlPlane }: ControlPlaneView): boolean =>
+  isBootstrapComplete &&
+  controlPlane.metadata.annotations?.[ownNames.bootstrapComplete] === undefined;
 
-/** What is due by what the cluster that is installed shows. */
-function guestTasks(
-  pass: Pass,
-  followed: Guest,
-  guest: GuestSeen,
-  signal: AbortSignal,
-): readonly (() => Promise<void>)[] {
-  const { view } = pass;
-  const { configServerCa = '' } = guest;
-  const trusted = view.assets?.metadata.annotations?.[ownNames.configServerCaHash];
-  // The config server of a bootstrap host has the certificate of the installer to its end.
-  const isNewAuthority =
-    view.isBootstrapComplete &&
-    view.hasAssets &&
-    configServerCa !== '' &&
-    trusted !== hashOf(configServerCa);
-  const isUpgradeDue = upgradeOf(view.controlPlane, guest.clusterVersion).update !== undefined;
+type Task = (signal: AbortSignal) => Promise<void>;
+
+/** All that is due for Machines, and in the cluster that is installed. */
+function dueTasks(pass: Pass, actions: readonly RemediationAction[]): readonly Task[] {
+  const { view, guest, followed } = pass;
+  const tasks: Task[] = [(signal) => createMachine(pass, signal)];
+  for (const { isDeleting, machine } of view.hosts)
+    if (!isDeleting && !isConditionTrue(machine.status?.conditions, 'UpToDate'))
+      tasks.push((signal) => markUpToDate(pass, machine, signal));
+  for (const action of actions) tasks.push((signal) => remediate(pass, action, signal));
+  const recorded = { annotations: { [ownNames.bootstrapComplete]: '' } };
+  if (isCompleteUnrecorded(view)) tasks.push((signal) => setMetadata(pass, recorded, signal));
+  if (followed === undefined || guest === undefined) return tasks;
+  for (const one of nodeReports(view, guest)) tasks.push((signal) => reportNode(pass, one, signal));
+  for (const request of approvals(view, guest))
+    tasks.push((signal) => approve(pass, followed, request, signal));
   return [
-    ...nodeReports(view, guest).map((one) => () => reportNode(pass, one, signal)),
-    ...approvals(view, guest).map((request) => () => approve(pass, followed, request, signal)),
-    ...(isNewAuthority ? [() => trustConfigServer(pass, followed, signal)] : []),
-    ...(isUpgradeDue ? [() => upgrade(pass, followed, signal)] : []),
+    ...tasks,
+    (signal) => publishKubeconfig(pass, signal),
+    (signal) => trustConfigServer(pass, guest, signal),
+    (signal) => upgrade(pass, followed, signal),
   ];
 }
 
@@ -190,23 +139,19 @@ async function setMetadata(
   await kube.patch(refTo(controlPlanes, controlPlane), patchOf(controlPlane, { metadata }), signal);
 }
 
-/** As an annotation of a Secret has it, whose metadata alone are followed. */
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** Whether it has the finalizer. */
-export const hasFinalizer = ({ metadata: { finalizers = [] } }: OpenShiftControlPlane): boolean =>
-  finalizers.includes(ownNames.finalizer);
+const hasFinalizer = ({ controlPlane }: ControlPlaneView): boolean =>
+  controlPlane.metadata.finalizers?.includes(ownNames.finalizer) === true;
 
 /** The finalizer stays until the last Machine is gone: core would keep them for ever otherwise. */
 async function end(pass: Pass, signal: AbortSignal): Promise<boolean> {
-  const { hosts, controlPlane } = pass.view;
-  const isDue = hosts.length === 0 ? hasFinalizer(controlPlane) : !hosts.every(isBeingDeleted);
-  const again = isDue ? await readAgain(pass, signal) : undefined;
+  const { hosts } = pass.view;
+  if (hosts.length === 0 ? !hasFinalizer(pass.view) : hosts.every(isBeingDeleted)) return false;
+  const again = await readAgain(pass, signal);
   if (again === undefined || again.view.isPaused || !again.view.isDeleting) return false;
   const { view } = again;
   for (const { machine } of view.hosts.filter((host) => !isBeingDeleted(host)))
     await removeMachine(pass, machine, signal);
-  if (view.hosts.length > 0 || !hasFinalizer(view.controlPlane)) return false;
+  if (view.hosts.length > 0 || !hasFinalizer(view)) return false;
   const { finalizers = [] } = view.controlPlane.metadata;
   const others = finalizers.filter((one) => one !== ownNames.finalizer);
   await setMetadata(again, { finalizers: others }, signal);
@@ -239,56 +184,46 @@ async function removeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
 
 /**
  * The next Machine: first the bootstrap host, and all others once they can join it. One at a time,
- * as the failure domain of each follows from those before it.
+ * as the failure domain of each follows from those before it. Its name follows from those that are
+ * there, so none is made twice from a view that is late.
  */
-function dueMachine({ view, hasTemplate }: Pass): NewMachine | undefined {
+function dueMachine(view: ControlPlaneView): NewMachine | undefined {
   const { controlPlane, cluster, hosts, replicas, isBootstrapReady } = view;
-  const isBootstrap = view.bootstrap === undefined && !isBootstrapReady;
-  const isMissing = hosts.length < replicas && (isBootstrap || isBootstrapReady);
   // By the files in its status the API server keeps the number of masters of a single node.
   const isCountKept = replicas > 1 || controlPlane.status?.assets !== undefined;
-  if (cluster === undefined || !hasTemplate || !isCountKept || !isMissing || !mayCreate(view))
-    return undefined;
+  const mayCreate =
+    view.unfit === undefined &&
+    view.isInfrastructureReady &&
+    view.hasAssets &&
+    !view.isBootstrapLost &&
+    isCountKept;
+  const isBootstrap = view.bootstrap === undefined && !isBootstrapReady;
+  const isMissing = hosts.length < replicas && (isBootstrap || isBootstrapReady);
+  if (cluster === undefined || !mayCreate || !isMissing) return undefined;
   const taken = new Set(hosts.map(({ machine }) => machine.metadata.name));
   let index = 0;
   while (taken.has(machineName(controlPlane, index))) index += 1;
+  const domains = hosts.map(({ machine }) => machine.spec.failureDomain);
   return {
+    controlPlane,
+    cluster,
     name: machineName(controlPlane, index),
     isBootstrap,
-    failureDomain: leastUsedDomain(
-      cluster,
-      hosts.map(({ machine }) => machine.spec.failureDomain),
-    ),
+    failureDomain: leastUsedDomain(cluster, domains),
     remediationFor: toBeFollowed(view),
   };
 }
 
-const mayCreate = (view: ControlPlaneView): boolean =>
-  !view.isPaused &&
-  !view.isDeleting &&
-  view.unfit === undefined &&
-  hasFinalizer(view.controlPlane) &&
-  view.isInfrastructureReady &&
-  view.hasAssets &&
-  !view.isBootstrapLost;
-
 /** The Machine is created last: objects of an earlier try are used when it is tried again. */
 async function createMachine(pass: Pass, signal: AbortSignal): Promise<void> {
-  if (dueMachine(pass) === undefined) return;
-  const again = await readAgain(pass, signal);
-  const machine = again && dueMachine(again);
-  if (machine === undefined || again?.view.cluster === undefined) return;
-  const { kube, note } = pass;
-  const { controlPlane, cluster } = again.view;
-  const found = await readTemplate(kube, controlPlane, signal);
-  if (!('template' in found))
-    throw controlPlaneFailure('control-plane.no-template', found.message ?? found.reason);
-  const made = { controlPlane, cluster };
-  const { apiVersion, kind } = found.machine;
-  const clone = { ...cloneOf(made, machine, found.template), apiVersion };
-  await createOwned(kube, controlPlane, kind, clone, signal);
-  await createOwned(kube, controlPlane, bootstrapConfigs, configOf(made, machine), signal);
-  await createOwned(kube, controlPlane, capiMachines, machineOf(made, machine), signal);
+  const { template, kube, note } = pass;
+  const machine = dueMachine(pass.view);
+  if (machine === undefined || template === undefined) return;
+  const { apiVersion, kind } = template.machine;
+  const clone = { ...cloneOf(machine, template.template), apiVersion };
+  await createOwned(kube, machine.controlPlane, kind, clone, signal);
+  await createOwned(kube, machine.controlPlane, bootstrapConfigs, configOf(machine), signal);
+  await createOwned(kube, machine.controlPlane, capiMachines, machineOf(machine), signal);
   const role = machine.isBootstrap ? 'bootstrap host' : 'master';
   note('info', `Machine ${machine.name} is made`, { role });
 }
@@ -309,7 +244,9 @@ async function markUpToDate(
     metadata: { name, namespace, uid },
     status: { conditions: [{ ...type, lastTransitionTime }] },
   };
-  await kube.apply(manifest, signal, { manager: fieldManager, subresource: 'status' });
+  // The owner in `metadata.managedFields`.
+  const manager = 'bootwright-control-plane';
+  await kube.apply(manifest, signal, { manager, subresource: 'status' });
 }
 
 async function remediate(
@@ -321,12 +258,13 @@ async function remediate(
   if (action.type === 'record-remediation')
     return setMetadata(pass, { annotations: { [ownNames.remediation]: action.record } }, signal);
   const { machine } = action;
+  const { name, uid } = machine.metadata;
   if (action.type === 'delete-machine') {
     const again = await readAgain(pass, signal);
     const isDue =
       again !== undefined &&
       remediations(again.view, again.guest).some(
-        (one) => one.type === action.type && one.machine.metadata.uid === machine.metadata.uid,
+        (one) => one.type === 'delete-machine' && one.machine.metadata.uid === uid,
       );
     return isDue ? removeMachine(pass, machine, signal) : undefined;
   }
@@ -339,42 +277,45 @@ async function remediate(
       : withConditions(before, [condition], clock.now(), undefined);
   const patch = patchOf(machine, { status: { conditions } }, 'status');
   await kube.patch(refTo(capiMachines, machine), patch, signal);
-  if (condition !== undefined)
-    note('info', `Machine ${machine.metadata.name} is to be replaced, and is not yet`, {
-      reason: condition.reason,
-      why: condition.message ?? '',
-    });
+  if (condition === undefined) return undefined;
+  const { reason, message: why = '' } = condition;
+  note('info', `Machine ${name} is to be replaced, and is not yet`, { reason, why });
   return undefined;
 }
 
 /** The state of a node becomes the progress of its host, by the rules of any report. */
 async function reportNode(
-  { kube, clock, note, view }: Pass,
+  { kube, clock, note, view: { controlPlane } }: Pass,
   { config, machine, stage }: NodeReport,
   signal: AbortSignal,
 ): Promise<void> {
-  const ladder = hostLadder({ machine, controlPlane: view.controlPlane });
-  const change = (before: BootstrapConfig): BootstrapConfigStatus | undefined => {
+  const ladder = hostLadder({ machine, controlPlane });
+  const change: Parameters<typeof writeStatus>[2] = (before) => {
     const now = clock.now();
     const context = { ladder, now, isOwn: false };
-    const decision = decideProgress(before.status?.progress, { stage, info: '' }, context);
-    if (decision.kind !== 'changed') return undefined;
-    return statusAfter(before, { progress: decision.progress }, now);
+    const { progress } = decideProgress(before.status?.progress, { stage, info: '' }, context);
+    return progress && statusAfter(before, { progress }, now);
   };
   await writeStatus(kube, config, change, signal);
   note('info', `the node of ${config.metadata.name} is there`, { stage });
 }
 
-/** The provider that makes the Ignition of hosts finds it among the files of the installer. */
+/**
+ * The provider that makes the Ignition of hosts finds the authority of the config servers among the
+ * files of the installer. The config server of a bootstrap host has that of the installer to its
+ * end.
+ */
 async function trustConfigServer(
-  { kube, note, view: { assets } }: Pass,
-  followed: Guest,
+  { kube, note, view: { assets, hasAssets, isBootstrapComplete } }: Pass,
+  { configServerCa: ca }: GuestSeen,
   signal: AbortSignal,
 ): Promise<void> {
-  const ca = configServerCaIn(await followed.kube.get(configServerAuthority, signal));
-  if (assets === undefined || ca === undefined) return;
+  if (ca === undefined || !isBootstrapComplete || !hasAssets || assets === undefined) return;
+  // Metadata alone are followed: they tell by a hash which authority the Secret has.
+  const hash = createHash('sha256').update(ca).digest('hex');
+  if (assets.metadata.annotations?.[ownNames.configServerCaHash] === hash) return;
   const patch = patchOf(assets, {
-    metadata: { annotations: { [ownNames.configServerCaHash]: hashOf(ca) } },
+    metadata: { annotations: { [ownNames.configServerCaHash]: hash } },
     data: secretData({ [assetKeys.configServerCa]: ca }),
   });
   await kube.patch(refTo(secrets, assets), patch, signal);
@@ -383,16 +324,13 @@ async function trustConfigServer(
 
 /** Its own operator decides whether it takes the update: nothing is ever forced. */
 async function upgrade(
-  { note, view: { controlPlane } }: Pass,
+  { note, guest, upgrade: { update } }: Pass,
   followed: Guest,
   signal: AbortSignal,
 ): Promise<void> {
-  const ref = { kind: clusterVersions, name: 'version' };
-  const clusterVersion = await followed.kube.get(ref, signal);
-  const { update } = upgradeOf(controlPlane, clusterVersion);
-  if (clusterVersion === undefined || update === undefined) return;
-  const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
-  await followed.kube.patch(ref, patch, signal);
+  if (guest?.clusterVersion === undefined || update === undefined) return;
+  const patch = patchOf(guest.clusterVersion, { spec: { desiredUpdate: update } });
+  await followed.kube.patch({ kind: clusterVersions, name: 'version' }, patch, signal);
   note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
 
@@ -413,40 +351,30 @@ async function approve(
   const others = followed.nodes.all().filter((one) => one.metadata.name !== claim.node);
   const now = { nodes: node === undefined ? others : [...others, node], requests: [found] };
   if (approvals(view, now).length === 0) return;
-  const next = approved(found, { ...approval, at: clock.now() });
+  const reason = 'NodeCSRApprove';
+  const message = 'This CSR was approved by the Bootwright control-plane provider';
+  const next = approved(found, { reason, message, at: clock.now() });
   await followed.kube.replace(ref, next, { subresource: 'approval', signal });
   note('info', `certificate request ${name} is approved`, { node: claim.node });
 }
 
-const approval = {
-  reason: 'NodeCSRApprove',
-  message: 'This CSR was approved by the Bootwright control-plane provider',
-};
-
-/**
- * Whether the kubeconfig is missing, or comes from an earlier version: nobody renews the
- * certificate of that.
- */
-const isKubeconfigDue = ({ kubeconfig, controlPlane }: ControlPlaneView): boolean =>
-  kubeconfig === undefined ||
-  (kubeconfig.metadata.annotations?.[ownNames.renewAt] !== undefined &&
-    isControlledBy(kubeconfig, controlPlane.metadata.uid));
-
 /**
  * Publishes the kubeconfig of the Cluster (Cluster API contract): the installer's, whose
- * certificate is valid for ten years.
+ * certificate is valid for ten years. It replaces the one of an earlier version, whose certificate
+ * nobody renews.
  */
 async function publishKubeconfig({ kube, note, view }: Pass, signal: AbortSignal): Promise<void> {
-  const { controlPlane, cluster } = view;
+  const { controlPlane, cluster, kubeconfig: before } = view;
+  const isEarlier =
+    before?.metadata.annotations?.[ownNames.renewAt] !== undefined &&
+    isControlledBy(before, controlPlane.metadata.uid);
+  if (cluster === undefined || (before !== undefined && !isEarlier)) return;
   const kubeconfig = await readAsset(kube, view, assetKeys.kubeconfig, signal);
-  if (cluster === undefined || kubeconfig === undefined) return;
+  if (kubeconfig === undefined) return;
   const data = secretData({ value: kubeconfig });
-  if (view.kubeconfig !== undefined) {
-    const patch = patchOf(view.kubeconfig, {
-      metadata: { annotations: { [ownNames.renewAt]: null } },
-      data,
-    });
-    await kube.patch(refTo(secrets, view.kubeconfig), patch, signal);
+  if (before !== undefined) {
+    const metadata = { annotations: { [ownNames.renewAt]: null } };
+    await kube.patch(refTo(secrets, before), patchOf(before, { metadata, data }), signal);
     return;
   }
   const { name } = cluster.metadata;

@@ -14,32 +14,26 @@ import {
 } from '../conditions.ts';
 import { healthChecksFinding } from '../health-checks.ts';
 import { hostsCondition } from '../host-checks.ts';
-import type { InputsVerdict } from './inputs.ts';
 import { ownSelector } from './machines.ts';
-import type { UpgradeVerdict } from './upgrade.ts';
+import type { Pass } from './pass.ts';
 import { assetsLifetime, type ControlPlaneHost, type ControlPlaneView } from './view.ts';
 
-/** Findings for the status that follow from no object of the control plane. */
+/** Findings for the status that neither the view nor the guest shows. */
 export interface Findings {
-  /** Undefined once the files were made of them. */
-  readonly inputs: InputsVerdict | undefined;
   readonly template: CheckResult;
   /** Why the files could not be made of the inputs. */
   readonly assets: CheckResult | undefined;
-  /** Whether the API of the guest answers, and why not. */
-  readonly isAnswering: boolean;
+  /** Why the API of the guest does not answer. */
   readonly guestGap: string | undefined;
-  /** A config server of a master answers. */
-  readonly hasConfigServer: boolean;
-  readonly upgrade: UpgradeVerdict;
   /** MachineHealthChecks of its namespace. */
   readonly healthChecks: readonly KubeObject[];
-  /** Why the guest has not come to the end of its installation. */
-  readonly notSettled: string | undefined;
 }
 
+type Seen = Pick<Pass, 'view' | 'inputs' | 'guest' | 'upgrade'>;
+
 /** The status of a control plane (Cluster API contract, in both spellings). */
-export function controlPlaneStatus(view: ControlPlaneView, findings: Findings): ControlPlaneStatus {
+export function controlPlaneStatus(pass: Seen, findings: Findings): ControlPlaneStatus {
+  const { view, guest, upgrade } = pass;
   const { controlPlane, hosts, cluster, bootstrap, now } = view;
   const { generation } = controlPlane.metadata;
   const before = controlPlane.status ?? {};
@@ -47,11 +41,11 @@ export function controlPlaneStatus(view: ControlPlaneView, findings: Findings): 
   if (view.isPaused)
     return { ...before, conditions: withConditions(before.conditions, [paused], now, generation) };
   const isInitialized =
-    view.isInitialized || (view.kubeconfig !== undefined && findings.isAnswering);
+    view.isInitialized || (view.kubeconfig !== undefined && guest !== undefined);
   const count = (type: string): number =>
     hosts.filter(({ machine }) => isConditionTrue(machine.status?.conditions, type)).length;
-  const { version } = findings.upgrade;
-  const checks = checksOf(view, findings, isInitialized);
+  const { version } = upgrade;
+  const checks = checksOf(pass, findings, isInitialized);
   const conditions = [
     paused,
     hostsCondition(view),
@@ -59,7 +53,7 @@ export function controlPlaneStatus(view: ControlPlaneView, findings: Findings): 
       check ? [conditionOfCheck(type, check)] : [],
     ),
   ];
-  const status: ControlPlaneStatus = {
+  return {
     ...before,
     ...(isInitialized && {
       initialization: { controlPlaneInitialized: true },
@@ -79,7 +73,6 @@ export function controlPlaneStatus(view: ControlPlaneView, findings: Findings): 
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: withConditions(before.conditions, conditions, now, generation),
   };
-  return status;
 }
 
 function assetsOf(view: ControlPlaneView): Pick<ControlPlaneStatus, 'assets'> {
@@ -98,16 +91,18 @@ function assetsOf(view: ControlPlaneView): Pick<ControlPlaneStatus, 'assets'> {
 
 /** The conditions by type; one that is undefined stays as it was. */
 function checksOf(
-  view: ControlPlaneView,
+  pass: Seen,
   findings: Findings,
   isInitialized: boolean,
 ): Readonly<Record<string, CheckResult | undefined>> {
+  const { view, inputs, guest } = pass;
   const { hosts } = view;
   const { conditions } = view.controlPlane.status ?? {};
   const { configServerAvailable } = sharedConditions;
   const hasServer =
     isConditionTrue(conditions, configServerAvailable) ||
-    (isInitialized && findings.hasConfigServer);
+    // The bootstrap host answers no worker.
+    (isInitialized && view.isBootstrapComplete && guest?.hasConfigServer === true);
   const unready = hosts.filter(
     ({ machine }) => !isConditionTrue(machine.status?.conditions, 'Ready'),
   );
@@ -115,25 +110,25 @@ function checksOf(
   const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
   const available = right('Available');
   return {
-    InstallStateValid: findings.inputs?.installState,
-    ManifestsValid: findings.inputs?.manifests,
-    AssetsGenerated: assetsCheck(view, findings),
+    InstallStateValid: inputs?.installState,
+    ManifestsValid: inputs?.manifests,
+    AssetsGenerated: assetsCheck(pass, findings),
     HealthChecksValid: healthChecksFinding(findings.healthChecks, view.cluster?.metadata.name),
     ...bootstrapChecks(view),
     MachinesCreated: machinesCheck(view, findings),
     MachinesReady: areReady ? right('Ready') : wrong('NotReady', unready.map(hostText).join('; ')),
     KubeconfigAvailable: view.kubeconfig ? available : wrong('WaitingForAPI'),
     [configServerAvailable]: hasServer ? available : wrong('WaitingForMasters'),
-    Available: availableCheck(view, findings),
-    Installed: installedCheck(view, findings),
+    Available: availableCheck(pass, findings),
+    Installed: installedCheck(pass),
     Deleting: view.isDeleting
       ? right('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`)
       : undefined,
-    Upgrading: findings.upgrade.finding,
+    Upgrading: pass.upgrade.finding,
   };
 }
 
-function assetsCheck(view: ControlPlaneView, findings: Findings): CheckResult {
+function assetsCheck({ view, inputs }: Seen, { template, assets }: Findings): CheckResult {
   const name = assetsSecretName(view.controlPlane.metadata.name);
   if (view.hasAssets) return view.unfit ?? right('Generated');
   if (view.areAssetsLost) {
@@ -149,7 +144,6 @@ function assetsCheck(view: ControlPlaneView, findings: Findings): CheckResult {
   if (view.assets !== undefined)
     return waiting(`Secret ${name} is of another control plane; remove it`);
   if (view.cluster === undefined) return waiting('no Cluster owns the control plane yet');
-  const { inputs, template, assets } = findings;
   const checks = [inputs?.installState, inputs?.manifests, template];
   const missing = checks.find((one) => one?.isRight === false);
   if (missing !== undefined) return waiting(missing.message ?? missing.reason);
@@ -226,7 +220,7 @@ function machinesCheck(view: ControlPlaneView, { template }: Findings): CheckRes
     : wrong('WaitingForAssets', created);
 }
 
-function availableCheck(view: ControlPlaneView, findings: Findings): CheckResult {
+function availableCheck({ view, guest }: Seen, findings: Findings): CheckResult {
   const { hosts, controlPlane } = view;
   const before = findCondition(controlPlane.status?.conditions, 'Available');
   // What fails once the control plane has been available is a host that came later.
@@ -235,14 +229,14 @@ function availableCheck(view: ControlPlaneView, findings: Findings): CheckResult
   if (failed.length > 0) return wrong('HostInstallationFailed', failed.map(failureText).join('; '));
   if (!view.isBootstrapComplete && !wasAvailable)
     return wrong('Installing', hosts.map(hostText).join('; '));
-  const { isAnswering, guestGap = 'the API of the cluster does not answer' } = findings;
-  return isAnswering ? right('Available') : wrong('APIUnreachable', guestGap);
+  const { guestGap = 'the API of the cluster does not answer' } = findings;
+  return guest === undefined ? wrong('APIUnreachable', guestGap) : right('Available');
 }
 
 /** The end of the installation: it stays, whatever an update does later. */
-function installedCheck(view: ControlPlaneView, findings: Findings): CheckResult {
-  const { notSettled, isAnswering } = findings;
+function installedCheck({ view, guest }: Seen): CheckResult {
   if (isConditionTrue(view.controlPlane.status?.conditions, 'Installed')) return right('Installed');
-  if (!view.isBootstrapComplete || !isAnswering) return wrong('WaitingForAPI');
+  if (!view.isBootstrapComplete || guest === undefined) return wrong('WaitingForAPI');
+  const { notSettled } = guest;
   return notSettled === undefined ? right('Installed') : wrong('WaitingForOperators', notSettled);
 }

@@ -18,7 +18,7 @@ export async function readTemplate(
   kube: Pick<Kube, 'get'>,
   { metadata: { namespace = '' }, spec }: OpenShiftControlPlane,
   signal: AbortSignal,
-): Promise<UsableTemplate | CheckResult> {
+): Promise<{ readonly template?: UsableTemplate; readonly check?: CheckResult }> {
   const { apiGroup, kind, name } = spec.machineTemplate.spec.infrastructureRef;
   const [ofTemplate, machine] = await Promise.all([
     contractKind(kube, { apiGroup, kind }, signal),
@@ -26,19 +26,22 @@ export async function readTemplate(
   ]);
   if (ofTemplate === undefined || machine === undefined || !kind.endsWith('Template')) {
     const message = `no infrastructure provider has the kind ${kind} of ${apiGroup}; install the provider, ${orAnother}`;
-    return wrong('TemplateKindNotFound', message);
+    return { check: wrong('TemplateKindNotFound', message) };
   }
   try {
     const ref = { kind: ofTemplate.kind, namespace, name };
     const template = await kube.get(ref, signal, { denials: 'final' });
-    return template === undefined
-      ? wrong('TemplateNotFound', `${kind} ${name} is not there; make it, ${orAnother}`)
-      : { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine };
+    if (template !== undefined)
+      return {
+        template: { template: { ...template, apiVersion: ofTemplate.apiVersion }, machine },
+      };
+    const message = `${kind} ${name} is not there; make it, ${orAnother}`;
+    return { check: wrong('TemplateNotFound', message) };
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const kinds = [ofTemplate, machine].map((one) => one.kind.plural).join(' and ');
     const message = `the ServiceAccount of the provider may not read ${kind} ${name}; let it get and create ${kinds} of ${apiGroup}, ${orAnother}`;
-    return wrong('TemplateForbidden', message);
+    return { check: wrong('TemplateForbidden', message) };
   }
 }
 

@@ -7,7 +7,6 @@ import { jsonIn } from '../../lib/json.ts';
 import { masker } from '../../lib/masker.ts';
 import { plainText } from '../../lib/plain-text.ts';
 import { shownText } from '../../lib/shown-url.ts';
-import { pacedBody, uploadPlaces } from './uploads.ts';
 import { readLast } from '../../lib/read-up-to.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
@@ -30,13 +29,7 @@ import {
   ownNames,
   sharedConditions,
 } from '../api.ts';
-import {
-  decideProgress,
-  failedStageOf,
-  type ReportedStage,
-  statusAfter,
-  writeStatus,
-} from '../bootstrap/status.ts';
+import { decideProgress, failedStageOf, statusAfter, writeStatus } from '../bootstrap/status.ts';
 import { hostLogBytes, nodeIgnition } from '../bootstrap/ignition.ts';
 import {
   type BootstrapStores,
@@ -69,14 +62,15 @@ import { givenName, hostsCondition, nodeNameProblem, reportedOf } from '../host-
 import { isConditionTrue } from '../conditions.ts';
 
 /** Scope of the inventory. */
-export interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
+interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly stores: BootstrapStores;
   readonly metrics?: Pick<ManagerMetrics, 'reportTaken'> | undefined;
 }
 
 interface Call extends InventoryScope {
   readonly inTurn: ReturnType<typeof inTurns>;
-  readonly place: ReturnType<typeof uploadPlaces>;
+  /** Ids of hosts that send a log. */
+  readonly uploading: Set<string>;
   readonly request: RouteRequest;
   readonly caller: Caller;
 }
@@ -93,22 +87,13 @@ const logLimit = 64 * 1024 * 1024;
  */
 const writesAtOnce = 32;
 
-/** Refuses a request about another host, or another cluster. */
-const own =
-  (reply: Reply): Reply =>
-  (call) => {
-    requireOwn(call.caller, call.request.params);
-    return reply(call);
-  };
-
 /**
  * The inventory of the bootstrap provider: the answers of assisted-service to an agent, from the
  * configs themselves. A report becomes the status of its config by one write.
  */
 export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
   const limit = requestLimit(scope.clock);
-  const inTurn = inTurns(writesAtOnce);
-  const place = uploadPlaces();
+  const shared = { ...scope, inTurn: inTurns(writesAtOnce), uploading: new Set<string>() };
   const route = (
     method: HttpRoute['method'],
     path: string,
@@ -122,32 +107,33 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
     answer: async (request) => {
       const caller = await callerOf(scope, request);
       limit(caller.hostId);
-      return reply({ ...scope, inTurn, place, request, caller });
+      // The bootstrap host reports for others too.
+      if (reply !== takeProgress) requireOwn(caller, request.params);
+      return reply({ ...shared, request, caller });
     },
   });
   const host = 'infra-envs/{infraEnv}/hosts/{host}';
   const cluster = 'clusters/{cluster}';
-  const noContent = own(() => ({ status: 204 }));
+  const noContent = () => ({ status: 204 });
   const report = { bodyLimit: reportLimit };
   return [
     // Hosts that are switched on together report together: one that is refused comes again seconds
     // later.
     route('PUT', `${host}/progress`, takeProgress, { ...report, atOnce: 1024 }),
     // Singular, as in assisted-service.
-    route('GET', 'infra-env/{infraEnv}/hosts/{host}/downloads/ignition', own(hostIgnition)),
-    route('GET', `${cluster}/downloads/files`, own(clusterFile)),
-    route('GET', `${cluster}/downloads/credentials`, own(credentialsFile)),
-    route('GET', cluster, own(showCluster)),
-    route('GET', `${cluster}/hosts`, own(listHosts)),
+    route('GET', 'infra-env/{infraEnv}/hosts/{host}/downloads/ignition', hostIgnition),
+    route('GET', `${cluster}/downloads/files`, (call) => assetFile(call, files)),
+    route('GET', `${cluster}/downloads/credentials`, (call) => assetFile(call, credentials)),
+    route('GET', cluster, showCluster),
+    route('GET', `${cluster}/hosts`, listHosts),
     route('PUT', `${host}/logs-progress`, noContent, report),
     route('PUT', `${cluster}/logs-progress`, noContent, report),
     // Each host has one place: it is known by its token alone, so the number of all is no limit.
-    route(
-      'POST',
-      `${cluster}/logs`,
-      own((call) => call.place(call.caller.hostId, () => takeLogs(call))),
-      { bodyLimit: logLimit, atOnce: 256, deadline: minutes(10) },
-    ),
+    route('POST', `${cluster}/logs`, takeLogs, {
+      bodyLimit: logLimit,
+      atOnce: 256,
+      deadline: minutes(10),
+    }),
   ];
 }
 
@@ -156,62 +142,77 @@ const Progress = z.object({
   progress_info: z.string().default(''),
 });
 
-/** @throws RefusedCall 422 */
-async function reportIn({ request, caller }: Call): Promise<ReportedStage> {
-  const { success, data } = Progress.safeParse(
-    jsonIn(Buffer.from(await request.bytes()).toString()),
-  );
-  if (!success)
-    throw new RefusedCall(422, 'a report has current_stage, and may have progress_info');
-  const { mask, register } = masker();
-  register(new Secret(caller.token));
-  return { stage: data.current_stage, info: mask(data.progress_info) };
-}
-
 /**
  * A report becomes the status of its host; one of a host that is paused is to come again.
- * @throws RefusedCall 409 for a report that says less than what is known
+ * @throws RefusedCall 409 for a report that says less than what is known, 422 for one that is none
  */
 async function takeProgress(call: Call): Promise<HttpAnswer> {
   const { stores, caller, request, kube, clock, metrics } = call;
   const since = clock.elapsed();
   const view = reportedHost(stores, caller, request.params);
-  const report = await reportIn(call);
-  if (isClusterPaused(view.cluster, view.config))
-    throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
+  const { success, data } = Progress.safeParse(
+    jsonIn(Buffer.from(await request.bytes()).toString()),
+  );
+  if (!success)
+    throw new RefusedCall(422, 'a report has current_stage, and may have progress_info');
+  const report = { stage: data.current_stage, info: maskOf(caller)(data.progress_info) };
+  refuseWhilePaused(view);
   const context = { ladder: hostLadder(view), isOwn: view === caller };
   const change = (config: BootstrapConfig) => {
     const now = clock.now();
-    const decision = decideProgress(config.status?.progress, report, { ...context, now });
-    if (decision.kind === 'refused') throw new RefusedCall(409, decision.reason);
-    if (decision.kind === 'unchanged') return undefined;
-    return statusAfter(config, { progress: decision.progress }, now);
+    const { progress, refusal } = decideProgress(config.status?.progress, report, {
+      ...context,
+      now,
+    });
+    if (refusal !== undefined) throw new RefusedCall(409, refusal);
+    return progress && statusAfter(config, { progress }, now);
   };
   await call.inTurn(() => writeStatus(kube, view.config, change, request.signal));
   metrics?.reportTaken(clock.elapsed() - since);
   return { status: 200 };
 }
 
+/** Takes the token of a host out of what it says. */
+function maskOf({ token }: Caller): (text: string) => string {
+  const { mask, register } = masker();
+  register(new Secret(token));
+  return mask;
+}
+
+/** @throws RefusedCall 503 with Retry-After */
+function refuseWhilePaused({ cluster, config }: ConfigView): void {
+  if (isClusterPaused(cluster, config))
+    throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
+}
+
 /**
  * The end of the log of a host that has failed becomes a Secret beside its config. Archives of
  * other senders and the log of the controller are accepted, so that the host ends in time, and not
  * stored.
+ * @throws RefusedCall 429 while the host has another upload: one that sends a byte now and then
+ * takes no place of another
  */
 async function takeLogs(call: Call): Promise<HttpAnswer> {
-  const { caller, request, clock } = call;
+  const { caller, request, uploading } = call;
+  const { hostId } = caller;
   const type = request.query.get('logs_type');
   if (type !== 'host' && type !== 'controller')
     throw new RefusedCall(422, 'logs_type in query should be one of [host controller]');
   if (type === 'controller') requireBootstrap(caller);
-  const of = request.query.get('host_id') ?? caller.hostId;
-  if (type === 'host') requireOwn(caller, { host: of });
-  if (isClusterPaused(caller.cluster, caller.config))
-    throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
-  // Twice as much is masked as is stored, so that no secret of several lines is cut in two.
-  const upload = await readLast(pacedBody(clock, request), 2 * hostLogBytes);
-  if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
-  const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
-  if (text !== undefined) await storeLog(call, text);
+  else requireOwn(caller, { host: request.query.get('host_id') ?? hostId });
+  refuseWhilePaused(caller);
+  if (uploading.has(hostId))
+    throw new RefusedCall(429, 'another log of this host is being sent', { 'retry-after': '10' });
+  uploading.add(hostId);
+  try {
+    // Twice as much is masked as is stored, so that no secret of several lines is cut in two.
+    const upload = await readLast(request.body, 2 * hostLogBytes);
+    if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
+    const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
+    if (text !== undefined) await storeLog(call, text);
+  } finally {
+    uploading.delete(hostId);
+  }
   return { status: 204 };
 }
 
@@ -221,14 +222,12 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
  */
 async function storeLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
   const { config } = caller;
-  const { name, namespace = '' } = config.metadata;
-  const { mask, register } = masker();
-  register(new Secret(caller.token));
-  const masked = shownText(withoutSecretLooks(mask(text)));
+  const { name, namespace = '', uid } = config.metadata;
+  const masked = shownText(withoutSecretLooks(maskOf(caller)(text)));
   const shown = endOf(plainText(masked, masked.length), hostLogBytes);
   const own = logSecretName(name);
   const before = await kube.get({ kind: secrets, namespace, name: own }, request.signal);
-  if (before !== undefined && !isControlledBy(before, config.metadata.uid))
+  if (before !== undefined && !isControlledBy(before, uid))
     throw new RefusedCall(409, `Secret ${own} is of somebody else`);
   const metadata = {
     name: own,
@@ -270,15 +269,15 @@ async function hostIgnition(call: Call): Promise<HttpAnswer> {
   const key = isWorker ? assetKeys.workerIgnition : assetKeys.masterIgnition;
   const pointer = secretValue(assets, key);
   if (pointer === undefined) throw new RefusedCall(409, `${key} is not there yet`, later);
+  const problem = isWorker ? nodeNameProblem(machine, config) : undefined;
+  if (problem !== undefined) throw new RefusedCall(409, problem, later);
+  if (!isWorker) await requireValidHosts(call);
   const text = nodeIgnition({
     pointer,
     configServerCa: secretValue(assets, assetKeys.configServerCa),
-    ...(config.spec.nodeRegistration && { nodeRegistration: config.spec.nodeRegistration }),
+    nodeRegistration: config.spec.nodeRegistration,
     providerID: textAt(machine, 'spec', 'providerID'),
   });
-  const problem = nodeNameProblem(machine, config);
-  if (problem !== undefined && isWorker) throw new RefusedCall(409, problem, later);
-  if (!isWorker) await requireValidHosts(call);
   return download(`${isWorker ? 'worker' : 'master'}.ign`, text);
 }
 
@@ -304,9 +303,6 @@ const credentials: Readonly<Record<string, string>> = {
   kubeconfig: assetKeys.kubeconfig,
   'kubeconfig-noingress': assetKeys.kubeconfigNoIngress,
 };
-
-const clusterFile: Reply = (call) => assetFile(call, files);
-const credentialsFile: Reply = (call) => assetFile(call, credentials);
 
 /** An Ignition is far smaller; a Secret that unpacks to more was not made here. */
 const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
@@ -398,26 +394,23 @@ function listHosts({ stores, caller, request: { query } }: Call): HttpAnswer {
 function shownHost(view: ConfigView, withInventory: boolean): object {
   const { config, machine, cluster } = view;
   const { progress } = config.status ?? {};
-  const { uid = '' } = config.metadata;
+  const { uid: id = '' } = config.metadata;
   const clusterId = cluster.metadata.uid ?? '';
   const reported = reportedOf(machine);
   const hostname = givenName(config) ?? reported.names[0] ?? machine.metadata.name;
   // As the discovery agent of the service would find them.
-  const addresses = (isV6: boolean): readonly string[] =>
+  const [v6, v4] = [true, false].map((isV6) =>
     reported.addresses
       .filter((one) => one.includes(':') === isV6)
-      .map((one) => `${one}/${isV6 ? 64 : 24}`);
-  const eth0 = {
-    name: 'eth0',
-    ipv4_addresses: addresses(false),
-    ipv6_addresses: addresses(true),
-  };
+      .map((one) => `${one}/${isV6 ? 64 : 24}`),
+  );
+  const eth0 = { name: 'eth0', ipv4_addresses: v4, ipv6_addresses: v6 };
   return {
-    id: uid,
+    id,
     kind: 'Host',
     infra_env_id: clusterId,
     cluster_id: clusterId,
-    href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${uid}`,
+    href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${id}`,
     requested_hostname: hostname,
     role: listedRole(view),
     bootstrap: roleOf(machine) === 'bootstrap' || undefined,
