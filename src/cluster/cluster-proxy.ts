@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import { textAt } from '../kube/object.ts';
 import type { Proxies } from '../lib/proxies.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 
@@ -8,23 +8,13 @@ export const clusterProxyRef: KubeRef = {
   name: 'cluster',
 };
 
-const text = z.string().catch('');
-
-const Wire = z.object({
-  status: z.object({ httpProxy: text, httpsProxy: text, noProxy: text }),
-});
-
 /**
  * The proxies that the cluster uses, each in the place of one of the environment where it is set:
  * the status of the object has them with all exceptions (assisted-installer-controller,
  * `SetProxyEnvVars`).
  */
-export function clusterProxies(proxy: KubeObject | undefined, environment: Proxies): Proxies {
-  const { data } = Wire.safeParse(proxy);
-  const { httpProxy = '', httpsProxy = '', noProxy = '' } = data?.status ?? {};
-  return {
-    http: httpProxy || environment.http,
-    https: httpsProxy || environment.https,
-    no: noProxy || environment.no,
-  };
-}
+export const clusterProxies = (proxy: KubeObject | undefined, environment: Proxies): Proxies => ({
+  http: textAt(proxy, 'status', 'httpProxy') || environment.http,
+  https: textAt(proxy, 'status', 'httpsProxy') || environment.https,
+  no: textAt(proxy, 'status', 'noProxy') || environment.no,
+});

@@ -1,3 +1,4 @@
+import { conditionOf, countAt, listAt, textAt } from '../kube/object.ts';
 import { type Millis, minutes, wholeSeconds } from '../model/duration.ts';
 import type { KubeObject } from '../ports/kube.ts';
 
@@ -36,8 +37,13 @@ export const controllerToken = {
 /** A copy of the controller's log, for when that of its pod cannot be read. */
 export const controllerLogFile = '/tmp/controller_logs.log';
 
-/** What an event of the controller says. */
-interface ControllerEvent {
+/** An event of the controller about itself (core/v1). */
+export function controllerEvent({
+  namespace,
+  name,
+  at,
+  ...said
+}: {
   readonly namespace: string;
   readonly name: string;
   readonly reason: string;
@@ -45,21 +51,14 @@ interface ControllerEvent {
   readonly type: 'Normal' | 'Warning';
   readonly count: number;
   readonly at: number;
-}
-
-/** An event of the controller about itself (core/v1). */
-export function controllerEvent(event: ControllerEvent): KubeObject {
-  const { namespace, name, reason, message, type, count, at } = event;
+}): KubeObject {
   const time = wholeSeconds(at);
   return {
     apiVersion: 'v1',
     kind: 'Event',
     metadata: { name, namespace },
     involvedObject: { namespace, name: controllerName },
-    reason,
-    message,
-    type,
-    count,
+    ...said,
     firstTimestamp: time,
     lastTimestamp: time,
   };
@@ -80,11 +79,9 @@ const readyWithin: Millis = minutes(75);
  * after three hours.
  */
 export const hasControllerRun = (pods: readonly KubeObject[], now: number): boolean =>
-  pods.some((pod) =>
-    ((pod as { readonly status?: PodStatus }).status?.containerStatuses ?? []).some(
-      ({ state }) => now - Date.parse(state?.running?.startedAt ?? '') >= readyWithin,
-    ),
-  );
+  pods
+    .flatMap(containersOf)
+    .some((one) => now - Date.parse(textAt(one, 'state', 'running', 'startedAt')) >= readyWithin);
 
 /** The first pod of the controller, if it is running. */
 export function runningController(pods: readonly KubeObject[]): KubeObject | undefined {
@@ -93,24 +90,10 @@ export function runningController(pods: readonly KubeObject[]): KubeObject | und
 }
 
 /** Whether a pod is running. */
-export const isRunning = (pod: KubeObject): boolean =>
-  (pod as { readonly status?: { readonly phase?: string } }).status?.phase === 'Running';
+export const isRunning = (pod: KubeObject): boolean => textAt(pod, 'status', 'phase') === 'Running';
 
-/** What we read of the status of a pod (core/v1). */
-interface PodStatus {
-  readonly phase?: string;
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-  readonly containerStatuses?: readonly ContainerStatus[];
-}
-
-interface ContainerStatus {
-  readonly image?: string;
-  readonly restartCount?: number;
-  readonly state?: {
-    readonly waiting?: { readonly reason?: string };
-    readonly running?: { readonly startedAt?: string };
-  };
-}
+const containersOf = (pod: KubeObject): readonly KubeObject[] =>
+  listAt(pod, 'status', 'containerStatuses') as readonly KubeObject[];
 
 /**
  * What keeps the pods of the controller from running; undefined when nothing is known to. The words
@@ -121,13 +104,13 @@ export const controllerObstacle = (pods: readonly KubeObject[]): string | undefi
   pods.map(obstacleOf).find((obstacle) => obstacle !== undefined);
 
 function obstacleOf(pod: KubeObject): string | undefined {
-  const { status = {} } = pod as { readonly status?: PodStatus };
-  const { phase, conditions = [], containerStatuses = [] } = status;
   // The job makes another one.
-  if (phase === 'Succeeded' || phase === 'Failed') return undefined;
-  if (conditions.some((one) => one.type === 'PodScheduled' && one.status === 'False'))
+  if (['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase'))) return undefined;
+  if (conditionOf(pod, 'PodScheduled').status === 'False')
     return 'no node takes the pod of the controller';
-  return containerStatuses.map(containerObstacle).find((obstacle) => obstacle !== undefined);
+  return containersOf(pod)
+    .map(containerObstacle)
+    .find((obstacle) => obstacle !== undefined);
 }
 
 /** Reasons of a container that is about to start. */
@@ -136,10 +119,12 @@ const starting: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInit
 /** Reasons for which a kubelet gets no image (kubernetes, `pkg/kubelet/images/types.go`). */
 const withoutImage = /image|registry|signature/i;
 
-function containerObstacle({ image = '', restartCount = 0, state }: ContainerStatus) {
-  const reason = state?.waiting?.reason ?? '';
-  if (withoutImage.test(reason)) return `the image of the controller cannot be pulled: ${image}`;
-  if (restartCount > 0) return 'the controller ended with an error and was started again';
+function containerObstacle(container: KubeObject): string | undefined {
+  const reason = textAt(container, 'state', 'waiting', 'reason');
+  if (withoutImage.test(reason))
+    return `the image of the controller cannot be pulled: ${textAt(container, 'image')}`;
+  if (countAt(container, 'restartCount') > 0)
+    return 'the controller ended with an error and was started again';
   return starting.has(reason) ? undefined : `the controller cannot be started (${reason})`;
 }
 

@@ -1,7 +1,8 @@
 import type { KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 import { canonicalAddress } from '../lib/address.ts';
-import { fieldsOf } from '../lib/fields.ts';
+import { fieldsOf, textsIn } from '../lib/fields.ts';
 import { configMaps, etcds } from '../kube/kinds.ts';
+import { conditionOf, partOf, textAt } from '../kube/object.ts';
 import { isAtLeast, releaseVersion } from './release-version.ts';
 
 /** The only object of the etcd operator. */
@@ -27,10 +28,8 @@ export function needsOverride(version: string | undefined, mode: OverrideMode): 
 }
 
 /** The overrides of an Etcd object; null when there are none. */
-export function overridesOf(etcd: KubeObject): unknown {
-  const { spec } = etcd as { readonly spec?: { readonly unsupportedConfigOverrides?: unknown } };
-  return spec?.unsupportedConfigOverrides ?? null;
-}
+export const overridesOf = (etcd: KubeObject): unknown =>
+  partOf(etcd, 'spec', 'unsupportedConfigOverrides') ?? null;
 
 /** Whether the flag is set. */
 export const isOverridden = (etcd: KubeObject): boolean =>
@@ -86,29 +85,11 @@ export const isRestored = (etcd: KubeObject, before: unknown): boolean =>
   recordedBefore(etcd) === undefined &&
   fieldsOf(overridesOf(etcd))[flag] === fieldsOf(before)[flag];
 
-/** One condition as the operators of OpenShift write it. */
-interface OperatorCondition {
-  readonly type?: string;
-  readonly status?: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
 /** Whether a state of etcd is reached, and what is missing for people. */
 export interface EtcdStatus {
   readonly isReached: boolean;
   readonly status: string;
 }
-
-const conditionsOf = (object: KubeObject): readonly OperatorCondition[] => {
-  const { status } = object as {
-    readonly status?: { readonly conditions?: readonly OperatorCondition[] };
-  };
-  return status?.conditions ?? [];
-};
-
-const conditionOf = (object: KubeObject, type: string): OperatorCondition | undefined =>
-  conditionsOf(object).find((condition) => condition.type === type);
 
 /**
  * The member on the bootstrap host has been removed from etcd. The second spelling is that of the
@@ -126,16 +107,16 @@ const alreadyRemoved = 'BootstrapAlreadyRemoved';
  */
 export function etcdHandover(etcd: KubeObject): EtcdStatus {
   const running = conditionOf(etcd, 'EtcdRunningInCluster');
-  if (running?.status !== 'True') {
-    const why = running?.message ?? 'the etcd operator has not reported it yet';
+  if (running.status !== 'True') {
+    const why = running.message || 'the etcd operator has not reported it yet';
     return { isReached: false, status: `etcd does not run in the cluster: ${why}` };
   }
   const isRemoved =
     running.reason === alreadyRemoved ||
-    removedTypes.some((type) => conditionOf(etcd, type)?.status === 'True');
+    removedTypes.some((type) => conditionOf(etcd, type).status === 'True');
   if (isRemoved) return { isReached: true, status: 'etcd has left the bootstrap host' };
   const teardown = conditionOf(etcd, 'BootstrapTeardownDegraded');
-  const why = teardown?.status === 'True' ? `: ${teardown.message ?? ''}` : '';
+  const why = teardown.status === 'True' ? `: ${teardown.message}` : '';
   return { isReached: false, status: `etcd still has a member on the bootstrap host${why}` };
 }
 
@@ -151,7 +132,7 @@ export const etcdNamespace = 'openshift-etcd';
 const isMember = ({ metadata: { labels } }: KubeObject): boolean =>
   podLabels.some((label) => labels?.[label] === 'etcd');
 
-const isReady = (pod: KubeObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
+const isReady = (pod: KubeObject): boolean => conditionOf(pod, 'Ready').status === 'True';
 
 /**
  * Whether three members of etcd are healthy: three pods that are Ready, and no condition of the
@@ -206,15 +187,13 @@ export function etcdMembers(
   endpoints: KubeObject | undefined,
   pods: readonly KubeObject[],
 ): EtcdMembers | undefined {
-  const { data = {} } = (endpoints ?? {}) as { readonly data?: Readonly<Record<string, string>> };
+  const data = textsIn(endpoints?.['data']);
   const ids = Object.keys(data);
   if (ids.length === 0 || !ids.every((id) => memberId.test(id))) return undefined;
-  const ready = pods.filter((pod) => isMember(pod) && isReady(pod)) as readonly {
-    readonly spec?: { readonly nodeName?: string };
-  }[];
+  const ready = pods.filter((pod) => isMember(pod) && isReady(pod));
   return {
     members: Object.values(data).map((address) => canonicalAddress(address) ?? address),
-    readyOn: new Set(ready.map(({ spec }) => spec?.nodeName ?? '')),
+    readyOn: new Set(ready.map((pod) => textAt(pod, 'spec', 'nodeName'))),
   };
 }
 
@@ -242,7 +221,7 @@ function healthyMembers(
 function unhealthyReason(etcd: KubeObject | undefined): string | undefined {
   if (etcd === undefined) return 'there is no etcd/cluster yet';
   const available = conditionOf(etcd, 'EtcdMembersAvailable');
-  if (available?.status === 'False') return `etcd is not available: ${available.message ?? ''}`;
+  if (available.status === 'False') return `etcd is not available: ${available.message}`;
   const degraded = conditionOf(etcd, 'EtcdMembersDegraded');
-  return degraded?.status === 'True' ? `etcd is degraded: ${degraded.message ?? ''}` : undefined;
+  return degraded.status === 'True' ? `etcd is degraded: ${degraded.message}` : undefined;
 }

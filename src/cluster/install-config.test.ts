@@ -47,7 +47,7 @@ describe('the install-config of a cluster', () => {
       installConfigMap('text'),
       'the install-config in kube-system/cluster-config-v1 cannot be read',
     ],
-    [installConfigMap(''), 'the install-config in kube-system/cluster-config-v1 cannot be read'],
+    [installConfigMap(''), 'kube-system/cluster-config-v1 holds no install-config'],
   ])('says what is wrong', (configMap, problem) => {
     expect(readInstallConfig(configMap)).toEqual({ problem });
   });

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { yamlIn } from '../lib/yaml-text.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { configMaps } from '../kube/kinds.ts';
+import { textAt } from '../kube/object.ts';
 import { releaseVersion } from './release-version.ts';
 
 /** Where a cluster has its install-config, without passwords. */
@@ -61,9 +62,8 @@ const vipKeys = ['apiVIP', 'apiVIPs', 'ingressVIP', 'ingressVIPs'];
 export function readInstallConfig(configMap: KubeObject | undefined): InstallConfigReading {
   const place = `${installConfigRef.namespace ?? ''}/${installConfigRef.name}`;
   if (configMap === undefined) return { problem: `${place} is not in the cluster yet` };
-  const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };
-  const text = data?.['install-config'];
-  if (text === undefined) return { problem: `${place} holds no install-config` };
+  const text = textAt(configMap, 'data', 'install-config');
+  if (text === '') return { problem: `${place} holds no install-config` };
   const shape = Shape.safeParse(yamlIn(text));
   if (!shape.success) return { problem: `the install-config in ${place} cannot be read` };
   const { controlPlane, arbiter, platform, networking } = shape.data;
@@ -97,19 +97,14 @@ export const agentBased = 'agent-installer';
 export const defaultInvoker = 'assisted-service';
 
 /** Who started the installation: empty without that key, a default without the ConfigMap. */
-export function invokerOf(configMap: KubeObject | undefined): string {
-  if (configMap === undefined) return defaultInvoker;
-  const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };
-  return data?.['invoker'] ?? '';
-}
-
-const Installer = z.object({ data: z.object({ version: z.string() }) });
+export const invokerOf = (configMap: KubeObject | undefined): string =>
+  configMap === undefined ? defaultInvoker : textAt(configMap, 'data', 'invoker');
 
 /**
  * The release of the installer that made a cluster, by the same ConfigMap (openshift/installer,
  * `pkg/asset/manifests`); undefined where it names none, as a build that is no release does.
  */
 export function installerVersion(configMap: unknown): string | undefined {
-  const version = Installer.safeParse(configMap).data?.data.version ?? '';
+  const version = textAt(configMap as KubeObject | undefined, 'data', 'version');
   return releaseVersion(version) === undefined ? undefined : version;
 }

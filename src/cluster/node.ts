@@ -1,5 +1,7 @@
-import type { KubeObject } from '../ports/kube.ts';
+import { conditionOf, listAt, textAt } from '../kube/object.ts';
 import { canonicalAddress } from '../lib/address.ts';
+import { fieldsOf, textOf } from '../lib/fields.ts';
+import type { KubeObject } from '../ports/kube.ts';
 
 /** Roles of nodes that the bootstrap host waits for. */
 export type ControlPlaneRole = 'master' | 'arbiter';
@@ -14,25 +16,6 @@ interface Taint {
   readonly effect: string;
   readonly timeAdded?: string;
 }
-
-interface NodeCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
-/** What we read of a node; the API server ensures this shape (core/v1). */
-interface NodeShape {
-  readonly spec?: { readonly taints?: readonly Taint[] | null };
-  readonly status?: {
-    readonly nodeInfo?: { readonly machineID?: string };
-    readonly conditions?: readonly NodeCondition[] | null;
-    readonly addresses?: readonly { readonly type: string; readonly address: string }[] | null;
-  };
-}
-
-const shapeOf = (node: KubeObject): NodeShape => node as NodeShape;
 
 /** Whether a node is Ready, and if not, why. */
 export type Readiness =
@@ -59,10 +42,9 @@ const isReadyNow: Readiness = { isReady: true };
 
 /** Reads the Ready condition of a node. */
 export function readinessOf(node: KubeObject): Readiness {
-  const ready = shapeOf(node).status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready === undefined) return { isReady: false, reason: 'no status yet' };
-  if (ready.status === 'True') return isReadyNow;
-  const { message = '', reason = '' } = ready;
+  const { status, message, reason } = conditionOf(node, 'Ready');
+  if (status === '') return { isReady: false, reason: 'no status yet' };
+  if (status === 'True') return isReadyNow;
   const known = knownReasons.find(([words]) => words.test(message))?.[1];
   return { isReady: false, reason: known ?? firstClause(message, reason) };
 }
@@ -88,26 +70,21 @@ export const readyMasters = (nodes: readonly KubeObject[]): number =>
  * What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before
  * the kubelet has said that.
  */
-export function machineIdOf(node: KubeObject): string {
-  const { machineID = '' } = shapeOf(node).status?.nodeInfo ?? {};
-  return machineID === '' ? node.metadata.name : machineID;
-}
+export const machineIdOf = (node: KubeObject): string =>
+  textAt(node, 'status', 'nodeInfo', 'machineID') || node.metadata.name;
 
 /** Addresses of a node inside the cluster (type InternalIP), in canonical form. */
 export const internalAddresses = (node: KubeObject): readonly string[] =>
-  addressesOf(node, ({ type }) => type === 'InternalIP');
+  addressesOf(node, 'InternalIP');
 
-type NodeAddress = NonNullable<NonNullable<NodeShape['status']>['addresses']>[number];
-
-/** Addresses of a node, all unless some are chosen, in canonical form; names are none. */
-export const addressesOf = (
-  node: KubeObject,
-  isChosen: (one: NodeAddress) => boolean = () => true,
-): readonly string[] =>
-  (shapeOf(node).status?.addresses ?? [])
-    .filter(isChosen)
-    .map(({ address }) => canonicalAddress(address))
+/** Addresses of a node, of all types unless one is given, in canonical form; names are left out. */
+export const addressesOf = (node: KubeObject, type?: string): readonly string[] =>
+  listAt(node, 'status', 'addresses')
+    .map(fieldsOf)
+    .filter((one) => type === undefined || one['type'] === type)
+    .map((one) => canonicalAddress(textOf(one['address'])))
     .filter((address) => address !== undefined);
 
 /** Taints of a node in their order, which is the index in a JSON patch. */
-export const taintsOf = (node: KubeObject): readonly Taint[] => shapeOf(node).spec?.taints ?? [];
+export const taintsOf = (node: KubeObject): readonly Taint[] =>
+  listAt(node, 'spec', 'taints') as readonly Taint[];

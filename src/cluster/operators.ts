@@ -1,8 +1,9 @@
-import * as z from 'zod';
+import { fieldsOf, textOf } from '../lib/fields.ts';
 import { type Millis, minutes } from '../model/duration.ts';
 import type { MonitoredOperator, OperatorReport, OperatorStatus } from '../ports/inventory.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { clusterVersions, installPlans, jobs } from '../kube/kinds.ts';
+import { conditionOf, countAt, listAt, ownersOf, textAt } from '../kube/object.ts';
 
 /** The version of the cluster, and how far its operators are with it. */
 export const clusterVersionRef: KubeRef = { kind: clusterVersions, name: 'version' };
@@ -15,18 +16,6 @@ export interface OperatorSnapshot {
   readonly version: string;
 }
 
-const text = z.string().catch('');
-const texts = z.array(z.string()).catch([]);
-
-const Conditions = z
-  .array(
-    z
-      .object({ type: text, status: text, message: text })
-      .catch({ type: '', status: '', message: '' }),
-  )
-  .catch([]);
-type Conditions = z.infer<typeof Conditions>;
-
 /** The first that holds decides; in which order an object lists its conditions means nothing. */
 const statusByCondition: readonly (readonly [string, string, OperatorStatus])[] = [
   ['Available', 'True', 'available'],
@@ -35,53 +24,31 @@ const statusByCondition: readonly (readonly [string, string, OperatorStatus])[] 
   ['Available', 'False', 'failed'],
 ];
 
-function statusOf(conditions: Conditions): Omit<OperatorSnapshot, 'version'> {
+function statusOf(object: KubeObject): Omit<OperatorSnapshot, 'version'> {
   for (const [type, value, status] of statusByCondition) {
-    const found = conditions.find((one) => one.type === type && one.status === value);
-    if (found !== undefined) return { status, text: found.message };
+    const found = conditionOf(object, type);
+    if (found.status === value) return { status, text: found.message };
   }
   return { status: 'progressing', text: '' };
 }
 
-const OperatorShape = z.object({
-  status: z
-    .object({ conditions: Conditions, versions: z.array(z.object({ version: text })).catch([]) })
-    .catch({ conditions: [], versions: [] }),
-});
-
 /** Reads a ClusterOperator. */
 export function clusterOperatorSnapshot(operator: KubeObject): OperatorSnapshot {
-  const { status } = OperatorShape.parse(operator);
-  return { ...statusOf(status.conditions), version: status.versions[0]?.version ?? '' };
+  const [first] = listAt(operator, 'status', 'versions');
+  return { ...statusOf(operator), version: textOf(fieldsOf(first)['version']) };
 }
-
-const VersionShape = z.object({
-  status: z
-    .object({
-      conditions: Conditions,
-      desired: z.object({ version: text }).catch({ version: '' }),
-      capabilities: z
-        .object({ enabledCapabilities: texts, knownCapabilities: texts })
-        .catch({ enabledCapabilities: [], knownCapabilities: [] }),
-    })
-    .catch({
-      conditions: [],
-      desired: { version: '' },
-      capabilities: { enabledCapabilities: [], knownCapabilities: [] },
-    }),
-});
 
 /** Reads the ClusterVersion as an operator: the service calls it `cvo`. */
-export function clusterVersionSnapshot(version: KubeObject): OperatorSnapshot {
-  const { status } = VersionShape.parse(version);
-  return { ...statusOf(status.conditions), version: status.desired.version };
-}
+export const clusterVersionSnapshot = (version: KubeObject): OperatorSnapshot => ({
+  ...statusOf(version),
+  version: textAt(version, 'status', 'desired', 'version'),
+});
 
 /** Whether the cluster has a console: releases before 4.12 do not know it as a capability. */
 export function hasConsole(version: KubeObject): boolean {
-  const { enabledCapabilities, knownCapabilities } =
-    VersionShape.parse(version).status.capabilities;
-  return enabledCapabilities.includes('Console') || !knownCapabilities.includes('Console');
+  const isAmong = (list: string): boolean =>
+    listAt(version, 'status', 'capabilities', list).includes('Console');
+  return isAmong('enabledCapabilities') || !isAmong('knownCapabilities');
 }
 
 /** Every ClusterOperator, as the service shows it with a failed installation. */
@@ -142,10 +109,6 @@ export interface OlmObjects {
   readonly jobs: readonly KubeObject[];
 }
 
-const SubscriptionShape = z.object({
-  status: z.object({ currentCSV: text }).catch({ currentCSV: '' }),
-});
-
 /**
  * The CSV that OLM is installing for an operator; undefined until there is one: it is initialised
  * then.
@@ -158,15 +121,9 @@ export function csvOf(
   const found = subscriptions.find(
     (one) => here(one) && one.metadata.name === operator.subscription,
   );
-  if (found === undefined) return undefined;
-  const { currentCSV } = SubscriptionShape.parse(found).status;
+  const currentCSV = textAt(found, 'status', 'currentCSV');
   return csvs.find((csv) => here(csv) && csv.metadata.name === currentCSV);
 }
-
-const CsvShape = z.object({
-  spec: z.object({ version: text }).catch({ version: '' }),
-  status: z.object({ phase: text, message: text }).catch({ phase: '', message: '' }),
-});
 
 const statusByPhase: ReadonlyMap<string, OperatorStatus> = new Map([
   ['Succeeded', 'available'],
@@ -174,30 +131,14 @@ const statusByPhase: ReadonlyMap<string, OperatorStatus> = new Map([
 ]);
 
 /** Reads a ClusterServiceVersion. */
-export function csvSnapshot(csv: KubeObject): OperatorSnapshot {
-  const { spec, status } = CsvShape.parse(csv);
-  return {
-    status: statusByPhase.get(status.phase) ?? 'progressing',
-    text: status.message,
-    version: spec.version,
-  };
-}
-
-const JobShape = z.object({
-  status: z
-    .object({ failed: z.number().catch(0), conditions: Conditions })
-    .catch({ failed: 0, conditions: [] }),
+export const csvSnapshot = (csv: KubeObject): OperatorSnapshot => ({
+  status: statusByPhase.get(textAt(csv, 'status', 'phase')) ?? 'progressing',
+  text: textAt(csv, 'status', 'message'),
+  version: textAt(csv, 'spec', 'version'),
 });
 
-const hasFailed = (job: KubeObject): boolean => {
-  const { failed, conditions } = JobShape.parse(job).status;
-  return failed > 0 || conditions.find(({ type }) => type === 'Failed')?.status === 'True';
-};
-
-const PlanShape = z.object({
-  metadata: z.object({ ownerReferences: z.array(z.object({ name: text })).catch([]) }),
-  status: z.object({ phase: text }).catch({ phase: '' }),
-});
+const hasFailed = (job: KubeObject): boolean =>
+  countAt(job, 'status', 'failed') > 0 || conditionOf(job, 'Failed').status === 'True';
 
 /** A job or install plan that has failed. */
 export interface FailedSetup extends KubeRef {
@@ -214,10 +155,10 @@ export function failedSetup(
 ): readonly FailedSetup[] {
   const isOf = (plan: KubeObject, { namespace, subscription }: OlmOperator): boolean =>
     plan.metadata.namespace === namespace &&
-    PlanShape.parse(plan).metadata.ownerReferences.some(({ name }) => name === subscription);
+    ownersOf(plan).some(({ name }) => name === subscription);
   const plans = objects.installPlans.filter(
     (plan) =>
-      PlanShape.parse(plan).status.phase === 'Failed' && operators.some((one) => isOf(plan, one)),
+      textAt(plan, 'status', 'phase') === 'Failed' && operators.some((one) => isOf(plan, one)),
   );
   const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
   const refsOf = (kind: KubeRef['kind'], found: readonly KubeObject[]): readonly FailedSetup[] =>
