@@ -166,7 +166,7 @@ function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
       named: hostIndexOf(byEachName).named,
       allAt: hostIndexOf(all.map(({ known }) => known)).allAt,
     },
-    nodes: new Map(nodes.map((node) => [node.metadata.name, node])),
+    nodes,
   };
 }
 
@@ -180,7 +180,8 @@ export function approvals(view: HostObjects, guest: GuestSeen): readonly ReadReq
     .filter(({ state, claim }) => state === 'pending' && claim !== undefined);
   if (open.length === 0) return [];
   const cluster = knownCluster(view, guest);
-  return open.filter(
-    ({ claim }) => claim !== undefined && refusalNow(claim, cluster) === undefined,
-  );
+  return open.filter(({ claim }) => {
+    const node = guest.nodes.find(({ metadata }) => metadata.name === claim?.node);
+    return claim !== undefined && refusalNow(claim, node, cluster) === undefined;
+  });
 }

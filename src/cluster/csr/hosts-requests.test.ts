@@ -17,7 +17,7 @@ const host = (change: Partial<InventoryHost> = {}) =>
 const findIn = (...hosts: readonly InventoryHost[]): KnownCluster['hosts'] => hostIndexOf(hosts);
 
 const nodes = (...names: readonly string[]): KnownCluster['nodes'] =>
-  new Map(names.map((name) => [name, nodeObject({ name, addresses: ['192.0.2.7', '192.0.2.8'] })]));
+  names.map((name) => nodeObject({ name, addresses: ['192.0.2.7', '192.0.2.8'] }));
 
 const cluster = (change: Partial<KnownCluster> = {}): KnownCluster => ({
   hosts: findIn(host()),
@@ -31,9 +31,12 @@ const serving = (...addresses: readonly string[]): Partial<KubeletClaim> => ({
 });
 
 /** `approve`, or the cause why not. */
-const decided = (claim: Partial<KubeletClaim>, known: Partial<KnownCluster> = {}): string =>
-  refusalNow({ purpose: 'client', node: 'm0', addresses: [], ...claim }, cluster(known)) ??
-  'approve';
+function decided(change: Partial<KubeletClaim>, seen: Partial<KnownCluster>): string {
+  const claim: KubeletClaim = { purpose: 'client', node: 'm0', addresses: [], ...change };
+  const known = cluster(seen);
+  const node = known.nodes.find(({ metadata }) => metadata.name === claim.node);
+  return refusalNow(claim, node, known) ?? 'approve';
+}
 
 const nameOnly = (status: string) => ({ hosts: findIn(host({ addresses: [], status })) });
 const unknown = { hosts: undefined };
@@ -117,7 +120,7 @@ describe('a serving request', () => {
     ...['M1', 'm1', ''].flatMap((name) =>
       [nodes('m0'), nodes('m0', 'm1')].map(
         (there): [string, string, Partial<KubeletClaim>, Partial<KnownCluster>] => [
-          `an address of host ${name} too, which ${there.size > 1 ? 'has' : 'has not'} joined`,
+          `an address of host ${name} too, which ${there.length > 1 ? 'has' : 'has not'} joined`,
           'names',
           serving('192.0.2.7', '192.0.2.8'),
           {
@@ -177,11 +180,10 @@ describe('a serving request', () => {
 
 describe('a serving request for an address that came after the inventory', () => {
   const machines = { networks: ['192.0.2.0/24', '2001:db8::/64'], vips: ['192.0.2.5'] };
-  const at = (name: string, ...addresses: readonly string[]) =>
-    [name, nodeObject({ name, addresses })] as const;
+  const at = (name: string, ...addresses: readonly string[]) => nodeObject({ name, addresses });
   const own = ['192.0.2.7', '192.0.2.8', '192.0.2.5', '198.51.100.8', '2001:db8::8'];
   const known = (change: Partial<KnownCluster> = {}): Partial<KnownCluster> => ({
-    nodes: new Map([at('m0', ...own), at('m1', '192.0.2.9')]),
+    nodes: [at('m0', ...own), at('m1', '192.0.2.9')],
     hosts: findIn(host(), host({ name: 'm1', addresses: ['192.0.2.9', '192.0.2.10'] })),
     machines,
     ...change,
@@ -210,22 +212,22 @@ describe('a serving request for an address that came after the inventory', () =>
       'that another host has',
       'names',
       serving('192.0.2.10'),
-      known({ nodes: new Map([at('m0', '192.0.2.10')]) }),
+      known({ nodes: [at('m0', '192.0.2.10')] }),
     ],
     [
       'that another node reports',
       'names',
       serving('192.0.2.8'),
-      known({ nodes: new Map([at('m0', ...own), at('m1', '192.0.2.8')]) }),
+      known({ nodes: [at('m0', ...own), at('m1', '192.0.2.8')] }),
     ],
     [
       'of a node that has not the name of its host',
       'unknown-host',
       { ...serving('192.0.2.8'), node: 'localhost' },
-      known({ nodes: new Map([at('localhost', ...own)]) }),
+      known({ nodes: [at('localhost', ...own)] }),
     ],
     ['of no host', 'unknown-host', serving('192.0.2.8'), known({ hosts: findIn() })],
-    ['of no node', 'not-joined', serving('192.0.2.8'), known({ nodes: new Map() })],
+    ['of no node', 'not-joined', serving('192.0.2.8'), known({ nodes: [] })],
   ])('%s: %s', (...[, expected, claim, cluster]) => {
     expect(decided(claim, cluster)).toBe(expected);
   });

@@ -13,7 +13,7 @@ export interface KnownCluster {
    * recorded them.
    */
   readonly hosts: Pick<HostIndex, 'named' | 'allAt'> | undefined;
-  readonly nodes: ReadonlyMap<string, KubeObject>;
+  readonly nodes: readonly KubeObject[];
   /** Whether a node of this name may be one that is still to come, where nobody knows the hosts. */
   readonly isAwaited?: (node: string) => boolean;
   /** Where addresses may be that came after the inventory of their host. */
@@ -23,20 +23,30 @@ export interface KnownCluster {
 // Ten thousand claims are looked at each time that something changes: what is left costs no more
 // than its cause.
 
-/** Why a claim is not granted now; undefined where it is. The question is whose host it is. */
-export const refusalNow = (claim: KubeletClaim, cluster: KnownCluster): RefusalCause | undefined =>
-  claim.purpose === 'client' ? clientRefusal(claim, cluster) : servingRefusal(claim, cluster);
+/**
+ * Why a claim is not granted now; undefined where it is. The question is whose host it is.
+ * @param node the node of that name, where it is there
+ */
+export const refusalNow = (
+  claim: KubeletClaim,
+  node: KubeObject | undefined,
+  cluster: KnownCluster,
+): RefusalCause | undefined =>
+  claim.purpose === 'client'
+    ? clientRefusal(claim.node, node, cluster)
+    : servingRefusal(claim, node, cluster);
 
 /**
  * A first certificate: for a host of the cluster without a node, each time that it is installed.
  */
 function clientRefusal(
-  { node }: KubeletClaim,
-  { hosts, nodes, isAwaited }: KnownCluster,
+  name: string,
+  node: KubeObject | undefined,
+  { hosts, isAwaited }: KnownCluster,
 ): RefusalCause | undefined {
-  if (nodes.has(node)) return 'joined';
-  if (hosts === undefined) return isAwaited?.(node) === true ? undefined : 'no-inventory';
-  const host = hosts.named(node);
+  if (node !== undefined) return 'joined';
+  if (hosts === undefined) return isAwaited?.(name) === true ? undefined : 'no-inventory';
+  const host = hosts.named(name);
   if (host === undefined) return 'unknown-host';
   const hasJoined = host.stage === 'Joined' || host.stage === 'Done' || host.status === 'installed';
   if (hasJoined) return 'joined';
@@ -55,9 +65,9 @@ const stageRefusal = (host: InventoryHost): RefusalCause | undefined =>
  */
 function servingRefusal(
   { node: name, addresses }: KubeletClaim,
+  node: KubeObject | undefined,
   { hosts, nodes, machines }: KnownCluster,
 ): RefusalCause | undefined {
-  const node = nodes.get(name);
   if (node === undefined) return 'not-joined';
   const reported = internalAddresses(node);
   if (!addresses.every((address) => reported.includes(address))) return 'names';
@@ -70,7 +80,7 @@ function servingRefusal(
   const later = addresses.filter((address) => !listed.includes(address));
   if (later.length === 0) return undefined;
   const { networks = [], vips = [] } = machines ?? {};
-  const others = [...nodes.values()].filter(({ metadata }) => metadata.name !== name);
+  const others = nodes.filter(({ metadata }) => metadata.name !== name);
   const isTaken = (address: string): boolean =>
     vips.some((vip) => canonicalAddress(vip) === address) ||
     others.some((other) => addressesOf(other).includes(address));

@@ -61,12 +61,6 @@ function requestWork(
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
   /** Requests that this process has approved before the API server shows it, or may not approve. */
   const own = new Map<string, { readonly isForbidden: boolean; readonly claim: KubeletClaim }>();
-  let byName: ReadonlyMap<string, KubeObject> | undefined;
-  nodes.onChange(() => {
-    byName = undefined;
-  });
-  const nodesByName = (): ReadonlyMap<string, KubeObject> =>
-    (byName ??= new Map(nodes.all().map((node) => [node.metadata.name, node])));
   /** Whether a master of this name is on its way, or fewer masters are than are missing. */
   const isAwaited = (name: string): boolean => {
     const approvals = [
@@ -78,13 +72,14 @@ function requestWork(
     ];
     const coming = new Set<string>();
     for (const { claim } of approvals)
-      if (claim?.purpose === 'client' && !nodesByName().has(claim.node)) coming.add(claim.node);
+      if (claim?.purpose === 'client' && nodes.get(claim.node) === undefined)
+        coming.add(claim.node);
     return coming.has(name) || coming.size < masters - nodes.all().filter(isMaster).length;
   };
   const known = (): KnownCluster => {
     const record = recordIn(records.flatMap(({ all }) => all()));
     const hosts = service.view().cluster?.hosts ?? (record && recordedHosts(record));
-    return { hosts: hosts && hostIndexOf(hosts), nodes: nodesByName(), isAwaited, machines };
+    return { hosts: hosts && hostIndexOf(hosts), nodes: nodes.all(), isAwaited, machines };
   };
   /** Makes the requests of a node be decided; set when the controller starts. */
   const add: (node: string) => void = () => undefined;
@@ -128,13 +123,13 @@ const approval = {
 
 /** Approves a request, by what the API server says of it and of its node right before. */
 async function approve(work: Work, request: OpenRequest, signal: AbortSignal): Promise<void> {
-  const { own, known } = work;
+  const { own, known, nodes } = work;
   const { kube, clock, note } = work.scope;
   const { claim, metadata } = request;
   const { name, uid = '' } = metadata;
   const { node, purpose } = claim;
-  const shown = known();
-  if (own.has(uid) || refusalNow(claim, shown) !== undefined) return;
+  const shown = nodes.get(node);
+  if (own.has(uid) || refusalNow(claim, shown, known()) !== undefined) return;
   const ref = { kind: certificateSigningRequests, name };
   const [found, foundNode] = await Promise.all([
     kube.get(ref, signal),
@@ -143,12 +138,8 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
   // Another request of its name, or one that was answered.
   if (found?.metadata.uid !== uid || readRequest(found).state !== 'pending') return;
   // Another node than the one that is shown: a change that is still to come.
-  if (foundNode?.metadata.uid !== shown.nodes.get(node)?.metadata.uid) return;
-  const now = known();
-  const nodes = new Map(now.nodes);
-  nodes.delete(node);
-  if (foundNode !== undefined) nodes.set(node, foundNode);
-  if (own.has(uid) || refusalNow(claim, { ...now, nodes }) !== undefined) return;
+  if (foundNode?.metadata.uid !== shown?.metadata.uid) return;
+  if (own.has(uid) || refusalNow(claim, foundNode, known()) !== undefined) return;
   // Before it is sent: no other master may be taken for the one that is missing meanwhile.
   own.set(uid, { isForbidden: false, claim });
   try {
@@ -206,6 +197,7 @@ function counting(work: Work): Controller {
 function leftNow({
   scope,
   requests,
+  nodes,
   own,
   known,
   add,
@@ -216,7 +208,9 @@ function leftNow({
   for (const { state, claim, cause, metadata } of requests.all().map(readRequest)) {
     const answer = own.get(metadata.uid ?? '');
     if (state !== 'pending' || answer?.isForbidden === false) continue;
-    const why = answer ? 'forbidden' : (cause ?? (claim && refusalNow(claim, cluster)));
+    const why = answer
+      ? 'forbidden'
+      : (cause ?? (claim && refusalNow(claim, nodes.get(claim.node), cluster)));
     const isFresh = now - Date.parse(metadata.creationTimestamp ?? '') < countsAfter;
     if (why === undefined) add(claim?.node ?? '');
     else if (!isFresh) {

@@ -1,14 +1,14 @@
-import * as z from 'zod';
+import { type Fields, isFields, type Value } from '../../lib/fields.ts';
 import { bareMetalHosts, machines as machineKind, provisionings } from '../../kube/kinds.ts';
 import { annotationOf, partOf, textAt } from '../../kube/object.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { seconds, wholeSeconds } from '../../model/duration.ts';
-import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
-import type { InstallationScope } from './scope.ts';
+import { allOf, type InstallationScope } from './scope.ts';
 
 const namespace = 'openshift-machine-api';
 
@@ -17,140 +17,94 @@ const pausedAnnotation = 'baremetalhost.metal3.io/paused';
 
 const provisioningRef: KubeRef = { kind: provisionings, name: 'provisioning-configuration' };
 
+const roleLabel = 'machine.openshift.io/cluster-api-machine-role';
+
+/** The one key: whose machine a host gets depends on the hosts before it. */
+const allHosts = 'BareMetalHosts';
+
 /**
  * Gives each BareMetalHost its machine, and what the installer knows of it, so that the bare metal
  * operator takes the host unchanged. Only on the platform `baremetal`.
  */
-export function metalController({ kube, clock, note }: InstallationScope): Controller {
-  const hosts = informer(
-    { kube, clock },
-    { kind: bareMetalHosts, namespace },
-    { waiting: (host) => (hasConsumer(host) ? [] : waitingIn(host)) },
-  );
-  const machines = informer({ kube, clock }, { kind: machineKind, namespace });
-  const refused = new Set<string>();
-  const written = new Set<string>();
-  const seenOf = async (host: KubeObject, signal: AbortSignal): Promise<MetalSeen> => {
-    // A kind that is not served counts as not there: the controller that is replaced asks for it
-    // without an end.
-    const hasProvisioning = (await kube.get(provisioningRef, signal)) !== undefined;
-    const isWritten = written.has(host.metadata.uid ?? '');
-    const waiting = hosts.by('waiting', hasProvisioning ? 'unmanaged' : 'readable');
-    const taken = new Set(hosts.all().map(consumerOf));
-    const free = machines
-      .all()
-      .filter(
-        ({ metadata: { name, labels } }) => labels?.[roleLabel] === 'worker' && !taken.has(name),
-      );
-    const machine = free[waiting.findIndex(({ metadata }) => metadata.name === host.metadata.name)];
-    return {
-      host,
-      hasProvisioning,
-      isWritten,
-      now: clock.now(),
-      machine: hasConsumer(host) ? undefined : machine,
-    };
-  };
+export function metalController(scope: InstallationScope): Controller {
+  const { kube } = scope;
+  const hosts = informer(scope, { kind: bareMetalHosts, namespace });
+  const machines = informer(scope, { kind: machineKind, namespace });
+  const done: Done = { refused: new Set(), written: new Set() };
   return {
     id: 'controller/register-bare-metal-hosts',
     title: 'Register the installed hosts as the bare metal operator knows them',
     idle: 'the bare metal hosts are registered',
     reads: [hosts, machines],
-    about: (name) => `BareMetalHost ${name}`,
-    keys: () => hosts.all().map(({ metadata: { name } }) => name),
+    about: (key) => key,
+    keys: () => [allHosts],
     watch: (add) => {
-      const addAll = (): void => {
-        for (const { metadata } of hosts.all()) add(metadata.name);
-      };
-      // Whose machine one gets depends on those before it.
-      hosts.onChange(addAll);
-      machines.onChange(addAll);
+      for (const { onChange } of [hosts, machines]) onChange(() => add(allHosts));
     },
     settle: seconds(1),
-    reconcile: async (name, signal) => {
-      const host = hosts.get(name, namespace);
-      if (host === undefined || !mayChange(host) || refused.has(host.metadata.uid ?? '')) return {};
-      const seen = await seenOf(host, signal);
-      const { status, change, missing } = hostPlan(seen);
-      await register({ kube, note, refused, written }, host, { status, change }, signal);
-      return missing === undefined ? {} : { status: missing, after: seconds(30) };
+    reconcile: async (_, signal) => {
+      const all = hosts.all();
+      if (!all.some(mayChange)) return {};
+      // A kind that is not served counts as not there: the controller that is replaced asks for it
+      // without an end.
+      const hasProvisioning = (await kube.get(provisioningRef, signal)) !== undefined;
+      const taken = new Set(all.map(consumerOf));
+      // Of workers alone, in the order of their names.
+      const free = machines
+        .all()
+        .filter(({ metadata: { labels } }) => labels?.[roleLabel] === 'worker')
+        .filter(({ metadata: { name } }) => !taken.has(name));
+      const works = all.map((host) => {
+        const machine = isWaiting(host, hasProvisioning) ? free.shift() : undefined;
+        return register({ ...scope, done, signal }, host, { machine, hasProvisioning });
+      });
+      const missing = (await allOf(works)).filter((one) => one !== undefined);
+      return missing.length === 0 ? {} : { status: missing.join('; '), after: seconds(30) };
     },
   };
 }
 
-const refOf = (name: string): KubeRef => ({ kind: bareMetalHosts, namespace, name });
-
-interface Registering extends Pick<InstallationScope, 'kube' | 'note'> {
-  /** Ids of hosts that may not be changed. */
+/** Ids of hosts that may not be changed, and of those whose status this process has written. */
+interface Done {
   readonly refused: Set<string>;
-  /** Ids of hosts whose status this process has written. */
   readonly written: Set<string>;
 }
 
+/** Changes what is to be changed of a host; says what the host waits for. */
 async function register(
-  { kube, note, refused, written }: Registering,
+  { kube, clock, note, done, signal }: InstallationScope & { done: Done; signal: AbortSignal },
   host: KubeObject,
-  { status, change }: Omit<HostPlan, 'missing'>,
-  signal: AbortSignal,
-): Promise<void> {
+  {
+    machine,
+    hasProvisioning,
+  }: { readonly machine: KubeObject | undefined; readonly hasProvisioning: boolean },
+): Promise<string | undefined> {
   const { name, uid = '' } = host.metadata;
+  const isDone = !mayChange(host) || done.refused.has(uid);
+  if (isDone || (hasProvisioning && !isUnmanaged(host))) return undefined;
+  const ref: KubeRef = { kind: bareMetalHosts, namespace, name };
+  let seen = host;
   try {
-    let seen = host;
-    if (status !== undefined) {
-      seen = await kube.patch(refOf(name), status, signal);
-      written.add(uid);
+    if (!hasProvisioning && !done.written.has(uid)) {
+      const status = broughtStatus(host, clock.now());
+      if (status === 'unreadable') return `the status of ${name} cannot be read`;
+      // Comes first: the annotation that it is made from goes with the rest.
+      if (status !== undefined) {
+        seen = await kube.patch(ref, patchOf(host, { status }, 'status'), signal);
+        done.written.add(uid);
+      }
     }
-    if (change === undefined) return;
-    const { annotations, spec } = change;
-    await kube.patch(refOf(name), patchOf(seen, { metadata: { annotations }, spec }), signal);
+    if (!hasConsumer(host) && machine === undefined) return `no machine for ${name} yet`;
+    const change = specChange(host, machine, hasProvisioning);
+    if (change === undefined) return undefined;
+    await kube.patch(ref, patchOf(seen, change), signal);
     note('info', `BareMetalHost ${name} is registered`);
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    refused.add(uid);
+    done.refused.add(uid);
     note('warn', `BareMetalHost ${name} may not be changed`, { reason: error.message });
   }
-}
-
-/** What decides about a host. */
-interface MetalSeen {
-  readonly host: KubeObject;
-  /** The one that it gets: of those of workers that no host is for, by the order of their names. */
-  readonly machine: KubeObject | undefined;
-  /** The cluster provisions hosts itself. */
-  readonly hasProvisioning: boolean;
-  /** This process has written its status. */
-  readonly isWritten: boolean;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** A part of a merge patch. */
-interface SpecChange {
-  readonly annotations: Readonly<Record<string, null>>;
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-interface HostPlan {
-  /** Comes first: the annotation that it is made from goes with the rest. */
-  readonly status?: KubePatch | undefined;
-  readonly change?: SpecChange | undefined;
-  /** What the host waits for. */
-  readonly missing?: string;
-}
-
-/**
- * What is to be changed of a host. One that has no machine yet is left unchanged until there is
- * one, except for its status.
- */
-export function hostPlan(seen: MetalSeen): HostPlan {
-  const { host, machine, hasProvisioning, isWritten, now } = seen;
-  if (hasProvisioning && !isUnmanaged(host)) return {};
-  const { name } = host.metadata;
-  const status = hasProvisioning || isWritten ? undefined : statusPatch(host, now);
-  if (status === 'unreadable') return { missing: `the status of ${name} cannot be read` };
-  const isWithout = !hasConsumer(host) && machine === undefined;
-  const change = isWithout ? undefined : specChange(host, machine, hasProvisioning);
-  return isWithout ? { status, missing: `no machine for ${name} yet` } : { status, change };
+  return undefined;
 }
 
 /** Whether anything may have to be changed of a host. */
@@ -161,37 +115,29 @@ const mayChange = (host: KubeObject): boolean =>
     Object.hasOwn(host.metadata.annotations ?? {}, mark),
   );
 
-const roleLabel = 'machine.openshift.io/cluster-api-machine-role';
-
 const consumerOf = (host: KubeObject): string => textAt(host, 'spec', 'consumerRef', 'name');
 
 const hasConsumer = (host: KubeObject): boolean => consumerOf(host) !== '';
 
-/** Where a host waits for a machine: of clusters that provision hosts themselves, and of others. */
-const waitingIn = (host: KubeObject): readonly string[] => [
-  ...(isUnmanaged(host) ? ['unmanaged'] : []),
-  ...(statusPatch(host, 0) === 'unreadable' ? [] : ['readable']),
-];
+/** Whether a host is to get a machine. */
+const isWaiting = (host: KubeObject, hasProvisioning: boolean): boolean =>
+  !hasConsumer(host) &&
+  (hasProvisioning ? isUnmanaged(host) : broughtStatus(host, 0) !== 'unreadable');
 
 const isUnmanaged = (host: KubeObject): boolean =>
   ['', 'unmanaged'].includes(textAt(host, 'status', 'provisioning', 'state'));
 
-/**
- * The status that the host brings along in an annotation, as a patch; undefined where it has none.
- */
-function statusPatch(host: KubeObject, now: number): KubePatch | 'unreadable' | undefined {
+/** The status that the host brings along in an annotation; undefined where it has none. */
+function broughtStatus(host: KubeObject, now: number): Fields | 'unreadable' | undefined {
   const text = annotationOf(host, statusAnnotation);
   if (text === '') return undefined;
-  const status = Status.safeParse(jsonIn(text)).data;
-  if (status === undefined) return 'unreadable';
-  const lastUpdated = isZero(status['lastUpdated']) ? wholeSeconds(now) : status['lastUpdated'];
-  return patchOf(host, { status: { ...status, lastUpdated } }, 'status');
+  const status = jsonIn(text);
+  if (!isFields(status)) return 'unreadable';
+  return isZero(status['lastUpdated']) ? { ...status, lastUpdated: wholeSeconds(now) } : status;
 }
 
-const Status = z.record(z.string(), z.unknown());
-
 /** Go writes a time that was never set as null, or like this. */
-const isZero = (time: unknown): boolean =>
+const isZero = (time: Value | undefined): boolean =>
   typeof time !== 'string' || time === '' || time.startsWith('0001-01-01T00:00:00');
 
 /** What is to be changed of the rest; undefined where it is as it must be. */
@@ -199,7 +145,7 @@ function specChange(
   host: KubeObject,
   machine: KubeObject | undefined,
   hasProvisioning: boolean,
-): SpecChange | undefined {
+): { readonly metadata: object; readonly spec: object } | undefined {
   const mark = hasProvisioning ? pausedAnnotation : statusAnnotation;
   const isMarked = Object.hasOwn(host.metadata.annotations ?? {}, mark);
   const isInternal = hasProvisioning && partOf(host, 'spec', 'externallyProvisioned') !== true;
@@ -211,7 +157,7 @@ function specChange(
     name: machine.metadata.name,
   };
   return {
-    annotations: isMarked ? { [mark]: null } : {},
+    metadata: { annotations: isMarked ? { [mark]: null } : {} },
     spec: {
       ...(isInternal ? { externallyProvisioned: true } : {}),
       ...(consumerRef === undefined ? {} : { consumerRef }),

@@ -1,14 +1,14 @@
-import { machineConfigPools, nodes as nodeKind } from '../../kube/kinds.ts';
+import { nodes as nodeKind } from '../../kube/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import {
   beginPause,
   endPause,
-  isPaused,
+  type PauseChange,
   pausedSince,
 } from '../../layering/api/machine-config-pool.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';
-import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
@@ -46,10 +46,7 @@ export const labelController = (
 });
 
 /** The pool that a worker is in until its labels put it into its own. */
-const workerPool: KubeRef = { kind: machineConfigPools, name: 'worker' };
-
-/** The pool of workers: paused by us, by another, not at all, or not to be read or changed. */
-type PoolState = 'unread' | 'ours' | 'others' | 'running' | 'forbidden';
+const workerPool = 'worker';
 
 /** How long what was read of the pool counts: others pause it too. */
 const readEvery: Millis = seconds(30);
@@ -60,11 +57,18 @@ const longestEnd: Millis = seconds(2);
 /**
  * Pauses the pool `worker` while a worker for a pool of its own joins: it is in that pool until it
  * has its labels, and the operator would give it another configuration meanwhile. The pause never
- * outlives the controller; one that dies finds its annotation when it starts again.
+ * outlives the controller; one that dies finds its annotation when it starts again. A pause that
+ * this controller did not set stays, and so does its end. Its role may read the pool and not watch
+ * it (assisted-installer-controller).
  */
 export function pauseController(scope: InstallationScope, stores: InstallationStores): Controller {
-  const pool = poolOf(scope);
+  const { kube, clock, note } = scope;
   const { service, nodes } = stores;
+  let isDenied = false;
+  /** Whether the pool may be paused by this controller now. */
+  let isOurs = false;
+  /** What the pool was last read for, and when; undefined before, as an earlier run may have paused it. */
+  let read: { readonly isNeeded: boolean; readonly at: Millis } | undefined;
   const isNeeded = (): boolean =>
     service.hosts().some((host) => {
       const node = stores.nodeOf(host.id);
@@ -72,85 +76,53 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
       const isThere = node !== undefined || host.stage === 'Configuring';
       return isWorker && isThere && lacksLabels(host, node);
     });
+  const change = async (isToPause: boolean, signal: AbortSignal): Promise<void> => {
+    // Before it is sent: an end meanwhile must end the pause too.
+    isOurs ||= isToPause;
+    let due: PauseChange | undefined;
+    try {
+      const now = new Date(clock.now()).toISOString();
+      const pool = await changePause({ kube, signal }, workerPool, (found) => {
+        due = isToPause
+          ? beginPause(found, 'labels', now)
+          : endPause(found, 'labels', pausedSince(found, 'labels'));
+        return due;
+      });
+      isOurs = pausedSince(pool, 'labels') !== '';
+      read = { isNeeded: isToPause, at: clock.elapsed() };
+    } catch (error) {
+      // It may have been changed all the same.
+      read = undefined;
+      if (!isForbidden(error)) throw error;
+      isDenied = true;
+      const { code, message: reason } = error;
+      note('warn', 'MachineConfigPool worker cannot be paused', { code, reason });
+      return;
+    }
+    if (due !== undefined)
+      note('info', `MachineConfigPool worker is ${due.spec.paused ? 'paused' : 'unpaused'}`);
+  };
   return {
     id: 'controller/pause-workers',
     title: 'Pause the pool of workers while its nodes get their labels',
     idle: 'no worker is about to leave the pool',
     reads: [service, nodes],
     about: (name) => `the pause of MachineConfigPool ${name}`,
-    keys: () => [workerPool.name],
+    keys: () => [workerPool],
     watch: (add) => {
-      nodes.onChange(() => add(workerPool.name));
-      service.onChange(() => add(workerPool.name));
+      nodes.onChange(() => add(workerPool));
+      service.onChange(() => add(workerPool));
     },
     reconcile: async (_, signal) => {
-      // Read once for what an earlier run has left, and again only while it matters.
-      const isOfUse = isNeeded() || pool.last() === 'unread' || pool.last() === 'ours';
-      if (!isOfUse || pool.last() === 'forbidden') return {};
-      // A pause that this controller did not set stays, and so does its end.
-      const state = await pool.read(readEvery, signal);
-      if (isNeeded() ? state === 'running' : state === 'ours') await pool.set(isNeeded(), signal);
-      return isNeeded() ? { after: readEvery, status: 'a worker is about to leave the pool' } : {};
+      const isToPause = isNeeded();
+      const isOld = isToPause && clock.elapsed() - (read?.at ?? 0) >= readEvery;
+      const isDue = read?.isNeeded !== isToPause || isOld;
+      if (isDue && !isDenied) await change(isToPause, signal);
+      if (!isToPause || isDenied) return {};
+      return { after: readEvery, status: 'a worker is about to leave the pool' };
     },
     takeBack: async () => {
-      if (pool.last() === 'ours') await pool.set(false, AbortSignal.timeout(longestEnd));
+      if (isOurs) await change(false, AbortSignal.timeout(longestEnd));
     },
-  };
-}
-
-interface WorkerPool {
-  readonly last: () => PoolState;
-  /** As it was read within this time, or is read now. */
-  readonly read: (within: Millis, signal: AbortSignal) => Promise<PoolState>;
-  readonly set: (isPaused: boolean, signal: AbortSignal) => Promise<void>;
-}
-
-/**
- * The pool of workers, which may be read and not watched (assisted-installer-controller, its role).
- */
-function poolOf({ kube, clock, note }: InstallationScope): WorkerPool {
-  let last: PoolState = 'unread';
-  let readAt = 0;
-  let found: KubeObject | undefined;
-  const orForbidden = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      // It may have been changed all the same.
-      readAt = -Infinity;
-      if (!isForbidden(error)) throw error;
-      const { code, message } = error;
-      last = 'forbidden';
-      note('warn', 'MachineConfigPool worker cannot be paused', { code, reason: message });
-    }
-  };
-  return {
-    last: () => last,
-    read: async (within, signal) => {
-      if (last !== 'unread' && clock.elapsed() - readAt < within) return last;
-      await orForbidden(async () => {
-        found = await kube.get(workerPool, signal);
-        const isOurs = pausedSince(found, 'labels') !== '';
-        // One that is paused for its image alone is paused for its labels too.
-        const isFree = pausedSince(found, 'handOver') !== '' || !isPaused(found);
-        last = isOurs && isPaused(found) ? 'ours' : isFree ? 'running' : 'others';
-        readAt = clock.elapsed();
-      });
-      return last;
-    },
-    set: (isToPause, signal) =>
-      orForbidden(async () => {
-        // Before it is sent: whoever ends meanwhile must end the pause too.
-        if (isToPause) last = 'ours';
-        const now = new Date(clock.now()).toISOString();
-        const since = pausedSince(found, 'labels');
-        const due = (pool: KubeObject) =>
-          isToPause ? beginPause(pool, 'labels', now) : endPause(pool, 'labels', since);
-        found = await changePause({ kube, signal }, found ?? workerPool.name, due);
-        const isOurs = pausedSince(found, 'labels') !== '';
-        last = isOurs ? 'ours' : isToPause ? 'others' : 'running';
-        if (isOurs === isToPause)
-          note('info', `MachineConfigPool worker is ${isToPause ? 'paused' : 'unpaused'}`);
-      }),
   };
 }

@@ -158,7 +158,10 @@ export function untilDone<T>(
 }
 
 /** Waits for all, then throws what failed first. */
-export async function allOf(works: readonly Promise<void>[]): Promise<void> {
-  for (const ended of await Promise.allSettled(works))
-    if (ended.status === 'rejected') throw ended.reason;
+export async function allOf<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
+  const ended = await Promise.allSettled(works);
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
 }

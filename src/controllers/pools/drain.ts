@@ -15,6 +15,7 @@ import { patchOf, readAgain } from '../../kube/write.ts';
 import {
   controllerApp,
   isOperatedNow,
+  nodesOf,
   operatorOf,
   poolEvent,
   type PoolScope,
@@ -135,16 +136,21 @@ export function drainController(
       }
       if (node === undefined || requestOf(node) === '') return {};
       const [pool] = poolsOfNode(node, stores.pools.all());
-      const members = pool === undefined ? [node] : stores.nodes.by('pool', pool);
+      const members = pool === undefined ? [node] : nodesOf(pool, stores);
       if (operatorOf(members, stores, scope) !== undefined) {
         if (isCordoned(node)) ofOperator.set(name, requestOf(node));
         return { after: readPodsEvery };
       }
       const drain = isDraining(node) ? drainOf(drains, node, clock.elapsed()) : undefined;
+      const leaving =
+        drain === undefined || !isCordoned(node)
+          ? []
+          : await leavingPods(scope, node, drain, stores.nodes.all(), signal);
       const view: DrainView = {
         node,
         isInherited: ofOperator.get(name) === requestOf(node),
-        ...(await podsToLeave(scope, { node, drain, all: stores.nodes.all() }, signal)),
+        leaving,
+        due: leaving.filter((pod) => drain && isDue(pod, drain, clock.elapsed())),
       };
       const fresh = async (): Promise<DrainView | undefined> => {
         const now = await readAgain(kube, { kind: nodeKind, name }, node, signal);
@@ -153,9 +159,9 @@ export function drainController(
       };
       const table = drainTable(scope, drain);
       await performActions({ seen: view, decide: drainActions, readAgain: fresh, table }, signal);
-      if (drain === undefined || view.leaving.length === 0) return { after: readPodsEvery };
-      const status = leftText(name, view.leaving, drain.blocked);
-      if (pool !== undefined) await reportLate(scope, { pool, drain, status }, signal);
+      if (drain === undefined || leaving.length === 0) return { after: readPodsEvery };
+      const status = leftText(name, leaving, drain.blocked);
+      if (pool !== undefined) await reportLate(scope, pool, drain, status, signal);
       return { after: readPodsEvery, status };
     },
   };
@@ -182,50 +188,38 @@ function drainOf(drains: Map<string, Drain>, node: KubeObject, now: Millis): Dra
   return drain;
 }
 
-interface Leaving {
-  readonly node: KubeObject;
-  /** Undefined where the end of a drain is asked for. */
-  readonly drain: Drain | undefined;
-  /** All nodes of the cluster. */
-  readonly all: readonly KubeObject[];
-}
-
-/** The pods that have to leave a cordoned node, and those that are to be evicted now. */
-async function podsToLeave(
-  scope: PoolScope,
-  { node, drain, all }: Leaving,
-  signal: AbortSignal,
-): Promise<Pick<DrainView, 'leaving' | 'due'>> {
-  if (drain === undefined || !isCordoned(node)) return { leaving: [], due: [] };
-  const leaving = await leavingPods(scope, { node, drain, all }, signal);
-  const due = leaving.filter(({ metadata: { uid = '', deletionTimestamp } }) => {
-    const { until = 0 } = drain.blocked.get(uid) ?? {};
-    return deletionTimestamp === undefined && until <= scope.clock.elapsed();
-  });
-  return { leaving, due };
-}
-
 /**
- * What comes to a cordoned node tolerates that, and would come again after each eviction: it is
- * left out.
+ * The pods that have to leave a cordoned node. What comes to it tolerates that, and would come
+ * again after each eviction: it is left out.
+ * @param all all nodes of the cluster
  */
 async function leavingPods(
   { kube, namespace }: PoolScope,
-  { node, drain, all }: Leaving & { readonly drain: Drain },
+  node: KubeObject,
+  drain: Drain,
+  all: readonly KubeObject[],
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
-  const fieldSelector = `spec.nodeName=${node.metadata.name}`;
+  const { name } = node.metadata;
+  const fieldSelector = `spec.nodeName=${name}`;
   const listed = await kube.list({ kind: podKind, fieldSelector }, signal);
   const uids = (drain.toLeave ??= new Set(listed.map(({ metadata }) => metadata.uid)));
   // Pods of a single node have nowhere to go, and the one that drains is among them.
   if (all.length === 1) return [];
   const mayGo = (pod: KubeObject): boolean =>
-    all.some((one) => one.metadata.name !== node.metadata.name && mayTake(one, pod));
+    all.some((one) => one.metadata.name !== name && mayTake(one, pod));
   return listed
     .filter(({ metadata }) => uids.has(metadata.uid))
     .filter(mustLeave)
     .filter((pod) => !isController(pod, namespace) || mayGo(pod));
 }
+
+/** Whether a pod is to be evicted now. */
+const isDue = (
+  { metadata: { uid = '', deletionTimestamp } }: KubeObject,
+  drain: Drain,
+  now: Millis,
+) => deletionTimestamp === undefined && (drain.blocked.get(uid)?.until ?? 0) <= now;
 
 const isController = ({ metadata }: KubeObject, namespace: string): boolean =>
   metadata.namespace === namespace && metadata.labels?.['app'] === controllerApp;
@@ -353,11 +347,9 @@ function leftText(
 
 async function reportLate(
   scope: PoolScope,
-  {
-    pool,
-    drain,
-    status,
-  }: { readonly pool: string; readonly drain: Drain; readonly status: string },
+  pool: string,
+  drain: Drain,
+  status: string,
   signal: AbortSignal,
 ): Promise<void> {
   if (drain.isReported || scope.clock.elapsed() - drain.since < longDrain) return;

@@ -1,5 +1,5 @@
 import type { Controller } from '../../kube/manager.ts';
-import { operatorOf, poolEvent, type PoolScope, type PoolStores } from './stores.ts';
+import { nodesOf, operatorOf, poolEvent, type PoolScope, type PoolStores } from './stores.ts';
 
 const runsIt = 'bootwright node controller runs this pool';
 
@@ -22,7 +22,7 @@ export function ownerController(
         reported.delete(pool);
         return {};
       }
-      const owner = operatorOf(stores.nodes.by('pool', pool), stores, scope) ?? '';
+      const owner = operatorOf(nodesOf(pool, stores), stores, scope) ?? '';
       // A pod of the operator is replaced now and then: who runs the pool stays the same.
       const before = reported.get(pool);
       if (before !== undefined && (before === '') === (owner === '')) return {};
