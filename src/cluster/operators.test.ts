@@ -65,16 +65,6 @@ describe('the status of an operator by its conditions', () => {
     expect(clusterOperatorSnapshot(operator(...conditions.toReversed()))).toEqual(expected);
   });
 
-  it.each([{}, { status: null }, { status: { conditions: 'none', versions: [{}] } }])(
-    'of what has no such form: %j',
-    (members) => {
-      const odd = { metadata: { name: 'odd' }, ...members };
-      const expected = { status: 'progressing', text: '', version: '' };
-      expect(clusterOperatorSnapshot(odd)).toEqual(expected);
-      expect(clusterVersionSnapshot(odd)).toEqual(expected);
-    },
-  );
-
   it('of a cluster version has the version that is wanted', () => {
     const version = {
       metadata: { name: 'version' },

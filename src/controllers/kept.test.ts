@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { signingRequestObject } from '../../test/support/kubelet-request.ts';
-import type { KubeKind, KubeObject } from '../ports/kube.ts';
+import type { KubeKind } from '../ports/kube.ts';
 import { readRequest } from '../cluster/csr/read-request.ts';
 import { kept } from './kept.ts';
 import { certificateSigningRequests, configMaps, nodes, secrets } from '../kube/kinds.ts';
@@ -84,12 +84,4 @@ describe('what is kept', () => {
     const lean = kept(configMaps, { metadata: { ...metadata, annotations } });
     expect(lean.metadata).toEqual({ ...metadata, annotations: { a: 'b' } });
   });
-
-  it.each<unknown>([undefined, null, 'text', [1], { conditions: 'x' }, { conditions: [null] }])(
-    'can be told of any status: %j',
-    (status) => {
-      const node = { metadata, spec: status, status } as KubeObject;
-      expect(kept(nodes, node).metadata).toEqual(metadata);
-    },
-  );
 });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { onTestFinished } from 'vitest';
 import {
   machineConfigPools,
   machineConfigs,
@@ -303,11 +304,12 @@ export function agentNode({
   const clock = fakeClock({ auto: false });
   const stopped = new AbortController();
   const events: RunEvent[] = [];
-  /** Starts the agent; it ends when it is stopped. */
+  /** Starts the agent; it ends with its test at the latest. */
   const start = (
     ports: { readonly host?: Host; readonly kube?: Kube; readonly signal?: AbortSignal } = {},
-  ) =>
-    startAgent({
+  ) => {
+    onTestFinished(() => stopped.abort(new Error('the test ends')));
+    return startAgent({
       kube: ports.kube ?? confined,
       host: ports.host ?? host,
       clock,
@@ -315,6 +317,7 @@ export function agentNode({
       emit: (body) => events.push({ ...body, at: clock.now(), run: 'test' }),
       signal: ports.signal ?? stopped.signal,
     });
+  };
   /**
    * Lets the controller and the agent act for a while; an agent that rebooted its host is started
    * again by the kubelet.

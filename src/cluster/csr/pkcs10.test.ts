@@ -1,11 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
-  ExtendedKeyUsageExtension,
   Extension,
   keyKinds,
   pkcs10,
-  type RequestWishes,
   SubjectAlternativeNameExtension,
 } from '../../../test/support/kubelet-request.ts';
 import { forgedBytes } from '../../../test/support/forged-bytes.ts';
@@ -55,22 +53,6 @@ describe('a PKCS#10 request', () => {
     expect(readPkcs10(pemOf(rawRequest({ subject, key })))?.user).toBe('system:node:m0');
   });
 
-  it.each<[string, RequestWishes]>([
-    [
-      'another organization too',
-      { subject: 'O=system:nodes, O=system:masters, CN=system:node:m0' },
-    ],
-    ['another organization', { subject: 'O=system:masters, CN=system:node:m0' }],
-    ['no organization', { subject: 'CN=system:node:m0' }],
-    ['two common names', { subject: 'O=system:nodes, CN=system:node:m0, CN=admin' }],
-    ['a further part of a name', { subject: 'O=system:nodes, OU=x, CN=system:node:m0' }],
-    ['an e-mail address', { names: [{ type: 'email', value: 'a@b.example' }] }],
-    ['a URL', { names: [{ type: 'url', value: 'http://a.example' }] }],
-    ['another extension', { extensions: [new ExtendedKeyUsageExtension(['1.3.6.1.5.5.7.3.2'])] }],
-  ])('is not read with %s', async (_, wishes) => {
-    expect(readPkcs10(await pkcs10(wishes))).toBeUndefined();
-  });
-
   it.each([
     ['a name of a kind that the parser does not know', nameOfKind(3)],
     ['a name of a kind that there is not', nameOfKind(12)],
@@ -87,30 +69,6 @@ describe('a PKCS#10 request', () => {
     ]);
     const extension = new Extension(names.type, false, value);
     expect(readPkcs10(await pkcs10({ extensions: [extension] }))).toBeUndefined();
-  });
-
-  it('is not read with bytes behind it', async () => {
-    const [, body = ''] = /-----\n([^-]+)\n-----/.exec(await pkcs10()) ?? [];
-    const der = Buffer.concat([Buffer.from(body, 'base64'), Buffer.from([0x05, 0x00])]);
-    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
-    expect(readPkcs10(pem)).toBeUndefined();
-  });
-
-  it('is refused when its alternative names are asked for twice', async () => {
-    const names = [{ type: 'dns', value: 'm0' }] as const;
-    const extensions = [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'm1' }])];
-    expect(readPkcs10(await pkcs10({ names, extensions }))).toBeUndefined();
-  });
-
-  it.each([
-    ['nothing', () => ''],
-    ['another block', (pem: string) => pem.replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE')],
-    ['two blocks', (pem: string) => pem + pem],
-    ['words before the block', (pem: string) => `x\n${pem}`],
-    ['a block that is cut off', (pem: string) => pem.replace(/\n[^\n]+\n-----END/, '\n-----END')],
-    ['a block of something else', (pem: string) => pem.replace(/\nMI[^-]+/, '\nAAAA\n')],
-  ])('cannot be read from %s', async (_, change) => {
-    expect(readPkcs10(change(await pkcs10()))).toBeUndefined();
   });
 });
 

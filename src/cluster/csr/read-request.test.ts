@@ -28,11 +28,6 @@ describe('a request that is read', () => {
     expect(JSON.stringify(read)).not.toMatch(/groups|extra|BEGIN|zzz/);
   });
 
-  it('is not read again', async () => {
-    const read = readRequest(signingRequestObject('client', await pkcs10()));
-    expect(readRequest(read)).toBe(read);
-  });
-
   it.each<[string, 'client' | 'serving', string, boolean]>([
     ['approved', 'client', 'Approved', true],
     ['approved', 'serving', 'Approved', false],

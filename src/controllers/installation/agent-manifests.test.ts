@@ -70,15 +70,6 @@ describe('the manifests of an agent-based installation', () => {
     expect(clock.elapsed()).toBe(minutes(50));
   });
 
-  it('come late', async () => {
-    const { clock, kube, later, install, run, applied } = setUp();
-    install('lso');
-    later(minutes(10), () => kube.put(configMaps, manifests(lso)));
-    expect((await run()).failure).toBeUndefined();
-    expect(applied()).toEqual(['of-lso']);
-    expect(clock.elapsed()).toBeLessThan(minutes(10.2));
-  });
-
   it('are none where an available cluster has no such ConfigMap, or an empty one', async () => {
     for (const objects of [[], [manifests()], [manifests({ other: 'x' })]]) {
       const { clock, kube, later, available, run } = setUp();
@@ -217,11 +208,5 @@ describe('the ConfigMap of an agent-based installation', () => {
       objects: ['of-cnv'],
       problems: [problem],
     });
-  });
-
-  it('may name no files', () => {
-    const data = { 'lso.metadata.yaml': 'namespace: a\nsubscriptionName: b\n' };
-    expect(named(data)).toEqual({ names: ['lso'], objects: [], problems: [] });
-    expect(readAgentManifests(undefined)).toEqual({ operators: [], manifests: [], problems: [] });
   });
 });

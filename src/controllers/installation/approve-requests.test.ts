@@ -80,7 +80,7 @@ const condition = (type: string) => ({ conditions: [{ type, status: 'True' }] })
 
 describe('approving certificate requests', () => {
   it('answers a host that is to join, and its node that has joined, as they come', async () => {
-    const { approvals, join, kube, put, stop } = setUp();
+    const { approvals, join, kube, put } = setUp();
     await put('client');
     expect(approvals()).toEqual(['csr-client']);
     join('m0');
@@ -98,54 +98,30 @@ describe('approving certificate requests', () => {
         },
       ],
     });
-    await stop();
   });
 
   it('approves a serving certificate when the node comes after its request', async () => {
-    const { approvals, clock, join, put, stop } = setUp();
+    const { approvals, clock, join, put } = setUp();
     await put('serving');
     expect(approvals()).toEqual([]);
     join('m0');
     await clock.advance(seconds(1));
     expect(approvals()).toEqual(['csr-serving']);
-    await stop();
   });
 
   it('approves a host that is installed again before its node is there, of another key', async () => {
-    const { approvals, kube, put, stop } = setUp();
+    const { approvals, kube, put } = setUp();
     await put('client', { name: 'first' });
     await put('client', { name: 'again' });
     kube.drop({ kind: certificateSigningRequests, name: 'first' });
     await put('client', { name: 'third' });
     expect(approvals()).toEqual(['first', 'again', 'third']);
-    await stop();
-  });
-
-  it('takes the next request when the first went away unapproved', async () => {
-    const inner = fakeKube();
-    let fails = true;
-    const kube: FakeKube = {
-      ...inner,
-      replace: (ref, object, options) =>
-        fails
-          ? Promise.reject(kubeFailure('kube.failed', 'etcd leader changed'))
-          : inner.replace(ref, object, options),
-    };
-    const { approvals, clock, put, stop } = setUp({ kube });
-    await put('client', { name: 'first' });
-    inner.drop({ kind: certificateSigningRequests, name: 'first' });
-    fails = false;
-    await put('client', { name: 'second' });
-    await clock.advance(seconds(2));
-    expect(approvals()).toEqual(['second']);
-    await stop();
   });
 
   it.each(['Denied', 'Failed', 'Approved'])('leaves one that is %s', async (type) => {
-    const { approvals, put, stop } = setUp();
+    const { approvals, put } = setUp();
     await put('client', { status: condition(type) });
     expect(approvals()).toEqual([]);
-    await stop();
   });
 
   it('leaves one that was made again under the same name', async () => {
@@ -157,10 +133,9 @@ describe('approving certificate requests', () => {
         return found && { ...found, metadata: { ...found.metadata, uid: 'another' } };
       },
     };
-    const { approvals, put, stop } = setUp({ kube });
+    const { approvals, put } = setUp({ kube });
     await put('client');
     expect(approvals()).toEqual([]);
-    await stop();
   });
 
   it.each<[string, (world: ReturnType<typeof setUp>) => void]>([
@@ -206,35 +181,13 @@ describe('approving certificate requests', () => {
         return Promise.reject(kubeFailure('kube.denied', 'signer', { context: { status: 403 } }));
       },
     };
-    const { clock, put, stop } = setUp({ kube });
+    const { clock, put } = setUp({ kube });
     await put('client');
     await clock.advance(minutes(5));
     expect(asked).toBe(1);
     expect(kube.objectsOf(events).map(({ metadata }) => metadata.name)).toEqual([
       'certificate-requests-left.forbidden',
     ]);
-    await stop();
-  });
-
-  it('reads each of the many requests of a node once before it is approved', async () => {
-    const inner = fakeKube();
-    const read: string[] = [];
-    const kube: FakeKube = {
-      ...inner,
-      get: (ref, signal) => {
-        read.push(ref.name);
-        return inner.get(ref, signal);
-      },
-    };
-    const { approvals, clock, join, put, stop } = setUp({ kube });
-    // A kubelet asks four times an hour for as long as nobody answers.
-    const names = Array.from({ length: 24 }, (_, number) => `csr-${number}`);
-    for (const name of names) await put('serving', { name });
-    join('m0');
-    await clock.advance(seconds(5));
-    expect(approvals().toSorted()).toEqual(names.toSorted());
-    expect(read.filter((name) => name !== 'm0').toSorted()).toEqual(names.toSorted());
-    await stop();
   });
 
   it('tries again what failed in passing', async () => {
@@ -248,11 +201,10 @@ describe('approving certificate requests', () => {
         return inner.replace(ref, object, options);
       },
     };
-    const { approvals, clock, put, stop } = setUp({ kube });
+    const { approvals, clock, put } = setUp({ kube });
     await put('client');
     await clock.advance(seconds(2));
     expect(approvals()).toEqual(['csr-client']);
-    await stop();
   });
 });
 
@@ -260,14 +212,13 @@ describe('a serving certificate for an address that came after the inventory', (
   const both = ['192.0.2.7', '192.0.2.77'];
 
   it('is approved once the node reports the address', async () => {
-    const { approvals, clock, join, put, stop } = setUp();
+    const { approvals, clock, join, put } = setUp();
     join('m0');
     await put('serving', { address: '192.0.2.77' });
     expect(approvals()).toEqual([]);
     join('m0', 'master', both);
     await clock.advance(seconds(1));
     expect(approvals()).toEqual(['csr-serving']);
-    await stop();
   });
 
   it.each<[string, (node: KubeObject) => KubeObject | undefined]>([
@@ -293,7 +244,7 @@ describe('a serving certificate for an address that came after the inventory', (
         return isChanged && found !== undefined && ref.kind === nodes ? changed(found) : found;
       },
     };
-    const { approvals, clock, join, put, stop } = setUp({ kube });
+    const { approvals, clock, join, put } = setUp({ kube });
     join('m0', 'master', both);
     await put('serving', { address: '192.0.2.77' });
     await clock.advance(seconds(20));
@@ -301,11 +252,10 @@ describe('a serving certificate for an address that came after the inventory', (
     isChanged = false;
     await clock.advance(seconds(20));
     expect(approvals()).toEqual(['csr-serving']);
-    await stop();
   });
 
   it('that stays open is in an event with what to do', async () => {
-    const { clock, join, kube, put, stop } = setUp();
+    const { clock, join, kube, put } = setUp();
     join('m0', 'master', ['192.0.2.7', '198.51.100.7']);
     await put('serving', { address: '198.51.100.7' });
     await clock.advance(minutes(1));
@@ -315,13 +265,12 @@ describe('a serving certificate for an address that came after the inventory', (
         message: expect.stringMatching(/csr-serving.*oc adm certificate approve/) as string,
       },
     ]);
-    await stop();
   });
 });
 
 describe('where the service has left', () => {
   it('a master that is still to come is approved, and no more than are missing', async () => {
-    const { approvals, join, put, stop } = setUp({ isAgentBased: true, isAway: true });
+    const { approvals, join, put } = setUp({ isAgentBased: true, isAway: true });
     join('m1');
     join('m2');
     await put('client');
@@ -330,7 +279,6 @@ describe('where the service has left', () => {
     join('m0');
     await put('serving');
     expect(approvals()).toEqual(['csr-client', 'csr-serving']);
-    await stop();
   });
 
   it('no more masters are approved than are missing while an approval is on its way', async () => {
@@ -343,7 +291,7 @@ describe('where the service has left', () => {
         return inner.replace(...given);
       },
     };
-    const { approvals, clock, join, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });
+    const { approvals, clock, join, put } = setUp({ kube, isAgentBased: true, isAway: true });
     join('m1');
     join('m2');
     await put('client');
@@ -351,7 +299,6 @@ describe('where the service has left', () => {
     sent.resolve(undefined);
     await clock.advance(minutes(1));
     expect(approvals()).toEqual(['csr-client']);
-    await stop();
   });
 
   it('the hosts that the bootstrap host has recorded are approved, and no other name', async () => {
@@ -368,7 +315,7 @@ describe('where the service has left', () => {
         ],
       }),
     });
-    const { approvals, join, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });
+    const { approvals, join, put } = setUp({ kube, isAgentBased: true, isAway: true });
     join('m2');
     await put('client', { name: 'forged', node: 'm9' });
     await put('client', { name: 'joined', node: 'm1' });
@@ -376,33 +323,14 @@ describe('where the service has left', () => {
     await put('client');
     await put('client', { name: 'worker', node: 'w0' });
     expect(approvals()).toEqual(['csr-client', 'worker']);
-    await stop();
-  });
-
-  it('a record of a host alone, as an earlier release leaves it, lets that host join', async () => {
-    const kube = fakeKube().put(configMaps, {
-      metadata: { name: recordRef.name, namespace: 'assisted-installer' },
-      data: recordData({
-        node: 'm0',
-        addresses: [],
-        role: 'master',
-        isEtcdOverridden: false,
-      }),
-    });
-    const { approvals, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });
-    await put('client', { name: 'forged', node: 'm9' });
-    await put('client');
-    expect(approvals()).toEqual(['csr-client']);
-    await stop();
   });
 
   it('nothing is approved before it has answered where it will be back', async () => {
-    const { approvals, join, put, stop } = setUp({ isAway: true });
+    const { approvals, join, put } = setUp({ isAway: true });
     join('m0');
     await put('serving');
     await put('client', { node: 'm1' });
     expect(approvals()).toEqual([]);
-    await stop();
   });
 });
 
@@ -434,11 +362,10 @@ describe('requests that are left', () => {
   });
 
   it('are named in one short line, whatever they are called', async () => {
-    const { clock, kube, put, stop } = setUp();
+    const { clock, kube, put } = setUp();
     await put('client', { name: `a\n\u001b[2Jb${'c'.repeat(300_000)}`, node: 'x1' });
     await clock.advance(minutes(1));
     const [event] = kube.objectsOf(events);
     expect(event?.['message']).toMatch(/: a bc{90,100}…$/);
-    await stop();
   });
 });

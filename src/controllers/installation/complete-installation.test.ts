@@ -175,34 +175,6 @@ describe('completing the installation', () => {
   });
 });
 
-describe('completing after a restart', () => {
-  it.each([
-    ['Waiting for cluster operators', [...operators, atRouter, 'ingress ca PEM', atOlm, atDone]],
-    ['Adding router ca', ['ingress ca PEM', atOlm, atDone]],
-    ['Waiting for olm operators csv initialization', [atDone]],
-    ['Applying olm manifests', [atDone]],
-    ['Waiting for olm operators csv', [atDone]],
-    ['Done', []],
-  ])('continues at the stage "%s"', async (stage, expected) => {
-    const { ready, run, changes } = setUp({
-      cluster: { finalizing: { stage, isTimedOut: false } },
-    });
-    ready();
-    await run();
-    expect(changes()).toEqual([...expected, 'complete true']);
-  });
-
-  it.each(['installed', 'error', 'cancelled', 'adding-hosts'])(
-    'ends where the cluster is %s',
-    async (status) => {
-      const { ready, run, changes } = setUp({ cluster: { status } });
-      ready();
-      expect((await run()).failure).toBeUndefined();
-      expect(changes()).toEqual([]);
-    },
-  );
-});
-
 describe('the ten hours of the operators', () => {
   const fails = async (startedAt: (now: number) => number | undefined) => {
     const { clock, inventory, kube, run } = setUp();

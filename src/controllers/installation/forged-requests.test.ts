@@ -11,6 +11,7 @@ import {
   pkcs10,
   type RequestWishes,
   signingRequestObject,
+  SubjectAlternativeNameExtension,
 } from '../../../test/support/kubelet-request.ts';
 import { runInstallation } from '../../../test/support/run-installation.ts';
 import { certificateSigningRequests, nodes } from '../../kube/kinds.ts';
@@ -120,6 +121,13 @@ const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
       names: rightNames[purpose],
       extensions: [new ExtendedKeyUsageExtension(['1.3.6.1.5.5.7.3.1'])],
     },
+    // Its alternative names twice.
+    {
+      names: rightNames[purpose],
+      extensions: ['m1', 'w0'].map(
+        (value) => new SubjectAlternativeNameExtension([{ type: 'dns', value }]),
+      ),
+    },
   ];
 };
 
@@ -140,6 +148,8 @@ async function forgedRequests(): Promise<readonly KubeObject[]> {
     for (const bytes of forgedBytes(purpose).wrong) add(bytes, {});
     add(pem + pem, {});
     add(`${pem}trailing`, {});
+    add(`x\n${pem}`, {});
+    add(pem.replace(/\n[^\n]+\n-----END/, '\n-----END'), {});
     add(pem.replace('CERTIFICATE REQUEST', 'CERTIFICATE'), {});
     const der = Buffer.from(pem.replaceAll(/-----[A-Z ]+-----/g, ''), 'base64');
     const longer = Buffer.concat([der, Buffer.from([5, 0])]).toString('base64');
@@ -179,7 +189,7 @@ it('approves no request that is forged, in more than 200 ways, and the right one
   }
   for (const object of forged) kube.put(certificateSigningRequests, object);
   const clock = fakeClock({ auto: false });
-  const { stop } = runInstallation(['approve-requests', 'count-requests'], {
+  runInstallation(['approve-requests', 'count-requests'], {
     kube,
     clock,
     inventory: fakeInventory({
@@ -216,5 +226,4 @@ it('approves no request that is forged, in more than 200 ways, and the right one
   }
   await clock.advance(seconds(1));
   expect(approvals().toSorted()).toEqual(['right-client', 'right-serving']);
-  await stop();
 });

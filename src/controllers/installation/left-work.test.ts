@@ -74,13 +74,12 @@ async function etcdIn(kube: FakeKube): Promise<KubeObject> {
 
 describe('controller/do-left-work', () => {
   it('puts etcd back, and takes it off the record', async () => {
-    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
+    const { kube, clock, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
     kube.put(etcdCluster.kind, overridden);
     await clock.advance(minutes(5));
     expect(isOverridden(await etcdIn(kube))).toBe(false);
     expect(recordedBefore(await etcdIn(kube))).toBeUndefined();
     expect(recorded()).toEqual(record());
-    await stop();
   });
 
   it('puts etcd back by its annotation, without a record', async () => {

@@ -17,7 +17,6 @@ import { gatheringPod, gatheringSecret } from './must-gather-pod.ts';
 import {
   gatherCluster,
   gatheringImages,
-  latestImage,
   neededGathering,
   removeLeftBinding,
 } from './must-gather.ts';
@@ -51,16 +50,6 @@ describe('the images that gather', () => {
   ])('%s', (...[, setting, gathering, expected]) => {
     const found = gatheringImages(setting, gathering);
     expect(found.map(({ name, image }) => `${name}=${image}`)).toEqual(expected);
-  });
-
-  it.each([
-    [undefined, ''],
-    [{}, ''],
-    [{ tags: [] }, ''],
-    [{ tags: [{ tag: 'latest', items: null }] }, ''],
-    [{ tags: [{ tag: 'latest', items: [{ dockerImageReference: 'q@sha256:1' }] }] }, 'q@sha256:1'],
-  ])('of a release with the status %j', (status, expected) => {
-    expect(latestImage({ metadata: { name: 'must-gather' }, status })).toBe(expected);
   });
 });
 
@@ -159,14 +148,6 @@ describe('the pod that gathers', () => {
     const value = `insecure\ncacert = "${caFile}"`;
     expect(spec.containers[0]?.env).toContainEqual({ name: 'OPTIONS', value });
     expect(spec).toMatchObject({ volumes: [{}, {}, { hostPath: { path: caFile } }] });
-  });
-
-  it('runs on a master where the controller was not found', () => {
-    const pod = gatheringPod(configOf(), gatherers, undefined);
-    expect(pod).toMatchObject({
-      spec: { nodeSelector: { 'node-role.kubernetes.io/master': '' } },
-    });
-    expect(pod['spec']).not.toHaveProperty('nodeName');
   });
 });
 

@@ -77,7 +77,7 @@ export function gatheringImages(
 const releaseStream = { kind: imageStreams, namespace: 'openshift', name: 'must-gather' } as const;
 
 /** The image that the newest tag of an image stream leads to; empty if absent. */
-export function latestImage(stream: KubeObject | undefined): string {
+function latestImage(stream: KubeObject | undefined): string {
   const tags = listAt(stream, 'status', 'tags').map(fieldsOf);
   const { items } = tags.find(({ tag }) => tag === 'latest') ?? {};
   return textOf(fieldsOf(Array.isArray(items) ? items[0] : undefined)['dockerImageReference']);

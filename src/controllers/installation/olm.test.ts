@@ -12,7 +12,7 @@ import {
   jobs,
   subscriptions,
 } from '../../kube/kinds.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { type FinalizingStage, finalizingStages } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { completeInstallation } from './complete-installation.ts';
@@ -289,35 +289,6 @@ describe('operators that the service gives up', () => {
     const { notes } = await run();
     expect(notes).toContain('warn: continuing without the report of failed operators');
     expect(changes().at(-1)).toBe('complete true');
-  });
-
-  it('end with the installation', async () => {
-    const { clock, later, run, changes, inventory } = setUp('lso');
-    later(seconds(90), () => inventory.set({ status: 'installed' }));
-    await run();
-    expect(changes()).toEqual([stage(init)]);
-    expect(clock.elapsed()).toBe(seconds(90));
-  });
-});
-
-describe('operators of OLM after a restart', () => {
-  it.each([
-    [apply, [stage(wait), 'operator lso available']],
-    [wait, ['operator lso available']],
-    ['Done', []],
-  ] as const)('at the stage "%s"', async (at, expected) => {
-    const { subscribe, phase, run, changes, applied, inventory } = setUp('lso');
-    inventory.set({ finalizing: { stage: at, isTimedOut: false } });
-    subscribe('lso');
-    phase('lso', 'Succeeded');
-    await run();
-    expect(changes()).toEqual([
-      ...expected,
-      ...(at === 'Done' ? [] : [stage('Done')]),
-      'complete true',
-    ]);
-    expect(applied()).toEqual(at === apply ? ['of-lso'] : []);
-    expect(inventory.calls.includes('operators')).toBe(at !== 'Done');
   });
 });
 

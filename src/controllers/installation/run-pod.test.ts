@@ -24,15 +24,6 @@ function run(admin: Kube, signal = new AbortController().signal) {
 }
 
 describe('running a pod', () => {
-  it.each([
-    ['Succeeded', true],
-    ['Failed', false],
-  ] as const)('gives what one that has %s said, and removes it', async (phase, isSuccess) => {
-    const admin = withEndedPods(fakeKube(), { phase, log: 'said' });
-    expect(await run(admin).end).toEqual({ isSuccess, log: 'said' });
-    expect(admin.objectsOf(pods)).toEqual([]);
-  });
-
   it('waits for one that an earlier controller began', async () => {
     const admin = fakeKube().put(pods, { ...pod, status: { phase: 'Running' } });
     const { end } = run(admin.withPodLog('gather/main', 'said'));

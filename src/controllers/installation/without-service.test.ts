@@ -126,13 +126,6 @@ describe('controller/wait-for-bootstrap-host', () => {
     expect(notes.at(-1)).toBe('info: node m0 is Ready');
   });
 
-  it('ends at once in a cluster that is complete', async () => {
-    const kube = ['m0', 'm1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
-    const { clock, ended: end } = setUp(kube);
-    await clock.advance(seconds(1));
-    expect((await end).failure).toBeUndefined();
-  });
-
   it.each([
     ['five by the install-config', { replicas: 5, count: 3 }, 5],
     ['five by the settings', { replicas: 0, count: 5 }, 5],

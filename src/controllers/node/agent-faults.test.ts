@@ -10,11 +10,11 @@ const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
 
 describe('a host that was asked to reboot', () => {
   it('and does not is degraded after half an hour, and asked again', async () => {
-    const { annotate, annotations, host, passes, start, stopped } = agentNode();
+    const { annotate, annotations, host, passes, start } = agentNode();
     const reboots = () => host.ran.filter(([, verb]) => verb === 'reboot').length;
     host.on(['systemctl', 'reboot']).succeeds();
     annotate(toNext);
-    const ended = start();
+    void start();
     await passes(170);
     expect([annotations().state, reboots()]).toEqual(['Working', 1]);
     await passes(20);
@@ -22,8 +22,6 @@ describe('a host that was asked to reboot', () => {
     expect(annotations().reason).toContain('node-agent.not-rebooted');
     await passes(100);
     expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
-    stopped.abort(new Error('the test ends'));
-    await ended;
   });
 });
 

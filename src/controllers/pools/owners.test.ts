@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runPools } from '../../../test/support/run-pools.ts';
@@ -28,6 +28,7 @@ function setUp() {
   kube.put(machineConfigPools, pool('master')).put(machineConfigPools, pool('worker'));
   kube.put(nodes, node('m0', 'master')).put(nodes, node('w0', 'worker'));
   const stop = new AbortController();
+  onTestFinished(() => stop.abort(new Error('stop')));
   const start = () => runPools('find-owners', { kube, clock: fakeClock(), signal: stop.signal });
   const messages = (): readonly string[] =>
     kube.objectsOf(events).map((event) => event['message'] as string);
