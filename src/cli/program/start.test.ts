@@ -19,7 +19,6 @@ async function run(
     out: '',
     errors: '',
     order: [] as string[],
-    loadedFor: [] as string[],
     installs: [] as InstallCall[],
     commands: [] as (readonly string[])[],
     controllers: [] as unknown[],
@@ -29,9 +28,8 @@ async function run(
     environment,
     print: (text) => (seen.out += text),
     printError: (text) => (seen.errors += text),
-    loadProgram: (command) => {
+    loadProgram: () => {
       seen.order.push('load');
-      seen.loadedFor.push(command);
       return Promise.resolve({
         runInstall: (call) => {
           seen.installs.push(call);
@@ -43,7 +41,6 @@ async function run(
         },
       });
     },
-    beforeCommand: () => undefined,
     loadCommands: () =>
       Promise.resolve({
         bootwright,
@@ -120,9 +117,8 @@ describe('start', () => {
       INVENTORY_URL: 'https://svc.example',
       OPENSHIFT_VERSION: '4.20.1',
     };
-    const { controllers, loadedFor, exitCode } = await run('', { environment });
+    const { controllers, exitCode } = await run('', { environment });
     expect(controllers).toEqual([[environment]]);
-    expect(loadedFor).toEqual(['controller']);
     expect(exitCode).toBe(7);
     expect((await run(whole, { environment })).controllers).toEqual([]);
     expect((await run('controller --kubeconfig /k')).controllers).toEqual([[{}, '/k']]);

@@ -15,11 +15,9 @@ export interface StartContext {
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
   /** Loads what an install or the controller runs, which takes longer than everything before it. */
-  readonly loadProgram: (of: 'install' | 'controller') => Promise<Program>;
+  readonly loadProgram: () => Promise<Program>;
   /** Loads the tree of commands. */
   readonly loadCommands: () => Promise<Pick<typeof Commands, 'runCommand' | 'bootwright'>>;
-  /** Called before a command runs that is no install. */
-  readonly beforeCommand: () => void;
 }
 
 /**
@@ -33,7 +31,7 @@ export async function start(context: StartContext): Promise<number> {
   const argv = context.argv.map((word) => (word === '-help' ? '--help' : word));
   const kubeconfig = controllerLine(argv, environment);
   if (kubeconfig !== undefined) {
-    const { runController } = await context.loadProgram('controller');
+    const { runController } = await context.loadProgram();
     return runController(environment, ...kubeconfig);
   }
   const [first = ''] = argv;
@@ -41,9 +39,9 @@ export async function start(context: StartContext): Promise<number> {
   if (isInstall && !asksHelp(first === 'install' ? argv.slice(1) : argv))
     return startInstall(context, first === 'install' ? argv.slice(1) : argv);
   const { runCommand } = await context.loadCommands();
-  const { print, printError, beforeCommand } = context;
+  const { print, printError } = context;
   const line = isInstall ? [...argv.slice(0, Number(first === 'install')), '--help'] : argv;
-  return runCommand({ argv: line, environment, print, printError, beforeRun: beforeCommand });
+  return runCommand({ argv: line, environment, print, printError });
 }
 
 /**
@@ -94,6 +92,6 @@ async function runInstall(
     context.print(`${version}\n`);
     return 0;
   }
-  const program = await context.loadProgram('install');
+  const program = await context.loadProgram();
   return program.runInstall({ settings, stop });
 }
