@@ -80,7 +80,7 @@ export const VersionDocument = z.object({
   node: word.describe('version of Node, 24.11.0'),
   openshift: z
     .object({ first: word, last: word })
-    .describe('the oldest and the newest release that can be installed, 4.6'),
+    .describe('the oldest and the newest release that are supported, 4.14'),
 });
 export type VersionDocument = z.infer<typeof VersionDocument>;
 

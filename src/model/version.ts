@@ -10,7 +10,7 @@ declare const builtFrom: string | undefined;
 export const commit = typeof builtFrom === 'string' ? builtFrom : '';
 
 /** The releases of OpenShift that can be installed: docs/guides/supported.md. */
-export const supportedReleases = { first: '4.6', last: '5.0' } as const;
+export const supportedReleases = { first: '4.14', last: '5.0' } as const;
 
 /** How the program names itself to every server and proxy. */
 export const userAgent = `bootwright/${version}`;

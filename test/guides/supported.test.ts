@@ -37,7 +37,7 @@ describe('the page of what is supported', () => {
       for (const version of range.split(' to '))
         expect(built, version).toMatch(texts[layeringSupport(version).kind]);
     expect(rows.map(([range]) => range)).toEqual([
-      ...['4.6.0 to 4.6.99', '4.7.0 to 4.18.20', '4.18.21 to 4.20.99', '4.21.0 to 5.0.99'],
+      ...['4.14.0 to 4.18.20', '4.18.21 to 4.20.99', '4.21.0 to 5.0.99'],
     ]);
     const ends = rows.flatMap(([range = '']) => range.split(' to '));
     expect([ends.at(0), ends.at(-1)]).toEqual([
