@@ -1,37 +1,16 @@
 import type { RunEvent } from '../engine/events.ts';
 import { renderFailure } from '../engine/failures.ts';
 import { renderDuration } from '../model/duration.ts';
-import type { LineLevel } from './state.ts';
+import type { PageLine } from './state.ts';
 
 /** An event of an agent as a line of the page's log. */
-interface EventLine {
-  readonly level: LineLevel;
-  readonly text: string;
-}
+type EventLine = Pick<PageLine, 'level' | 'text'>;
 
 /**
  * The line of an event; undefined for what the page shows elsewhere, as progress.
  * @param lastWait what was missing before, so that the same is not said twice
  */
 export function eventLine(event: RunEvent, lastWait?: string): EventLine | undefined {
-  const [area] = event.type.split('.');
-  switch (area) {
-    case 'run':
-      return runLine(event);
-    case 'step':
-      return stepLine(event);
-    default:
-      return event.type === 'wait.updated' && event.status === lastWait
-        ? undefined
-        : otherLine(event);
-  }
-}
-
-const info = (text: string): EventLine => ({ level: 'info', text });
-const warn = (text: string): EventLine => ({ level: 'warn', text });
-const debug = (text: string): EventLine => ({ level: 'debug', text });
-
-function runLine(event: RunEvent): EventLine | undefined {
   switch (event.type) {
     case 'run.started':
       return info(`${event.isResumed ? 'resumes' : 'starts'} role ${event.role}`);
@@ -43,54 +22,52 @@ function runLine(event: RunEvent): EventLine | undefined {
     }
     case 'run.stopped':
       return warn(`stopped: ${event.reason}`);
-    default:
-      return undefined;
-  }
-}
-
-function stepLine(event: RunEvent): EventLine | undefined {
-  switch (event.type) {
     case 'step.started':
       return info(event.attempt > 1 ? `${event.title} (attempt ${event.attempt})` : event.title);
     case 'step.finished':
       return debug(`${event.step} took ${renderDuration(event.duration)}`);
     case 'step.reused':
       return info(`${event.title}: done by an earlier run`);
+    default:
+      return otherLine(event, lastWait);
+  }
+}
+
+const info = (text: string): EventLine => ({ level: 'info', text });
+const warn = (text: string): EventLine => ({ level: 'warn', text });
+const debug = (text: string): EventLine => ({ level: 'debug', text });
+
+function otherLine(event: RunEvent, lastWait?: string): EventLine | undefined {
+  switch (event.type) {
     case 'step.retrying':
       return warn(`${event.step} is tried again: ${event.failure.message}`);
     case 'step.failed':
       return warn(`${event.step} failed: ${event.failure.message}`);
-    default:
-      return undefined;
-  }
-}
-
-function otherLine(event: RunEvent): EventLine | undefined {
-  switch (event.type) {
-    case 'note':
-      return { level: event.level, text: noteText(event) };
-    case 'wait.updated':
-      return info(
-        `waits ${event.attempt === undefined ? 'until' : 'for'} ${event.sentence}: ${event.status}`,
-      );
+    case 'note': {
+      const { level, message, fields } = event;
+      const known = Object.entries(fields).map(([name, value]) => `${name} ${String(value)}`);
+      return { level, text: known.length === 0 ? message : `${message} (${known.join(', ')})` };
+    }
+    case 'wait.updated': {
+      const { attempt, sentence, status } = event;
+      const word = attempt === undefined ? 'until' : 'for';
+      return status === lastWait ? undefined : info(`waits ${word} ${sentence}: ${status}`);
+    }
     case 'wait.finished': {
       const word = event.isReached ? 'reached' : 'timed out';
       return info(`${word} after ${renderDuration(event.waited)}: ${event.sentence}`);
     }
     case 'command.started':
       return debug(`$ ${event.argv.join(' ')}`);
-    case 'command.finished':
-      return event.exitCode === 0
+    case 'command.finished': {
+      const { exitCode, argv } = event;
+      return exitCode === 0
         ? undefined
-        : debug(`exit code ${event.exitCode ?? 'none'}: ${event.argv.join(' ')}`);
+        : debug(`exit code ${exitCode ?? 'none'}: ${argv.join(' ')}`);
+    }
     case 'report.dropped':
       return warn(`stage ${event.stage} was not reported: ${event.failure.message}`);
     default:
       return undefined;
   }
-}
-
-function noteText({ message, fields }: Extract<RunEvent, { readonly type: 'note' }>): string {
-  const known = Object.entries(fields).map(([name, value]) => `${name} ${String(value)}`);
-  return known.length === 0 ? message : `${message} (${known.join(', ')})`;
 }

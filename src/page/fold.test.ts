@@ -196,11 +196,6 @@ describe('everything else', () => {
     expect(pageAfter(page, { kind: 'object', at: 4, object, isGone: true }).objects).toEqual([]);
   });
 
-  it('says once that a cluster has a status of several lines', () => {
-    const seen: PageUpdate = { kind: 'cluster', at: 1, status: 'a\nb', info: '' };
-    expect(after(seen, seen).lines).toHaveLength(1);
-  });
-
   it('counts a fault that strikes again', () => {
     const fault: PageUpdate = { kind: 'fault', at: 1, where: 'service', what: '503' };
     expect(after(fault, { ...fault, at: 2 }).faults).toEqual([

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../engine/events.ts';
-import { allEnded, isEnd, type StepState, stepsAfter } from '../engine/run-steps.ts';
+import { allEnded, isEnd, type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
 import { plainLine, withTexts } from '../lib/plain-text.ts';
 import { eventLine } from './event-line.ts';
 import { isLadder, railSteps, stageStep, workOfStage } from './rail.ts';
@@ -7,20 +7,26 @@ import {
   caps,
   type HostFailure,
   type HostState,
-  type ObjectState,
   type PageLine,
   type PageState,
   type PageUpdate,
-  type Rail,
   type Span,
 } from './state.ts';
 
 type Of<Kind extends PageUpdate['kind']> = Extract<PageUpdate, { readonly kind: Kind }>;
 
-/** A line of the log before it has its number. */
-type NewLine = Pick<PageLine, 'source' | 'level' | 'text'>;
+/** A line of the log before it has its number; none where an update has no news. */
+type NewLine = Pick<PageLine, 'source' | 'level' | 'text'> | undefined;
+
+/** The fields of a page that an update changes, and its line. */
+type PageChange = readonly [Partial<PageState>, NewLine?];
+
+/** The fields of a host that an update changes, and its line. */
+type HostChange = readonly [Partial<HostState>, NewLine?];
 
 const short = (text: string): string => plainLine(text, caps.text);
+
+const info = (source: string, text: string): NewLine => ({ source, level: 'info', text });
 
 /**
  * The page after an update. Every text is made plain and cut here; after the end only lines of the
@@ -28,115 +34,124 @@ const short = (text: string): string => plainLine(text, caps.text);
  */
 export function pageAfter(page: PageState, received: PageUpdate): PageState {
   if (page.end !== undefined && received.kind !== 'line') return page;
-  const at = Math.max(page.at, received.at);
   const update = plain(received);
-  const next = { ...changed(page, update), at };
-  const line = lineOf(page, update);
+  const change = pageChanges[update.kind] as (page: PageState, update: PageUpdate) => PageChange;
+  const [changed, line] = change(page, update);
+  const next = { ...page, ...changed, at: Math.max(page.at, received.at) };
   if (line === undefined) return next;
-  const { source, level, text } = line;
   const n = page.lineCount + 1;
+  const { source, level, text } = line;
   const added = { n, at: update.at, source: short(source), level, text: short(text) };
   return { ...next, lineCount: n, lines: [...page.lines, added].slice(-caps.lines) };
 }
 
-/** Ids and steps of rails are compared, so that they stay unchanged. */
+/**
+ * Ids and rails are compared, so that they stay unchanged. An event is cut only where it becomes a
+ * state: its line has all of a message and its hint.
+ */
 function plain(update: PageUpdate): PageUpdate {
-  if (update.kind === 'host') {
-    const { name, role, hardware = '' } = update;
-    return { ...update, name: short(name), role: short(role), hardware: short(hardware) };
-  }
-  const texts = withTexts(update, short) as PageUpdate;
-  if (!('host' in update)) return texts;
-  // An event is cut only where it becomes a state: its line has all of a message and its hint.
-  const event = update.kind === 'event' ? { event: update.event } : {};
-  return { ...texts, host: update.host, ...event } as PageUpdate;
+  const { kind, ...fields } = update;
+  const kept = Object.entries(fields).filter(([key]) => /^(id|host|rail|event)$/.test(key));
+  return {
+    ...(withTexts(fields, short) as object),
+    ...Object.fromEntries(kept),
+    kind,
+  } as PageUpdate;
 }
 
-function changed(page: PageState, update: PageUpdate): PageState {
-  switch (update.kind) {
-    case 'begin':
-      return withBeginning(page, update);
-    case 'host':
-      return withHost(page, update);
-    case 'event':
-    case 'stage':
-    case 'phase':
-    case 'host-end': {
-      const { host: id } = update;
-      const hosts = page.hosts.map((host) => (host.id === id ? hostAfter(host, update) : host));
-      return { ...page, hosts };
-    }
-    case 'cluster': {
-      const { status, info, logs } = update;
-      return { ...page, cluster: { status, info, logs } };
-    }
-    case 'object':
-      return { ...page, objects: objectsAfter(page.objects, update) };
-    case 'fault':
-      return { ...page, faults: faultsAfter(page.faults, update) };
-    case 'source': {
-      const { at, lastError, refusal } = update;
-      const answeredAt = lastError === undefined ? at : page.answeredAt;
-      return { ...page, lastError, refusal, answeredAt };
-    }
-    case 'line':
-      return page;
-    case 'end': {
-      const { at, isGood, text, details } = update;
-      const hosts = page.hosts.map((host) => ({ ...host, spans: closed(host.spans, at) }));
-      return { ...page, hosts, end: { at, isGood, text, details } };
-    }
-  }
-}
-
-const withBeginning = (
-  page: PageState,
-  { title = page.title, startedAt = page.startedAt }: Of<'begin'>,
-): PageState => ({ ...page, title, startedAt });
+const pageChanges: {
+  readonly [Kind in PageUpdate['kind']]: (page: PageState, update: Of<Kind>) => PageChange;
+} = {
+  begin: (page, { title = page.title, startedAt = page.startedAt }) => [{ title, startedAt }],
+  host: withHost,
+  event: hostChange(afterEvent),
+  stage: hostChange(afterStage),
+  phase: hostChange(afterPhase),
+  'host-end': hostChange(afterHostEnd),
+  cluster: (page, { status, info: text, logs }) => [
+    { cluster: { status, info: text, logs } },
+    status === page.cluster.status ? undefined : info('service', `cluster is ${status}`),
+  ],
+  object: withObject,
+  fault: ({ faults }, { at, where, what }) => {
+    const last = faults.at(-1);
+    const isAgain = last?.where === where && last.what === what;
+    const next = isAgain
+      ? faults.with(-1, { ...last, times: last.times + 1 })
+      : [...faults, { at, where, what, times: 1 }].slice(-caps.faults);
+    return [{ faults: next }, { source: where, level: 'warn', text: `fault: ${what}` }];
+  },
+  source: (page, { at, lastError, refusal }) => {
+    const isNews = lastError !== page.lastError;
+    const line: NewLine =
+      lastError === undefined
+        ? info('service', 'answers again')
+        : { source: 'service', level: 'warn', text: lastError };
+    const answeredAt = lastError === undefined ? at : page.answeredAt;
+    return [{ lastError, refusal, answeredAt }, isNews ? line : undefined];
+  },
+  line: (_, line) => [{}, line],
+  end: ({ hosts }, { at, isGood, text, details }) => [
+    {
+      hosts: hosts.map((host) => ({ ...host, spans: closed(host.spans, at) })),
+      end: { at, isGood, text, details },
+    },
+    { source: 'page', level: isGood ? 'info' : 'error', text },
+  ],
+};
 
 /** A host that is known keeps its steps and its end. */
-function withHost(page: PageState, update: Of<'host'>): PageState {
+function withHost({ hosts }: PageState, update: Of<'host'>): PageChange {
   const { id, name, role, rail, hardware = '' } = update;
-  const known = { id, name, role, rail, hardware };
-  if (page.hosts.some((host) => host.id === id)) {
-    const hosts = page.hosts.map((host) => (host.id === id ? { ...host, ...known } : host));
-    return { ...page, hosts };
-  }
-  if (page.hosts.length >= caps.hosts) return page;
+  const index = hosts.findIndex((host) => host.id === id);
+  if (index === -1 && hosts.length >= caps.hosts) return [{}];
   const fresh = { steps: {}, spans: [], stage: '', stageInfo: '', status: '', phase: '' };
-  return { ...page, hosts: [...page.hosts, { ...fresh, ...known }] };
+  const host = { ...(hosts[index] ?? fresh), id, name, role, rail, hardware };
+  return [{ hosts: index === -1 ? [...hosts, host] : hosts.with(index, host) }];
 }
 
-/** An update of one host. */
-type OfHost = Of<'event' | 'stage' | 'phase' | 'host-end'>;
-
-function hostAfter(host: HostState, update: OfHost): HostState {
-  switch (update.kind) {
-    case 'event':
-      return afterEvent(host, update.event);
-    case 'stage':
-      return afterStage(host, update);
-    case 'phase':
-      return afterPhase(host, update);
-    case 'host-end': {
-      const { at, isGood, isStopped, text, failure } = update;
-      return {
-        ...host,
-        failure: isGood ? undefined : withFailure(host.failure, failure),
-        // The first end of a host counts.
-        end: host.end ?? { at, isGood, isStopped, text },
-        spans: closed(host.spans, at),
-      };
-    }
-  }
+/** Changes the host that an update names, if it is known. */
+function hostChange<Update extends { readonly host: string }>(
+  change: (host: HostState, update: Update) => HostChange,
+) {
+  return ({ hosts }: PageState, update: Update): PageChange => {
+    const index = hosts.findIndex(({ id }) => id === update.host);
+    const host = hosts[index];
+    if (host === undefined) return [{}];
+    const [changed, line] = change(host, update);
+    return [{ hosts: hosts.with(index, { ...host, ...changed }) }, line];
+  };
 }
 
-function afterEvent(host: HostState, event: RunEvent): HostState {
+function afterEvent(host: HostState, { event }: Of<'event'>): HostChange {
   const steps = stepsAfter(host.steps, withTexts(event, short) as RunEvent);
-  const next = { ...host, steps, spans: spansAfter(host, steps, event) };
-  if (!event.type.startsWith('run.')) return next;
+  const lastWait = 'step' in event ? host.steps[event.step]?.wait?.status : undefined;
+  const line = eventLine(event, lastWait);
   const failure = event.type === 'run.failed' ? withFailure(undefined, event.failure) : undefined;
-  return { ...next, failure };
+  return [
+    {
+      steps,
+      spans: spansAfter(host, steps, event),
+      ...(event.type.startsWith('run.') ? { failure } : {}),
+    },
+    line && { source: host.name, ...line },
+  ];
+}
+
+/** The first end of a host counts. */
+function afterHostEnd(host: HostState, update: Of<'host-end'>): HostChange {
+  const { at, isGood, isStopped, text, failure } = update;
+  const badLevel = isStopped === true ? 'warn' : 'error';
+  return [
+    {
+      failure: isGood ? undefined : withFailure(host.failure, failure),
+      end: host.end ?? { at, isGood, isStopped, text },
+      spans: closed(host.spans, at),
+    },
+    host.end === undefined
+      ? { source: host.name, level: isGood ? 'info' : badLevel, text }
+      : undefined,
+  ];
 }
 
 /** A failure with what else is known of it. */
@@ -150,25 +165,22 @@ function withFailure(
 }
 
 /** Each step of the rail that runs has a span; steps in the background have none. */
-function spansAfter(host: HostState, steps: HostState['steps'], event: RunEvent): readonly Span[] {
+function spansAfter({ rail, spans }: HostState, steps: RunSteps, event: RunEvent): readonly Span[] {
   const { at } = event;
-  if (event.type.startsWith('run.')) return closed(host.spans, at);
+  if (event.type.startsWith('run.')) return closed(spans, at);
   const step = 'step' in event ? steps[event.step] : undefined;
-  if (step === undefined) return host.spans;
+  if (step === undefined) return spans;
   const { title } = step;
-  if (isEnd(event)) return closed(host.spans, at, title, step.state === 'failed');
-  const place = event.type === 'step.started' ? placeOf(host.rail, event.step) : undefined;
-  if (place === undefined) return host.spans;
-  return withSpan(closed(host.spans, at, title), { ...place, title, from: at });
-}
-
-/** The track and the work of a step of a rail. */
-function placeOf(rail: Rail, id: string): Pick<Span, 'track' | 'work'> | undefined {
-  for (const { name, steps } of rail.flat()) {
-    const step = steps.find((one) => one.id === id);
-    if (step !== undefined) return { track: name, work: step.work };
-  }
-  return undefined;
+  if (isEnd(event)) return closed(spans, at, title, step.state === 'failed');
+  if (event.type !== 'step.started') return spans;
+  const [begun] = rail
+    .flat()
+    .flatMap(({ name: track, steps: own }) =>
+      own
+        .filter(({ id }) => id === event.step)
+        .map(({ work }) => ({ track, title, work, from: at })),
+    );
+  return begun === undefined ? spans : withSpan(closed(spans, at, title), begun);
 }
 
 /** The spans with all open ones, or those of a title, ended. */
@@ -176,171 +188,89 @@ const closed = (
   spans: readonly Span[],
   at: number,
   title?: string,
-  isBad?: boolean,
+  isBad = false,
 ): readonly Span[] =>
   spans.map((span) => {
     if (span.until !== undefined || (title !== undefined && span.title !== title)) return span;
-    const ended = { ...span, until: Math.max(span.from, at) };
-    return isBad === true ? { ...ended, isBad } : ended;
+    const until = Math.max(span.from, at);
+    return isBad ? { ...span, until, isBad } : { ...span, until };
   });
 
 const withSpan = (spans: readonly Span[], span: Span): readonly Span[] =>
   [...spans, span].slice(-caps.spans);
 
-const failedStatuses: ReadonlySet<string> = new Set(['error', 'cancelled', 'stopped']);
+const failedStatuses: readonly string[] = ['error', 'cancelled', 'stopped'];
 
-function afterStage(before: HostState, update: Of<'stage'>): HostState {
-  const { at, stage, info, status, since = at } = update;
+function afterStage(before: HostState, update: Of<'stage'>): HostChange {
+  const { at, stage, info: stageInfo, status, since = at } = update;
+  const line = stageLine(before, update);
   const isReset =
     before.end?.isGood === false &&
-    failedStatuses.has(before.status) &&
-    status !== '' &&
-    !failedStatuses.has(status);
-  const host: HostState = isReset
-    ? { ...before, steps: {}, stage: '', end: undefined, failure: undefined }
-    : before;
-  const known = { ...host, stage, stageInfo: info, status };
-  const place = railSteps(host.rail).findIndex(({ id }) => id === stageStep(stage));
-  if (stage === '' || stage === host.stage || place === -1) return known;
-  const isLast = place === railSteps(host.rail).length - 1;
-  const next = { ...known, steps: stepsUpTo(host, place, { since, isLast }) };
+    failedStatuses.includes(before.status) &&
+    !['', ...failedStatuses].includes(status);
+  const reset = isReset ? { steps: {}, stage: '', end: undefined, failure: undefined } : {};
+  const known = { ...reset, stage, stageInfo, status };
+  const host: HostState = { ...before, ...reset };
+  const all = railSteps(host.rail);
+  const place = all.findIndex(({ id }) => id === stageStep(stage));
+  if (stage === '' || stage === host.stage || place === -1) return [known, line];
+  // A stage that was not seen was passed all the same.
+  const isLast = place === all.length - 1;
+  const reached = all.slice(0, place + 1).filter(({ id }) => id.startsWith(stageStep('')));
+  const steps: Record<string, StepState> = { ...host.steps };
+  for (const { id, title } of reached) {
+    const first = { step: id, title, since, attempt: 1 };
+    steps[id] =
+      id === stageStep(stage) && !isLast
+        ? { ...first, state: 'running' }
+        : { until: since, ...(steps[id] ?? first), state: 'finished' };
+  }
   // Where a plan is known, events of the agent and phases of the machine show where the time goes.
-  if (!isLadder(host.rail)) return next;
+  if (!isLadder(host.rail)) return [{ ...known, steps }, line];
   const ended = closed(host.spans, since);
   const span = { track: '', title: stage, work: workOfStage(stage), from: since };
-  return { ...next, spans: isLast ? ended : withSpan(ended, span) };
+  return [{ ...known, steps, spans: isLast ? ended : withSpan(ended, span) }, line];
 }
 
-/** The steps with all stages up to one; a stage that was not seen was passed all the same. */
-function stepsUpTo(
-  { rail, steps }: HostState,
-  place: number,
-  { since, isLast }: { readonly since: number; readonly isLast: boolean },
-): HostState['steps'] {
-  const reached: Record<string, StepState> = {};
-  for (const [index, { id, title }] of railSteps(rail)
-    .slice(0, place + 1)
-    .entries()) {
-    if (!id.startsWith(stageStep(''))) continue;
-    const first = { step: id, title, since, attempt: 1 };
-    if (index === place && !isLast) reached[id] = { ...first, state: 'running' };
-    else reached[id] = { until: since, ...(steps[id] ?? first), state: 'finished' };
-  }
-  return { ...steps, ...reached };
+/** A percentage is no news. */
+const withoutPercent = (text: string): string => text.replace(/\d{1,3} ?%/, '');
+
+function stageLine(host: HostState, { stage, info: text, status }: Of<'stage'>): NewLine {
+  const more = text === '' ? '' : `: ${text}`;
+  if (status === 'error' && host.status !== 'error')
+    return { source: host.name, level: 'error', text: `status error${more}` };
+  const isKnown = stage === host.stage && withoutPercent(host.stageInfo) === withoutPercent(text);
+  return stage === '' || isKnown ? undefined : info(host.name, `stage ${stage}${more}`);
 }
 
-function afterPhase(host: HostState, { at, phase }: Of<'phase'>): HostState {
-  if (phase === host.phase) return host;
-  if (phase === '') return { ...host, phase, spans: closed(host.spans, at, host.phase) };
+function afterPhase(host: HostState, { at, phase }: Of<'phase'>): HostChange {
+  const line = ['', host.stage].includes(phase) ? undefined : info(host.name, phase);
+  if (phase === host.phase) return [{}, line];
+  if (phase === '') return [{ phase, spans: closed(host.spans, at, host.phase) }, line];
   // Before its agent a host starts from its live medium.
   const work = Object.keys(host.steps).length === 0 ? 'live' : 'boot';
   const spans = withSpan(closed(host.spans, at), { track: '', title: phase, work, from: at });
   // A reboot can take the last events of the agent that started it.
   const steps = host.phase === '' ? allEnded(host.steps, at, 'finished') : host.steps;
-  return { ...host, phase, steps, spans };
+  return [{ phase, steps, spans }, line];
 }
 
-function objectsAfter(
-  objects: readonly ObjectState[],
-  { at, object: { kind, name, state, tone }, isGone }: Of<'object'>,
-): readonly ObjectState[] {
+function withObject({ objects }: PageState, update: Of<'object'>): PageChange {
+  const { at, object, isGone } = update;
+  const { kind, name, state, tone } = object;
   const index = objects.findIndex((one) => one.kind === kind && one.name === name);
   const before = objects[index];
-  if (isGone === true) return objects.filter((one) => one !== before);
+  if (isGone === true) {
+    const text = `${kind} ${name} is gone`;
+    const line: NewLine = before && { source: 'cluster', level: 'debug', text };
+    return [{ objects: objects.filter((one) => one !== before) }, line];
+  }
+  const isKnown = before?.state === state;
   const goodAt = before?.goodAt ?? (tone === 'good' ? at : undefined);
-  const since = before?.state === state ? before.at : at;
-  const known = { kind, name, state, tone, at: since, goodAt };
-  return before === undefined
-    ? [...objects, known].slice(-caps.objects)
-    : objects.with(index, known);
-}
-
-function faultsAfter(
-  faults: PageState['faults'],
-  { at, where, what }: Of<'fault'>,
-): PageState['faults'] {
-  const last = faults.at(-1);
-  if (last?.where !== where || last.what !== what)
-    return [...faults, { at, where, what, times: 1 }].slice(-caps.faults);
-  return [...faults.slice(0, -1), { ...last, times: last.times + 1 }];
-}
-
-/** The line that an update adds to the log; most updates have news. */
-function lineOf(page: PageState, update: PageUpdate): NewLine | undefined {
-  switch (update.kind) {
-    case 'line':
-      return update;
-    case 'event':
-    case 'stage':
-    case 'phase':
-    case 'host-end': {
-      const host = page.hosts.find(({ id }) => id === update.host);
-      return host && hostLine(host, update);
-    }
-    case 'cluster':
-      return update.status === page.cluster.status
-        ? undefined
-        : info('service', `cluster is ${update.status}`);
-    case 'object':
-      return objectLine(page, update);
-    case 'fault':
-      return { source: update.where, level: 'warn', text: `fault: ${update.what}` };
-    case 'source':
-      return sourceLine(page, update);
-    case 'end':
-      return { source: 'page', level: update.isGood ? 'info' : 'error', text: update.text };
-    default:
-      return undefined;
-  }
-}
-
-function hostLine(host: HostState, update: OfHost): NewLine | undefined {
-  const source = host.name;
-  switch (update.kind) {
-    case 'event': {
-      const { event } = update;
-      const lastWait = 'step' in event ? host.steps[event.step]?.wait?.status : undefined;
-      const line = eventLine(event, lastWait);
-      return line && { source, ...line };
-    }
-    case 'stage':
-      return stageLine(host, update);
-    case 'phase':
-      return ['', host.stage].includes(update.phase) ? undefined : info(source, update.phase);
-    case 'host-end': {
-      if (host.end !== undefined) return undefined;
-      const badLevel = update.isStopped === true ? 'warn' : 'error';
-      return { source, level: update.isGood ? 'info' : badLevel, text: update.text };
-    }
-  }
-}
-
-const info = (source: string, text: string): NewLine => ({ source, level: 'info', text });
-
-/** A percentage is no news. */
-const withoutPercent = (text: string): string => text.replace(/\d{1,3} ?%/, '');
-
-function stageLine(host: HostState, update: Of<'stage'>): NewLine | undefined {
-  const { stage, status } = update;
-  const more = update.info === '' ? '' : `: ${update.info}`;
-  if (status === 'error' && host.status !== 'error')
-    return { source: host.name, level: 'error', text: `status error${more}` };
-  const isKnown =
-    stage === host.stage && withoutPercent(host.stageInfo) === withoutPercent(update.info);
-  return stage === '' || isKnown ? undefined : info(host.name, `stage ${stage}${more}`);
-}
-
-function sourceLine(page: PageState, { lastError }: Of<'source'>): NewLine | undefined {
-  if (lastError === page.lastError) return undefined;
-  if (lastError === undefined) return info('service', 'answers again');
-  return { source: 'service', level: 'warn', text: lastError };
-}
-
-function objectLine(page: PageState, { object, isGone }: Of<'object'>): NewLine | undefined {
-  const { kind, name, state, tone } = object;
-  const before = page.objects.find((one) => one.kind === kind && one.name === name);
-  const source = 'cluster';
-  if (isGone === true) return before && { source, level: 'debug', text: `${kind} ${name} is gone` };
-  if (before?.state === state) return undefined;
-  return { source, level: tone === 'bad' ? 'warn' : 'info', text: `${kind} ${name}: ${state}` };
+  const known = { kind, name, state, tone, at: isKnown ? before.at : at, goodAt };
+  const next =
+    before === undefined ? [...objects, known].slice(-caps.objects) : objects.with(index, known);
+  const level = tone === 'bad' ? 'warn' : 'info';
+  const line: NewLine = { source: 'cluster', level, text: `${kind} ${name}: ${state}` };
+  return [{ objects: next }, isKnown ? undefined : line];
 }

@@ -65,8 +65,6 @@ export function stopReason({ hosts, cluster }: Pick<PageState, 'hosts' | 'cluste
   return cluster.status === 'error' ? 'stopped because the cluster failed' : 'stopped';
 }
 
-const endStates: readonly StepState['state'][] = ['finished', 'reused', 'skipped'];
-
 /**
  * Derives the view of a host from its state.
  * @param times of the same steps on other hosts
@@ -78,24 +76,17 @@ export function viewOf(
   because = 'stopped',
 ): HostView {
   const active = railSteps(host.rail).filter(({ isActive }) => isActive);
-  const known = active.flatMap((step) => {
-    const state = host.steps[step.id];
-    return state === undefined ? [] : [{ step, state }];
-  });
-  const ended = known.filter(({ state }) => endStates.includes(state.state)).length;
+  const isEnded = ({ id }: RailStep): boolean =>
+    ['finished', 'reused', 'skipped'].includes(host.steps[id]?.state ?? '');
   const all = Math.max(1, active.length);
-  const counted = host.end?.isGood === true ? all : ended;
-  const current = currentSteps(
-    host,
-    known.filter(({ state }) => state.state === 'running'),
-    times,
-  );
+  const done = host.end?.isGood === true ? all : active.filter(isEnded).length;
+  const current = currentSteps(host, active, times);
   return {
     ...wordOf(host, current, because),
     current,
-    done: counted,
+    done,
     all: active.length,
-    percent: Math.floor((100 * counted) / all),
+    percent: Math.floor((100 * done) / all),
   };
 }
 
@@ -117,20 +108,19 @@ function wordOf(
   return { tone: isWaitingAlone ? 'waiting' : 'busy', word };
 }
 
-interface RunningStep {
-  readonly step: RailStep;
-  readonly state: StepState;
-}
-
 function currentSteps(
   host: HostState,
-  running: readonly RunningStep[],
+  active: readonly RailStep[],
   times: StepTimes,
 ): readonly CurrentStep[] {
-  if (host.end !== undefined) return [];
-  if (host.phase === '') return running.map((one) => currentStep(one, host, times));
-  const since = host.spans.at(-1)?.from ?? 0;
-  return [{ title: host.phase, detail: host.stageInfo, since, tone: 'busy' }];
+  const { end, phase, stageInfo, spans, steps } = host;
+  if (end !== undefined) return [];
+  if (phase !== '')
+    return [{ title: phase, detail: stageInfo, since: spans.at(-1)?.from ?? 0, tone: 'busy' }];
+  return active.flatMap((step) => {
+    const state = steps[step.id];
+    return state?.state === 'running' ? [currentStep(step, state, host, times)] : [];
+  });
 }
 
 /** Whether a step that runs waits: by its own report, or because it does nothing else. */
@@ -138,7 +128,8 @@ export const isWaiting = ({ wait }: StepState, work: Work | undefined): boolean 
   wait !== undefined || work === 'wait';
 
 function currentStep(
-  { step, state }: RunningStep,
+  { id, work }: RailStep,
+  state: StepState,
   { stage, stageInfo }: HostState,
   times: StepTimes,
 ): CurrentStep {
@@ -151,7 +142,7 @@ function currentStep(
   }
   const ofStage = title === stage ? stageInfo : '';
   const text = info ?? ofStage;
-  const other = remaining === undefined ? times.get(step.id) : undefined;
+  const other = remaining === undefined ? times.get(id) : undefined;
   const detail = joined([
     attempt,
     other === undefined ? '' : `took ${renderDuration(other.took)} on ${other.host}`,
@@ -160,14 +151,14 @@ function currentStep(
     // A percentage alone is shown by a bar.
     percentIn(text) === undefined ? text : '',
   ]);
-  const tone = isWaiting(state, step.work) ? 'waiting' : 'busy';
+  const tone = isWaiting(state, work) ? 'waiting' : 'busy';
   return { title, since, percent: state.percent ?? percentIn(ofStage), detail, tone };
 }
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(', ');
 
 /** The percentage of a text of the service that has nothing else. */
-export function percentIn(text: string): number | undefined {
+function percentIn(text: string): number | undefined {
   const [, percent] = /^(\d{1,3}) ?%$/.exec(text) ?? [];
   return percent === undefined ? undefined : Math.min(100, Number(percent));
 }

@@ -5,7 +5,6 @@ import { pageAfter } from './fold.ts';
 import { html } from './html.ts';
 import { railOfStages } from './rail.ts';
 import { emptyPage, type PageState, type PageUpdate } from './state.ts';
-import { timelineOf } from './timeline.ts';
 
 const evil = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
 
@@ -136,15 +135,6 @@ describe('an installation that failed', () => {
     );
     expect(text.match(/next: /g)).toEqual(['next: ']);
     expect(pageDocument(shown, 9, 'saved')).toMatch(/<progress\s+class="is-bad"/);
-  });
-
-  it('ends its time line with the end', () => {
-    const boot: PageUpdate = { kind: 'phase', at: 1, host: 'm2', phase: 'starts' };
-    const end: PageUpdate = { ...failed, at: 2, isGood: true, text: 'is a node' };
-    expect(timelineOf(pageAfterAll(host('m2'), boot, end, ...error), 9)).toMatchObject({
-      until: 3,
-      moments: [{ at: 3, text: 'end: error', isBad: true }],
-    });
   });
 });
 

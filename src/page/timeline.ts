@@ -2,40 +2,8 @@ import { type Millis, renderDuration } from '../model/duration.ts';
 import { html, type Html } from './html.ts';
 import type { HostState, PageState, Span, Work } from './state.ts';
 
-/** The time of a host by kinds of work; `idle` is the time in which nothing of it is known. */
-export type Shares = Readonly<Record<Work | 'idle', Millis>>;
-
-/** A moment that is marked on the time line. */
-export interface Moment {
-  readonly at: number;
-  readonly text: string;
-  readonly isBad: boolean;
-}
-
-/** The time line of one host. */
-export interface HostTimeline {
-  readonly name: string;
-  /** From the beginning of everything to the end of this host. */
-  readonly took: Millis;
-  readonly tracks: readonly (readonly Span[])[];
-  readonly shares: Shares;
-}
-
-/** The time line of everything. */
-export interface Timeline {
-  readonly from: number;
-  readonly until: number;
-  readonly hosts: readonly HostTimeline[];
-  /** Faults, objects of the cluster that became well, and an end that failed. */
-  readonly moments: readonly Moment[];
-  /** The longest spans first. */
-  readonly longest: readonly (Span & { readonly host: string; readonly took: Millis })[];
-}
-
 /** The kinds of work; of several at once, the first of these counts. */
-const workWords: Shares extends Readonly<Record<infer Kind, Millis>>
-  ? Readonly<Record<Kind, string>>
-  : never = {
+const workWords: Readonly<Record<Work | 'idle', string>> = {
   write: 'write disks',
   build: 'build images',
   boot: 'boot and join',
@@ -45,12 +13,16 @@ const workWords: Shares extends Readonly<Record<infer Kind, Millis>>
   idle: 'nothing known',
 };
 
-const kinds = Object.keys(workWords) as (Work | 'idle')[];
+type Kind = keyof typeof workWords;
+const kinds = Object.keys(workWords) as Kind[];
 
 const LONGEST_SHOWN = 8;
 
+/** The time line of everything. */
+type Timeline = ReturnType<typeof timelineOf>;
+
 /** Lays a page out in time, up to now or to its end. */
-export function timelineOf(page: PageState, now: number): Timeline {
+export function timelineOf(page: PageState, now: number) {
   const { startedAt, end } = page;
   const starts = page.hosts.flatMap(({ spans }) => spans.map((span) => span.from));
   const from = Math.min(startedAt, ...starts);
@@ -63,21 +35,27 @@ export function timelineOf(page: PageState, now: number): Timeline {
     until,
     hosts: page.hosts.map((host) => hostTimeline(host, from, until)),
     moments: momentsOf(page),
+    /** The longest spans first. */
     longest: longest.toSorted((one, other) => other.took - one.took).slice(0, LONGEST_SHOWN),
   };
 }
 
-function hostTimeline({ name, spans, end }: HostState, from: number, until: number): HostTimeline {
+function hostTimeline({ name, spans, end }: HostState, from: number, until: number) {
   // A host that ended before all this began takes none of its time.
   const last = Math.max(from, end?.at ?? until);
-  const tracks = [...new Set(spans.map(({ track }) => track))].map((track) =>
-    spans.filter((span) => span.track === track),
-  );
+  const tracks = [...Map.groupBy(spans, ({ track }) => track).values()];
   return { name, took: last - from, tracks, shares: sharesOf(spans, from, last) };
 }
 
-/** Divides a time among the kinds of work: they add up to it. */
-export function sharesOf(spans: readonly Span[], from: number, until: number): Shares {
+/**
+ * Divides a time among the kinds of work: they add up to it; `idle` is the time of which nothing is
+ * known.
+ */
+export function sharesOf(
+  spans: readonly Span[],
+  from: number,
+  until: number,
+): Readonly<Record<Kind, Millis>> {
   const shares = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
   const edges = spans
     .flatMap((span) => [span.from, span.until ?? until])
@@ -92,17 +70,19 @@ export function sharesOf(spans: readonly Span[], from: number, until: number): S
   return shares;
 }
 
-function momentsOf({ faults, objects, end }: PageState): readonly Moment[] {
-  const moments: Moment[] = faults.map(({ at, where, what }) => ({
-    at,
-    text: `fault on ${where}: ${what}`,
-    isBad: true,
-  }));
-  for (const { kind, name, goodAt, state } of objects) {
-    if (goodAt !== undefined)
-      moments.push({ at: goodAt, text: `${kind} ${name}: ${state}`, isBad: false });
-  }
-  if (end?.isGood === false) moments.push({ at: end.at, text: `end: ${end.text}`, isBad: true });
+/** Faults, objects of the cluster that became well, and an end that failed. */
+function momentsOf({ faults, objects, end }: PageState) {
+  const moments = [
+    ...faults.map(({ at, where, what }) => ({
+      at,
+      text: `fault on ${where}: ${what}`,
+      isBad: true,
+    })),
+    ...objects.flatMap(({ kind, name, goodAt: at, state }) =>
+      at === undefined ? [] : [{ at, text: `${kind} ${name}: ${state}`, isBad: false }],
+    ),
+    ...(end?.isGood === false ? [{ at: end.at, text: `end: ${end.text}`, isBad: true }] : []),
+  ];
   return moments.toSorted((one, other) => one.at - other.at);
 }
 
@@ -111,12 +91,10 @@ const DAY = 86_400;
 /** Steps of a scale, in seconds. */
 const scales = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, DAY];
 
-/**
- * Times of the marks of a scale with at most so many of them, in milliseconds from its beginning.
- */
-export function scaleOf(length: Millis, most = 8): readonly Millis[] {
-  const days = DAY * Math.max(1, Math.ceil(length / (most * DAY * 1000)));
-  const step = 1000 * (scales.find((one) => length / (one * 1000) <= most) ?? days);
+/** Times of the marks of a scale with at most eight of them, in milliseconds from its beginning. */
+export function scaleOf(length: Millis): readonly Millis[] {
+  const days = DAY * Math.max(1, Math.ceil(length / (8 * DAY * 1000)));
+  const step = 1000 * (scales.find((one) => length / (one * 1000) <= 8) ?? days);
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
 }
 
@@ -155,35 +133,52 @@ export function timelineSection(page: PageState, now: number): Html {
 const percentOf = ({ from, until }: Timeline, span: number): string =>
   `${((100 * span) / (until - from)).toFixed(3)}%`;
 
+/** A row of the time line, over which each bad moment is marked. */
 function row(
+  timeline: Timeline,
   name: string,
   label: string,
-  height: number,
-  content: readonly Html[],
-  end = '',
+  { content, rows = 1, end = '' }: { content: readonly Html[]; rows?: number; end?: string },
 ): Html {
+  const height = rows * ROW_HEIGHT;
+  const bad = timeline.moments.filter(({ isBad }) => isBad);
+  const marks = bad.map(({ at, text }) => {
+    const x = percentOf(timeline, at - timeline.from);
+    return html`<rect class="mark-bad" x="${x}" y="0" width="2" height="${height}"
+      ><title>${text}</title></rect
+    >`;
+  });
   return html`<div class="row">
-    <b>${name}</b><svg role="img" aria-label="${label}" height="${height}">${content}</svg
+    <b>${name}</b><svg role="img" aria-label="${label}" height="${height}">${content}${marks}</svg
     ><small>${end}</small>
   </div>`;
 }
 
-function hostRow({ name, tracks, took, shares }: HostTimeline, timeline: Timeline): Html {
-  const height = Math.max(1, tracks.length) * ROW_HEIGHT;
+function hostRow(
+  { name, tracks, took, shares }: Timeline['hosts'][number],
+  timeline: Timeline,
+): Html {
   const times = kinds
     .filter((kind) => shares[kind] > 0)
     .map((kind) => `${workWords[kind]} ${renderDuration(shares[kind])}`);
   // Behind the bars, so that the time in which nothing is known is seen up to the end of the host.
-  const whole = { work: 'idle', title: 'nothing known', from: timeline.from, track: '' } as const;
-  const bars = tracks.flatMap((spans, index) => [
-    bar({ ...whole, until: timeline.from + took }, index, timeline),
-    ...spans.map((span) => bar(span, index, timeline)),
-  ]);
-  const content = [...bars, ...badMarks(timeline, height)];
-  return row(name, `${name}: ${times.join(', ')}`, height, content, renderDuration(took));
+  const { from } = timeline;
+  const whole = {
+    work: 'idle',
+    title: workWords.idle,
+    from,
+    until: from + took,
+    track: '',
+  } as const;
+  const content = tracks.flatMap((spans, index) =>
+    [whole, ...spans].map((span) => bar(span, index, timeline)),
+  );
+  const label = `${name}: ${times.join(', ')}`;
+  const end = renderDuration(took);
+  return row(timeline, name, label, { content, rows: Math.max(1, tracks.length), end });
 }
 
-function bar(span: Omit<Span, 'work'> & { work: keyof Shares }, index: number, of: Timeline): Html {
+function bar(span: Omit<Span, 'work'> & { work: Kind }, index: number, of: Timeline): Html {
   const { track, title, work, from, until = of.until } = span;
   const where = track === '' ? '' : `${track}: `;
   const isOpen = span.until === undefined ? ' is-open' : '';
@@ -199,33 +194,18 @@ function bar(span: Omit<Span, 'work'> & { work: keyof Shares }, index: number, o
   >`;
 }
 
-const badMarks = (timeline: Timeline, height: number): readonly Html[] =>
-  timeline.moments
-    .filter(({ isBad }) => isBad)
-    .map(
-      ({ at, text }) =>
-        html`<rect
-          class="mark-bad"
-          x="${percentOf(timeline, at - timeline.from)}"
-          y="0"
-          width="2"
-          height="${height}"
-          ><title>${text}</title></rect
-        >`,
-    );
-
 /** A dot for each object that became well. */
 function clusterRow(timeline: Timeline): Html | undefined {
   const good = timeline.moments.filter(({ isBad }) => !isBad);
   if (good.length === 0) return undefined;
-  const dots = good.map(
-    ({ at, text }) =>
-      html`<circle class="mark-good" cx="${percentOf(timeline, at - timeline.from)}" cy="7" r="4"
-        ><title>${text}, after ${renderDuration(at - timeline.from)}</title></circle
-      >`,
-  );
+  const content = good.map(({ at, text }) => {
+    const after = at - timeline.from;
+    return html`<circle class="mark-good" cx="${percentOf(timeline, after)}" cy="7" r="4"
+      ><title>${text}, after ${renderDuration(after)}</title></circle
+    >`;
+  });
   const label = `${good.length} objects of the cluster became well`;
-  return row('cluster', label, ROW_HEIGHT, [...dots, ...badMarks(timeline, ROW_HEIGHT)]);
+  return row(timeline, 'cluster', label, { content });
 }
 
 function scaleRow(timeline: Timeline): Html {
@@ -245,11 +225,11 @@ function scaleRow(timeline: Timeline): Html {
   </div>`;
 }
 
-function sharesTable({ hosts }: Timeline, shown: readonly (keyof Shares)[]): Html {
-  const cell = (share: number, took: number): string => {
-    if (share === 0) return '–';
-    return `${renderDuration(share)} (${Math.round((100 * share) / Math.max(1, took))} %)`;
-  };
+function sharesTable({ hosts }: Timeline, shown: readonly Kind[]): Html {
+  const cell = (share: number, took: number): string =>
+    share === 0
+      ? '–'
+      : `${renderDuration(share)} (${Math.round((100 * share) / Math.max(1, took))} %)`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Where the time went">
     <table>
       <thead>

@@ -20,28 +20,47 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** A page in the middle of an installation, and its server. */
-async function served(
-  port = 0,
-): Promise<{ live: LivePage; server: ListeningServer } & AsyncDisposable> {
+const desk: Reader = { width: 1280, scheme: 'light' };
+
+/** A page in the middle of an installation. */
+function samplePage(): LivePage {
   const begin = Date.now() - 80_000;
   const live = livePage(emptyPage('A cluster', 'One host bootstraps it.', begin));
   for (const update of sampleUpdates(begin)) live.update(update);
-  const server = await servePage(live, { host: '127.0.0.1', port });
-  return { live, server, [Symbol.asyncDispose]: server.close };
+  return live;
 }
 
-const desk: Reader = { width: 1280, scheme: 'light' };
+/** The same with its server, and a browser that reads it. */
+async function openSample({
+  reader = desk,
+  port = 0,
+  prepare = () => undefined,
+}: {
+  readonly reader?: Reader;
+  readonly port?: number;
+  /** What is done before the browser comes. */
+  readonly prepare?: (live: LivePage, server: ListeningServer) => unknown;
+} = {}) {
+  await using ends = new AsyncDisposableStack();
+  const live = samplePage();
+  const server = await servePage(live, { host: '127.0.0.1', port });
+  ends.defer(server.close);
+  await prepare(live, server);
+  const { page, complaints } = ends.use(await openPage(browser, server.url, reader));
+  const opened = ends.move();
+  return { live, server, page, complaints, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
 
-const readers = [400, 1280, 3840].flatMap((width) =>
-  (['light', 'dark'] as const).map((scheme): Reader => ({ width, scheme })),
-);
+const readers: readonly Reader[] = [
+  { width: 400, scheme: 'light' },
+  { width: 1280, scheme: 'dark' },
+  { width: 3840, scheme: 'light' },
+];
 
 describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
   it('fits, breaks no rule of axe, and lets its browser complain of nothing', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, reader);
-    const { page, complaints } = opened;
+    await using own = await openSample({ reader });
+    const { page, complaints } = own;
     await page.getByText('63 %').first().waitFor();
     for (const summary of await page.locator('summary').all()) await summary.click();
     expect(await overhang(page)).toBe(0);
@@ -59,9 +78,8 @@ it('hears of axe what is wrong', async () => {
 
 describe('a page that is watched', () => {
   it('shows what happens, keeps lists open and the focus where it is', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, desk);
-    const { page, complaints } = opened;
+    await using own = await openSample();
+    const { page, complaints } = own;
     const summary = page.locator('#host-1 summary');
     await summary.focus();
     await page.keyboard.press('Enter');
@@ -93,9 +111,8 @@ describe('a page that is watched', () => {
   });
 
   it('runs its clocks', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, desk);
-    const clock = opened.page.locator('#state time');
+    await using own = await openSample();
+    const clock = own.page.locator('#state time');
     await expect.poll(() => clock.textContent()).toMatch(/^\d+ min \d+ s$/);
     const before = await clock.textContent();
     await expect.poll(() => clock.textContent()).not.toBe(before);
@@ -103,9 +120,8 @@ describe('a page that is watched', () => {
 
   it('says that its server is gone, and continues when that is back', async () => {
     const port = await freePort();
-    await using own = await served(port);
-    await using opened = await openPage(browser, own.server.url, desk);
-    const { page } = opened;
+    await using own = await openSample({ port });
+    const { page } = own;
     await page.getByText('63 %').first().waitFor();
     await own.server.close();
     await page.getByText('does not answer').waitFor();
@@ -116,27 +132,26 @@ describe('a page that is watched', () => {
 
   it('adds the lines of a program that was started again', async () => {
     const port = await freePort();
-    await using own = await served(port);
-    await using opened = await openPage(browser, own.server.url, desk);
-    await opened.page.getByText('63 %').first().waitFor();
+    await using own = await openSample({ port });
+    await own.page.getByText('63 %').first().waitFor();
     await own.server.close();
     const live = livePage(emptyPage('A cluster', 'Watched again.', Date.now()));
     live.update({ kind: 'line', at: Date.now(), source: 'm1', level: 'info', text: 'said anew' });
     const again = await servePage(live, { host: '127.0.0.1', port });
-    await opened.page.locator('#lines').getByText('said anew').waitFor();
+    await own.page.locator('#lines').getByText('said anew').waitFor();
     await again.close();
   });
 
   it('comes again where there were too many readers', async () => {
-    await using own = await served();
     const others = new AbortController();
-    const events = `${own.server.url}events`;
-    const held: Response[] = [];
     // A response that nobody holds is cancelled when garbage is collected.
-    for (let reader = 0; reader < 16; reader += 1)
-      held.push(await fetch(events, { signal: others.signal }));
-    await using opened = await openPage(browser, own.server.url, desk);
-    const gone = opened.page.getByText('does not answer');
+    const held: Response[] = [];
+    const prepare = async (_: LivePage, { url }: ListeningServer): Promise<void> => {
+      for (let reader = 0; reader < 16; reader += 1)
+        held.push(await fetch(`${url}events`, { signal: others.signal }));
+    };
+    await using own = await openSample({ prepare });
+    const gone = own.page.getByText('does not answer');
     await gone.waitFor();
     expect(held.map(({ ok }) => ok)).not.toContain(false);
     others.abort();
@@ -144,21 +159,22 @@ describe('a page that is watched', () => {
   });
 
   it('follows no more once everything has ended', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, desk);
+    await using own = await openSample();
     own.live.update({ kind: 'end', at: Date.now(), isGood: true, text: 'installed', details: [] });
-    await opened.page.locator('#state').getByText('installed').first().waitFor();
+    await own.page.locator('#state').getByText('installed').first().waitFor();
     await own.server.close();
-    expect(await opened.page.locator('#gone').isVisible()).toBe(false);
+    expect(await own.page.locator('#gone').isVisible()).toBe(false);
   });
 });
 
 it('leaves room below its heading, and copies a failure', async () => {
-  await using own = await served();
-  own.live.update({ kind: 'begin', at: Date.now(), title: 'A title '.repeat(60) });
-  own.live.update({ kind: 'source', at: Date.now(), lastError: 'connection refused' });
-  await using opened = await openPage(browser, own.server.url, desk);
-  const { page } = opened;
+  await using own = await openSample({
+    prepare: ({ update }) => {
+      update({ kind: 'begin', at: Date.now(), title: 'A title '.repeat(60) });
+      update({ kind: 'source', at: Date.now(), lastError: 'connection refused' });
+    },
+  });
+  const { page } = own;
   await page.setViewportSize({ width: 1440, height: 900 });
   expect((await page.locator('#top').boundingBox())?.height).toBeLessThanOrEqual(90);
   await page.getByText('Not reached yet: connection refused').waitFor();
@@ -171,7 +187,8 @@ it('leaves room below its heading, and copies a failure', async () => {
 });
 
 it('cuts no digest and no reason, and has in a title what its heading has no room for', async () => {
-  await using own = await served();
+  await using own = await openSample();
+  const { page } = own;
   const image = `registry.example.com/layered/worker@sha256:${'0123456789abcdef'.repeat(4)}`;
   const status = `${image} cannot be pulled: ${'unexpected status 503 of the registry; '.repeat(8)}last`;
   const [at, sentence] = [Date.now(), 'the image is there'];
@@ -191,8 +208,6 @@ it('cuts no digest and no reason, and has in a title what its heading has no roo
     },
   });
   own.live.update({ kind: 'begin', at, title: image.repeat(3) });
-  await using opened = await openPage(browser, own.server.url, desk);
-  const { page } = opened;
   await page.setViewportSize({ width: 1440, height: 900 });
   const why = page.locator('#host-1 .why').filter({ hasText: image });
   expect(await why.innerText()).toContain('last, at most 1 h');
@@ -205,9 +220,8 @@ it('cuts no digest and no reason, and has in a title what its heading has no roo
 
 describe('a page without a mouse', () => {
   it('is read by keys: to the log, through hosts, and along what scrolls', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, desk);
-    const { page } = opened;
+    await using own = await openSample();
+    const { page } = own;
     const focused = (): Promise<string> =>
       page.evaluate<string>('document.activeElement.id || document.activeElement.tagName');
     await page.keyboard.press('Tab');
@@ -229,9 +243,8 @@ describe('a page without a mouse', () => {
   });
 
   it('filters the log by every word', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, desk);
-    const { page } = opened;
+    await using own = await openSample();
+    const { page } = own;
     await page.keyboard.press('/');
     await page.keyboard.type('m1 firmware');
     const lines = page.locator('#lines li:visible');
@@ -250,9 +263,8 @@ describe('a page without a mouse', () => {
   });
 
   it('gives the lines that are shown as a file', async () => {
-    await using own = await served();
-    await using opened = await openPage(browser, own.server.url, desk);
-    const { page, complaints } = opened;
+    await using own = await openSample();
+    const { page, complaints } = own;
     await page.getByLabel('Filter').fill('m1 firmware');
     const started = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download' }).click();
@@ -262,20 +274,11 @@ describe('a page without a mouse', () => {
     expect(text).toMatch(/^\d\d:\d\d:\d\d m1 .*Configure the firmware.*\n$/);
     expect(complaints).toEqual([]);
   });
-
-  it('says how long such a run usually takes, until it has ended', () => {
-    const begin = Date.now();
-    const live = livePage({ ...emptyPage('A cluster', '', begin), usual: 90_000 });
-    expect(live.document(begin)).toContain('usually about 1 min 30 s');
-    live.update({ kind: 'end', at: begin + 1, isGood: true, text: 'installed', details: [] });
-    expect(live.document(begin)).not.toContain('usually');
-  });
 });
 
 it('shows the name of a host as the text that it is', async () => {
-  await using own = await served();
-  await using opened = await openPage(browser, own.server.url, desk);
-  await opened.page.getByRole('heading', { name: evilName }).waitFor();
+  await using own = await openSample();
+  await own.page.getByRole('heading', { name: evilName }).waitFor();
   own.live.update({
     kind: 'host',
     at: 0,
@@ -284,17 +287,17 @@ it('shows the name of a host as the text that it is', async () => {
     role: evilName,
     rail: [],
   });
-  await opened.page.getByRole('heading', { name: `${evilName} again` }).waitFor();
-  expect(await opened.page.locator('img').count()).toBe(0);
-  expect(opened.complaints).toEqual([]);
+  await own.page.getByRole('heading', { name: `${evilName} again` }).waitFor();
+  expect(await own.page.locator('img').count()).toBe(0);
+  expect(own.complaints).toEqual([]);
 });
 
 describe('a page that was saved', () => {
   it('works as a file, asks for nothing, and has the time line', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-saved-'));
     try {
-      await using own = await served();
-      own.live.update({
+      const live = samplePage();
+      live.update({
         kind: 'end',
         at: Date.now(),
         isGood: true,
@@ -302,7 +305,7 @@ describe('a page that was saved', () => {
         details: [],
       });
       const file = join(folder, 'page.html');
-      await writeFile(file, own.live.saved(Date.now()));
+      await writeFile(file, live.saved(Date.now()));
       await using opened = await openPage(browser, pathToFileURL(file).href, desk);
       const { page, complaints } = opened;
       const asked: string[] = [];

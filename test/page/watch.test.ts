@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
 import { clusterSeed, type ClusterStatus, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
@@ -20,10 +20,10 @@ const token = issuer.issue({ infra_env_id: infraEnvId });
 const cluster = clusterSeed({ id: '11111111-1111-4111-8111-111111111111' });
 
 /** A service in which four hosts are being installed, unless the cluster has another status. */
-function startService(status = cluster.status): Promise<InventoryServer> {
+async function startService(status = cluster.status): Promise<InventoryServer> {
   const member = { clusterId: cluster.id, infraEnvId, status: 'installing-in-progress' } as const;
   const times = { stageStartedAt: Date.now() - 60_000, stageUpdatedAt: Date.now() };
-  return startInventory({
+  const service = await startInventory({
     cluster: { ...cluster, status },
     auth: issuer.auth,
     hosts: [
@@ -49,6 +49,8 @@ function startService(status = cluster.status): Promise<InventoryServer> {
       }),
     ],
   });
+  onTestFinished(service.close);
+  return service;
 }
 
 /** A `watch` that runs, with all that it has printed. */
@@ -99,51 +101,40 @@ const desk = { width: 1280, scheme: 'dark' } as const;
 describe('bootwright watch', () => {
   it('shows what the service has, never its token, and ends by Ctrl-C with the page in a file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'bootwright-watch-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
     const service = await startService();
-    try {
-      const file = join(folder, 'page.html');
-      const target = `${service.url}/api/assisted-install/v2/clusters/${cluster.id}`;
-      await using watch = await startWatch([target, '--page-file', file]);
-      await using opened = await openPage(browser, watch.url, desk);
-      const { page, complaints } = opened;
-      await page.getByRole('heading', { name: 'Cluster lab, OpenShift 4.20.1' }).waitFor();
-      await page.getByText('40 %').waitFor();
-      await page.getByRole('heading', { name: evilName }).waitFor();
-      await page.getByText('Waiting for two masters').first().waitFor();
-      await page.getByRole('heading', { name: 'Operator' }).waitFor();
-      expect(await axeFindings(page)).toEqual([]);
-      await page.screenshot({ path: join(pictures, 'watch.png'), fullPage: true });
-      expect(complaints).toEqual([]);
-      const asked = service.requests.map(({ method, path }) => `${method} ${path}`);
-      expect(asked).toEqual([
-        `GET /api/assisted-install/v2/clusters/${cluster.id}?exclude-hosts=false`,
-      ]);
-      expect(await watch.interrupt()).toBe(0);
-      const saved = await readFile(file, 'utf8');
-      expect(saved).toContain('Where the time went');
-      for (const text of [saved, watch.printed()]) expect(text).not.toContain(token);
-    } finally {
-      await service.close();
-      await rm(folder, { recursive: true });
-    }
+    const file = join(folder, 'page.html');
+    const target = `${service.url}/api/assisted-install/v2/clusters/${cluster.id}`;
+    await using watch = await startWatch([target, '--page-file', file]);
+    await using opened = await openPage(browser, watch.url, desk);
+    const { page, complaints } = opened;
+    await page.getByRole('heading', { name: 'Cluster lab, OpenShift 4.20.1' }).waitFor();
+    await page.getByText('40 %').waitFor();
+    await page.getByRole('heading', { name: evilName }).waitFor();
+    await page.getByText('Waiting for two masters').first().waitFor();
+    await page.getByRole('heading', { name: 'Operator' }).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.screenshot({ path: join(pictures, 'watch.png'), fullPage: true });
+    expect(complaints).toEqual([]);
+    const asked = service.requests.map(({ method, path }) => `${method} ${path}`);
+    expect(asked).toEqual([
+      `GET /api/assisted-install/v2/clusters/${cluster.id}?exclude-hosts=false`,
+    ]);
+    expect(await watch.interrupt()).toBe(0);
+    const saved = await readFile(file, 'utf8');
+    expect(saved).toContain('Where the time went');
+    for (const text of [saved, watch.printed()]) expect(text).not.toContain(token);
   });
 
-  it.each([
-    ['refuses the token', 'not-the-token', /token refused: .*answered 401/],
-    ['does not have the cluster', token, /no such cluster: .*answered 404/],
-  ])('says that a service %s, and continues', async (_, secret, words) => {
+  it('says that a service refuses the token, and continues', async () => {
+    const [secret, words] = ['not-the-token', /token refused: .*answered 401/];
     const service = await startService();
-    const id = secret === token ? infraEnvId : cluster.id;
-    try {
-      await using watch = await startWatch([service.url, '--cluster-id', id], secret);
-      await using opened = await openPage(browser, watch.url, desk);
-      await opened.page.locator('.trouble').getByText(words).waitFor();
-      await expect.poll(watch.printed).toMatch(words);
-      expect(watch.printed()).not.toContain(secret);
-      expect(await watch.interrupt()).toBe(0);
-    } finally {
-      await service.close();
-    }
+    await using watch = await startWatch([service.url, '--cluster-id', cluster.id], secret);
+    await using opened = await openPage(browser, watch.url, desk);
+    await opened.page.locator('.trouble').getByText(words).waitFor();
+    await expect.poll(watch.printed).toMatch(words);
+    expect(watch.printed()).not.toContain(secret);
+    expect(await watch.interrupt()).toBe(0);
   });
 
   it('says that the page cannot be kept', async () => {
@@ -161,26 +152,12 @@ describe('bootwright watch', () => {
     await expect.poll(watch.printed).toMatch(/^note: not reached yet: .*connection refused/m);
     expect(await watch.interrupt()).toBe(0);
   });
-
-  it('says the end of an installation, and asks no more', async () => {
-    const service = await startService();
-    try {
-      service.store.cancel();
-      await using watch = await startWatch([service.url, '--cluster-id', cluster.id]);
-      await expect.poll(watch.printed).toContain('cluster cancelled');
-      await using opened = await openPage(browser, watch.url, desk);
-      await opened.page.locator('#state').getByText('cancelled').first().waitFor();
-      expect(service.requests).toHaveLength(1);
-    } finally {
-      await service.close();
-    }
-  });
 });
 
 /** `watch` until it ends by itself: all that it has printed, and its exit code. */
-async function watchToEnd(args: readonly string[], secret = token) {
+async function watchToEnd(args: readonly string[]) {
   const child = spawn(process.execPath, [bundle, 'watch', ...args], {
-    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: secret },
+    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: token },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
@@ -194,62 +171,29 @@ describe('bootwright watch --until installed', () => {
   it.each<[ClusterStatus, number, RegExp]>([
     ['installed', 0, /^$/],
     ['cancelled', 8, /^failed: cli\.not-installed: cluster \S+ is not installed: cancelled/],
-    ['error', 8, /^failed: cli\.not-installed: cluster \S+ is not installed: error/],
   ])('ends with an installation that is %s by %i', async (status, code, words) => {
     const service = await startService(status);
-    try {
-      const { printed, errors, exitCode } = await watchToEnd([service.url, ...until]);
-      expect(exitCode).toBe(code);
-      expect(printed).toMatch(new RegExp(`^\\S+Z \\S+: .*${status}`, 'm'));
-      expect(printed).not.toContain('Ctrl-C');
-      expect(errors).toMatch(words);
-    } finally {
-      await service.close();
-    }
-  });
-
-  it.each([
-    [
-      'not-the-token',
-      cluster.id,
-      /^failed: inventory\.denied: .*answered 401.*\n.*\nnext: .*X-Secret-Key/m,
-    ],
-    [token, infraEnvId, /^failed: inventory\.not-found: .*answered 404/m],
-  ])('ends with 5 where the service refuses %s for %s', async (secret, id, words) => {
-    const service = await startService();
-    try {
-      const args = [service.url, '--cluster-id', id, '--until', 'installed'];
-      const { errors, exitCode } = await watchToEnd(args, secret);
-      expect(exitCode).toBe(5);
-      expect(errors).toMatch(words);
-      expect(errors).not.toContain(secret);
-    } finally {
-      await service.close();
-    }
+    const { printed, errors, exitCode } = await watchToEnd([service.url, ...until]);
+    expect(exitCode).toBe(code);
+    expect(printed).toMatch(new RegExp(`^\\S+Z \\S+: .*${status}`, 'm'));
+    expect(printed).not.toContain('Ctrl-C');
+    expect(errors).toMatch(words);
   });
 
   it('ends with 7 when its time is over', async () => {
     const service = await startService();
-    try {
-      const words = [service.url, ...until, '--timeout', '2s'];
-      const { printed, errors, exitCode } = await watchToEnd(words);
-      expect(exitCode).toBe(7);
-      expect(printed).toMatch(/^\S+Z b1: .*Writing image to disk/m);
-      expect(errors).toMatch(/^failed: cli\.not-installed-in-time: .* within 2 s: /);
-    } finally {
-      await service.close();
-    }
+    const words = [service.url, ...until, '--timeout', '2s'];
+    const { printed, errors, exitCode } = await watchToEnd(words);
+    expect(exitCode).toBe(7);
+    expect(printed).toMatch(/^\S+Z b1: .*Writing image to disk/m);
+    expect(errors).toMatch(/^failed: cli\.not-installed-in-time: .* within 2 s: /);
   });
 
-  it.each([
-    [['--timeout', '2s'], /--timeout needs --until/],
-    [['--until', 'installed', '--timeout', 'soon'], /"soon" is not a duration/],
-    [['--until', 'ready'], /ready/],
-  ])('refuses %j', async (words, why) => {
-    const args = ['http://127.0.0.1:1', '--cluster-id', cluster.id, ...words];
+  it('needs --until for a timeout', async () => {
+    const args = ['http://127.0.0.1:1', '--cluster-id', cluster.id, '--timeout', '2s'];
     const { errors, exitCode } = await watchToEnd(args);
     expect(exitCode).toBe(2);
-    expect(errors).toMatch(why);
+    expect(errors).toMatch(/--timeout needs --until/);
   });
 });
 
@@ -271,17 +215,19 @@ function ask(
 }
 
 describe('the server of a page', () => {
-  it.each([
-    ['is read by its address', {}, 200],
-    ['is read by localhost', { host: 'localhost:1234' }, 200],
-    ['gives its events', { path: '/events' }, 200],
-    ['takes no name that somebody else has pointed here', { host: 'evil.example.test' }, 403],
-    ['takes none for its events either', { path: '/events', host: 'evil.example.test:80' }, 403],
-    ['can only be read', { method: 'POST' }, 405],
-    ['has nothing else', { path: '/../etc/passwd' }, 404],
-  ])('%s', async (_, options, status) => {
+  it('is read by its address alone, and only read', async () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
-    expect(await ask(watch.url, options)).toBe(status);
+    for (const [options, status] of [
+      [{}, 200],
+      [{ host: 'localhost:1234' }, 200],
+      [{ path: '/events' }, 200],
+      // A name that somebody else has pointed here.
+      [{ host: 'evil.example.test' }, 403],
+      [{ path: '/events', host: 'evil.example.test:80' }, 403],
+      [{ method: 'POST' }, 405],
+      [{ path: '/../etc/passwd' }, 404],
+    ] as const)
+      expect(await ask(watch.url, options), JSON.stringify(options)).toBe(status);
   });
 
   it('refuses an address that is taken', async () => {
