@@ -27,20 +27,8 @@ export async function observe(
   const reported = new Set<string>();
   const changes = followChanges(work, observed);
   await pollUntilClosed(work.signal, { changes, everyMillis: POLL_INTERVAL_MILLIS }, async () => {
-    markWorkers(work);
     if (work.state().isApiUp && changes.take()) await poll(work, { emit, reported });
   });
-}
-
-/** Control-plane nodes that workers wait for. */
-const ENOUGH = 2;
-
-/** What workers wait for is true as soon as the service has enough masters as Done. */
-function markWorkers({ store, marks }: ClusterWork): void {
-  const step = 'control-plane/wait-for-masters';
-  if (marks.some((mark) => mark.step === step)) return;
-  const done = store.hosts().filter(({ role, stage }) => role !== 'worker' && stage === 'Done');
-  if (done.length >= ENOUGH) marks.push({ step, readyAt: Date.now() });
 }
 
 interface Seen {

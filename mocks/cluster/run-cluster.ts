@@ -16,7 +16,6 @@ import type { KubeClient } from '../kube/client.ts';
 import { perform } from './actions.ts';
 import { runController } from './controller-pod.ts';
 import { forgeryComplaints } from './forged.ts';
-import type { ReadyMark } from './idle.ts';
 import { kinds } from './objects.ts';
 import { controllerNamespace, leftRecord } from './pods.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
@@ -39,7 +38,6 @@ export async function runCluster(site: ClusterSite) {
   const { plan } = site;
   const closing = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
-  const marks: ReadyMark[] = [];
   const complaints: string[] = [];
   const struck: Strike[] = [];
   const logs = new Map<string, () => string>();
@@ -58,7 +56,6 @@ export async function runCluster(site: ClusterSite) {
     jobs: new Set(),
     bootIds: bootIds(),
     tenants: tenants(),
-    marks,
     hasServiceLeft: () =>
       site.invoker !== 'assisted-service' &&
       plan.members.some(({ isBootstrap, name }) => isBootstrap && hasLeft(state, name)),
@@ -104,8 +101,6 @@ export async function runCluster(site: ClusterSite) {
   return {
     emit,
     state: (): ClusterState => state,
-    /** Since when nothing was missing for the waits of agents. */
-    marks: marks as readonly ReadyMark[],
     /** Faults that have struck in it. */
     struck: struck as readonly Strike[],
     /** Reads its objects, as an administrator. */

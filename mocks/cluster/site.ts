@@ -4,7 +4,6 @@ import type { InventoryStore } from '../inventory/store.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import type { Kube } from '../kube/start.ts';
 import type { ClusterPlan, ClusterState, ClusterEvent } from './cluster-state.ts';
-import type { ReadyMark } from './idle.ts';
 import type { bootIds, Kubelet, tenants } from './kubelet.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
@@ -69,7 +68,6 @@ export interface ClusterWork extends ClusterSite {
   readonly logs: Map<string, () => string>;
   /** How often the controller was killed. */
   readonly kills: { count: number };
-  readonly marks: ReadyMark[];
   readonly bootIds: ReturnType<typeof bootIds>;
   readonly tenants: ReturnType<typeof tenants>;
   /** Jobs that run, by uid. */

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunEvent } from '../../src/engine/events.ts';
+import type { FailureReport, RunEvent } from '../../src/engine/events.ts';
+import type { RunSteps } from '../../src/engine/run-steps.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
 import { buildMachine, type HostSite } from '../host/build-machine.ts';
@@ -11,7 +12,6 @@ import type { InventoryServer } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
 import type { ObjectStore } from '../objects/server.ts';
 import type { AgentFailure } from './agent.ts';
-import { type HostProgress, noProgress } from './host-progress.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault, HostSpec, Scenario } from './scenario.ts';
 
@@ -32,7 +32,8 @@ export interface LabHost {
   readonly struck: Strike[];
   /** Everything that its agents told. */
   readonly events: RunEvent[];
-  progress: HostProgress;
+  /** The steps of its agents. */
+  steps: RunSteps;
   /** What the host itself is at, while no agent runs on it. */
   phase: string;
   outcome?: HostOutcome | undefined;
@@ -42,6 +43,14 @@ export interface LabHost {
   agentStarts: number;
   /** Milliseconds since the epoch. */
   endedAt?: number | undefined;
+}
+
+/** Why the agent of a host has failed, where its events say so. */
+export function failedBy({
+  events,
+}: Pick<LabHost, 'events'>): Pick<FailureReport, 'code' | 'message'> | undefined {
+  const last = events.findLast((event) => event.type === 'run.failed');
+  return last && { code: last.failure.code, message: last.failure.message };
 }
 
 /** Where a host is. */
@@ -72,7 +81,7 @@ export async function openHost(
     faults: [...faults],
     struck: [],
     events: [],
-    progress: noProgress,
+    steps: {},
     phase: 'starts from the live medium',
     boots: 0,
     agentStarts: 0,

@@ -1,34 +1,56 @@
-import { idleOf } from '../cluster/idle.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { renderWait } from '../../src/engine/run-steps.ts';
 import { gatheredText } from '../cluster/gathering.ts';
 import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
 import type { InventoryStore } from '../inventory/store.ts';
-import { timesOf } from './host-progress.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import { type HostReport, type LabReport, type LayeringReport, RELEASE_OS } from './report.ts';
 import { hasCluster, type HostExpectation, type Scenario } from './scenario.ts';
+import type { ShownHost } from './shown-run.ts';
 
-/** What happened on one host, for the report. */
+/** What happened on one simulated host, for the report. */
 export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostReport {
-  const { plan, machine } = host;
-  const isWrite = ({ argv }: LabHost['machine']['ran'][number]): boolean =>
-    argv[0] === 'coreos-installer' && argv[1] === 'install';
+  const { plan, machine, agentStarts, secondAgent } = host;
+  return {
+    ...reportOfHost(host, lab.inventory.store, startedAt),
+    system: systemOf(lab, plan.name),
+    agentStarts,
+    writes: machine.ran.filter(
+      ({ argv }) => argv[0] === 'coreos-installer' && argv[1] === 'install',
+    ).length,
+    unknownCommands: [...machine.unknown],
+    secondAgent,
+  };
+}
+
+/** What its events and the service say of any host. */
+export function reportOfHost(
+  { plan, hostId, outcome = 'unfinished', boots, endedAt, events, steps, failure }: ShownHost,
+  store: Pick<InventoryStore, 'host'>,
+  startedAt: number,
+): HostReport {
+  const end = endedAt ?? Date.now();
+  const waits = Object.values(steps).flatMap(({ lastWait, state, until = end }) =>
+    lastWait === undefined || state === 'finished'
+      ? []
+      : [renderWait(lastWait, until - lastWait.since)],
+  );
+  const count = (type: RunEvent['type'], step?: string): number =>
+    events.filter((event) => event.type === type && (!('step' in event) || event.step === step))
+      .length;
   return {
     name: plan.name,
     role: plan.role,
-    outcome: host.outcome ?? 'unfinished',
-    stage: lab.inventory.store.host(host.hostId)?.stage ?? '',
-    boots: host.boots,
-    system: systemOf(lab, plan.name),
-    agentStarts: host.agentStarts,
-    seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
-    ...timesOf(host.events),
-    idleSeconds: idleSeconds(lab, host),
-    writes: machine.ran.filter(isWrite).length,
-    commands: machine.ran.length,
-    unknownCommands: [...machine.unknown],
-    failure: host.failure,
-    secondAgent: host.secondAgent,
+    outcome,
+    stage: store.host(hostId)?.stage ?? '',
+    boots,
+    agentStarts: count('run.started'),
+    seconds: Math.round((end - startedAt) / 10) / 100,
+    waits,
+    writes: count('step.finished', 'image/write'),
+    unknownCommands: [],
+    failure,
   };
 }
 
@@ -40,12 +62,6 @@ function systemOf({ layered }: Lab, host: string): string | undefined {
   const image = layered?.systems.get(host)?.image;
   return image === releaseOs ? RELEASE_OS : image;
 }
-
-/** What the cluster knows of the waits of a host; nothing where no cluster is simulated. */
-const idleSeconds = ({ cluster }: Lab, { events }: LabHost): number | undefined =>
-  cluster && rounded(idleOf(cluster.marks, events).millis / 1000);
-
-const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;
 
 /** What was built, for the report. */
 export const reportLayering = (layered: LayeredSite): LayeringReport => ({

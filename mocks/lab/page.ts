@@ -187,7 +187,7 @@ function faultFollower({ lab, hosts }: ShownRun, update: Update): () => void {
       }
       read.set(where, struck.length);
     }
-    const all = lab.layered?.network?.asked ?? [];
+    const all = lab.layered?.network.asked ?? [];
     for (const { registry, refusal } of all.slice(asked)) {
       if (refusal?.includes('connection reset') !== true) continue;
       update({ kind: 'fault', at: Date.now(), where: registry, what: 'the registry dies' });

@@ -1,6 +1,5 @@
 import type { ClusterRecord } from '../inventory/records.ts';
 import type { DayReport } from '../cluster/day-2/day-after.ts';
-import { releaseOs } from '../layering/plan.ts';
 
 /** The newest upload of the controller's logs, in the folder of a run. */
 export const CONTROLLER_LOGS = 'controller-logs.tar.gz';
@@ -11,10 +10,6 @@ export const RELEASE_OS = 'stock';
 /** An image as it fits into a line: its name and the beginning of its digest. */
 export const shortImage = (image: string): string =>
   image.replace(/^.*\/([^/@]+)@sha256:([0-9a-f]{8}).*$/, '$1@sha256:$2…');
-
-/** A booted image for people. */
-export const systemName = (image: string): string =>
-  image === releaseOs ? RELEASE_OS : shortImage(image);
 
 /**
  * What became of a host: `done` it is a node; `failed` its agent gave up; `stopped` the service
@@ -47,22 +42,10 @@ export interface HostReport {
   readonly system?: string | undefined;
   readonly agentStarts: number;
   readonly seconds: number;
-  /** What had to become true, and how long it took. */
-  readonly waited: readonly {
-    readonly step: string;
-    readonly for: string;
-    readonly seconds: number;
-    /** What was missing at the end of a wait that did not reach it. */
-    readonly missing?: string | undefined;
-  }[];
-  /** Where the time of the agent went, longest first. */
-  readonly steps: readonly { readonly step: string; readonly seconds: number }[];
-  /** Time in which nothing was missing for a wait, and the agent did nothing else. */
-  readonly idleSeconds?: number | undefined;
+  /** Waits that were not over at the end: `waits until 2 masters are ready: 1 of 2, …`. */
+  readonly waits: readonly string[];
   /** How often the image was written to a disk. */
   readonly writes: number;
-  /** Commands that the agent ran on the host. */
-  readonly commands: number;
   /** Commands that no stand-in knows. */
   readonly unknownCommands: readonly string[];
   readonly failure?: FailureSummary | undefined;

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { stepsAfter } from '../../src/engine/run-steps.ts';
 import { reportAfterReboot } from '../cluster/no-cluster.ts';
 import type { NodeKind } from '../cluster/pace.ts';
 import { decideBoot } from '../host/installed-system.ts';
@@ -16,8 +17,7 @@ import {
   settingVariable,
   startAgent,
 } from './agent.ts';
-import { afterEvent, takeFaults } from './host-progress.ts';
-import type { Lab, LabHost } from './lab-host.ts';
+import { failedBy, type Lab, type LabHost } from './lab-host.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault } from './scenario.ts';
 
@@ -54,7 +54,7 @@ async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const leavesByIronic = !host.machine.units.isActive('agent.service');
   if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
     const log = join(host.folder, `agent-${host.agentStarts}.log`);
-    host.failure = { ...failureIn(await readFile(log, 'utf8'), end), ...host.progress.failure };
+    host.failure = { ...failureIn(await readFile(log, 'utf8'), end), ...failedBy(host) };
     return 'failed';
   }
   return reboot(lab, host);
@@ -73,7 +73,7 @@ async function runUntilItEnds(
       name: `agent-${host.agentStarts}`,
       onEvent: (event, agent) => {
         host.events.push(event);
-        host.progress = afterEvent(host.progress, event);
+        host.steps = stepsAfter(host.steps, event);
         due.push(...takeFaults(host.faults, event));
         // What an agent tells that was killed already lets the next one be killed.
         const fault = interruption === undefined ? due.shift() : undefined;
@@ -90,6 +90,18 @@ async function runUntilItEnds(
     if (interruption === undefined) return end;
     await recover(host, interruption);
   }
+}
+
+/**
+ * Takes from the faults of a host the one that an event lets strike, if there is one. An agent that
+ * is killed between the line of its journal and the event says of that step later that it has ended
+ * before.
+ */
+function takeFaults(faults: HostFault[], event: RunEvent): readonly HostFault[] {
+  const isEnd = event.type === 'step.finished' || event.type === 'step.reused';
+  if (!isEnd && event.type !== 'wait.updated') return [];
+  const at = faults.findIndex((fault) => fault[isEnd ? 'after' : 'during'] === event.step);
+  return at === -1 ? [] : faults.splice(at, 1);
 }
 
 const strikeText = ({ kind, after, during }: HostFault): string =>

@@ -111,10 +111,14 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     endWatching();
     await opened.disposeAsync();
   }
-  const logs = store.controllerLogs().findLast(({ bytes }) => bytes.length > 0);
+  // What stands for the state of the cluster is no archive.
+  const logs = store.controllerLogs().findLast(({ bytes }) => bytes[0] === GZIP_MAGIC);
   if (logs !== undefined) await writeFile(join(folder, CONTROLLER_LOGS), logs.bytes);
   return finalReport(run, [...complaints, ...(day?.violations ?? [])], day);
 }
+
+/** The first byte of a file of gzip (RFC 1952). */
+const GZIP_MAGIC = 0x1f;
 
 /** The day after an installation that went well, where the scenario has one. */
 async function dayAfter({ lab, hosts, whereabouts }: LabRun): Promise<DayOutcome | undefined> {

@@ -52,7 +52,7 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     [
       'operator console never became available: no route',
       'next: oc describe clusteroperator console',
-      'logs: /tmp/run/controller-logs.tar.gz',
+      'next: tar -xzOf /tmp/run/controller-logs.tar.gz',
     ],
   ],
 ])('the summary has the next commands for %s', (_, ended, folder, expected) => {

@@ -11,7 +11,7 @@ import {
   outcomeWords,
   shortImage,
 } from './report.ts';
-import { changesOf, type ShownRun } from './shown-run.ts';
+import { linesOf, type ShownRun } from './shown-run.ts';
 
 /** What a run is given by those who watch it. */
 interface Watched {
@@ -81,27 +81,16 @@ export function stopSignal(): AbortSignal {
 
 const POLL_INTERVAL_MILLIS = 100;
 
-/** Where a line stands for each change, a percentage is none. */
-const withoutPercent = (doing: string): string =>
-  doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
-
 /** Prints a line for each change of the cluster and of a host; the page shows more. */
 function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
   const printed = new Map<string, string>();
-  const showRun = (what: string, line: string): void => {
-    if (printed.get(what) === line) return;
-    printed.set(what, line);
-    const seconds = ((Date.now() - run.startedAt) / 1000).toFixed(1);
-    output.write(`${seconds.padStart(6)} s  ${line}\n`);
-  };
   const print = (): void => {
-    const { cluster, rows, beside } = changesOf(run);
-    showRun('cluster', `cluster ${cluster}`);
-    for (const { host, role, stage: at, doing, isShown } of rows) {
-      const more = isShown ? `, ${withoutPercent(doing)}` : '';
-      if (at !== '') showRun(host, `${host} ${role}: ${at}${more}`);
+    for (const [about, line] of linesOf(run)) {
+      if (printed.get(about) === line) continue;
+      printed.set(about, line);
+      const seconds = ((Date.now() - run.startedAt) / 1000).toFixed(1);
+      output.write(`${seconds.padStart(6)} s  ${line}\n`);
     }
-    if (beside !== undefined) showRun('', beside);
   };
   const timer = setInterval(print, POLL_INTERVAL_MILLIS);
   return () => {
@@ -126,7 +115,11 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
       `      next: oc describe clusteroperator ${name}`,
     ]),
     ...(isMissed
-      ? [`      logs: ${folder === undefined ? rerun : `${folder}/${CONTROLLER_LOGS}`}`]
+      ? [
+          folder === undefined
+            ? `      logs: ${rerun}`
+            : `      next: tar -xzOf ${folder}/${CONTROLLER_LOGS}`,
+        ]
       : []),
     '',
     ...hosts.flatMap((host) => hostLines(host, hosts, rerun, folder)),
@@ -155,7 +148,7 @@ function hostLines(
     ...(outcome === 'done' && host.system !== undefined ? [`runs ${shortImage(host.system)}`] : []),
     ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
-    ...(outcome === 'done' ? [] : host.waited.flatMap(unfinishedWait)),
+    ...(outcome === 'done' ? [] : host.waits.map((wait) => `still ${wait}`)),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
     ...(failure === undefined
       ? []
@@ -185,11 +178,6 @@ function failureLines(
         ]),
   ];
 }
-
-const unfinishedWait = (wait: HostReport['waited'][number]): readonly string[] =>
-  wait.missing === undefined
-    ? []
-    : [`still waiting after ${wait.seconds.toFixed(1)} s: ${wait.missing}`];
 
 /** Why the service took a host back, and what starting its agent again would do. */
 function stoppedLines(hosts: readonly HostReport[]): readonly string[] {

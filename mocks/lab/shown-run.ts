@@ -1,18 +1,19 @@
 import type { HostPhase } from '../cluster/cluster-state.ts';
 import type { Plan } from '../../src/engine/describe.ts';
 import type { MockServer } from '../http/mock-server.ts';
-import type { LayeredSite, NodeSystem } from '../layering/plan.ts';
+import type { LayeredSite } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { LabHost } from './lab-host.ts';
-import { systemName } from './report.ts';
 import type { HostSpec } from './scenario.ts';
 
 /** What is looked at of a host, be it simulated or a virtual machine. */
 export interface ShownHost
   extends
-    Pick<LabHost, 'hostId' | 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'>,
-    Pick<LabHost, 'events'>,
+    Pick<
+      LabHost,
+      'hostId' | 'events' | 'steps' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'
+    >,
     Partial<Pick<LabHost, 'struck' | 'machine'>> {
   readonly plan: Pick<HostSpec, 'name' | 'role'>;
   /** Memory and disk of a virtual machine. */
@@ -28,11 +29,7 @@ export interface ShownRun {
     readonly cluster?:
       | (Pick<RunningCluster, 'state'> & Partial<Pick<RunningCluster, 'client' | 'struck'>>)
       | undefined;
-    readonly layered?:
-      | ({ readonly systems: ReadonlyMap<string, Pick<NodeSystem, 'image'>> } & Partial<
-          Pick<LayeredSite, 'network'>
-        >)
-      | undefined;
+    readonly layered?: Pick<LayeredSite, 'network'> | undefined;
   };
   /** The plan of a host that is known better than by its role alone. */
   readonly planOf?: ((host: string) => Promise<Plan>) | undefined;
@@ -45,56 +42,38 @@ export interface ShownRun {
   readonly startedAt: number;
 }
 
-/** What the lab prints of one host. */
-interface HostLine {
-  readonly host: string;
-  readonly role: string;
-  readonly stage: string;
-  readonly doing: string;
-  /** Whether what it does is worth a line: a wait, or a failure. */
-  readonly isShown: boolean;
+/** What the lab prints a line of where it changes, by the name of what it is about. */
+export function linesOf({
+  lab,
+  hosts,
+  beside,
+  whereabouts,
+}: ShownRun): readonly (readonly [about: string, line: string])[] {
+  const { store } = lab.inventory;
+  return [
+    ['cluster', `cluster ${store.cluster().status}`],
+    ...hosts.flatMap((host) => {
+      const { name, role } = host.plan;
+      const record = store.host(host.hostId);
+      const stage = record?.status === 'error' ? 'Failed' : (record?.stage ?? '');
+      // The day after its installation a node is somewhere else.
+      const doing = whereabouts?.get(name) ?? doingOf(host);
+      const more = doing === undefined ? '' : `, ${doing.replaceAll(/\s+/g, ' ')}`;
+      return stage === '' ? [] : [[name, `${name} ${role}: ${stage}${more}`] as const];
+    }),
+    ...(beside === undefined ? [] : [['', beside()] as const]),
+  ];
 }
 
-/** What the lab prints a line of where it changes. */
-export function changesOf({ lab, hosts, beside, whereabouts }: ShownRun): {
-  readonly cluster: string;
-  readonly rows: readonly HostLine[];
-  readonly beside: string | undefined;
-} {
-  return {
-    cluster: lab.inventory.store.cluster().status,
-    rows: hosts.map((host) => lineOf(host, lab, whereabouts)),
-    beside: beside?.(),
-  };
+/** Why a host failed, or what it waits for; undefined of one that does neither. */
+function doingOf({ outcome, failure, steps }: ShownHost): string | undefined {
+  if (outcome === 'done') return undefined;
+  if (outcome !== undefined)
+    return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
+  const { wait } =
+    Object.values(steps).findLast((step) => step.state === 'running' && step.wait) ?? {};
+  return wait?.attempt === undefined ? wait?.status : `waits for ${wait.sentence}: ${wait.status}`;
 }
-
-function lineOf(
-  host: ShownHost,
-  lab: ShownRun['lab'],
-  whereabouts: ShownRun['whereabouts'],
-): HostLine {
-  const { plan, progress, outcome } = host;
-  const record = lab.inventory.store.host(host.hostId);
-  // The day after its installation a node is somewhere else.
-  const nextDay = whereabouts?.get(plan.name);
-  const doing = [
-    doingOf(host, lab.cluster?.state().phases[plan.name]),
-    ...runs(lab.layered?.systems.get(plan.name)),
-  ].join('; ');
-  return {
-    host: plan.name,
-    role: plan.role,
-    stage: record?.status === 'error' ? 'Failed' : (record?.stage ?? ''),
-    doing: nextDay ?? doing,
-    isShown:
-      nextDay !== undefined ||
-      (outcome === undefined ? progress.waitingFor !== undefined : outcome !== 'done'),
-  };
-}
-
-/** Which operating system a host has booted, where that is simulated. */
-const runs = (system: Pick<NodeSystem, 'image'> | undefined): readonly string[] =>
-  system === undefined ? [] : [`runs ${systemName(system.image)}`];
 
 /** What a host is at before and after its agent; undefined while that is at work. */
 export function phaseOf(
@@ -106,22 +85,6 @@ export function phaseOf(
   if (inCluster !== undefined) return phaseWords[inCluster];
   const stage = inventory.store.host(hostId)?.stage ?? '';
   return ['', 'Rebooting'].includes(stage) ? phase : stage;
-}
-
-function doingOf(
-  { outcome, failure, progress, boots, phase }: ShownHost,
-  inCluster: HostPhase | undefined,
-): string {
-  if (outcome === 'done') return 'is a node';
-  if (outcome !== undefined)
-    return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
-  if (boots > 0) return inCluster === undefined ? phase : phaseWords[inCluster];
-  const { doing, percent, waitingFor } = progress;
-  if (doing === '') return phase;
-  if (percent === undefined) return waitingFor ?? doing;
-  // One lane writes the disk while the other one waits.
-  const written = `${doing}: ${Math.floor(percent)} %`;
-  return waitingFor === undefined ? written : `${written}; ${waitingFor}`;
 }
 
 /** What a host is at after its reboot, for people. */

@@ -97,8 +97,6 @@ export async function startCluster(
       const limit = Date.now() + JOB_LIMIT_MILLIS;
       while (cluster.runningJobs() > 0 && Date.now() < limit) await sleep(50);
       const late = cluster.runningJobs() > 0 ? ['a job of Bootwright did not end'] : [];
-      const marks = cluster.marks.map((mark) => `${JSON.stringify(mark)}\n`).join('');
-      await writeFile(join(place.folder, 'cluster.marks.jsonl'), marks);
       return [...(await cluster.complaints()), ...late];
     },
     [Symbol.asyncDispose]: async () => {

@@ -9,10 +9,8 @@ export const hostReport = (fields: Partial<HostReport> = {}): HostReport => ({
   boots: 1,
   agentStarts: 1,
   seconds: 1,
-  waited: [],
-  steps: [],
+  waits: [],
   writes: 1,
-  commands: 1,
   unknownCommands: [],
   ...fields,
 });

@@ -13,7 +13,7 @@ import type { Plan } from '../../../src/engine/describe.ts';
 import type { RunningCluster } from '../../../mocks/cluster/run-cluster.ts';
 import { placeStandIns } from './stand-ins.ts';
 import type { KubeParts } from '../../../mocks/kube/start.ts';
-import { differencesOf } from '../../../mocks/lab/make-report.ts';
+import { differencesOf, reportOfHost } from '../../../mocks/lab/make-report.ts';
 import {
   type HostOutcome,
   type LabReport,
@@ -27,7 +27,6 @@ import {
   doubtsAbout,
   type GuestHost,
   guestHost,
-  hostReportOf,
   installLive,
   type GuestRun,
   startsIn,
@@ -157,9 +156,7 @@ function finalReport(
 ): LabReport {
   const { name, startedAt } = run;
   const { store, inventory } = world;
-  const hosts = run.hosts.map((host) =>
-    hostReportOf(host, { startedAt, stage: store.host(host.hostId)?.stage }),
-  );
+  const hosts = run.hosts.map((host) => reportOfHost(host, store, startedAt));
   const differences = differencesOf(scenario, { outcome: outcomeOf(hosts), hosts }, complaints);
   return reportOf({
     name,

@@ -1,104 +1,59 @@
 import { describe, expect, it } from 'vitest';
-import { hostSeed } from '../../../mocks/inventory/records.ts';
-import { outcomeOf } from '../../../mocks/lab/report.ts';
-import { doubtsAbout, guestHost, hostReportOf, originIn, startsIn } from './guest-host.ts';
+import { proofLine as proof } from '../install/ignition.ts';
+import { doubtsAbout, originIn, startsIn } from './guest-host.ts';
+import { differencesFromBuilt } from './one-master.ts';
 
-const record = (isBootstrap: boolean) =>
-  hostSeed({
-    clusterId: 'cluster',
-    infraEnvId: 'env',
-    hostname: 'h1',
-    role: 'master',
-    isBootstrap,
-  });
-
-describe('the host of a virtual machine', () => {
-  it.each([
-    [true, 'bootstrap'],
-    [false, 'master'],
-  ])('of a host that bootstraps (%s) is that of a %s', (isBootstrap, role) => {
-    expect(guestHost(record(isBootstrap)).plan).toEqual({ name: 'h1', role });
-    expect(guestHost(record(isBootstrap)).hardware).toBe(
-      'virtual machine, 2.1 GB memory, 4.3 GB disk',
-    );
-  });
-});
-
-describe('the report of a virtual machine', () => {
-  it('has its time in seconds, the longest step first, and counts writes', () => {
-    const host = guestHost(record(false));
-    for (const [step, duration] of [
-      ['disk/resolve', 1004] as const,
-      ['image/write', 40_126] as const,
-    ])
-      host.events.push({ type: 'step.finished', at: 0, run: 'r', step, duration });
-    Object.assign(host, { outcome: 'done', boots: 1, agentStarts: 1, endedAt: 62_500 });
-    expect(hostReportOf(host, { startedAt: 1000, stage: 'Done' })).toMatchObject({
-      outcome: 'done',
-      stage: 'Done',
-      boots: 1,
-      seconds: 61.5,
-      writes: 1,
-      steps: [
-        { step: 'image/write', seconds: 40.13 },
-        { step: 'disk/resolve', seconds: 1 },
-      ],
-    });
-  });
-
-  it.each([undefined, 'release/labcoreos:1.0.0'])('names the system %s if it is told', (system) => {
-    const report = hostReportOf(guestHost(record(false)), { startedAt: 0, stage: '', system });
-    expect(report.system).toBe(system);
-  });
-
-  it('of one that has not come to its end makes the run unfinished', () => {
-    const report = hostReportOf(guestHost(record(false)), { startedAt: 0, stage: undefined });
-    expect([report.outcome, report.stage, outcomeOf([report])]).toEqual([
-      'unfinished',
-      '',
-      'unfinished',
-    ]);
-  });
-});
-
-const proof = 'IGNITION-APPLIED text';
+const image = `10.0.2.2:5000/ocl/master@sha256:${'1'.repeat(64)}`;
 const report = [
-  proof,
-  'LABCOREOS boots: 1',
   'LABCOREOS hostname: m1',
-  'LABCOREOS cmdline: BOOT_IMAGE=/x ignition.firstboot ignition.platform.id=metal',
+  'LABCOREOS boots: 1',
+  'LABCOREOS cmdline: ignition.firstboot ostree=/ostree/boot.1',
+  `LABCOREOS origin: ostree-unverified-registry:${image}`,
+  proof,
   '',
 ].join('\n');
 
 describe('the report of a first start', () => {
-  it('says how often the system has started', () => {
-    expect(startsIn(report)).toBe(1);
-  });
-
-  it.each(['', 'LABCOREOS boots: 0\n', 'LABCOREOS boots: \n'])('says nothing in %j', (text) => {
-    expect(startsIn(text)).toBeUndefined();
-  });
-
   it.each([
+    [report, 1, image],
     [
-      'ostree-unverified-registry:10.0.2.2:5000/ocl/master@sha256:1',
-      '10.0.2.2:5000/ocl/master@sha256:1',
+      'LABCOREOS boots: 0\nLABCOREOS origin: ostree-unverified-image:docker://r/os\n',
+      undefined,
+      'docker://r/os',
     ],
-    ['ostree-unverified-image:docker://release/labcoreos', 'docker://release/labcoreos'],
-  ])('names the image of the origin %s', (origin, image) => {
-    expect(originIn(`LABCOREOS origin: ${origin}\n`)).toBe(image);
-    expect(originIn(report)).toBeUndefined();
-  });
-
-  it('leaves no doubt when all is well', () => {
-    expect(doubtsAbout(report, { hostname: 'm1', proof })).toEqual([]);
+    ['', undefined, undefined],
+  ])('says how often the system has started, and from which image: %j', (text, starts, origin) => {
+    expect([startsIn(text), originIn(text)]).toEqual([starts, origin]);
   });
 
   it.each([
-    [proof, 'its Ignition was not applied'],
-    ['LABCOREOS hostname: m1', 'it calls itself nothing'],
-    ['ignition.firstboot', 'it was not its first boot'],
-  ])('without "%s" says: %s', (text, doubt) => {
-    expect(doubtsAbout(report.replace(text, ''), { hostname: 'm1', proof })).toEqual([doubt]);
+    ['', []],
+    [proof, ['its Ignition was not applied']],
+    ['LABCOREOS hostname: m1', ['it calls itself nothing']],
+    ['ignition.firstboot', ['it was not its first boot']],
+  ])('without "%s" leaves the doubts %j', (text, doubts) => {
+    expect(doubtsAbout(report.replace(text, ''), { hostname: 'm1', proof })).toEqual(doubts);
+  });
+});
+
+describe('a virtual machine whose system was built', () => {
+  const host = { name: 'm1', boots: 1, system: image };
+
+  it.each([
+    [{}, []],
+    [{ system: 'r/os:1' }, [`m1: runs r/os:1 instead of ${image}`]],
+    [{ system: undefined }, [`m1: runs nothing that it names instead of ${image}`]],
+    [{ boots: 2 }, ['m1: 2 boots instead of 1']],
+  ])('differs with %j by %j', (other, differences) => {
+    const built = { image, firstReport: report };
+    expect(differencesFromBuilt({ ...host, ...other }, built)).toEqual(differences);
+  });
+
+  it('differs where there was no image, or its Ignition was not applied', () => {
+    const firstReport = report.replace(proof, '');
+    expect(differencesFromBuilt(host, { image: undefined, firstReport })).toEqual([
+      'no image was built',
+      'm1: its Ignition was not applied',
+    ]);
   });
 });

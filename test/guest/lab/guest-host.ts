@@ -7,19 +7,14 @@ import { deadlineSeconds, targetMiB } from '../install/prepare.ts';
 import type { Guest } from '../rig/guest.ts';
 import { usualMemoryMiB } from '../rig/qemu-argv.ts';
 import type { HostRecord } from '../../../mocks/inventory/records.ts';
-import { afterEvent, noProgress, timesOf } from '../../../mocks/lab/host-progress.ts';
-import type { LabHost } from '../../../mocks/lab/lab-host.ts';
-import type { HostOutcome, HostReport } from '../../../mocks/lab/report.ts';
+import { stepsAfter } from '../../../src/engine/run-steps.ts';
+import { failedBy, type LabHost } from '../../../mocks/lab/lab-host.ts';
+import type { HostOutcome } from '../../../mocks/lab/report.ts';
 import type { ShownHost } from '../../../mocks/lab/shown-run.ts';
 
 /** A virtual machine in a run, with everything that is known of it. */
 export type GuestHost = ShownHost &
-  Pick<
-    LabHost,
-    'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt' | 'agentStarts'
-  > & {
-    /** Commands that the agent ran. */
-    commands: number;
+  Pick<LabHost, 'steps' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'> & {
     /** What the installed system said of itself at its first start; empty until then. */
     firstReport: string;
   };
@@ -48,14 +43,12 @@ export const guestHost = ({ hostname, role, isBootstrap, id }: HostRecord): Gues
   hardware: `virtual machine, ${gigabytes(usualMemoryMiB)} memory, ${gigabytes(targetMiB)} disk`,
   hostId: id,
   events: [],
-  progress: noProgress,
+  steps: {},
   phase: 'starts from the live medium',
   outcome: undefined,
   failure: undefined,
   boots: 0,
   endedAt: undefined,
-  agentStarts: 0,
-  commands: 0,
   firstReport: '',
 });
 
@@ -85,7 +78,7 @@ export async function installLive(run: GuestRun): Promise<boolean> {
     read();
     if (failed === undefined && hasLeft(host)) return true;
     const code = failed?.toLowerCase() ?? 'rebooted too early';
-    host.failure = host.progress.failure ?? { code, message: guest.job.path };
+    host.failure = failedBy(host) ?? { code, message: guest.job.path };
     return false;
   } finally {
     clearInterval(looking);
@@ -100,17 +93,15 @@ function progressReader({ job }: Guest, host: GuestHost): () => void {
     const events = eventsIn(job.text());
     for (const event of events.slice(read)) {
       host.events.push(event);
-      host.progress = afterEvent(host.progress, event);
-      if (event.type === 'run.started') host.agentStarts += 1;
-      if (event.type === 'command.started') host.commands += 1;
+      host.steps = stepsAfter(host.steps, event);
     }
     read = events.length;
   };
 }
 
 /** A reboot at once takes the last words of the agent and of the job with it. */
-const hasLeft = ({ progress }: GuestHost): boolean =>
-  progress.failure === undefined && progress.titles['finish/leave-host'] !== undefined;
+const hasLeft = (host: GuestHost): boolean =>
+  failedBy(host) === undefined && host.steps['finish/leave-host'] !== undefined;
 
 /** Waits until the machine has rebooted; the last line of an agent that failed, if one did. */
 async function untilGone(guest: Guest, seconds: number): Promise<string | undefined> {
@@ -155,40 +146,6 @@ async function startInstalled(run: GuestRun): Promise<void> {
   }
   for (const stage of ['Joined', 'Done']) report(stage);
 }
-
-/** What others know of a machine. */
-interface GuestResult {
-  readonly startedAt: number;
-  readonly stage: string | undefined;
-  /** What it runs, where its operating system was built. */
-  readonly system?: string | undefined;
-}
-
-/** What happened on the machine, for the report. */
-export function hostReportOf(
-  host: GuestHost,
-  { startedAt, stage = '', system }: GuestResult,
-): HostReport {
-  const { plan, failure } = host;
-  const times = timesOf(host.events);
-  return {
-    name: plan.name,
-    role: plan.role,
-    outcome: host.outcome ?? 'unfinished',
-    stage,
-    boots: host.boots,
-    ...(system === undefined ? {} : { system }),
-    agentStarts: host.agentStarts,
-    seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
-    ...times,
-    writes: times.steps.filter(({ step }) => step === 'image/write').length,
-    commands: host.commands,
-    unknownCommands: [],
-    ...(failure === undefined ? {} : { failure }),
-  };
-}
-
-const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;
 
 // What an installed system says of itself at its first start.
 

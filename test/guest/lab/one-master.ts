@@ -11,17 +11,11 @@ import { gateway, type Outside, startOutside } from '../install/outside.ts';
 import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepare.ts';
 import { createBlankDisk } from '../rig/disks.ts';
 import type { Firmware } from '../rig/qemu-argv.ts';
+import { reportOfHost } from '../../../mocks/lab/make-report.ts';
 import { type HostReport, type LabReport, reportOf } from '../../../mocks/lab/report.ts';
 import { completeAlone } from '../../../mocks/lab/run.ts';
 import type { ShownRun } from '../../../mocks/lab/shown-run.ts';
-import {
-  doubtsAbout,
-  type GuestHost,
-  guestHost,
-  hostReportOf,
-  originIn,
-  runGuest,
-} from './guest-host.ts';
+import { doubtsAbout, type GuestHost, guestHost, originIn, runGuest } from './guest-host.ts';
 import { type OsBuild, startOsBuild } from './os-build.ts';
 import type { OsBuildRequest } from './plan.ts';
 
@@ -131,8 +125,7 @@ function finalReport(
 ): LabReport {
   const { firstReport } = host;
   const system = build === undefined ? undefined : originIn(firstReport);
-  const stage = inventory.store.host(host.hostId)?.stage;
-  const report = hostReportOf(host, { startedAt, stage, system });
+  const report = { ...reportOfHost(host, inventory.store, startedAt), system };
   const built = build?.image();
   const isDone = report.outcome === 'done';
   const differences = [

@@ -1,11 +1,9 @@
-import { Buffer } from 'node:buffer';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readSource } from '../../../src/cli/layer/files.ts';
-import { lintMachineConfigs } from '../../../src/layering/manifests/lint-machine-config.ts';
 import { readBuildRequest, refuseBuildFor } from './plan.ts';
 
 const example = join(import.meta.dirname, 'os-config.yaml');
@@ -32,11 +30,6 @@ describe('an ordered operating system', () => {
       ...read,
       spec: { ...read.spec, renderedImagePushSpec: '127.0.0.1:5000/ocl/master:latest' },
     });
-  });
-
-  it('has an example without a finding', async () => {
-    const bytes = Buffer.from((await readSource(example)).text);
-    expect(lintMachineConfigs([{ path: example, bytes, isInFolder: false }])).toEqual([]);
   });
 
   it.each([
