@@ -5,10 +5,10 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
 import { configMaps, namespaces, nodes } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { minutes, seconds } from '../../src/model/duration.ts';
+import { seconds } from '../../src/model/duration.ts';
 import { startRig } from '../rig.ts';
 import { type Findings, found } from './figure.ts';
-import { forEach, openStage, pause, perMinute, until, type Watched } from './process.ts';
+import { forEach, openStage, pause, type Watched } from './process.ts';
 
 const nodeCount = 500;
 const usualMasters = 3;
@@ -41,7 +41,6 @@ async function openBootstrapStage(kubeconfig: string) {
   await using ends = new AsyncDisposableStack();
   const stage = ends.use(await openStage('bootstrap'));
   const { host } = stage;
-  host.machine.writer.seconds = 2;
   host.inventory.store.setKubeconfig(kubeconfig);
   const events = join(host.folder, 'events.jsonl');
   const agent = stage.agent(bootstrapWords, {
@@ -131,55 +130,4 @@ async function beat({ client }: Rig, count: number): Promise<void> {
     const conditions = [{ ...status, lastHeartbeatTime: new Date().toISOString() }];
     await client.mergeStatus({ kind: nodes, name: `node-${index}` }, { conditions });
   });
-}
-
-const watched = minutes(3);
-
-/**
- * The first look is several requests by contract, and its text is reported 10 s later; the steady
- * state is what a waiting host costs.
- */
-const settling = seconds(15);
-
-/** Masters that have come and are not Ready, so that the bootstrap host continues waiting. */
-const comingMasters = 2;
-
-/** How often hosts that wait ask the service and the API server. */
-export async function measureWaiting(): Promise<Findings> {
-  // They cost nothing while they wait, so both are watched at once.
-  const [worker, [service, api]] = await Promise.all([requestsOfWorker(), requestsOfBootstrap()]);
-  const unit = 'requests per minute';
-  return found([
-    // Two look at the masters, and one asks whether the service still installs this host.
-    ['requests of a waiting worker', unit, worker, 3],
-    ['requests of a bootstrap host that waits for masters', unit, service, 2],
-    // A watch is asked to end after ten seconds, so that one that died is noticed.
-    ['its requests to the API server', unit, api, 7],
-  ]);
-}
-
-async function requestsOfWorker(): Promise<number> {
-  await using stage = await openStage('worker');
-  stage.host.machine.writer.seconds = 0.5;
-  const agent = stage.agent();
-  const { ran } = stage.host.machine;
-  await until(() => ran.find(({ argv }) => argv[0] === 'coreos-installer')?.exitCode);
-  await pause(settling);
-  const requests = await perMinute(watched, () => stage.host.inventory.requests);
-  await agent.stop();
-  return requests;
-}
-
-/** Those to the service, and those to the API server. */
-async function requestsOfBootstrap(): Promise<readonly [number, number]> {
-  await using rig = await startRig({ crds: [], isAudited: true });
-  await makeInstallConfig(rig);
-  await makeNodes(rig, comingMasters, comingMasters);
-  const user = { name: 'bench-bootstrap', groups: ['system:masters'] };
-  await using stage = await openBootstrapStage(await rig.kubeconfigFor({ user }));
-  await pause(settling);
-  return await Promise.all([
-    perMinute(watched, () => stage.host.inventory.requests),
-    perMinute(watched, () => rig.audited(user.name)),
-  ]);
 }

@@ -59,18 +59,13 @@ export async function measureCapi(): Promise<Findings> {
   const large = await work();
   const asked = await stage.askedIn(quiet);
   const prepared = await stage.prepare(rounds);
-  const burst = await stage.burst();
-  const direct = await stage.direct();
   const size = `${many * hostsOfCluster} hosts in ${many} clusters`;
-  const ofPatches = { name: 'the same patches by one client', measured: percentile(direct, 100) };
   const ofTenth = { name: 'of a tenth of them', measured: small };
   const applied = `objects of a cluster of ${masters} masters applied, to the data Secrets of all of them, beside ${size}`;
   const reported = `a report to the condition of its config, ${size}, 99 of 100`;
-  const atOnce = `all ${size} report at once, the last condition`;
   const idle = 'requests of both managers to the API server, for each cluster in a quiet minute';
   return found([
     [reported, 's', percentile(latencies, 99), 1],
-    [atOnce, 's', percentile(burst, 100), 3, ofPatches],
     [applied, 's', percentile(prepared, 100), 1],
     ...stage.managers.map(
       ({ provider, pid }) =>
@@ -113,18 +108,13 @@ async function openStage(part: string) {
   const hosts: BenchHost[] = [];
   let count = 0;
   let step = 0;
-  /** The seconds until a config has a text, from a request on. */
-  const timed = async (host: BenchHost, text: string, ask: () => Promise<unknown>) => {
+  /** Reports a text; the seconds until the config of the host has it. */
+  const send = async (host: BenchHost, info: string): Promise<number> => {
     const since = performance.now();
     const shown = seen.until((configs) => {
       const config = configs.get(`${host.namespace}/${host.name}`);
-      return textAt(config, 'status', 'progress', 'message') === text || undefined;
+      return textAt(config, 'status', 'progress', 'message') === info || undefined;
     });
-    await ask();
-    await shown;
-    return secondsSince(since);
-  };
-  const send = async (host: BenchHost, info: string): Promise<void> => {
     const url = `https://127.0.0.1:${inventory.port}/api/assisted-install/v2/infra-envs/${host.clusterId}/hosts/${host.id}/progress`;
     const put = () =>
       request(url, {
@@ -137,12 +127,8 @@ async function openStage(part: string) {
     const { statusCode, body } = await put().catch(put);
     const said = await body.text();
     if (statusCode !== 200) throw new Error(`a report was answered by ${statusCode}: ${said}`);
-  };
-  /** Changes all hosts at once; the seconds to each condition. */
-  const atOnce = (change: (host: BenchHost, text: string) => Promise<unknown>) => {
-    step += 1;
-    const text = `step ${step}`;
-    return Promise.all(hosts.map((host) => timed(host, text, () => change(host, text))));
+    await shown;
+    return secondsSince(since);
   };
   /** Lets each host report as often as an agent does; the seconds to each condition. */
   const report = async (times: number): Promise<readonly number[]> => {
@@ -151,8 +137,7 @@ async function openStage(part: string) {
       step += 1;
       const sent = hosts.map(async (host, at) => {
         await pause((at * reportEvery) / hosts.length);
-        const text = `step ${step}`;
-        latencies.push(await timed(host, text, () => send(host, text)));
+        latencies.push(await send(host, `step ${step}`));
       });
       await Promise.all([...sent, pause(reportEvery)]);
     }
@@ -180,15 +165,6 @@ async function openStage(part: string) {
         hosts.push({ namespace, name, id, clusterId, token, agent });
       });
     },
-    burst: () => atOnce(send),
-    /** Writes as much to the same objects, without a manager between. */
-    direct: () =>
-      atOnce(({ namespace, name }, message) =>
-        rig.client.mergeStatus(
-          { kind: bootstrapConfigs, namespace, name },
-          { progress: { message } },
-        ),
-      ),
     /**
      * Adds clusters of masters alone, one after the other; the seconds from the first object of
      * each to the data of its hosts.

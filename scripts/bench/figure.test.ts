@@ -11,32 +11,22 @@ const absolute: Figure = {
 const ratio: Figure = { ...absolute, baseline: { name: 'bare', measured: 60 }, bound: 1.5 };
 const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
 
-describe('measurements', () => {
-  it.each([
-    [hundred, 99, 99],
-    [hundred, 50, 50],
-    [[3, 1, 2], 50, 2],
-    [[5], 99, 5],
-  ])('have a value that most do not exceed', (values, percent, most) => {
-    expect(percentile(values, percent)).toBe(most);
-  });
-
-  it('of nothing are no number', () => {
-    expect(percentile([], 99)).toBeNaN();
-  });
+it.each([
+  [hundred, 99, 99],
+  [[3, 1, 2], 50, 2],
+  [[], 99, Number.NaN],
+])('measurements have a value that most do not exceed', (values, percent, most) => {
+  expect(percentile(values, percent)).toBe(most);
 });
 
 describe('a figure', () => {
   it.each([
-    { what: 'itself', figure: absolute, value: 90, isKept: true },
-    { what: 'its ratio to a baseline', figure: ratio, value: 1.5, isKept: true },
-    { what: 'a ratio too high', figure: { ...ratio, bound: 1.4 }, value: 1.5, isKept: false },
-  ])('is held against its bound by $what', ({ figure, value, isKept }) => {
+    [absolute, 90, true],
+    [ratio, 1.5, true],
+    [{ ...ratio, bound: 1.4 }, 1.5, false],
+    [{ ...absolute, measured: Number.NaN }, Number.NaN, false],
+  ])('%o is held against its bound by %f: %s', (figure, value, isKept) => {
     expect([valueOf(figure), isWithin(figure)]).toEqual([value, isKept]);
-  });
-
-  it('that was not measured keeps no bound', () => {
-    expect(isWithin({ ...absolute, measured: Number.NaN })).toBe(false);
   });
 
   it('is a row of the table, and stands out when its bound is not kept', () => {

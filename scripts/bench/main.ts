@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../bundle.ts';
 import { pageOf, sections } from '../docs/markdown.ts';
-import { measureBootstrapMemory, measureWaiting } from './bootstrap.ts';
+import { measureBootstrapMemory } from './bootstrap.ts';
 import { measureCapi } from './capi.ts';
 import { measureController } from './controller.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
@@ -12,7 +12,6 @@ import { measureStartUp } from './start-up.ts';
 const groups: Readonly<Record<string, () => Promise<Findings>>> = {
   'start-up': measureStartUp,
   'bootstrap-memory': measureBootstrapMemory,
-  waiting: measureWaiting,
   controller: measureController,
   'node-controller': measureNodeController,
   capi: measureCapi,

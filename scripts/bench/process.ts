@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { nsenterOptions } from '../../mocks/host/programs.ts';
 import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
 import { type Millis, minutes } from '../../src/model/duration.ts';
 import { bundlePath } from '../bundle.ts';
@@ -17,11 +16,8 @@ interface Finished {
 
 /** A process while it runs, as the kernel sees it. */
 export interface Watched {
-  /** Processor time of the process and of its children that ended, in seconds. */
-  readonly cpuSeconds: () => number;
-  /** The most that was ever resident, or since `forgetPeak`. */
+  /** The most that was ever resident. */
   readonly peakMiB: () => number;
-  readonly forgetPeak: () => void;
   readonly ended: Promise<Finished>;
   /** Asks it to end, and waits until it has. */
   readonly stop: () => Promise<void>;
@@ -43,10 +39,7 @@ export function start([program, ...args]: Argv, environment: NodeJS.ProcessEnv =
   });
   return {
     ended,
-    cpuSeconds: () => cpuSecondsOf(pid),
     peakMiB: () => peakMiBOf(pid),
-    // See proc_pid_clear_refs(5).
-    forgetPeak: () => writeFileSync(`/proc/${pid}/clear_refs`, '5'),
     stop: async () => {
       child.kill('SIGTERM');
       await ended;
@@ -74,25 +67,19 @@ export function peakMiBOf(pid: number | 'self'): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
 }
 
-/** How long the stand-in of coreos-installer writes, in seconds. */
-export const writeSeconds = 20;
-
 /** Builds the host and starts the service; no master is done, so a worker waits for ever. */
 export async function openStage(role: SingleHostPlan['role']) {
   const host = await openSingleHost({
     role,
     isControlPlaneDone: false,
     // Lines as the real tool prints them: one per second.
-    write: { seconds: writeSeconds, flushSeconds: 0, lineMillis: 1000 },
+    write: { seconds: 2, flushSeconds: 0, lineMillis: 1000 },
     token: 'bench',
   });
   return {
     host,
     agent: (words: readonly string[] = [], environment: NodeJS.ProcessEnv = {}): Watched =>
       start([bundlePath, ...host.words, ...words], { ...host.environment, ...environment }),
-    /** A command on the host, as the agent runs it, without the agent. */
-    bare: (argv: readonly string[]): Watched =>
-      start([host.nsenter, ...nsenterOptions, ...argv], host.environment),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
 }
