@@ -1,4 +1,4 @@
-// The lab: runs a scenario with simulated hosts, or virtual machines, and the real agent; see
+// The lab: runs a scenario with simulated hosts, or a virtual machine, and the real agent; see
 // docs/lab.md.
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
@@ -29,8 +29,8 @@ async function main(): Promise<number> {
     const { runWithoutService } = await import('../test/guest/lab/without-service.ts');
     return runWithoutService(options);
   }
-  const { runInVirtualMachines } = await import('../test/guest/lab/run-in-guests.ts');
-  return runInVirtualMachines(options, options.vm);
+  const { runInVirtualMachine } = await import('../test/guest/lab/run-in-guests.ts');
+  return runInVirtualMachine(options, options.vm);
 }
 
 const bundleOf = ({ agent }: LabOptions): string | Promise<string> =>

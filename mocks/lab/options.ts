@@ -7,9 +7,8 @@ export type LabOptions = ReturnType<typeof readOptions>;
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file FILE.html] [--report FILE.json]
                    [--agent FILE] [--keep]
-       scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--page] [--page-file FILE.html]
+       scripts/lab --vm [--os-config FILE] [--firmware bios|uefi] [--page] [--page-file FILE.html]
                    [--report FILE.json] [--keep]
-       scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] …
        scripts/lab --vm --no-service [--page] [--page-file FILE.html] [--keep]
        scripts/lab --capi [--page] [--page-file FILE.html] [--report FILE.json] [--agent FILE]
                    [--keep]
@@ -26,12 +25,11 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --agent FILE     run this bundle of the agent; by default it is built from the sources
   --keep           keep the files and logs of the hosts, and print where they are
   --list           list the scenarios: what each shows, how it ends, how long it takes
-  --vm             install virtual machines instead of simulated hosts: a bootstrap host and two
-                   masters in about eleven minutes, or one master with --scenario one-master;
-                   needs root on Debian
+  --vm             install a virtual machine instead of simulated hosts: the master of the
+                   scenario one-master; needs root on Debian
   --os-config FILE build an image from this MachineOSConfig of pool master while the virtual
-                   machine of one-master is installed; it boots straight into that image
-  --firmware NAME  firmware of the virtual machines, uefi (default) or bios
+                   machine is installed; it boots straight into that image
+  --firmware NAME  firmware of the virtual machine, uefi (default) or bios
   --no-service     install a virtual machine that starts from the network, with the files of
                    deploy/host and deploy/pxe, in about four minutes
   --capi           install three masters and two workers through Cluster API: a management
@@ -49,22 +47,23 @@ export function readOptions(args: readonly string[]) {
   const { values } = parseArgs({ args: [...args], options: optionTable });
   const osConfig = values['os-config'];
   if (osConfig !== undefined && !values.vm) {
-    throw new TypeError(
-      '--os-config builds the image of a virtual machine: add --vm --scenario one-master',
-    );
+    throw new TypeError('--os-config builds the image of a virtual machine: add --vm');
   }
   const isWithoutService = values['no-service'];
   if (isWithoutService) refuseBesides(values);
   const isByCapi = values.capi;
   if (isByCapi && (values.vm || values.scenario !== undefined))
     throw new TypeError('--capi installs simulated hosts of its own: leave --vm and --scenario');
+  const scenario = values.scenario ?? (values.vm ? VM_SCENARIO : DEFAULT_SCENARIO);
+  if (values.vm && scenario !== VM_SCENARIO)
+    throw new TypeError(`--vm installs one machine: leave --scenario, or give ${VM_SCENARIO}`);
   return {
-    scenario: values.scenario ?? DEFAULT_SCENARIO,
+    scenario,
     report: values.report,
     agent: values.agent,
     isList: values.list,
     isHelp: values.help,
-    /** What virtual machines start from, which are installed instead of simulated hosts. */
+    /** The firmware of a virtual machine, which is installed instead of simulated hosts. */
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
     osConfig,
     isPage: values.page,
@@ -74,6 +73,9 @@ export function readOptions(args: readonly string[]) {
     keeps: values.keep,
   };
 }
+
+/** What a virtual machine can run. */
+const VM_SCENARIO = 'one-master';
 
 const optionTable = {
   scenario: { type: 'string' },

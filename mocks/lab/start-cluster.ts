@@ -15,7 +15,7 @@ import { freePort } from '../kube/program.ts';
 import { type Kube, type KubeOptions, type KubeParts, startKube } from '../kube/start.ts';
 import { settingVariable, startAgent } from './agent.ts';
 import type { Lab, LabHost } from './lab-host.ts';
-import { hasCluster, type HostSpec, type Scenario } from './scenario.ts';
+import { hasCluster, type Scenario } from './scenario.ts';
 
 /** The cluster of a run, if one starts in it. */
 export interface StartedCluster extends AsyncDisposable {
@@ -114,10 +114,7 @@ export async function startUnreachable(parts: KubeParts, options?: KubeOptions):
 }
 
 /** What the cluster has to know of a host. */
-export function memberOf(
-  store: InventoryStore,
-  { plan, hostId }: { readonly plan: Pick<HostSpec, 'name' | 'role'>; readonly hostId: string },
-): NodeFacts {
+function memberOf(store: InventoryStore, { plan, hostId }: LabHost): NodeFacts {
   const host = store.host(hostId);
   return {
     name: plan.name,
@@ -155,8 +152,6 @@ interface JobPlace {
   readonly environment?: Readonly<Record<string, string>>;
   /** The API server as pods reach it. */
   readonly apiServer?: string;
-  /** An address that a host was given, as pods reach it. */
-  readonly reached?: (url: string) => string;
 }
 
 /**
@@ -165,7 +160,7 @@ interface JobPlace {
  */
 function jobStarter(
   server: string,
-  { bundle, folder, enter = [], environment = {}, apiServer = server, reached }: JobPlace,
+  { bundle, folder, enter = [], environment = {}, apiServer = server }: JobPlace,
 ): (job: JobRun) => Promise<RunningJob> {
   const starts = new Map<string, number>();
   return async ({ name, podId, args, env, kubeconfig, hostPid, files = {}, signal }) => {
@@ -184,7 +179,6 @@ function jobStarter(
     const isMounted = (word: string): boolean =>
       Object.keys(files).some((path) => path === word || path.startsWith(`${word}/`));
     const logFile = join(home, `log-${count}`);
-    const inventory = env['INVENTORY_URL'];
     const program = startAgent({
       enter: [...enter, ...(await insidePod(home, podId))],
       bundle,
@@ -203,9 +197,6 @@ function jobStarter(
           hostPid === undefined ? join(home, 'root') : join(folder, hostPid, 'root'),
         ...environment,
         ...env,
-        ...(inventory === undefined || reached === undefined
-          ? {}
-          : { INVENTORY_URL: reached(inventory) }),
       },
       logFile,
     });

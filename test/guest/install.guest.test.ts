@@ -6,7 +6,7 @@ import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { imageRegistry, liveRoot, osImage, qemu } from '../../scripts/parts/scripted.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import type { LabRun } from '../lab/run-lab.ts';
+import { type LabRun, runLab } from '../lab/run-lab.ts';
 import {
   type ConfigDriveInstall,
   installFromConfigDrive,
@@ -14,7 +14,6 @@ import {
 } from './install/config-drive.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
-import { runLabInGuest } from './install/lab-run.ts';
 import { type LayeredImages, serveLayeredImages } from './install/layered-images.ts';
 import { readNode, statusIn } from './install/node-commands.ts';
 import { installWithPowerCut, type PowerCutInstall } from './install/power-cut.ts';
@@ -48,7 +47,8 @@ beforeAll(async () => {
       (async () => {
         powerCut = await installWithPowerCut(stage, built);
         configDrive = await installFromConfigDrive(stage, await built);
-        lab = await runLabInGuest(pageFile(), over.signal);
+        const words = `--os-config test/guest/lab/os-config.yaml --page-file ${pageFile()}`;
+        lab = await runLab(`scripts/lab --vm ${words}`, over.signal);
       })(),
     ]);
   } finally {

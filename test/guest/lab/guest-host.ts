@@ -20,14 +20,12 @@ export type GuestHost = ShownHost &
   };
 
 /** One virtual machine and what it is installed with. */
-export interface GuestRun {
+interface GuestRun {
   readonly install: LiveInstall;
   readonly outside: Outside;
   readonly host: GuestHost;
   /** For the logs of the machine. */
   readonly folder: string;
-  /** What the names of its logs begin with; none where it is the only machine. */
-  readonly prefix?: string;
   /** How long the machine may run from its medium. */
   readonly liveSeconds?: number;
   readonly signal: AbortSignal;
@@ -66,9 +64,9 @@ export async function runGuest(run: GuestRun): Promise<HostOutcome> {
  * Whether the agent left the host, which rebooted then.
  * @throws GuestError when the machine ends early or takes too long
  */
-export async function installLive(run: GuestRun): Promise<boolean> {
-  const { install, host, folder, prefix = '', signal } = run;
-  await using guest = await startLiveInstall(install, folder, `${prefix}live`);
+async function installLive(run: GuestRun): Promise<boolean> {
+  const { install, host, folder, signal } = run;
+  await using guest = await startLiveInstall(install, folder, 'live');
   const stop = (): void => void guest.powerCut();
   signal.addEventListener('abort', stop);
   const read = progressReader(guest, host);
@@ -118,7 +116,7 @@ async function untilGone(guest: Guest, seconds: number): Promise<string | undefi
  * Whoever asks the Machine Config Server is a system that was installed and applies its Ignition.
  */
 async function startInstalled(run: GuestRun): Promise<void> {
-  const { install, outside, host, folder, prefix = '', signal } = run;
+  const { install, outside, host, folder, signal } = run;
   const { firmware, variables, target } = install;
   const { store } = outside.inventory;
   const { requests } = outside.machineConfigServer;
@@ -137,8 +135,7 @@ async function startInstalled(run: GuestRun): Promise<void> {
   }, POLL_INTERVAL_MILLIS);
   const machine = { firmware, target, ...(variables === undefined ? {} : { variables }) };
   try {
-    const name = `${prefix}disk`;
-    const place = { folder, name, deadlineSeconds, signal };
+    const place = { folder, name: 'disk', deadlineSeconds, signal };
     host.firstReport = (await bootInstalled(machine, outside, place)).report;
     host.boots = startsIn(host.firstReport) ?? host.boots;
   } finally {

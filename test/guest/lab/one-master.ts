@@ -16,8 +16,7 @@ import { type HostReport, type LabReport, reportOf } from '../../../mocks/lab/re
 import { completeAlone } from '../../../mocks/lab/run.ts';
 import type { ShownRun } from '../../../mocks/lab/shown-run.ts';
 import { doubtsAbout, type GuestHost, guestHost, originIn, runGuest } from './guest-host.ts';
-import { type OsBuild, startOsBuild } from './os-build.ts';
-import type { OsBuildRequest } from './plan.ts';
+import { type OsBuild, type OsBuildRequest, startOsBuild } from './os-build.ts';
 
 /** How a virtual machine is installed. */
 export interface GuestRunOptions {

@@ -8,7 +8,45 @@ import {
 import type { FinalOs } from '../install/ignition.ts';
 import { layerCommands } from '../install/layer-commands.ts';
 import { type AgentFailure, failureIn } from '../../../mocks/lab/agent.ts';
-import type { OsBuildRequest } from './plan.ts';
+import { readOne } from '../../../src/cli/layer/files.ts';
+import { readMachineOSConfig } from '../../../src/layering/api/os-config.ts';
+
+/** A MachineOSConfig of the masters. */
+export interface OsBuildRequest {
+  readonly file: string;
+  /** Where the user would have the image pushed to. */
+  readonly pushSpec: string;
+  /** The same, as JSON, whose image goes to another repository. */
+  readonly textFor: (repository: string) => string;
+}
+
+/** The pool of the machine that is installed. */
+const pool = 'master';
+
+/**
+ * Reads the MachineOSConfig that a file holds.
+ * @throws AgentError `config.file-not-read`, `layering.*`; RangeError for another pool than that of
+ * masters
+ */
+export async function readBuildRequest(file: string): Promise<OsBuildRequest> {
+  const source = await readOne(file, 'MachineOSConfig');
+  const { spec } = readMachineOSConfig(source);
+  if (spec.machineConfigPool.name !== pool) {
+    const place = source.place(['spec', 'machineConfigPool', 'name']);
+    throw new RangeError(
+      `${place}: the virtual machine is a master: write ${pool}, not ${spec.machineConfigPool.name}`,
+    );
+  }
+  const { value } = source;
+  return {
+    file,
+    pushSpec: spec.renderedImagePushSpec,
+    textFor: (repository) => {
+      const ordered = { ...spec, renderedImagePushSpec: `${repository}:latest` };
+      return JSON.stringify({ ...value, spec: ordered });
+    },
+  };
+}
 
 /** A build that continues; disposing of it ends it, and the registry. */
 export interface OsBuild extends AsyncDisposable {
@@ -32,9 +70,6 @@ interface OsBuildPlan {
   /** Called when the image cannot be built. */
   readonly onFailure: () => void;
 }
-
-/** Name of the repository. */
-const name = 'master';
 
 /**
  * Starts the registry, and the build without waiting for it. The parts and the bundle must be
@@ -92,7 +127,7 @@ async function builtImage(
     print,
     signal,
   });
-  return registry.served(await push(name));
+  return registry.served(await push(pool));
 }
 
 /** The product's own words, where it was the product that failed. */

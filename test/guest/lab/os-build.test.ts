@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readSource } from '../../../src/cli/layer/files.ts';
-import { readBuildRequest, refuseBuildFor } from './plan.ts';
+import { readBuildRequest } from './os-build.ts';
 
 const example = join(import.meta.dirname, 'os-config.yaml');
 
@@ -42,12 +42,5 @@ describe('an ordered operating system', () => {
     [/kind: MachineOSConfig/g, 'kind: Secret', /expected a MachineOSConfig/],
   ])('is refused with %s as %s', async (from, to, words) => {
     await expect(readBuildRequest(await changed(from, to))).rejects.toThrow(words);
-  });
-
-  it('is for one master alone', () => {
-    refuseBuildFor({ kind: 'one master' }, 'one-master');
-    expect(() => {
-      refuseBuildFor({ kind: 'cluster' }, 'cluster');
-    }).toThrow(/--os-config cannot be used with cluster/);
   });
 });
