@@ -64,25 +64,6 @@ const noneOfTheUnneeded: Plugin = {
   },
 };
 
-/**
- * undici's index loads fetch, WebSocket, caches and mocks too: three times what the connections of
- * `adapters/http/way.ts` take.
- */
-const connectionsOfUndici: Plugin = {
-  name: 'connections-of-undici',
-  setup: (bundle) => {
-    bundle.onLoad({ filter: /\/node_modules\/undici\/index\.js$/ }, () => ({
-      contents: `
-        Object.assign(require('./lib/dispatcher/dispatcher.js').prototype, require('./lib/api'));
-        exports.Agent = require('./lib/dispatcher/agent.js');
-        exports.Pool = require('./lib/dispatcher/pool.js');
-        exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');
-        exports.buildConnector = require('./lib/core/connect.js');
-      `,
-    }));
-  },
-};
-
 const sbom = 'bootwright.cdx.json';
 
 /**
@@ -122,7 +103,7 @@ const { metafile, outputFiles } = await build({
   metafile: true,
   banner: { js: requireForPackages },
   define: { builtFrom: JSON.stringify(revision) },
-  plugins: [noneOfTheUnneeded, lazyBuiltins, oneLanguage, connectionsOfUndici, billOfMaterials],
+  plugins: [noneOfTheUnneeded, lazyBuiltins, oneLanguage, billOfMaterials],
 });
 
 mkdirSync(dist, { recursive: true });

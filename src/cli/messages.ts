@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { SourceMap, type SourceMapPayload, type SourceOrigin } from 'node:module';
-import { dirname, resolve } from 'node:path/posix';
 import { messageOf, reasonOf } from '../engine/failures.ts';
 import { plainLine, plainText } from '../lib/plain-text.ts';
 import { shownText } from '../lib/shown-url.ts';
@@ -34,31 +31,9 @@ export function failureText(thrown: unknown, mask = (text: string) => text): str
 export const exitCodeOf = (thrown: unknown): number =>
   exitCodes[thrown instanceof AgentError ? thrown.kind : 'bug'];
 
-/** Where an unforeseen error was thrown, in the sources where they are known: one line has room. */
-function firstFrame(thrown: unknown): string | undefined {
-  const stack = thrown instanceof Error ? (thrown.stack ?? '') : '';
-  const frames = [...stack.matchAll(/^ +(at .*)$/gm)].map(([, frame = '']) => frame);
-  return frames.map(frameInSources).find((frame) => frame !== undefined) ?? frames[0];
-}
-
-/**
- * A frame of the bundle with its place in our sources; undefined where it has none. Node itself
- * would read the map of each chunk at the start.
- */
-function frameInSources(frame: string): string | undefined {
-  const [place, path, line, column] = /(?:file:\/\/)?(\/[^:()]+):(\d+):(\d+)/.exec(frame) ?? [];
-  if (place === undefined || path === undefined) return undefined;
-  try {
-    const map = new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')) as SourceMapPayload);
-    const origin = map.findOrigin(Number(line), Number(column)) as SourceOrigin;
-    const { fileName, lineNumber, columnNumber } = origin;
-    if (fileName.includes('/node_modules/')) return undefined;
-    const source = resolve(dirname(path), fileName);
-    return frame.replace(place, `${source}:${lineNumber}:${columnNumber}`);
-  } catch {
-    return undefined;
-  }
-}
+/** Where an unforeseen error was thrown: all that one line has room for. */
+const firstFrame = (thrown: unknown): string | undefined =>
+  thrown instanceof Error ? /^ +(at .*)$/m.exec(thrown.stack ?? '')?.[1] : undefined;
 
 /** Prints a note or a warning beside the output of a command: a line on standard error. */
 export const printNote = (kind: 'note' | 'warning', text: string): void => {

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { type DestinationStream, pino } from 'pino';
 import type { RunEvent, Sink } from '../../engine/events.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { within } from '../clock.ts';
@@ -32,9 +33,6 @@ export interface Log {
   readonly close: () => Promise<void>;
 }
 
-/** Levels from the one that is always written to the one that is asked for. */
-const urgency: readonly LogLevel[] = ['error', 'warn', 'info', 'debug'];
-
 /**
  * Opens the log.
  * @throws AgentError `log.not-opened`
@@ -44,17 +42,35 @@ export function openLog(options: LogOptions): Log {
     ...(options.file === undefined ? [] : [openForLines(options.file)]),
     ...(options.descriptors ?? [1]),
   ].map((descriptor) => lineWriter(descriptor));
-  const most = urgency.indexOf(options.level);
-  const write = ({ at, level, message, fields }: LogLine): void => {
-    if (urgency.indexOf(level) > most) return;
-    const text = options.mask(renderPretty({ at, level, message, fields }));
-    const time = new Date(at).toISOString();
-    const line =
-      options.format === 'json'
-        ? options.mask(JSON.stringify({ level, time, ...fields, msg: message }))
-        : text;
-    for (const writer of writers) writer.write(`${line}\n`);
-    options.onLine?.(text, level);
+  const out: DestinationStream = {
+    write: (text) => {
+      for (const writer of writers) writer.write(text);
+    },
+  };
+  const masked: DestinationStream = {
+    write: (text) => {
+      out.write(options.mask(text));
+    },
+  };
+  const json = pino(
+    {
+      level: options.level,
+      base: null,
+      // The time of a line is that of its event.
+      timestamp: false,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    masked,
+  );
+  const write = (line: LogLine): void => {
+    if (!json.isLevelEnabled(line.level)) return;
+    const text = options.mask(renderPretty(line));
+    if (options.format === 'json') {
+      json[line.level]({ time: new Date(line.at).toISOString(), ...line.fields }, line.message);
+    } else {
+      out.write(`${text}\n`);
+    }
+    options.onLine?.(text, line.level);
   };
   return {
     write,
@@ -113,7 +129,11 @@ function descriptorOf(to: string): number {
   return number === undefined ? openForLines(to) : Number(number);
 }
 
-/** Writes text to a descriptor; it never throws, and never waits for who reads. */
+/**
+ * Writes text to a descriptor; it never throws, and never waits for who reads. Pino's own
+ * destination is not used: when the disk is full its flushSync tries for ever, and the program
+ * would never end (sonic-boom 5).
+ */
 interface LineWriter {
   readonly write: (text: string) => void;
   /** Resolves when all is written, or after a second. */

@@ -19,6 +19,7 @@ async function run(
     out: '',
     errors: '',
     order: [] as string[],
+    loadedFor: [] as string[],
     installs: [] as InstallCall[],
     commands: [] as (readonly string[])[],
     controllers: [] as unknown[],
@@ -28,8 +29,9 @@ async function run(
     environment,
     print: (text) => (seen.out += text),
     printError: (text) => (seen.errors += text),
-    loadProgram: () => {
+    loadProgram: (command) => {
       seen.order.push('load');
+      seen.loadedFor.push(command);
       return Promise.resolve({
         runInstall: (call) => {
           seen.installs.push(call);
@@ -41,6 +43,7 @@ async function run(
         },
       });
     },
+    beforeCommand: () => undefined,
     loadCommands: () =>
       Promise.resolve({
         bootwright,
@@ -117,8 +120,9 @@ describe('start', () => {
       INVENTORY_URL: 'https://svc.example',
       OPENSHIFT_VERSION: '4.20.1',
     };
-    const { controllers, exitCode } = await run('', { environment });
+    const { controllers, loadedFor, exitCode } = await run('', { environment });
     expect(controllers).toEqual([[environment]]);
+    expect(loadedFor).toEqual(['controller']);
     expect(exitCode).toBe(7);
     expect((await run(whole, { environment })).controllers).toEqual([]);
     expect((await run('controller --kubeconfig /k')).controllers).toEqual([[{}, '/k']]);

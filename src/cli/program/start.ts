@@ -15,9 +15,11 @@ export interface StartContext {
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
   /** Loads what an install or the controller runs, which takes longer than everything before it. */
-  readonly loadProgram: () => Promise<Program>;
+  readonly loadProgram: (of: 'install' | 'controller') => Promise<Program>;
   /** Loads the tree of commands. */
   readonly loadCommands: () => Promise<Pick<typeof Commands, 'runCommand' | 'bootwright'>>;
+  /** Called before a command runs that is no install. */
+  readonly beforeCommand: () => void;
 }
 
 /**
@@ -31,7 +33,7 @@ export async function start(context: StartContext): Promise<number> {
   const argv = context.argv.map((word) => (word === '-help' ? '--help' : word));
   const kubeconfig = controllerLine(argv, environment);
   if (kubeconfig !== undefined) {
-    const { runController } = await context.loadProgram();
+    const { runController } = await context.loadProgram('controller');
     return runController(environment, ...kubeconfig);
   }
   const [first = ''] = argv;
@@ -39,9 +41,9 @@ export async function start(context: StartContext): Promise<number> {
   if (isInstall && !asksHelp(first === 'install' ? argv.slice(1) : argv))
     return startInstall(context, first === 'install' ? argv.slice(1) : argv);
   const { runCommand } = await context.loadCommands();
-  const { print, printError } = context;
+  const { print, printError, beforeCommand } = context;
   const line = isInstall ? [...argv.slice(0, Number(first === 'install')), '--help'] : argv;
-  return runCommand({ argv: line, environment, print, printError });
+  return runCommand({ argv: line, environment, print, printError, beforeRun: beforeCommand });
 }
 
 /**
@@ -92,6 +94,6 @@ async function runInstall(
     context.print(`${version}\n`);
     return 0;
   }
-  const program = await context.loadProgram();
+  const program = await context.loadProgram('install');
   return program.runInstall({ settings, stop });
 }
