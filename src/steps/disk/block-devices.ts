@@ -16,8 +16,9 @@ const foundNone = 32;
 export async function readBlockDevices(
   host: Host,
   signal: AbortSignal,
+  limit?: Millis,
 ): Promise<readonly BlockDevice[]> {
-  const roots = await listBlockDevices(host, signal);
+  const roots = await listBlockDevices(host, signal, limit);
   const loops = new Map<string, readonly BlockDevice[]>();
   for (const loop of roots.filter(({ type, sizeBytes }) => type === 'loop' && sizeBytes > 0)) {
     const text = await host.readText(`/sys/block/${loop.kname}/loop/backing_file`, signal);

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { isActive } from '../../engine/condition.ts';
 import { minutes } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import {
@@ -14,7 +15,7 @@ import {
   twinsOf,
 } from './guards.ts';
 import { type BlockDevice, lsblkArgv } from './block-devices.ts';
-import { TargetDisk } from './facts.ts';
+import { type KeptPartition, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { openAloneArgv, requireAlone } from './in-use.ts';
 import { findSaved, readTable, tableArgv } from './kept.ts';
@@ -41,54 +42,54 @@ export const checkDisk = step({
   run: async (scope, { disk: target }) => {
     const { host, signal, config, note } = scope;
     const { keepsPartitions, saved } = await readWriterSetup(scope);
-    const { roots, disk } = await readDisks(host, target, signal);
-    const { problem, remarks } = diskReadiness({
-      disk,
-      willBeCleaned: isActive<Config>(cleansDisk, config),
-      keepsPartitions,
-    });
+    const disks = await readDisks(host, target, signal);
+    const { roots, disk } = disks;
+    const willBeCleaned = isActive<Config>(cleansDisk, config);
+    const { problem, remarks } = diskReadiness(disk, { willBeCleaned, keepsPartitions });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
     if (keepsPartitions && !config.image.allowMissingPartitions) {
       const partitions = await readTable(host, target, signal);
-      const { missing } = findSaved(saved, partitions);
-      const there = partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
-      if (missing.length > 0) {
-        throw diskFailure(
-          'image.partition-missing',
-          `${disk.path} has no partition for ${missing.join(', ')}; it has ${there.join(', ') || 'none'}`,
-          { context: { disk: disk.path, missing: missing.join(', ') } },
-        );
+      const missing = findSaved(saved, partitions).missing.join(', ');
+      if (missing !== '') {
+        const what = `${disk.path} has no partition for ${missing}; it has ${listOf(partitions)}`;
+        const context = { disk: disk.path, missing };
+        throw diskFailure('image.partition-missing', what, { context });
       }
     }
     const { kept = [] } = target;
     if (kept.length > 0) {
-      const names = kept.map(({ number, label }) => `${number} ${JSON.stringify(label)}`);
       const room = Math.min(...kept.map(({ startBytes }) => startBytes)) / gibibyte;
       note(
         'info',
-        `${target.path} keeps partition ${names.join(', ')}; the operating system has the ${room.toFixed(1)} GiB before, and its root file system grows up to there at the first boot`,
+        `${target.path} keeps partition ${listOf(kept)}; the operating system has the ${room.toFixed(1)} GiB before, and its root file system grows up to there at the first boot`,
       );
     }
     await requireAlone(scope, target);
-    const extra = await extraDisks(scope, { roots, disk, extra: target.extra });
-    const emptied = extra.flatMap((one) => (one.kind === 'format' ? [one.device] : []));
-    warnOfOthers(scope, { roots, disk, emptied });
-    for (const one of extra) {
-      if (one.kind === 'refused')
-        note('warn', `${one.asked} will not be formatted: ${one.because}`);
+    const emptied: BlockDevice[] = [];
+    const refused: string[] = [];
+    for (const { identity, found } of await extraDisks(scope, disks, target.extra)) {
+      if (found instanceof AgentError)
+        refused.push(`${identity.asked} will not be formatted: ${found.message}`);
+      else emptied.push(found);
     }
-    const systems = [...otherSystems(roots, disk, emptied), ...keptSystems(disk, target.kept)];
+    warnOfOthers(scope, disks, emptied);
+    for (const reason of refused) note('warn', reason);
+    const systems = [...otherSystems(roots, disk, emptied), ...keptSystems(disk, kept)];
     if (systems.length > 0) throw hasOtherSystem(disk, systems);
   },
 });
+
+const listOf = (partitions: readonly KeptPartition[]): string =>
+  partitions.map(({ number, label }) => `${number} ${JSON.stringify(label)}`).join(', ') || 'none';
 
 const gibibyte = 1024 ** 3;
 
 /** Warns of what becomes of other disks, and of those that look the same. */
 export function warnOfOthers(
   { note }: StepScope<'host'>,
-  { roots, disk, emptied }: Disks & { readonly emptied: readonly BlockDevice[] },
+  { roots, disk }: Disks,
+  emptied: readonly BlockDevice[] = [],
 ): void {
   for (const shared of sharedWith(roots, disk, emptied)) note('warn', shared);
   for (const { path } of twinsOf(roots, disk)) {

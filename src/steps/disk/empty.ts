@@ -14,7 +14,7 @@ import {
 } from './block-devices.ts';
 import type { DiskIdentity } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { holdersOf, isBusy, renderHolder, requireFree } from './guards.ts';
+import { holdersOf, isBusy, requireFree } from './guards.ts';
 import { isOtherDisk } from './target.ts';
 
 /**
@@ -106,7 +106,7 @@ export function emptyDisk(
     for (const argv of emptyingArgvs(await requireFree(scope, target, true)))
       failed.push(...(await run(argv)));
     await run(settleArgv);
-    const left = holdersOf(await requireFree(scope, target, true)).map(renderHolder);
+    const left = holdersOf(await requireFree(scope, target, true)).map(({ text }) => text);
     // Whether a takedown has failed shows in what is left.
     const kept = failed.filter(
       ({ context: { argv } }) => left.length > 0 || String(argv).startsWith('wipefs'),

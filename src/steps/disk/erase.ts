@@ -78,11 +78,10 @@ export const checkErase = (confirm: string | undefined) =>
       const { disk } = disks;
       if (disk.sizeBytes === 0)
         throw notWiped(disk, isUnformatted(disk) ? 'it is not formatted' : 'it says no size');
-      const state = { disk, willBeCleaned: true, keepsPartitions: false, neededBytes: 0 };
-      const { problem, remarks } = diskReadiness(state);
+      const { problem, remarks } = diskReadiness(disk, { willBeCleaned: true, neededBytes: 0 });
       if (problem !== undefined) throw problem;
       for (const remark of remarks) note('info', remark);
-      warnOfOthers(scope, { ...disks, emptied: [] });
+      warnOfOthers(scope, disks);
       const [strongest] = await nvmeErasures(scope, target);
       note(
         'info',

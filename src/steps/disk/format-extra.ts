@@ -2,13 +2,7 @@ import { AgentError } from '../../model/failure.ts';
 import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { emptyDisk, emptyingPreview } from './empty.ts';
-import {
-  type ExtraDisk,
-  extraDisks,
-  formatsExtraDisks,
-  hasOtherSystem,
-  otherSystems,
-} from './guards.ts';
+import { extraDisks, formatsExtraDisks, hasOtherSystem, otherSystems } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
 import { readDisks } from './target.ts';
@@ -30,27 +24,34 @@ export const formatExtraDisks = step({
   explain: ({ disk }) => disk.format.join(', '),
   preview: ({ disk }) => disk.format.flatMap(emptyingPreview),
   run: async (scope, { disk: target }) => {
-    const found = await readDisks(scope.host, target, scope.signal);
-    const disks = await extraDisks(scope, { ...found, extra: target.extra });
-    for (const disk of disks) await formatOrWarn(scope, disk);
-    const after = await readDisks(scope.host, target, scope.signal);
+    const { host, config, signal } = scope;
+    const decisions = await extraDisks(scope, await readDisks(host, target, signal), target.extra);
+    for (const asked of config.disk.format) {
+      const decided = decisions.find(({ identity }) => identity.asked === asked);
+      await formatOrWarn(scope, asked, decided);
+    }
+    const after = await readDisks(host, target, signal);
     const systems = otherSystems(after.roots, after.disk);
     if (systems.length > 0) throw hasOtherSystem(after.disk, systems);
   },
 });
 
-async function formatOrWarn(scope: StepScope<'host' | 'clock'>, disk: ExtraDisk): Promise<void> {
+async function formatOrWarn(
+  scope: StepScope<'host' | 'clock'>,
+  asked: string,
+  decided: Awaited<ReturnType<typeof extraDisks>>[number] | undefined,
+): Promise<void> {
   try {
-    if (disk.kind === 'missing')
-      throw diskFailure('disk.not-formatted', `${disk.asked} is not a disk of this host`);
-    if (disk.kind === 'refused') throw diskFailure('disk.extra-refused', disk.because);
-    const problems = await emptyDisk(scope, disk.identity);
+    if (decided === undefined)
+      throw diskFailure('disk.not-formatted', `${asked} is not a disk of this host`);
+    if (decided.found instanceof AgentError) throw decided.found;
+    const problems = await emptyDisk(scope, decided.identity);
     if (problems.length > 0) throw diskFailure('disk.not-formatted', problems.join('; '));
-    scope.note('info', `${disk.asked} has no partition table any more`);
+    scope.note('info', `${asked} has no partition table any more`);
   } catch (error) {
     scope.signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
-    scope.note('warn', `${disk.asked} was not formatted: ${error.message}`, {
+    scope.note('warn', `${asked} was not formatted: ${error.message}`, {
       code: error.code,
       hint: error.hint,
     });

@@ -28,7 +28,6 @@ import {
   type Disks,
   hasWwn,
   isOtherDisk,
-  type Links,
   linksOf,
   readTarget,
   rivalsOf,
@@ -41,46 +40,56 @@ import {
  */
 export const smallestDiskBytes = 4 * 1024 ** 3;
 
-/** What is known of the install disk just before it is written. */
-interface DiskState {
-  readonly disk: BlockDevice;
-  /** LVM, RAID and device-mapper leftovers will be removed before the write. */
-  readonly willBeCleaned: boolean;
-  /** The writer keeps partitions, and with them what is mounted from them. */
-  readonly keepsPartitions: boolean;
-  /** What it must have room for; `smallestDiskBytes` unless given. */
-  readonly neededBytes?: number;
-}
-
-/** Whether a disk can be written, and what a person should know of it. */
-interface DiskReadiness {
-  /** The most serious reason why not. */
-  readonly problem?: AgentError;
-  readonly remarks: readonly string[];
-}
-
 /**
- * Decides on a disk. Leftovers that the cleanup takes down are remarks. With kept partitions so is
- * what uses the disk as a whole: an appliance installs to the disk it was started from, over
+ * Decides on a disk: the most serious reason why it cannot be written, and what a person should
+ * know of it. Leftovers that the cleanup takes down are remarks. With kept partitions so is what
+ * uses the disk as a whole: an appliance installs to the disk it was started from, over
  * device-mapper windows that do not keep the table busy. What uses a partition does, and
  * coreos-installer refuses it (0.26, `get_busy_partitions`).
+ * @param state.willBeCleaned LVM, RAID and device-mapper leftovers are removed before the write
+ * @param state.keepsPartitions the writer keeps partitions, and with them what is mounted from them
+ * @param state.neededBytes what it must have room for
  */
-export function diskReadiness(state: DiskState): DiskReadiness {
-  const { disk, willBeCleaned, keepsPartitions } = state;
+export function diskReadiness(
+  disk: BlockDevice,
+  {
+    willBeCleaned,
+    keepsPartitions = false,
+    neededBytes = smallestDiskBytes,
+  }: {
+    readonly willBeCleaned: boolean;
+    readonly keepsPartitions?: boolean;
+    readonly neededBytes?: number;
+  },
+): { readonly problem: AgentError | undefined; readonly remarks: readonly string[] } {
   const isHarmless = ({ kind }: Holder): boolean =>
     !keepsPartitions && willBeCleaned && kind === 'leftover';
   const holders = (keepsPartitions ? partitionsOf(disk) : [disk]).flatMap(holdersOf);
   const harmful = holders.filter((holder) => !isHarmless(holder));
   const live = harmful.find(({ kind }) => kind === 'live');
-  const problem =
-    (live === undefined ? undefined : isLive(disk, live)) ??
-    physicalProblem(state) ??
-    (harmful.length === 0 ? undefined : isBusy(disk, harmful.map(renderHolder)));
+  const { path, sizeBytes } = disk;
+  let problem: AgentError | undefined;
+  if (live !== undefined) {
+    const context = { disk: path, holder: live.device };
+    const what = `the running system is on ${path}: ${live.text}`;
+    problem = diskFailure('disk.is-live-medium', what, { context });
+  } else if (disk.isReadOnly) {
+    problem = diskFailure('disk.read-only', `${path} is read-only`, { context: { disk: path } });
+  } else if (sizeBytes < neededBytes && !isUnformatted(disk)) {
+    const what = `${path} has ${sizeBytes} bytes, at least ${neededBytes} are needed`;
+    const context = { disk: path, sizeBytes, neededBytes };
+    problem = diskFailure('disk.too-small', what, { context });
+  } else if (harmful.length > 0) {
+    problem = isBusy(
+      disk,
+      harmful.map(({ text }) => text),
+    );
+  }
   const whole = { ...disk, children: disk.children.filter((one) => !isPartition(one)) };
   const remarks = keepsPartitions
-    ? holdersOf(whole).map((holder) => `${renderHolder(holder)}; it stays`)
-    : holders.filter(isHarmless).map((holder) => `${renderHolder(holder)}; it will be removed`);
-  return { ...(problem === undefined ? {} : { problem }), remarks };
+    ? holdersOf(whole).map(({ text }) => `${text}; it stays`)
+    : holders.filter(isHarmless).map(({ text }) => `${text}; it will be removed`);
+  return { problem, remarks };
 }
 
 /**
@@ -95,34 +104,10 @@ export async function requireFree(
   willBeCleaned: boolean,
 ): Promise<BlockDevice> {
   const disk = await readTarget(host, target, signal);
-  const state = { disk, willBeCleaned, keepsPartitions: false, neededBytes: 0 };
-  const { problem } = diskReadiness(state);
+  const { problem } = diskReadiness(disk, { willBeCleaned, neededBytes: 0 });
   if (problem !== undefined) throw problem;
   return disk;
 }
-
-function physicalProblem({
-  disk,
-  neededBytes = smallestDiskBytes,
-}: DiskState): AgentError | undefined {
-  if (disk.isReadOnly) {
-    return diskFailure('disk.read-only', `${disk.path} is read-only`, {
-      context: { disk: disk.path },
-    });
-  }
-  if (disk.sizeBytes >= neededBytes || isUnformatted(disk)) return undefined;
-  const what = `${disk.path} has ${disk.sizeBytes} bytes, at least ${neededBytes} are needed`;
-  return diskFailure('disk.too-small', what, {
-    context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes },
-  });
-}
-
-const isLive = (disk: BlockDevice, holder: Holder): AgentError =>
-  diskFailure(
-    'disk.is-live-medium',
-    `the running system is on ${disk.path}: ${renderHolder(holder)}`,
-    { context: { disk: disk.path, holder: holder.device } },
-  );
 
 /** `disk.busy`, with everything that holds the disk. */
 export const isBusy = (disk: { readonly path: string }, holders: readonly string[]): AgentError =>
@@ -221,15 +206,17 @@ export const twinsOf = (
   );
 
 /** Why a disk is not free. */
-type Holder =
-  /** The running system lives there. */
-  | { readonly kind: 'live'; readonly device: string; readonly mountpoint: string }
-  | { readonly kind: 'mount'; readonly device: string; readonly mountpoint: string }
-  | { readonly kind: 'swap'; readonly device: string }
-  /** LVM, RAID or another device-mapper device, which the cleanup can take down. */
-  | { readonly kind: 'leftover'; readonly device: string; readonly type: string }
-  /** Something that the cleanup does not know: bcache, DRBD, multipath. */
-  | { readonly kind: 'foreign'; readonly device: string; readonly type: string };
+interface Holder {
+  /**
+   * `live`: the running system is there; `open`: a mount or swap; `leftover`: LVM, RAID or another
+   * device-mapper device, which the cleanup can take down; `foreign`: what it does not know, as
+   * bcache, DRBD and multipath.
+   */
+  readonly kind: 'live' | 'open' | 'leftover' | 'foreign';
+  readonly device: string;
+  /** For people. */
+  readonly text: string;
+}
 
 /** Where a live or an installed system has what it runs from. */
 const liveMounts: ReadonlySet<string> = new Set([
@@ -246,35 +233,22 @@ const liveMounts: ReadonlySet<string> = new Set([
 
 /** Everything that holds a disk, found in the tree of lsblk. */
 export const holdersOf = (disk: BlockDevice): readonly Holder[] => [
-  ...withDescendants(disk).flatMap(mountsOf),
+  ...withDescendants(disk).flatMap(({ path: device, mountpoints }) =>
+    mountpoints.map((mountpoint): Holder => {
+      if (mountpoint === '[SWAP]')
+        return { kind: 'open', device, text: `${device} is in use as swap` };
+      const kind = liveMounts.has(mountpoint) ? 'live' : 'open';
+      return { kind, device, text: `${device} is mounted on ${mountpoint}` };
+    }),
+  ),
   ...descendantsOf(disk)
     .filter((device) => !isPartition(device))
     .map((device): Holder => {
+      const { path, type } = device;
       const kind = isLeftover(device) ? 'leftover' : 'foreign';
-      return { kind, device: device.path, type: device.type };
+      return { kind, device: path, text: `${path} (${type}) uses it` };
     }),
 ];
-
-function mountsOf({ path, mountpoints }: BlockDevice): readonly Holder[] {
-  return mountpoints.map((mountpoint): Holder => {
-    if (mountpoint === '[SWAP]') return { kind: 'swap', device: path };
-    return { kind: liveMounts.has(mountpoint) ? 'live' : 'mount', device: path, mountpoint };
-  });
-}
-
-/** A holder as people read it. */
-export function renderHolder(holder: Holder): string {
-  switch (holder.kind) {
-    case 'live':
-    case 'mount':
-      return `${holder.device} is mounted on ${holder.mountpoint}`;
-    case 'swap':
-      return `${holder.device} is in use as swap`;
-    case 'leftover':
-    case 'foreign':
-      return `${holder.device} (${holder.type}) uses it`;
-  }
-}
 
 /**
  * What becomes of other disks when what uses this disk too is taken down: they keep their part of
@@ -298,39 +272,18 @@ export function sharedWith(
   });
 }
 
-/** A further disk that may be formatted, or why it may not. */
-export type ExtraDisk =
-  | {
-      readonly kind: 'format';
-      readonly asked: string;
-      readonly device: BlockDevice;
-      readonly identity: DiskIdentity;
-    }
-  | { readonly kind: 'missing'; readonly asked: string }
-  | { readonly kind: 'refused'; readonly asked: string; readonly because: string };
-
-/** What decides over a further disk. */
-interface ExtraDiskQuestion {
-  /** As it was given. */
-  readonly asked: string;
-  /** What it was found to be before anything was destroyed. */
-  readonly identity: DiskIdentity | undefined;
-  /** Where its names lead now. */
-  readonly links: Links;
-  /** The install disk. */
-  readonly target: BlockDevice;
-}
-
 /**
- * Whether a further disk may lose its partition tables. Not when it is the install disk under
- * another name, or below it, nor when anything of the running system is on it.
+ * Whether a further disk may lose its partition tables: the disk, or why not. Not when it is the
+ * install disk under another name, or below it, nor when anything of the running system is on it.
+ * @param identity what it was found to be before anything was destroyed
+ * @param links where its names lead now
  */
 export function decideExtraDisk(
-  roots: readonly BlockDevice[],
-  { asked, identity, links, target }: ExtraDiskQuestion,
-): ExtraDisk {
-  if (identity === undefined) return { kind: 'missing', asked };
-  const refused = (because: string): ExtraDisk => ({ kind: 'refused', asked, because });
+  { roots, disk: target }: Disks,
+  identity: DiskIdentity,
+  links: ReadonlyMap<string, string>,
+): BlockDevice | AgentError {
+  const refused = (because: string): AgentError => diskFailure('disk.extra-refused', because);
   let device: BlockDevice;
   try {
     device = targetAmong(roots, identity, links);
@@ -338,9 +291,11 @@ export function decideExtraDisk(
     if (error instanceof AgentError && isOtherDisk(error)) return refused(error.message);
     throw error;
   }
-  const rivals = rivalsOf(roots, asked, device).map(({ path, serial }) => `${path} (${serial})`);
-  if (rivals.length > 0)
-    return refused(`its name fits ${device.path} (${device.serial}) and ${rivals.join(', ')}`);
+  const rivals = rivalsOf(roots, identity.asked, device);
+  if (rivals.length > 0) {
+    const list = rivals.map(({ path, serial }) => `${path} (${serial})`).join(', ');
+    return refused(`its name fits ${device.path} (${device.serial}) and ${list}`);
+  }
   const isTarget =
     isNamed(target, `/dev/${device.kname}`) ||
     disksUnder(roots, target).some(({ kname }) => kname === device.kname) ||
@@ -349,22 +304,20 @@ export function decideExtraDisk(
   if (device.isReadOnly) return refused('it is read-only');
   const over = multipathOver(device);
   if (over !== undefined) return refused(`it is one path of ${over.path}`);
-  const used = holdersOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
-  return used === undefined
-    ? { kind: 'format', asked, device, identity }
-    : refused(renderHolder(used));
+  const used = holdersOf(device).find(({ kind }) => kind === 'live' || kind === 'open');
+  return used === undefined ? device : refused(used.text);
 }
 
-/** Decides on each further disk of the configuration. */
+/** Decides on each further disk of the configuration that was found. */
 export async function extraDisks(
   { host, config, signal }: StepScope<'host'>,
-  { roots, disk: target, extra = [] }: Disks & Pick<TargetDisk, 'extra'>,
-): Promise<readonly ExtraDisk[]> {
-  const decisions: ExtraDisk[] = [];
-  for (const asked of config.disk.format) {
-    const identity = extra.find((one) => one.asked === asked);
-    const links = identity === undefined ? new Map() : await linksOf(host, identity, signal);
-    decisions.push(decideExtraDisk(roots, { asked, identity, links, target }));
+  disks: Disks,
+  extra: readonly DiskIdentity[] = [],
+) {
+  const decisions: { identity: DiskIdentity; found: BlockDevice | AgentError }[] = [];
+  for (const identity of extra.filter(({ asked }) => config.disk.format.includes(asked))) {
+    const links = await linksOf(host, identity, signal);
+    decisions.push({ identity, found: decideExtraDisk(disks, identity, links) });
   }
   return decisions;
 }

@@ -2,7 +2,7 @@ import { seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { type BlockDevice, partitionsOf } from './block-devices.ts';
 import type { TargetDisk } from './facts.ts';
-import { confirmTarget } from './target.ts';
+import { readTarget } from './target.ts';
 
 /** Removes every signature of a device, whatever has it: the kernel may hold the disk still. */
 const wipefsForcedArgv = (path: string): readonly string[] => [
@@ -25,14 +25,12 @@ const bootLabels = ['EFI-SYSTEM', 'boot'];
  * of them are kept.
  */
 const bootPartitions = (disk: BlockDevice, kept: TargetDisk['kept']): readonly string[] =>
-  partitionsOf(disk)
-    .filter(({ partLabel, partUuid }) => {
-      const isKnown = kept !== undefined && partUuid !== '';
-      return (
-        isKnown && bootLabels.includes(partLabel) && !kept.some((one) => one.partUuid === partUuid)
-      );
-    })
-    .map(({ path }) => path);
+  kept === undefined
+    ? []
+    : partitionsOf(disk)
+        .filter(({ partLabel, partUuid }) => partUuid !== '' && bootLabels.includes(partLabel))
+        .filter(({ partUuid }) => !kept.some((one) => one.partUuid === partUuid))
+        .map(({ path }) => path);
 
 /**
  * 2.4 s for either way: a look and the table, or a look and a signature for each of the two
@@ -61,7 +59,7 @@ export async function makeUnbootable(
 ): Promise<void> {
   const { signal } = new AbortController();
   const limit = isStopped ? hurried[keepsPartitions ? 'partition' : 'table'] : seconds(30);
-  const confirm = (): Promise<BlockDevice> => confirmTarget(host, disk, { signal, limit });
+  const confirm = (): Promise<BlockDevice> => readTarget(host, disk, signal, limit);
   const seen = await confirm();
   if (keepsPartitions) {
     for (const [index, path] of bootPartitions(seen, disk.kept).entries()) {

@@ -132,12 +132,11 @@ describe('a multipath device', () => {
   it('is not formatted by one of its paths', () => {
     const roots = devicesOf('multipath-friendly');
     const asked = '/dev/disk/by-id/ata-MZ7LH500HAHQ0D3_S4EVNX0K112233';
-    const target = on(roots, friendly);
     const identity = { ...identified(on(roots, '/dev/sdc')), asked };
-    expect(decideExtraDisk(roots, { asked, identity, links: new Map(), target })).toEqual({
-      kind: 'refused',
-      asked,
-      because: 'it is one path of /dev/mapper/mpathb',
+    const disks = { roots, disk: on(roots, friendly) };
+    expect(decideExtraDisk(disks, identity, new Map())).toMatchObject({
+      code: 'disk.extra-refused',
+      message: 'it is one path of /dev/mapper/mpathb',
     });
   });
 });
@@ -177,8 +176,7 @@ describe('a PERC', () => {
     expect(availableOn('perc')[0]).toMatch(/^\/dev\/sda \(600 GB, PERC H730 Mini, 6/);
     const disk = on(devicesOf('perc'), '/dev/sda');
     expect(emptyingArgvs(disk)[0]).toEqual(['dmsetup', 'remove', '--retry', 'rhel-root']);
-    const state = { disk, willBeCleaned: true, keepsPartitions: false };
-    expect(diskReadiness(state).problem).toBeUndefined();
+    expect(diskReadiness(disk, { willBeCleaned: true }).problem).toBeUndefined();
   });
 });
 

@@ -11,7 +11,6 @@ import {
   lsblkArgv,
 } from './block-devices.ts';
 import { type DiskIdentity, TargetDisk } from './facts.ts';
-import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import { availableDisks, chooseByHints, describeDisk, isWhole } from './hints.ts';
 import { findSaved, readTable, tableArgv } from './kept.ts';
@@ -103,58 +102,38 @@ export function chooseDisk(
   { asked, real }: { readonly asked: string; readonly real: string },
 ): BlockDevice {
   const device = deviceAt(roots, real);
-  if (device === undefined) throw missing(roots, asked);
-  const problem =
-    onePath(device, asked) ??
-    notWhole(device, asked) ??
-    another(device, asked) ??
-    ambiguous(device, asked, rivalsOf(roots, asked, device));
-  if (problem !== undefined) throw problem;
-  return device;
-}
-
-function missing(roots: readonly BlockDevice[], asked: string): AgentError {
-  const there = availableDisks(roots);
-  const what = asked === '' ? 'no install disk is set' : `${asked} is not a disk of this host`;
-  const list = there.length === 0 ? 'none' : there.map(describeDisk).join('; ');
-  return diskFailure('disk.missing', `${what}; available: ${list}`, {
-    context: { asked, disks: there.map(({ path }) => path).join(' ') },
-  });
-}
-
-function onePath(device: BlockDevice, asked: string): AgentError | undefined {
+  if (device === undefined) {
+    const there = availableDisks(roots);
+    const what = asked === '' ? 'no install disk is set' : `${asked} is not a disk of this host`;
+    const list = there.map(describeDisk).join('; ') || 'none';
+    throw diskFailure('disk.missing', `${what}; available: ${list}`, {
+      context: { asked, disks: there.map(({ path }) => path).join(' ') },
+    });
+  }
+  const { path, type, serial, wwn } = device;
   const over = multipathOver(device);
-  if (over === undefined) return undefined;
-  return diskFailure('disk.multipath-member', `${asked} is one path of ${over.path}`, {
-    hint: `use ${over.path} instead`,
-    context: { asked, multipath: over.path },
-  });
-}
-
-function notWhole(device: BlockDevice, asked: string): AgentError | undefined {
-  if (isWhole(device)) return undefined;
-  return diskFailure('disk.not-whole', `${asked} is ${device.path} of type ${device.type}`, {
-    context: { asked, device: device.path, type: device.type },
-  });
-}
-
-function another(device: BlockDevice, asked: string): AgentError | undefined {
+  if (over !== undefined) {
+    throw diskFailure('disk.multipath-member', `${asked} is one path of ${over.path}`, {
+      hint: `use ${over.path} instead`,
+      context: { asked, multipath: over.path },
+    });
+  }
+  if (!isWhole(device)) {
+    const context = { asked, device: path, type };
+    throw diskFailure('disk.not-whole', `${asked} is ${path} of type ${type}`, { context });
+  }
   const difference = nameDifference(asked, device);
-  if (difference === undefined) return undefined;
-  return diskFailure('disk.not-the-one', `${asked} points to ${device.path}, but ${difference}`, {
-    context: { asked, device: device.path, serial: device.serial, wwn: device.wwn },
-  });
-}
-
-function ambiguous(
-  device: BlockDevice,
-  asked: string,
-  rivals: readonly BlockDevice[],
-): AgentError | undefined {
-  if (rivals.length === 0) return undefined;
-  const disks = [device, ...rivals];
-  const list = disks.map(describeDisk).join('; ');
-  return diskFailure('disk.ambiguous', `${asked} fits ${disks.length} disks: ${list}`, {
-    context: { asked, disks: disks.map(({ path }) => path).join(' ') },
-  });
+  if (difference !== undefined) {
+    throw diskFailure('disk.not-the-one', `${asked} points to ${path}, but ${difference}`, {
+      context: { asked, device: path, serial, wwn },
+    });
+  }
+  const disks = [device, ...rivalsOf(roots, asked, device)];
+  if (disks.length > 1) {
+    const list = disks.map(describeDisk).join('; ');
+    throw diskFailure('disk.ambiguous', `${asked} fits ${disks.length} disks: ${list}`, {
+      context: { asked, disks: disks.map((disk) => disk.path).join(' ') },
+    });
+  }
+  return device;
 }

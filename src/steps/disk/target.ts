@@ -9,7 +9,6 @@ import {
   deviceAt,
   disksUnder,
   everyDevice,
-  listBlockDevices,
   multipathOver,
   readBlockDevices,
   withDescendants,
@@ -51,44 +50,36 @@ export async function linksTo(
   return own;
 }
 
-/** Where names lead to now; names that lead nowhere are not in it. */
-export type Links = ReadonlyMap<string, string>;
-
 /**
  * The install disk among the devices of the host.
+ * @param links where its names lead to now; names that lead nowhere are not in it
  * @throws AgentError `disk.missing` when it has gone since it was found; `disk.changed` when
  * another disk has its name
  */
 export function targetAmong(
   roots: readonly BlockDevice[],
   target: DiskIdentity,
-  links: Links = new Map(),
+  links: ReadonlyMap<string, string> = new Map(),
 ): BlockDevice {
-  const found = everyDevice(roots).find(
+  const { path, serial, wwn } = target;
+  const devices = everyDevice(roots);
+  const found = devices.find(
     ({ majorMinor, kname }) => majorMinor === target.majorMinor && kname === target.name,
   );
-  const moved = everyDevice(roots).find((device) => device !== found && isSurely(device, target));
-  const difference = found && differenceOf(roots, found, { target, links });
+  const difference = found && differenceOf(roots, found, target, links);
   if (found !== undefined && difference === undefined) return found;
-  if (found === undefined && moved === undefined) throw hasGone(target);
-  throw hasChanged(target, difference, moved);
-}
-
-const hasGone = ({ path }: DiskIdentity): AgentError =>
-  diskFailure('disk.missing', `${path} has disappeared since it was found`, {
+  const moved = devices.find((device) => device !== found && isSurely(device, target));
+  const what: string[] = [];
+  if (difference !== undefined) what.push(`${path} is another disk now: ${difference}`);
+  if (moved !== undefined) what.push(`the install disk is ${moved.path} now`);
+  if (what.length > 0) {
+    const now = moved === undefined ? {} : { now: moved.path };
+    const context = { disk: path, serial, wwn, ...now };
+    throw diskFailure('disk.changed', what.join('; '), { context });
+  }
+  throw diskFailure('disk.missing', `${path} has disappeared since it was found`, {
     hint: 'check the cabling of the disk and the kernel log of the host (journalctl -k)',
     context: { disk: path },
-  });
-
-function hasChanged(
-  { path, serial, wwn }: DiskIdentity,
-  difference: string | undefined,
-  moved: BlockDevice | undefined,
-): AgentError {
-  const where = moved === undefined ? [] : [`the install disk is ${moved.path} now`];
-  const what = difference === undefined ? [] : [`${path} is another disk now: ${difference}`];
-  return diskFailure('disk.changed', [...what, ...where].join('; '), {
-    context: { disk: path, serial, wwn, ...(moved === undefined ? {} : { now: moved.path }) },
   });
 }
 
@@ -139,7 +130,8 @@ const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: DiskIdentity): boo
 function differenceOf(
   roots: readonly BlockDevice[],
   device: BlockDevice,
-  { target, links }: { readonly target: DiskIdentity; readonly links: Links },
+  target: DiskIdentity,
+  links: ReadonlyMap<string, string>,
 ): string | undefined {
   const { serial, wwn, sizeBytes } = device;
   if (!isAlike(hardwareSerial(device), hardwareSerial(target)))
@@ -188,8 +180,7 @@ const isRelated = (
  * 60-persistent-storage.rules). Undefined when they agree, or when one of them says nothing.
  */
 export function nameDifference(asked: string, device: BlockDevice): string | undefined {
-  const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
-  if (name === undefined) return undefined;
+  const name = nameIn(asked);
   const wwn = wwnIn(name);
   if (wwn !== undefined) {
     const own = bareWwn(device.wwn);
@@ -200,6 +191,10 @@ export function nameDifference(asked: string, device: BlockDevice): string | und
   const isSame = inUdevLetters(name).includes(inUdevLetters(serial));
   return isSame ? undefined : `its serial number is ${serial}`;
 }
+
+/** A name in /dev/disk/by-id; empty for any other path. */
+const nameIn = (asked: string): string =>
+  asked.startsWith(`${byIdFolder}/`) ? asked.slice(byIdFolder.length + 1) : '';
 
 /** The WWN that a name in /dev/disk/by-id consists of. */
 const wwnIn = (name: string): string | undefined =>
@@ -214,8 +209,7 @@ export function rivalsOf(
   asked: string,
   device: BlockDevice,
 ): readonly BlockDevice[] {
-  const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
-  if (name === undefined) return [];
+  const name = nameIn(asked);
   const disks = roots.map((root) => multipathOver(root) ?? root);
   return [...new Map(disks.map((disk) => [disk.kname, disk])).values()].filter(
     (other) => fitsToo(name, device, other) && !isRelated(roots, device, other),
@@ -274,14 +268,16 @@ export interface Disks {
 
 /**
  * The present disks of the host, the install disk among them, with all that is mounted.
+ * @param limit of listing them
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function readDisks(
   host: Host,
   target: DiskIdentity,
   signal: AbortSignal,
+  limit?: Millis,
 ): Promise<Disks> {
-  const roots = await readBlockDevices(host, signal);
+  const roots = await readBlockDevices(host, signal, limit);
   return { roots, disk: targetAmong(roots, target, await linksOf(host, target, signal)) };
 }
 
@@ -289,33 +285,15 @@ export async function readDisks(
  * The present install disk, with all that is mounted.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
-export async function readTarget(
-  host: Host,
-  target: DiskIdentity,
-  signal: AbortSignal,
-): Promise<BlockDevice> {
-  return (await readDisks(host, target, signal)).disk;
-}
-
-/**
- * Makes sure that it is the same disk still, before something is taken from it.
- * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
- */
-export async function confirmTarget(
-  host: Host,
-  target: DiskIdentity,
-  { signal, limit }: { readonly signal: AbortSignal; readonly limit?: Millis },
-): Promise<BlockDevice> {
-  const roots = await listBlockDevices(host, signal, limit);
-  return targetAmong(roots, target, await linksOf(host, target, signal));
-}
+export const readTarget = async (...asked: Parameters<typeof readDisks>): Promise<BlockDevice> =>
+  (await readDisks(...asked)).disk;
 
 /** Where the names of a disk lead now. */
 export async function linksOf(
   host: Host,
   { asked, byId }: DiskIdentity,
   signal: AbortSignal,
-): Promise<Links> {
+): Promise<ReadonlyMap<string, string>> {
   const links = new Map<string, string>();
   for (const link of new Set([asked, ...byId])) {
     const path = await host.realPath(link, signal);
@@ -334,6 +312,6 @@ export async function execOnTarget(
   argv: readonly string[],
   options: ExecOptions,
 ): Promise<CommandResult> {
-  await confirmTarget(host, target, { signal: options.signal });
+  await readTarget(host, target, options.signal);
   return host.exec(argv, options);
 }
