@@ -9,50 +9,20 @@ import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import {
   deviceAt,
   disksUnder,
-  everyDevice,
   findPartition,
   freePercent,
-  isArray,
-  isMapped,
-  descendantsOf,
+  listBlockDevices,
+  parseLsblk,
   readBlockDevices,
 } from './block-devices.ts';
 
 const names = (devices: readonly { name: string }[]) => devices.map(({ name }) => name);
-
-describe('descendantsOf', () => {
-  it('lists a thin pool before the devices it is made of, each once', () => {
-    const thin = blockDevice('dm-4', { name: 'vg-thin' });
-    const pool = blockDevice('dm-3', { name: 'vg-pool' }, [thin]);
-    const disk = blockDevice('sda', {}, [
-      partition('sda1', {}, [
-        blockDevice('dm-1', { name: 'vg-pool_tmeta' }, [pool]),
-        blockDevice('dm-2', { name: 'vg-pool_tdata' }, [pool]),
-      ]),
-    ]);
-    expect(names(descendantsOf(disk))).toEqual([
-      'vg-thin',
-      'vg-pool',
-      'vg-pool_tmeta',
-      'vg-pool_tdata',
-      'sda1',
-    ]);
-  });
-
-  it('is empty for an empty disk', () => {
-    expect(descendantsOf(blockDevice('sda'))).toEqual([]);
-  });
-});
 
 describe('the tree of a host', () => {
   const array = blockDevice('md127');
   const sda = blockDevice('sda', {}, [partition('sda1', {}, [array])]);
   const sdb = blockDevice('sdb', {}, [partition('sdb1', {}, [array])]);
   const roots = [sda, sdb];
-
-  it('knows every device once', () => {
-    expect(names(everyDevice(roots)).sort()).toEqual(['md127', 'sda', 'sda1', 'sdb', 'sdb1']);
-  });
 
   it('finds all disks under a device', () => {
     expect(names(disksUnder(roots, array))).toEqual(['sda', 'sdb']);
@@ -65,22 +35,6 @@ describe('the tree of a host', () => {
     expect(deviceAt([mapped], '/dev/mapper/mpatha')).toBe(mapped);
     expect(deviceAt(roots, '/dev/sdaa')).toBeUndefined();
   });
-});
-
-it.each([
-  ['md127', true],
-  ['md_d0', true],
-  ['mdev', false],
-  ['sda', false],
-])('%s is an array: %s', (kname, expected) => {
-  expect(isArray(blockDevice(kname))).toBe(expected);
-});
-
-it.each([
-  ['dm-12', true],
-  ['dmx', false],
-])('%s is mapped: %s', (kname, expected) => {
-  expect(isMapped(blockDevice(kname))).toBe(expected);
 });
 
 describe('findPartition', () => {
@@ -103,15 +57,12 @@ describe('findPartition', () => {
     expect(findPartition(disk, 'root')).toMatchObject({ path: '/dev/sda7', number: 7 });
   });
 
-  it.each([
-    ['mpatha', 'mpatha4'],
-    ['mpatha', 'mpatha-part4'],
-    ['3600508b1', '3600508b1p4'],
-  ])('mounts a partition of the multipath device %s as /dev/mapper/%s', (name, part) => {
-    const disk = blockDevice('dm-0', { name, type: 'mpath' }, [
-      partition('dm-4', { name: part, label: 'root' }),
+  it('mounts a partition of a multipath device by its name', () => {
+    const disk = blockDevice('dm-0', { name: '3600508b1', type: 'mpath' }, [
+      partition('dm-4', { name: '3600508b1p4', label: 'root' }),
     ]);
-    expect(findPartition(disk, 'root')).toMatchObject({ path: `/dev/mapper/${part}`, number: 4 });
+    const path = '/dev/mapper/3600508b1p4';
+    expect(findPartition(disk, 'root')).toMatchObject({ path, number: 4 });
   });
 
   it.each(['esp', 'boot', 'root'] as const)('says that there is no %s partition', (purpose) => {
@@ -146,4 +97,34 @@ it('reads the ids of NVMe namespaces', async () => {
     .withFile('/sys/block/nvme0n2/nsid', '1\n');
   const found = await readBlockDevices(host, new AbortController().signal);
   expect(found.map(({ namespaceId }) => namespaceId)).toEqual(['1', undefined, undefined]);
+});
+
+const parse = (...blockdevices: object[]) => parseLsblk(JSON.stringify({ blockdevices }));
+
+describe('parseLsblk', () => {
+  it.each([
+    [true, true],
+    [false, false],
+    [null, false],
+    [undefined, false],
+  ])('reads a read-only flag written as %j', (ro, isReadOnly) => {
+    expect(parse({ name: 'sda', ro })[0]).toMatchObject({ isReadOnly });
+  });
+
+  it.each([[''], ['lsblk: cannot'], ['{}'], ['{"blockdevices":[{"size":1}]}']])(
+    'refuses what is no list of devices: %j',
+    (stdout) => {
+      expect(() => parseLsblk(stdout)).toThrow(
+        expect.objectContaining({ code: 'disk.unreadable', kind: 'host' }),
+      );
+    },
+  );
+});
+
+it('refuses a live image whose lsblk does not know the columns', async () => {
+  const host = fakeHost().on(['lsblk', rest]).fails(1, 'lsblk: unknown column: MOUNTPOINTS,FSTYPE');
+  await expect(listBlockDevices(host, new AbortController().signal)).rejects.toMatchObject({
+    code: 'disk.not-supported',
+    kind: 'input',
+  });
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { type BlockDevice } from './block-devices.ts';
 import { checkDisk } from './check.ts';
 import { openAloneArgv } from './in-use.ts';
@@ -217,14 +217,5 @@ describe('disk/check', () => {
     expect((await run(other, ['/dev/sdb'])).failure).toBeUndefined();
     const busy = { ...other, mountpoints: ['/data'] };
     expect((await run(busy, ['/dev/sdb'])).failure).toMatchObject({ code: 'disk.other-system' });
-  });
-
-  it('fails when the disk has gone meanwhile', async () => {
-    const { failure } = await tryStep(checkDisk, { host: hostWith(blockDevice('sdb')), facts });
-    expect(failure).toMatchObject({ code: 'disk.missing' });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(checkDisk, () => ({ host: hostWith(lvmDisk), facts }));
   });
 });

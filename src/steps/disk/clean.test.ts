@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { cleanDisk } from './clean.ts';
 import {
   blockDevice,
@@ -78,12 +78,6 @@ describe('disk/clean', () => {
     expect(notes).toEqual(['info: /dev/dasda is not formatted; coreos-installer formats it']);
   });
 
-  it('looks once more after the last wipe', async () => {
-    const { host, facts } = oldDisk();
-    await runStep(cleanDisk, { host, facts });
-    expect(host.ran.at(-1)?.[0]).toBe('lsblk');
-  });
-
   it('logs the phrase that triage looks for, and what the service shows, when something failed', async () => {
     const { host, facts } = oldDisk();
     host.on(['wipefs', '--all', '/dev/sda1']).fails(1, 'Input/output error');
@@ -123,18 +117,6 @@ describe('disk/clean', () => {
     expect(progress).toHaveLength(1);
     expect(notes[0]).toContain('/dev/sda is in use: /dev/md127 (raid1) uses it');
     expect(clock.now()).toBe(120_000);
-  });
-
-  it('waits for a process that has an array open for a while', async () => {
-    const { host, facts, present } = oldDisk();
-    const clock = fakeClock();
-    host.on(['mdadm', '--stop', any]).answers(() => {
-      if (clock.now() < 90_000) return { exitCode: 1, stderr: 'md127 is open in smartctl' };
-      present.delete('md127');
-      return {};
-    });
-    const { progress } = await runStep(cleanDisk, { host, facts, clock });
-    expect(progress).toEqual([]);
   });
 
   it('gives up before its own limit when the tools hang', async () => {
@@ -220,12 +202,5 @@ describe('disk/clean', () => {
     const { host, facts } = oldDisk();
     await runStep(cleanDisk, { host, facts, config });
     expect(host.ran).toEqual([]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(cleanDisk, () => {
-      const { host, facts, present } = oldDisk();
-      return { host, facts, world: () => [...present] };
-    });
   });
 });

@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { formatExtraDisks } from './format-extra.ts';
 
 const target = blockDevice('sda');
@@ -105,14 +105,5 @@ describe('disk/format-extra', () => {
     const host = newHost().on(['lsblk', rest]).prints(lsblkOutput(target, other));
     const { failure } = await tryStep(formatExtraDisks, { host, facts, config });
     expect(failure).toMatchObject({ code: 'disk.other-system', context: { devices: '/dev/sdb1' } });
-  });
-
-  it('does not run without further disks', async () => {
-    const { events } = await runStep(formatExtraDisks, { host: newHost(), facts });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(formatExtraDisks, () => ({ host: newHost(), facts, config }));
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { blockDevice, partition, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { removeStaleMounts, lockDisk, mountedOn } from './in-use.ts';
+import { removeStaleMounts, lockDisk } from './in-use.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 
 const mountedDisk = blockDevice('sda', {}, [
@@ -11,13 +11,6 @@ const mountedDisk = blockDevice('sda', {}, [
 ]);
 
 describe('what a killed run had left mounted', () => {
-  it('is found at the places that are asked for, in their order', () => {
-    expect(mountedOn(mountedDisk, ['/mnt/boot', '/mnt', '/mnt/root'])).toEqual([
-      '/mnt/boot',
-      '/mnt',
-    ]);
-  });
-
   it('is thawed and unmounted, deepest first, and nothing else is', async () => {
     const host = fakeHost();
     host.on(['fsfreeze', '--unfreeze', rest]).fails(1, 'not frozen');
@@ -55,8 +48,4 @@ it('waits for the writer that a killed run has left', async () => {
     code: 'disk.locked',
     message: 'a command of an earlier run still writes to /dev/sda',
   });
-});
-
-it('takes it again in a run that continues', () => {
-  expect(lockDisk.effect).toBe('locks');
 });

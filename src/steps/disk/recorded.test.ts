@@ -5,13 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { targetOf as identified } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import {
-  deviceAt,
-  findPartition,
-  partitionsOf,
-  type BlockDevice,
-  parseLsblk,
-} from './block-devices.ts';
+import { deviceAt, findPartition, type BlockDevice, parseLsblk } from './block-devices.ts';
 import { checkDisk } from './check.ts';
 import { cleanDisk } from './clean.ts';
 import type { TargetDisk } from './facts.ts';
@@ -246,13 +240,6 @@ describe('a DASD', () => {
       expect((await readTarget(host, target, signal)).path).toBe(path);
     },
   );
-
-  it('boots from partitions that have labels of file systems alone', () => {
-    const disk = on(devicesOf('dasd'), '/dev/dasdc');
-    expect(partitionsOf(disk)).toHaveLength(2);
-    expect(findPartition(disk, 'boot')).toMatchObject({ path: '/dev/dasdc1', number: 1 });
-    expect(findPartition(disk, 'root')).toMatchObject({ path: '/dev/dasdc2', number: 2 });
-  });
 
   it('is refused when it is another one by its own name', async () => {
     const host = machine('dasd', { [uid]: '/dev/dasdb' });

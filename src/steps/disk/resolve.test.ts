@@ -6,7 +6,7 @@ import {
   sfdiskOutput,
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { type BlockDevice } from './block-devices.ts';
 import { tableArgv } from './kept.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
@@ -116,13 +116,6 @@ describe('disk/resolve', () => {
     });
     expect(value.extra).toMatchObject([{ asked: '/dev/sdb', path: '/dev/sdb', serial: 'S2' }]);
   });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(resolveDisk, () => ({
-      host: hostWith(sda),
-      config: { disk: { device: byId } },
-    }));
-  });
 });
 
 const ssd = blockDevice('sda', { sizeBytes: 480_103_981_056, model: 'SSD 1', serial: 'S1' }, [
@@ -133,10 +126,6 @@ const path = blockDevice('sdb', {}, [blockDevice('dm-0', { name: 'mpatha', type:
 const roots = [ssd, cd, path];
 
 describe('chooseDisk', () => {
-  it('finds a disk behind a link', () => {
-    expect(chooseDisk(roots, { asked: '/dev/disk/by-path/x', real: '/dev/sda' })).toBe(ssd);
-  });
-
   it('finds a multipath device by its kernel name', () => {
     const asked = { asked: '/dev/mapper/mpatha', real: '/dev/dm-0' };
     expect(chooseDisk(roots, asked)).toMatchObject({ name: 'mpatha' });
@@ -160,12 +149,6 @@ describe('chooseDisk', () => {
       expect.objectContaining({
         context: { asked: '/dev/sdz', disks: '/dev/sda /dev/mapper/mpatha' },
       }),
-    );
-  });
-
-  it('names the multipath device to take instead', () => {
-    expect(() => chooseDisk(roots, { asked: '/dev/sdb', real: '/dev/sdb' })).toThrow(
-      expect.objectContaining({ context: { asked: '/dev/sdb', multipath: '/dev/mapper/mpatha' } }),
     );
   });
 });
@@ -239,10 +222,6 @@ describe('the identity of the disk', () => {
     ['dm-uuid-mpath-36000c29d', { serial: 'X', wwn: '0x1' }, same],
   ])('compares %s with %j', (name, known, expected) => {
     expect(isTaken(`/dev/disk/by-id/${name}`, known)).toBe(expected);
-  });
-
-  it('says nothing of other names', () => {
-    expect(isTaken('/dev/sda', { serial: 'X' })).toBe(true);
   });
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import {
   blockDevice,
   coreOsDisk,
@@ -64,16 +64,6 @@ function uefiHost() {
 }
 
 describe('disk/set-boot-entry', () => {
-  it('leaves the order to bootlist where there is one', async () => {
-    const host = fakeHost().on(bootlist).succeeds().on(['bootlist', rest]).succeeds();
-    host.on(['lsblk', rest]).prints(lsblkOutput(disk));
-    await runStep(setBootEntry, { host, facts });
-    expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
-      bootlist,
-      ['bootlist', '-m', 'normal', '-o', '/dev/nvme0n1'],
-    ]);
-  });
-
   it('leaves no warning behind where the partition could be read at the second poll', async () => {
     const { host } = uefiHost();
     let [isMounted, reads] = [false, 0];
@@ -300,25 +290,6 @@ describe('disk/set-boot-entry', () => {
     const count = (program: string) => host.ran.filter(([name]) => name === program).length;
     expect(count('umount')).toBe(count('mount'));
   });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(setBootEntry, () => {
-      const { host, menu } = uefiHost();
-      return { host, facts, world: () => menu };
-    });
-  });
-});
-
-it('finds the partition of a multipath device by its type', async () => {
-  const { host } = uefiHost();
-  const esp = disk.children.find(({ partType }) => partType !== '')!;
-  const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, [
-    { ...esp, name: 'mpatha2', kname: 'dm-2', path: '/dev/mapper/mpatha2' },
-  ]);
-  host.on(['lsblk', rest]).prints(lsblkOutput(multipath)).on(['mount', rest]).succeeds();
-  host.on(['efibootmgr', '-v', '-d', rest]).succeeds();
-  await runStep(setBootEntry, { host, facts: { ...facts, disk: targetOf(multipath) } });
-  expect(host.ran).toContainEqual(['mount', '/dev/mapper/mpatha2', '/mnt']);
 });
 
 describe('shimPath', () => {
@@ -329,12 +300,6 @@ describe('shimPath', () => {
     [['fedora'], 'x86_64', '\\EFI\\fedora\\shimx64.efi'],
   ])('chooses from %j on %s', (directories, architecture, file) => {
     expect(shimPath(directories, architecture)).toBe(file);
-  });
-
-  it.each([[[]], [['BOOT']], [['']]])('knows no loader in %j', (directories) => {
-    expect(() => shimPath(directories, 'x86_64')).toThrow(
-      expect.objectContaining({ code: 'boot.no-loader' }),
-    );
   });
 });
 
@@ -366,14 +331,6 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
       `warn: Ignition makes EFI system partitions at the first boot: esp-1 on /dev/nvme0n1, esp-2 on ${byId}`,
     );
   });
-
-  it('says nothing of Ignition without one', async () => {
-    const { host } = uefiHost();
-    host.withFile('/opt/host.ign', JSON.stringify({ ignition: { version: '3.4.0' } }));
-    const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
-    const { notes } = await runStep(setBootEntry, { host, facts: { ...facts, ignition } });
-    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
-  });
 });
 
 const guid = 'aaaaaaaa-0000-4000-8000-000000000002';
@@ -386,10 +343,6 @@ Boot0001* UEFI QEMU DVD-ROM\tPciRoot(0x0)/Pci(0x1f,0x2)/Sata(2,65535,0)N.....YM.
 Boot0002  Fedora\tHD(1,GPT,${gone.toUpperCase()},0x800,0x32000)/File(\\EFI\\fedora\\shimx64.efi)
 Boot0003* Red Hat Enterprise Linux\tHD(2,GPT,${guid},0x1000,0x3f800)/File(\\EFI\\redhat\\shimx64.efi)
 `;
-const menuOf18 = `BootOrder: 0004
-Boot0004* Red Hat Enterprise Linux\tHD(2,GPT,${guid},0x1000,0x3f800)/\\EFI\\redhat\\shimx64.efi
-      dp: 04 01 2a 00 / 7f ff 04 00
-`;
 
 describe('parseMenu', () => {
   it('reads order, labels and partitions', () => {
@@ -401,10 +354,6 @@ describe('parseMenu', () => {
       ['0002', 'Fedora', gone],
       ['0003', 'Red Hat Enterprise Linux', guid],
     ]);
-  });
-
-  it('leaves out the raw lines of efibootmgr 18', () => {
-    expect(parseMenu(menuOf18).entries).toMatchObject([{ number: '0004', partUuid: guid }]);
   });
 
   it.each(['', 'BootCurrent: 0001\nNo BootOrder is set; firmware will attempt recovery'])(
@@ -443,15 +392,6 @@ describe('the menu as real firmware has it', () => {
         ['0003', 'UEFI OS', '0b1f3a52-7c4d-4e6f-8a90-1b2c3d4e5f60'],
         ['0004', 'UEFI: SanDisk, Partition 1', ''],
         ['0005', 'UEFI: SanDisk, Partition 2', ''],
-      ],
-    ],
-    [
-      'inspur-18',
-      ['0000', '0004', '0003'],
-      [
-        ['0000', 'Red Hat Enterprise Linux', ''],
-        ['0003', 'UEFI: PXE IPv4 Mellanox Network Adapter - 00:00:5E:00:53:0C NIC1', ''],
-        ['0004', 'UEFI: PXE IPv4 Mellanox Network Adapter - 00:00:5E:00:53:0D NIC2', ''],
       ],
     ],
   ])('is read: %s', (name, order, entries) => {
