@@ -45,15 +45,6 @@ const BootcHost = z.object({
   }),
 });
 
-/** Whether bootc is at home on a host. */
-export type BootcFinding =
-  /** There is no bootc, or it does not answer. */
-  | { readonly kind: 'absent'; readonly why: string }
-  /** It runs, but did not boot this host. */
-  | { readonly kind: 'stranger'; readonly why: string }
-  /** It booted this host. */
-  | { readonly kind: 'home' };
-
 /** It waits for the lock of the sysroot, for as long as another program has it. */
 export const bootcStatusArgv = [
   ...['bootc', 'status', '--format=json', '--format-version=1'],
@@ -68,19 +59,17 @@ export const isRequiredFor = (text: string, digests: readonly (string | undefine
   digests.some((digest) => digest !== undefined && text.includes(digest));
 
 /**
- * Whether bootc can change this host: it booted it, from an image, and nobody added packages, with
- * which bootc refuses to work (`incompatible`).
+ * Why bootc cannot change this host; undefined where it can: it booted it, from an image, and
+ * nobody added packages, with which bootc refuses to work (`incompatible`).
  */
-export function findBootc(stdout: string): BootcFinding {
+export function refusalOfBootc(stdout: string): string | undefined {
   const parsed = BootcHost.safeParse(jsonIn(stdout));
-  if (!parsed.success) return { kind: 'absent', why: 'bootc printed no status' };
+  if (!parsed.success) return 'bootc printed no status';
   const { type, booted } = parsed.data.status;
-  if (type == null || booted?.image == null) {
-    return { kind: 'stranger', why: 'this host was not booted by bootc' };
-  }
+  if (type == null || booted?.image == null) return 'this host was not booted by bootc';
   return booted.incompatible
-    ? { kind: 'stranger', why: 'packages are layered on the image, which bootc does not support' }
-    : { kind: 'home' };
+    ? 'packages are layered on the image, which bootc does not support'
+    : undefined;
 }
 
 /**
@@ -96,34 +85,22 @@ export function readBootcStatus(stdout: string, required = ''): OsStatus {
     });
   }
   const { spec, status } = parsed.data;
-  const { booted, staged, otherDeployments, readOnly } = status;
+  const { booted, staged, rollback, rollbackQueued, otherDeployments, readOnly } = status;
   return {
-    ...(booted == null ? {} : { booted: deploymentOf(booted) }),
-    ...(staged == null ? {} : { staged: firstOf(staged) }),
-    ...previousOf(status),
+    booted: booted == null ? undefined : deploymentOf(booted),
+    staged: staged == null ? undefined : firstOf(staged),
+    pending: rollback != null && rollbackQueued ? firstOf(rollback) : undefined,
+    rollback: rollback == null || rollbackQueued ? undefined : deploymentOf(rollback),
     others: (otherDeployments ?? []).map(deploymentOf),
     isBusy: false,
-    ...(spec?.image == null ? {} : { followed: specOf(spec.image) }),
-    ...(readOnly === true ? { isReadOnly: true } : {}),
-    ...(isUnfinished(booted, staged, required) ? { isUnfinished: true } : {}),
+    followed: spec?.image == null ? undefined : specOf(spec.image),
+    isReadOnly: readOnly === true,
+    isUnfinished: staged != null && isUnfinished(staged, booted, required),
   };
 }
 
-function previousOf({
-  rollback,
-  rollbackQueued,
-}: z.infer<typeof BootcHost>['status']): Pick<OsStatus, 'pending' | 'rollback'> {
-  if (rollback == null) return {};
-  return rollbackQueued ? { pending: firstOf(rollback) } : { rollback: deploymentOf(rollback) };
-}
-
 /** A change of kernel arguments alone pulls nothing, and writes no `/run/reboot-required`. */
-function isUnfinished(
-  booted: Entry | null | undefined,
-  staged: Entry | null | undefined,
-  required: string,
-): boolean {
-  if (staged == null) return false;
+function isUnfinished(staged: Entry, booted: Entry | null | undefined, required: string): boolean {
   const isSameCommit = staged.ostree != null && staged.ostree.checksum === booted?.ostree?.checksum;
   return !isSameCommit && !isRequiredFor(required, [staged.image?.imageDigest ?? undefined]);
 }
@@ -189,29 +166,21 @@ function isSince(version: string | undefined, first: readonly number[]): boolean
 }
 
 const deploymentOf = ({ image, pinned, ostree, composefs, downloadOnly }: Entry): OsDeployment => ({
-  ...imageOf(image),
+  image: image == null ? undefined : specOf(image.image),
+  digest: image?.imageDigest ?? undefined,
+  version: image?.version ?? undefined,
   checksum: ostree?.checksum ?? composefs?.verity ?? '',
-  ...(ostree?.stateroot == null ? {} : { stateroot: ostree.stateroot }),
-  ...(ostree?.deploySerial == null ? {} : { serial: ostree.deploySerial }),
+  stateroot: ostree?.stateroot ?? undefined,
+  serial: ostree?.deploySerial ?? undefined,
   isPinned: pinned,
-  ...(downloadOnly === true ? { isLocked: true } : {}),
+  isLocked: downloadOnly === true,
   verification: verificationOf(image?.image.signature),
 });
-
-function imageOf(status: Entry['image']): Pick<OsDeployment, 'image' | 'digest' | 'version'> {
-  if (status == null) return {};
-  const { image, imageDigest, version } = status;
-  return {
-    image: specOf(image),
-    ...(imageDigest == null ? {} : { digest: imageDigest }),
-    ...(version == null ? {} : { version }),
-  };
-}
 
 /** What boots next is first in the list of ostree, where bootc keeps its deployments in ostree. */
 const firstOf = (entry: Entry): OsDeployment => ({
   ...deploymentOf(entry),
-  ...(entry.ostree == null ? {} : { index: 0 }),
+  index: entry.ostree == null ? undefined : 0,
 });
 
 const specOf = ({ transport, image }: z.infer<typeof Spec>): string =>

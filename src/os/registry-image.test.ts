@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { sum } from '../../test/support/os-samples.ts';
 import {
   digestInList,
-  goArchitecture,
   lacksArchitecture,
   missingBytes,
   bytesForPull,
@@ -78,15 +77,6 @@ it('finds the manifest of an architecture in a list, and none where there is no 
   expect(digestInList(list, 'amd64')).toBe(`sha256:${sum('b')}`);
   expect(digestInList(list, 's390x')).toBeUndefined();
   expect(digestInList('{"schemaVersion":2,"layers":[]}', 'amd64')).toBeUndefined();
-});
-
-it.each([
-  ['x86_64', 'amd64'],
-  ['aarch64', 'arm64'],
-  ['s390x', 's390x'],
-  ['ppc64le', 'ppc64le'],
-])('Go calls %s %s', (machine, name) => {
-  expect(goArchitecture(machine)).toBe(name);
 });
 
 it.each([

@@ -24,7 +24,7 @@ const answered = (name: string): string => recorded(`rpm-ostree-2026.2/${name}`)
 
 describe('rpm-ostree status', () => {
   it('reads a node of OpenShift', () => {
-    expect(read([rhcosDeployment])).toEqual({
+    expect(read([rhcosDeployment])).toMatchObject({
       booted: {
         image: rhcosImage,
         digest: rhcosDeployment['container-image-reference-digest'],

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { jsonIn } from '../lib/json.ts';
 import { osFailure } from './failures.ts';
 import { changedArguments, isSameList, type KernelArgumentChange } from './kernel-arguments.ts';
-import { type OsDeployment, type OsStatus, readOrigin, renderOrigin, statusOf } from './status.ts';
+import { type OsDeployment, type OsStatus, readOrigin, renderOrigin } from './status.ts';
 
 // rpm-ostree, at home on CoreOS; what the Machine Config Operator uses too. Its commands, and what
 // it answers; recorded in test/support/os-recorded.
@@ -93,7 +93,9 @@ export const rpmOstreeCleanArgv = ['rpm-ostree', 'cleanup', '--base'] as const;
 export const rpmOstreeCancelArgv = ['rpm-ostree', 'cancel'] as const;
 
 /**
- * Reads `rpm-ostree status --json`.
+ * Reads `rpm-ostree status --json`, in the order of the boot loader (ostree,
+ * `ostree_sysroot_get_deployments`): staged, then what was put before the booted one, the booted
+ * one, and what a rollback leads to: the first after it in the same stateroot.
  * @throws AgentError `os.status-not-read`
  */
 export function readRpmOstreeStatus(stdout: string): OsStatus {
@@ -104,28 +106,34 @@ export function readRpmOstreeStatus(stdout: string): OsStatus {
     });
   }
   const { deployments, transaction } = parsed.data;
-  const ordered = deployments.map((one, index) => ({
-    deployment: { ...deploymentOf(one), index },
-    isBooted: one.booted,
-    isStaged: one.staged,
-  }));
-  return statusOf(ordered, transaction != null);
+  const all = deployments.map((one, index) => ({ ...deploymentOf(one), index }));
+  const at = deployments.findIndex(({ booted }) => booted);
+  const booted = all[at];
+  const staged = all.find(({ index }) => deployments[index]?.staged === true);
+  const rest = all.filter((one) => one !== staged);
+  // Whatever is first boots next, also when it is of another stateroot.
+  const pending = rest.find(({ index }) => index < at);
+  const rollback = rest.find(
+    ({ index, stateroot }) => at >= 0 && index > at && stateroot === booted?.stateroot,
+  );
+  const named = new Set<OsDeployment | undefined>([booted, pending, rollback]);
+  const others = rest.filter((one) => !named.has(one));
+  return { booted, staged, pending, rollback, others, isBusy: transaction != null };
 }
 
 function deploymentOf(one: Deployment): OsDeployment {
   const reference = one['container-image-reference'];
-  const digest = one['container-image-reference-digest'];
   const origin = reference == null ? undefined : readOrigin(reference);
   return {
-    ...(origin === undefined ? {} : { image: origin.spec }),
-    ...(digest == null ? {} : { digest }),
+    image: origin?.spec,
+    digest: one['container-image-reference-digest'] ?? undefined,
     // With packages on top the commit is the host's own; the base is what was pulled.
     checksum: one['base-checksum'] ?? one.checksum,
-    ...(one.version == null ? {} : { version: one.version }),
-    ...(one.osname === undefined ? {} : { stateroot: one.osname }),
-    ...(one.serial === undefined ? {} : { serial: one.serial }),
+    version: one.version ?? undefined,
+    stateroot: one.osname,
+    serial: one.serial,
     isPinned: one.pinned,
-    ...(one['finalization-locked'] === true ? { isLocked: true } : {}),
+    isLocked: one['finalization-locked'] === true,
     verification: origin?.verification ?? 'none',
   };
 }

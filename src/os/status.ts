@@ -15,7 +15,7 @@ export interface OsDeployment {
   /** Which of the deployments of one commit it is. */
   readonly serial?: number | undefined;
   /** It is staged, and locked: a reboot leaves it out. */
-  readonly isLocked?: boolean | undefined;
+  readonly isLocked?: boolean;
 }
 
 /** What a host runs, and what it can boot. */
@@ -33,9 +33,9 @@ export interface OsStatus {
   /** The image that an upgrade follows, where it is not that of what boots next. */
   readonly followed?: string | undefined;
   /** The program refuses every change. */
-  readonly isReadOnly?: boolean | undefined;
+  readonly isReadOnly?: boolean;
   /** What is staged was not staged to its end: images that are bound to it may be missing. */
-  readonly isUnfinished?: boolean | undefined;
+  readonly isUnfinished?: boolean;
 }
 
 /** What the host boots next when that is not what runs now. */
@@ -53,40 +53,7 @@ export const isSameDeployment = (
   one?.checksum === other?.checksum &&
   one?.serial === other?.serial &&
   one?.image === other?.image &&
-  one?.isLocked === other?.isLocked;
-
-/** A deployment with its place in the order of the boot loader. */
-export interface OrderedDeployment {
-  readonly deployment: OsDeployment;
-  readonly isBooted: boolean;
-  readonly isStaged: boolean;
-}
-
-/**
- * Reads the order of the boot loader, first to boot first (ostree,
- * `ostree_sysroot_get_deployments`): staged, then what was put before the booted one, the booted
- * one, and what a rollback leads to: the first after it in the same stateroot.
- */
-export function statusOf(ordered: readonly OrderedDeployment[], isBusy = false): OsStatus {
-  const at = ordered.findIndex(({ isBooted }) => isBooted);
-  const booted = ordered[at]?.deployment;
-  const staged = ordered.find(({ isStaged }) => isStaged)?.deployment;
-  const own = (deployment: OsDeployment): boolean => deployment.stateroot === booted?.stateroot;
-  const rest = (part: readonly OrderedDeployment[]): readonly OsDeployment[] =>
-    part.filter(({ isStaged }) => !isStaged).map(({ deployment }) => deployment);
-  // Whatever is first boots next, also when it is of another stateroot.
-  const pending = at > 0 ? rest(ordered.slice(0, at))[0] : undefined;
-  const rollback = at < 0 ? undefined : rest(ordered.slice(at + 1)).find(own);
-  const named = new Set([booted, staged, pending, rollback]);
-  return {
-    booted,
-    staged,
-    pending,
-    rollback,
-    others: rest(ordered).filter((deployment) => !named.has(deployment)),
-    isBusy,
-  };
-}
+  (one?.isLocked ?? false) === (other?.isLocked ?? false);
 
 /** How a host checks the image that it follows. */
 export type ImageVerification = 'none' | 'policy' | 'remote';

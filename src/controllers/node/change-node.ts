@@ -3,7 +3,7 @@ import { minutes } from '../../model/duration.ts';
 import { nextOf } from '../../os/status.ts';
 import { recordPath, restartArgv, stageImage } from '../../steps/os/apply.ts';
 import { lockHost, machineConfigFile, readHost } from '../../steps/os/read-host.ts';
-import { dropNextBoot } from '../../steps/os/roll-back.ts';
+import { dropNextBoot } from '../../steps/os/stage.ts';
 import type { NodeRequest } from '../../steps/os/request.ts';
 import {
   argumentChange,

@@ -1,8 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { argumentsIn } from '../../os/kernel-arguments.ts';
 import { readBootId, unreadableOutput } from '../../steps/host-commands.ts';
-import { readFinalizeError } from '../../steps/os/finalize-error.ts';
-import { readArguments, readHost } from '../../steps/os/read-host.ts';
+import { readArguments, readFinalizeError, readHost } from '../../steps/os/read-host.ts';
 import type { CommandScope, OsSnapshot } from '../../steps/os/request.ts';
 import type { Marker } from './marker.ts';
 import type { WantedHost } from './wanted-host.ts';

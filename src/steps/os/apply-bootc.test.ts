@@ -13,11 +13,13 @@ import { runOnNode } from '../../../test/support/core-os-node.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import {
   imageOf,
+  rhcosDeployment,
   rpmOstreeDeployment,
   rpmOstreeOutput,
   sum,
 } from '../../../test/support/os-samples.ts';
 import { applyImage, applyRollback } from './apply.ts';
+import { readHost } from './read-host.ts';
 
 const changes = (host: FakeHost): FakeHost['ran'] =>
   host.ran.filter(
@@ -138,9 +140,12 @@ describe('node apply on a host with bootc', () => {
     const kernelArguments = { append: ['lab.src=2'], remove: ['lab.src=2'], everywhere: true };
     await run(applyImage, host, { image, kernelArguments });
     expect(changes(host)).toEqual([argv]);
-    host.on(['bootc', '--version']).prints('bootc 1.15.1');
-    await expect(run(applyImage, host, { image, kernelArguments })).rejects.toMatchObject({
-      code: 'os.kernel-arguments-unsupported',
+    host.on(['bootc', '--version']).prints('bootc 1.15.1').on(['rpm-ostree', rest]).succeeds();
+    host.on(['rpm-ostree', 'status', rest]).prints(rpmOstreeOutput([rhcosDeployment]));
+    const signal = new AbortController().signal;
+    expect(await readHost({ host, signal }, kernelArguments)).toMatchObject({
+      driver: 'rpm-ostree',
+      reason: expect.stringMatching(/^kernel arguments change: bootc .* 1\.15\.2/) as string,
     });
   });
 

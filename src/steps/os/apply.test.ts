@@ -15,14 +15,6 @@ describe('node apply', () => {
     expect(notes).toContain(`info: ${imageOf('2')} boots next`);
   });
 
-  it('restarts the host when asked to', async () => {
-    const { host } = coreOsNode();
-    expect(await runOnNode(applyImage, host, { reboots: true })).toMatchObject({
-      isRestarted: true,
-    });
-    expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
-  });
-
   it('does nothing when the image runs, not even ask the registry or restart', async () => {
     const { host } = coreOsNode({ order: ['2', '1'], booted: '2' });
     const { isRestarted } = await runOnNode(applyImage, host, { reboots: true });

@@ -1,13 +1,20 @@
 import { minutes } from '../../model/duration.ts';
+import { bootcRollbackArgv } from '../../os/bootc.ts';
 import { decideRollback, describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
+import { rpmOstreeRollbackArgv } from '../../os/rpm-ostree.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
 import { checkFreeSpace, planApply } from './check-image.ts';
-import { ask, lockHost, machineConfigFile, readHost, readStatus } from './read-host.ts';
+import {
+  ask,
+  lockHost,
+  machineConfigFile,
+  readHost,
+  readStatus,
+  runCommands,
+} from './read-host.ts';
 import type { CommandScope, OsSnapshot } from './request.ts';
-import { rollBack } from './roll-back.ts';
-import { removeOldImages, stagePlanned } from './stage.ts';
-import { verifyPlanned } from './verify.ts';
+import { dropNextBoot, removeOldImages, stagePlanned, verifyPlanned } from './stage.ts';
 
 /**
  * Switches a running node to another image, and reboots it where that is asked for. A run that was
@@ -33,9 +40,14 @@ export async function applyRollback(scope: CommandScope): Promise<boolean> {
   const snapshot = await inspectHost(scope);
   const { booted, staged, pending, rollback } = snapshot.status;
   const kind = decideRollback(snapshot.status);
-  if (kind === 'drop-staged' && staged !== undefined)
+  if (kind === 'drop-staged' && staged !== undefined) {
     scope.note('info', `${describe(staged)} was never booted and is discarded`);
-  await rollBack(scope, snapshot, kind);
+    await dropNextBoot(scope, snapshot);
+  }
+  if (kind === 'swap') {
+    const argv = snapshot.driver === 'bootc' ? bootcRollbackArgv : rpmOstreeRollbackArgv;
+    await runCommands(scope, [argv]);
+  }
   const status = await readStatus(scope, snapshot.driver);
   const wanted = { 'drop-staged': booted, queued: pending, swap: rollback }[kind];
   const next = nextOf(status) ?? status.booted;

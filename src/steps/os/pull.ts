@@ -1,9 +1,8 @@
 import { type Millis, minutes } from '../../model/duration.ts';
-import type { DriverName } from '../../os/choose-driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import { rpmOstreeCancelArgv } from '../../os/rpm-ostree.ts';
 import { ask } from './read-host.ts';
-import type { CommandScope } from './request.ts';
+import type { CommandScope, DriverName } from './request.ts';
 
 /** A pull of a whole image over a slow line. */
 const pullLimit = minutes(60);

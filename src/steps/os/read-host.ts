@@ -2,14 +2,12 @@ import { type Millis, minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import {
   argumentSource,
-  type BootcFinding,
   bootcStatusArgv,
-  findBootc,
   keepsArgumentSources,
   readBootcStatus,
+  refusalOfBootc,
   rebootRequiredPath,
 } from '../../os/bootc.ts';
-import { chooseDriver, type DriverName } from '../../os/choose-driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import {
   asksForChange,
@@ -26,7 +24,7 @@ import type { OsDeployment, OsStatus } from '../../os/status.ts';
 import type { HostLock } from '../../ports/host.ts';
 import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
 import type { HostScope } from '../step.ts';
-import type { CommandScope, OsSnapshot } from './request.ts';
+import type { CommandScope, DriverName, OsSnapshot } from './request.ts';
 
 /** Written by ostree-prepare-root in the initramfs of every ostree system. */
 const bootedMarkArgv = ['test', '-e', '/run/ostree-booted'] as const;
@@ -44,20 +42,38 @@ export async function readHost(
   asked: HostScope,
   change: KernelArgumentChange = { append: [], remove: [] },
 ): Promise<OsSnapshot> {
-  const bootc = await lookForBootc(asked);
-  const isOstree = (await ask(asked, bootedMarkArgv)) !== undefined;
-  const hasRpmOstree = (await ask(asked, rpmOstreeArgv)) !== undefined;
-  const isChanged = bootc.kind === 'home' && asksForChange(change);
-  const refusal = isChanged ? await refusalOf(asked, change) : undefined;
-  const choice = chooseDriver({ isOstree, bootc, hasRpmOstree }, refusal);
+  const choice = await chooseDriver(asked, change);
   const status = await readStatus(asked, choice.driver);
   const commandLine = (await asked.host.readText('/proc/cmdline', asked.signal)) ?? '';
   return { ...choice, status, commandLine: commandLine.trim() };
 }
 
-async function lookForBootc(asked: HostScope): Promise<BootcFinding> {
+/**
+ * Chooses the program: bootc where it booted the host and can change kernel arguments so, else
+ * rpm-ostree; both keep the image in the same place.
+ */
+async function chooseDriver(
+  asked: HostScope,
+  change: KernelArgumentChange,
+): Promise<Pick<OsSnapshot, 'driver' | 'reason'>> {
   const said = await answerOr(asked, askBootc(asked));
-  return said === undefined ? { kind: 'absent', why: 'there is no bootc' } : findBootc(said);
+  const because = said === undefined ? 'there is no bootc' : refusalOfBootc(said);
+  const hasRpmOstree = (await ask(asked, rpmOstreeArgv)) !== undefined;
+  if (because === undefined) {
+    const refusal = asksForChange(change) ? await refusalOf(asked, change) : undefined;
+    if (refusal === undefined) return { driver: 'bootc', reason: 'this host was booted by bootc' };
+    if (hasRpmOstree)
+      return { driver: 'rpm-ostree', reason: `kernel arguments change: ${refusal}` };
+    const what = `${refusal}, and the host has no rpm-ostree`;
+    throw osFailure('os.kernel-arguments-unsupported', what);
+  }
+  if ((await ask(asked, bootedMarkArgv)) === undefined) {
+    const what = `the running system is not an ostree deployment, and ${because}`;
+    throw osFailure('os.not-managed', what);
+  }
+  if (hasRpmOstree)
+    return { driver: 'rpm-ostree', reason: `rpm-ostree is available, and ${because}` };
+  throw osFailure('os.no-driver', `there is no rpm-ostree, and ${because}`);
 }
 
 /**
@@ -143,18 +159,13 @@ export async function readArguments(
  * @throws AgentError `os.status-not-read`, `os.busy`
  */
 export async function readStatus(asked: HostScope, name: DriverName): Promise<OsStatus> {
-  const status = await (name === 'bootc' ? askForBootc(asked) : askForRpmOstree(asked));
+  const { host, signal } = asked;
+  const status =
+    name === 'bootc'
+      ? readBootcStatus(await askBootc(asked), await host.readText(rebootRequiredPath, signal))
+      : readRpmOstreeStatus((await host.exec(rpmOstreeStatusArgv, { signal, limit })).stdout);
   if (status.booted !== undefined) return status;
   throw osFailure('os.status-not-read', `${name} names no booted system`);
-}
-
-async function askForBootc(asked: HostScope): Promise<OsStatus> {
-  const said = await askBootc(asked);
-  return readBootcStatus(said, await asked.host.readText(rebootRequiredPath, asked.signal));
-}
-
-async function askForRpmOstree({ host, signal }: HostScope): Promise<OsStatus> {
-  return readRpmOstreeStatus((await host.exec(rpmOstreeStatusArgv, { signal, limit })).stdout);
 }
 
 /** Programs that take the lock of the sysroot. */
@@ -265,4 +276,21 @@ export async function runCommands(
       },
     });
   }
+}
+
+/**
+ * What the unit said that writes what is staged to the boot loader, when the host went down last.
+ */
+const finalizeJournalArgv = [
+  ...['journalctl', '--boot=-1', '--unit=ostree-finalize-staged.service'],
+  ...['--output=cat', '--no-pager', '--lines=50'],
+] as const;
+
+/**
+ * Why what was staged was not booted, in the words of ostree; undefined where it said no error, or
+ * nobody keeps the journal.
+ */
+export async function readFinalizeError(asked: HostScope): Promise<string | undefined> {
+  const said = (await ask(asked, finalizeJournalArgv)) ?? '';
+  return [...said.matchAll(/^error: (.+)$/gm)].at(-1)?.[1]?.slice(0, 300);
 }

@@ -1,5 +1,4 @@
 import type { Note, Progress } from '../../engine/events.ts';
-import type { DriverName } from '../../os/choose-driver.ts';
 import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -22,6 +21,9 @@ export interface CommandScope extends Pick<Ports, 'host' | 'clock'> {
   readonly progress: (progress: Progress) => void;
   readonly config: NodeRequest;
 }
+
+/** The programs by which a node is moved to another image. */
+export type DriverName = 'bootc' | 'rpm-ostree';
 
 /** What the host runs, what it can boot, and by which program that is changed. */
 export interface OsSnapshot {

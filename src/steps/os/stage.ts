@@ -1,6 +1,13 @@
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { AgentError } from '../../model/failure.ts';
-import { bootcArgumentsArgv, bootcStageArgv, bootcUnlockArgv } from '../../os/bootc.ts';
+import {
+  bootcArgumentsArgv,
+  bootcDropArgv,
+  bootcStageArgv,
+  bootcUnlockArgv,
+  isRequiredFor,
+  rebootRequiredPath,
+} from '../../os/bootc.ts';
 import { describe, pullOf } from '../../os/decide.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
 import { asksForChange, changedArguments } from '../../os/kernel-arguments.ts';
@@ -8,9 +15,10 @@ import { type PullErrorKind, readPullError, updateDriverIn } from '../../os/pull
 import {
   rpmOstreeChangeArgv,
   rpmOstreeCleanArgv,
+  rpmOstreeDropArgv,
   rpmOstreeStageArgv,
 } from '../../os/rpm-ostree.ts';
-import { isSameDeployment, type OsDeployment } from '../../os/status.ts';
+import { isSameDeployment, nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
 import {
   findAuthFile,
   linkAuthArgvs,
@@ -19,8 +27,8 @@ import {
   readStatus,
   runCommands,
 } from './read-host.ts';
+import { checkBootRoom } from './boot-room.ts';
 import { runPull } from './pull.ts';
-import { dropNextBoot } from './roll-back.ts';
 import type { ApplyPlan, CommandScope, OsSnapshot } from './request.ts';
 
 /**
@@ -109,6 +117,29 @@ async function changeArguments(scope: CommandScope, snapshot: OsSnapshot): Promi
   if (argv !== undefined) await runCommands(scope, [argv]);
 }
 
+/**
+ * Has the host boot next what runs now. What bootc left for it in `/run/reboot-required` goes too:
+ * kured would reboot the node.
+ * @throws AgentError `os.drop-unsupported`
+ */
+export async function dropNextBoot(
+  scope: Parameters<typeof runCommands>[0],
+  { driver, status }: Pick<OsSnapshot, 'driver' | 'status'>,
+): Promise<void> {
+  if (driver === 'rpm-ostree') return runCommands(scope, [rpmOstreeDropArgv(status)]);
+  const argv = bootcDropArgv(status);
+  if (argv === undefined) {
+    const what = 'bootc cannot discard the staged deployment on this host';
+    throw osFailure('os.drop-unsupported', what);
+  }
+  await runCommands(scope, [argv]);
+  const { host, signal } = scope;
+  const { booted, staged, pending } = status;
+  const required = (await host.readText(rebootRequiredPath, signal)) ?? '';
+  const digests = [booted, staged, pending].map((one) => one?.digest);
+  if (isRequiredFor(required, digests)) await host.remove(rebootRequiredPath, signal);
+}
+
 const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
   'wrong-architecture': 'os.wrong-architecture',
   'no-room': 'os.no-space',
@@ -121,7 +152,7 @@ const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
 /**
  * Why an image could not be staged. Whatever is no failed pull, such as a stop, stays unchanged.
  */
-export function stageFailure(cause: unknown, image: string): AgentError {
+function stageFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
   const stderr = String(error.context['stderr'] ?? '');
@@ -150,3 +181,59 @@ export async function removeOldImages(scope: CommandScope, snapshot: OsSnapshot)
     scope.note('warn', `earlier images were not removed: ${error.message}`, { code: error.code });
   }
 }
+
+/**
+ * Reads back what boots next. What would not fit into /boot is discarded: it would fail on the way
+ * down, with the node drained.
+ * @throws AgentError `os.not-staged`, `os.no-space`
+ */
+export async function verifyPlanned(
+  scope: CommandScope,
+  snapshot: OsSnapshot,
+  plan: ApplyPlan,
+): Promise<OsStatus> {
+  const { driver } = snapshot;
+  const status = await readStatus(scope, driver);
+  const next = checkNext(scope, status, { before: nextOf(snapshot.status), plan });
+  try {
+    if (next !== undefined && isSameDeployment(next, status.staged))
+      await checkBootRoom(scope, { ...snapshot, status });
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    await dropNextBoot(scope, { driver, status });
+    throw error;
+  }
+  return status;
+}
+
+/** What boots next, where that is not what runs. */
+function checkNext(
+  { config: { image }, note }: CommandScope,
+  status: OsStatus,
+  { before, plan }: { readonly before: OsDeployment | undefined; readonly plan: ApplyPlan },
+): OsDeployment | undefined {
+  const another = nextOf(status);
+  if (another === undefined && plan.kind === 'upgrade') {
+    note('info', 'this image name points to no newer image');
+    return undefined;
+  }
+  const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
+  if (next?.image !== image) throw notStaged(image, next ?? status.booted);
+  // A tag may have been moved between the look at the registry and the pull; what booted next
+  // before counts not.
+  const { digest } = plan;
+  if (digest !== undefined && next.digest !== undefined && digest !== next.digest) {
+    if (before !== undefined && isSameDeployment(next, before))
+      throw notStaged(`${image}, which is ${digest}`, { ...next, image: `${image} of before` });
+    note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
+  }
+  note('info', `${image} boots next`, { checksum: next.checksum });
+  return another;
+}
+
+const notStaged = (image: string, next: OsDeployment | undefined): Error => {
+  const found = next === undefined ? 'nothing known' : describe(next);
+  return osFailure('os.not-staged', `${found} boots next, not ${image}`, {
+    context: { wanted: image, next: found },
+  });
+};
