@@ -1,46 +1,48 @@
 // Arguments for `coreos-installer install` (0.26), as far as Bootwright must understand them: those
 // that name an input, that keep partitions, or that Bootwright gives itself. Everything else is
 // judged by coreos-installer.
+import { parseArgs } from 'node:util';
 import { shownText } from '../lib/shown-url.ts';
 
 /** Long options that take a value, with their short names. */
-const valueOptions: ReadonlyMap<string, string> = new Map([
-  ['config-file', 'c'],
-  ['stream', 's'],
-  ['image-url', 'u'],
-  ['image-file', 'f'],
-  ['ignition-file', 'i'],
-  ['ignition', ''],
-  ['ignition-url', 'I'],
-  ['ignition-hash', ''],
-  ['architecture', 'a'],
-  ['platform', 'p'],
-  ['console', ''],
-  ['firstboot-args', ''],
-  ['append-karg', ''],
-  ['delete-karg', ''],
-  ['network-dir', ''],
-  ['save-partlabel', ''],
-  ['save-partindex', ''],
-  ['stream-base-url', ''],
-  ['fetch-retries', ''],
-]);
+const valueOptions: Readonly<Record<string, string>> = {
+  'config-file': 'c',
+  stream: 's',
+  'image-url': 'u',
+  'image-file': 'f',
+  'ignition-file': 'i',
+  ignition: '',
+  'ignition-url': 'I',
+  'ignition-hash': '',
+  architecture: 'a',
+  platform: 'p',
+  console: '',
+  'firstboot-args': '',
+  'append-karg': '',
+  'delete-karg': '',
+  'network-dir': '',
+  'save-partlabel': '',
+  'save-partindex': '',
+  'stream-base-url': '',
+  'fetch-retries': '',
+};
 
 /** Long options without a value, with their short names. */
-const flags: ReadonlyMap<string, string> = new Map([
-  ['copy-network', 'n'],
-  ['offline', ''],
-  ['insecure', ''],
-  ['insecure-ignition', ''],
-  ['preserve-on-error', ''],
-  ['secure-ipl', ''],
-]);
+const flags: Readonly<Record<string, string>> = {
+  'copy-network': 'n',
+  offline: '',
+  insecure: '',
+  'insecure-ignition': '',
+  'preserve-on-error': '',
+  'secure-ipl': '',
+};
 
-const longNames: ReadonlyMap<string, string> = new Map(
-  [...valueOptions, ...flags]
-    .filter(([, short]) => short !== '')
-    .map(([long, short]) => [short, long]),
-);
+const typed = (names: typeof flags, type: 'string' | 'boolean') =>
+  Object.entries(names).map(
+    ([name, short]) => [name, short === '' ? { type } : { type, short }] as const,
+  );
+
+const options = Object.fromEntries([...typed(valueOptions, 'string'), ...typed(flags, 'boolean')]);
 
 /** One use of an option, by its long name. */
 export interface WriterUse {
@@ -69,101 +71,69 @@ interface WriterArgsRead {
  */
 export function readWriterArgs(args: readonly string[]): WriterArgsRead {
   const uses: WriterUse[] = [];
-  for (let at = 0; at < args.length; at += 1) {
-    const word = args[at] ?? '';
-    const read = readWord(word);
+  let unknownAt = Number.NaN;
+  for (const token of tokensOf(args)) {
+    const { index, kind } = token;
+    // Further letters of its word, and a word behind it, are the value of an unknown option.
+    if (index === unknownAt || (kind === 'positional' && index === unknownAt + 1)) continue;
+    const read = readToken(token, args[index] ?? '');
+    if (read === undefined) {
+      unknownAt = index;
+      continue;
+    }
     if ('what' in read) return { mistake: read, uses };
-    const { options, value, wantsValue } = read;
-    const last = options.at(-1);
-    const next = args[at + 1];
-    // A range of partitions may begin with a hyphen, "-7".
-    const hasNext = next !== undefined && (!/^-./.test(next) || last === 'save-partindex');
-    if (wantsValue && last !== undefined && !hasNext) {
-      const what = `option ${word}: the value is missing`;
-      return { mistake: { what, write: `"${word}","VALUE"` }, uses };
-    }
-    const given = options.map((option) => ({
-      option,
-      value: option === last && valueOptions.has(option) ? (value ?? next ?? '') : '',
-    }));
-    for (const use of given) {
-      const mistake = clashOf(use, uses) ?? valueMistake(use);
-      if (mistake !== undefined) return { mistake, uses };
-      uses.push(use);
-    }
-    if (wantsValue && hasNext) at += 1;
+    const mistake = clashOf(read, uses) ?? valueMistake(read);
+    if (mistake !== undefined) return { mistake, uses };
+    uses.push(read);
   }
   return { uses };
 }
 
-interface Word {
-  /** The options in one word that are known. */
-  readonly options: readonly string[];
-  /** The value in the same word. */
-  readonly value?: string | undefined;
-  /** The next word is its value; of an unknown option, if it is no option. */
-  readonly wantsValue: boolean;
-}
+const tokensOf = (args: readonly string[]) =>
+  parseArgs({ args: [...args], options, strict: false, tokens: true }).tokens;
 
-function readWord(word: string): Word | Mistake {
-  if (word.length < 2 || !word.startsWith('-')) {
-    return {
-      what: `${JSON.stringify(shownText(word))} is neither an option nor the value of one`,
-      write: 'options of coreos-installer install only; disk.device names the disk',
-    };
-  }
-  const [, option = '', blanks = '', rest = ''] = /^([^=\s]*)(\s*)(.*)$/s.exec(word) ?? [];
-  if (blanks !== '') {
-    const write = rest === '' ? `"${option}"` : `"${option}","VALUE"`;
-    return { what: `${option} and its value are in one element`, write };
-  }
-  return word.startsWith('--') ? readLong(word) : readShort(word);
-}
-
-function readLong(word: string): Word | Mistake {
-  const [, name = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-  if (valueOptions.has(name)) return { options: [name], value, wantsValue: value === undefined };
-  if (!flags.has(name)) return unknownOption(`--${name}`, value === undefined);
-  if (value === undefined) return { options: [name], wantsValue: false };
-  return { what: `option --${name} takes no value`, write: `"--${name}"` };
-}
-
-/** Letters may be joined, `-na`; the value of one that takes a value follows it. */
-function readShort(word: string): Word | Mistake {
-  const options: string[] = [];
-  for (let at = 1; at < word.length; at += 1) {
-    const letter = word.charAt(at);
-    const option = longNames.get(letter);
-    const rest = word.slice(at + 1);
-    if (option === undefined) return unknownOption(`-${letter}`, rest === '', options);
-    options.push(option);
-    if (!valueOptions.has(option)) continue;
-    return {
-      options,
-      value: rest === '' ? undefined : rest.replace(/^=/, ''),
-      wantsValue: rest === '',
-    };
-  }
-  return { options, wantsValue: false };
-}
+type OptionToken = Extract<ReturnType<typeof tokensOf>[number], { kind: 'option' }>;
 
 /** Options by which it prints something and exits well without a write, and the end of options. */
 const endings: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V', '--']);
 
-function unknownOption(
-  option: string,
-  wantsValue: boolean,
-  options: readonly string[] = [],
-): Word | Mistake {
-  // What keeps partitions must be understood, misspelled too: else the disk would be cleaned.
-  if (!endings.has(option) && !/save|part/.test(option)) {
-    // The value of an unknown option is not read.
-    return { options, value: '', wantsValue };
+/** The option of a token, or what is wrong with it; undefined for one that is not in the tables. */
+function readToken(
+  token: ReturnType<typeof tokensOf>[number],
+  word: string,
+): WriterUse | Mistake | undefined {
+  if (token.kind === 'positional') {
+    const what = `${JSON.stringify(shownText(word))} is neither an option nor the value of one`;
+    const write = 'options of coreos-installer install only; disk.device names the disk';
+    return { what, write };
   }
-  return {
-    what: `${shownText(option)} is not an option of coreos-installer install`,
-    write: 'options that coreos-installer install --help lists',
-  };
+  const [, head = '', blanks = '', rest = ''] = /^([^=\s]*)(\s*)(.*)$/s.exec(word) ?? [];
+  if (blanks !== '') {
+    const write = rest === '' ? `"${head}"` : `"${head}","VALUE"`;
+    return { what: `${head} and its value are in one element`, write };
+  }
+  if (token.kind === 'option' && Object.hasOwn(options, token.name)) return readOption(token, word);
+  const shown = token.kind === 'option' ? token.rawName : word;
+  // What keeps partitions must be understood, misspelled too: else the disk would be cleaned.
+  if (!endings.has(shown) && !/save|part/.test(shown)) return undefined;
+  const what = `${shownText(shown)} is not an option of coreos-installer install`;
+  return { what, write: 'options that coreos-installer install --help lists' };
+}
+
+function readOption(
+  { name: option, value, inlineValue }: OptionToken,
+  word: string,
+): WriterUse | Mistake {
+  if (Object.hasOwn(flags, option)) {
+    if (value === undefined) return { option, value: '' };
+    return { what: `option --${option} takes no value`, write: `"--${option}"` };
+  }
+  // A range of partitions may begin with a hyphen, "-7".
+  const isOption = inlineValue === false && /^-./.test(value) && option !== 'save-partindex';
+  if (value === undefined || isOption)
+    return { what: `option ${word}: the value is missing`, write: `"${word}","VALUE"` };
+  const isShort = inlineValue && !word.startsWith('--');
+  return { option, value: isShort ? value.replace(/^=/, '') : value };
 }
 
 const imageOptions = ['image-url', 'image-file', 'stream'];
