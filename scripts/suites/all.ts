@@ -97,7 +97,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'capi',
     about: 'both providers with the real Cluster API core, and infrastructure in memory',
-    parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi', 'ignition-merge'],
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi'],
     needsBundle: true,
     tests: capiTests,
   },
@@ -182,10 +182,7 @@ export const allSuites: readonly Suite[] = [
     name: 'capi-1.13',
     about:
       'by its name alone: the suite capi with the core of the minor version before, and its upgrade',
-    parts: [
-      ...['kube-api', 'kube-crds', 'kube-data', 'kubectl'],
-      ...['capi', 'capi-1.13', 'ignition-merge'],
-    ],
+    parts: ['kube-api', 'kube-crds', 'kube-data', 'kubectl', 'capi', 'capi-1.13'],
     needsBundle: true,
     isByNameOnly: true,
     tests: {

@@ -8,52 +8,35 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import {
-  type BootstrapConfigSpec,
-  bootstrapConfigs,
-  clusters,
-  type OpenShiftControlPlane,
-  controlPlanes,
-  capiMachines,
-} from '../../src/capi/api.ts';
-import { conditionOf, listAt } from '../../src/kube/object.ts';
-import {
-  accountName,
-  accountObjects,
-  imagesJob,
-  installerJob,
-  type JobFor,
-} from '../../src/capi/control-plane/installer-jobs.ts';
-import { jobs, secrets } from '../../src/kube/kinds.ts';
-import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
-import { hostClient } from '../kube/rig.ts';
+import { type BootstrapConfigSpec, bootstrapConfigs, controlPlanes } from '../../src/capi/api.ts';
+import { listAt } from '../../src/kube/object.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 import {
   bootstrapConfigTemplates,
-  clusterObjects,
   configSpec,
   controlPlaneObject,
   machineObjects,
 } from './cluster.ts';
-import { type CapiRig, customResourceDefinitions, deployedObjects, startCapi } from './rig.ts';
+import {
+  type CapiRig,
+  customResourceDefinitions,
+  deployedObjects,
+  startManagement,
+} from './rig.ts';
 
 const run = promisify(execFile);
 const top = resolve(import.meta.dirname, '../..');
 const guide = join(top, 'docs/cluster-api.md');
 const kinds = [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates];
-const contracts = ['cluster.x-k8s.io/v1beta1', 'cluster.x-k8s.io/v1beta2'] as const;
 
 let rig: CapiRig;
 
 beforeAll(async () => {
-  rig = await startCapi();
+  const management = await startManagement();
+  rig = { ...management, guest: await management.kube.startGuest() };
   await rig.deploy();
 });
 afterAll(() => rig[Symbol.asyncDispose]());
-
-const crdOf = ({ group, plural }: (typeof kinds)[number]) => ({
-  kind: customResourceDefinitions,
-  name: `${plural}.${group}`,
-});
 
 const put = async (objects: readonly KubeObject[]): Promise<void> => {
   for (const object of objects) await rig.apply(object);
@@ -68,67 +51,6 @@ const statusOf = (asked: Promise<unknown>): Promise<number> =>
       throw error;
     },
   );
-
-describe('definitions', () => {
-  it.each(kinds)('$plural is established', async (kind) => {
-    await rig.found(
-      { ...crdOf(kind), fieldSelector: `metadata.name=${crdOf(kind).name}` },
-      (crd) => (conditionOf(crd, 'Established').status === 'True' ? true : undefined),
-    );
-  });
-});
-
-/** What a provider writes by each contract. */
-const spoken = [
-  {
-    contract: contracts[1],
-    config: { initialization: { dataSecretCreated: true }, dataSecretName: 'host' },
-    controlPlane: { initialization: { controlPlaneInitialized: true } },
-  },
-  {
-    contract: contracts[0],
-    config: { ready: true, dataSecretName: 'host' },
-    controlPlane: { initialized: true, ready: true },
-  },
-];
-
-describe.each(spoken)('core by contract $contract alone', ({ contract, config, controlPlane }) => {
-  const cluster = `by-${contract.split('/')[1] ?? ''}`;
-  const place = { namespace: cluster };
-
-  beforeAll(async () => {
-    const labels = Object.fromEntries(
-      contracts.map((one) => [one, one === contract ? 'v1alpha1' : null]),
-    );
-    for (const kind of kinds) await rig.client.merge(crdOf(kind), { metadata: { labels } });
-    await put(clusterObjects(cluster, rig.guest.port));
-    await put([controlPlaneObject(cluster)]);
-  });
-  afterAll(async () => {
-    const labels = Object.fromEntries(contracts.map((one) => [one, 'v1alpha1']));
-    for (const kind of kinds) await rig.client.merge(crdOf(kind), { metadata: { labels } });
-  });
-
-  it('takes the control plane over, and its state', async () => {
-    await rig.found({ kind: controlPlanes, ...place }, ({ metadata }) =>
-      JSON.stringify(metadata).includes('"kind":"Cluster"') ? true : undefined,
-    );
-    await rig.client.mergeStatus({ kind: controlPlanes, ...place, name: cluster }, controlPlane);
-    await rig.found({ kind: clusters, ...place }, (one) =>
-      conditionOf(one, 'ControlPlaneInitialized').status === 'True' ? true : undefined,
-    );
-  });
-
-  it('takes the name of the data Secret from a config', async () => {
-    await put(machineObjects({ cluster, name: 'host' }));
-    await rig.client.mergeStatus({ kind: bootstrapConfigs, ...place, name: 'host' }, config);
-    const name = await rig.found({ kind: capiMachines, ...place }, (machine) => {
-      const { bootstrap } = machine['spec'] as { readonly bootstrap: { dataSecretName?: string } };
-      return bootstrap.dataSecretName;
-    });
-    expect(name).toBe('host');
-  });
-});
 
 describe('what is refused by the definitions', () => {
   let made = 0;
@@ -266,68 +188,6 @@ describe('what is refused by the definitions', () => {
       spec,
     });
     expect(await statusOf(creation)).toBe(status);
-  });
-});
-
-describe('the Jobs of the installer', () => {
-  const cluster = 'jobs';
-  const place = { namespace: cluster };
-  const manager = {
-    namespace: 'bootwright-control-plane-system',
-    serviceAccount: 'manager',
-  };
-  const clientOf = async (user: typeof manager) =>
-    hostClient(await rig.kube.kubeconfigFor({ user, server: rig.kube.url }));
-  let job: JobFor;
-
-  beforeAll(async () => {
-    await put(clusterObjects(cluster, rig.guest.port));
-    await put([controlPlaneObject(cluster)]);
-    const get = async (kind: KubeKind): Promise<KubeObject> => {
-      const found = await rig.client.get({ kind, ...place, name: cluster });
-      if (found === undefined) throw new Error(`${kind.plural}: none`);
-      return found;
-    };
-    job = {
-      controlPlane: (await get(controlPlanes)) as OpenShiftControlPlane,
-      cluster: await get(clusters),
-      inputs: {
-        installConfig: 'apiVersion: v1\n',
-        state: undefined,
-        stateSecret: 'install-state',
-        releaseImage: 'registry.example/release',
-        isSingleNode: false,
-        manifests: [
-          { folder: 'openshift', name: 'a.yaml', content: 'a: 1\n', secret: 'manifests' },
-        ],
-      },
-      hash: 'h',
-    };
-  });
-
-  it('are taken by a real API server from the account of the manager, which gives no right that it lacks', async () => {
-    const images = { installer: 'registry.example/i', mco: 'registry.example/m', coreOs: '' };
-    const all: readonly (readonly [KubeKind, KubeObject])[] = [
-      [jobs, imagesJob(job)],
-      ...accountObjects(job),
-      [jobs, installerJob(job, images, 'registry.example/bootwright')],
-    ];
-    const own = await clientOf(manager);
-    for (const [kind, object] of all) expect(await statusOf(own.create(kind, object))).toBe(200);
-    await own.close();
-  });
-
-  it('may make a Secret, and read none', async () => {
-    const own = await clientOf({ ...place, serviceAccount: accountName(job.controlPlane) });
-    const object = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'made', ...place },
-    };
-    expect(await statusOf(own.create(secrets, object))).toBe(200);
-    expect(await statusOf(own.get({ kind: secrets, ...place, name: 'made' }))).toBe(403);
-    expect(await statusOf(own.list({ kind: secrets, ...place }))).toBe(403);
-    await own.close();
   });
 });
 

@@ -1,5 +1,5 @@
-// Managers that die right after what they write, and others that follow them, on definitions of
-// contract v1beta1 alone: the cluster comes out the same.
+// Managers that die right after what they write, and others that follow them, with rights in one
+// namespace alone, on definitions of contract v1beta1 alone: the cluster comes out the same.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Forwarder, startForwarder } from '../../mocks/kube/forwarder.ts';
@@ -21,13 +21,14 @@ import {
   devMachines,
 } from './cluster.ts';
 import { bootHost } from './hosts.ts';
-import { type Manager, startManager } from './managers.ts';
+import { confine, type Manager, startManager } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, customResourceDefinitions, startCapi } from './rig.ts';
 
 const cluster = 'two';
 const place = { namespace: cluster };
 const paused = 'cluster.x-k8s.io/paused';
+const providers = ['bootstrap', 'control-plane'] as const;
 
 let rig: CapiRig;
 let node: ManagementNode;
@@ -42,9 +43,16 @@ beforeAll(async () => {
   const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
   node = await startNode(rig, kubeconfig);
   address = await startForwarder({ port: 0 });
+  const within = cluster;
+  await rig.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } });
+  for (const provider of providers) await confine(rig, provider, within);
   startBoth = async () => ({
-    bootstrap: await startManager(rig, { provider: 'bootstrap', inventoryUrl: address.url }),
-    'control-plane': await startManager(rig, { provider: 'control-plane' }),
+    bootstrap: await startManager(rig, {
+      provider: 'bootstrap',
+      inventoryUrl: address.url,
+      within,
+    }),
+    'control-plane': await startManager(rig, { provider: 'control-plane', within }),
   });
   managers = await startBoth();
   address.moveTo(managers.bootstrap.inventory);
@@ -123,7 +131,7 @@ describe('three masters', () => {
   it('are cared for by the next managers, as a Deployment rolls them, and each report arrives', async () => {
     const former = managers;
     const holders = async (): Promise<readonly string[]> => {
-      const held = ['bootstrap', 'control-plane'].map((one) =>
+      const held = providers.map((one) =>
         rig.client.get({
           kind: leases,
           namespace: `bootwright-${one}-system`,
@@ -193,5 +201,15 @@ describe('three masters', () => {
     await rig.gone({ kind: clusters, ...place, name: cluster });
     for (const kind of [capiMachines, controlPlanes, bootstrapConfigs, devMachines])
       expect(await names(kind)).toEqual([]);
+  });
+
+  it.each(providers)('are asked about by the %s provider in their namespace', async (provider) => {
+    const asked = (await managers?.[provider].asked()) ?? [];
+    expect(asked.filter(({ status }) => status === 403)).toEqual([]);
+    const own = [cluster, `bootwright-${provider}-system`];
+    const elsewhere = asked.filter(({ namespace }) => !own.includes(namespace));
+    expect([...new Set(elsewhere.map(({ verb, resource }) => `${verb} ${resource}`))]).toEqual(
+      provider === 'bootstrap' ? [] : ['get customresourcedefinitions'],
+    );
   });
 });

@@ -6,6 +6,7 @@ import { controlProgram, freePort, type ServerControl } from '../../mocks/kube/p
 import type { AuditedRequest } from '../../mocks/kube/start.ts';
 import type { PolicyRule } from '../../src/layering/manifests/service-account.ts';
 import { unusedPermissions } from '../kube/permissions.ts';
+import { clusterRoles } from '../kube/rig.ts';
 import { deployedObjects, type Management } from './rig.ts';
 
 /**
@@ -34,9 +35,46 @@ interface ProviderRun {
   readonly program?: readonly string[];
   /** Whom the API server takes it for, unless for its account. */
   readonly as?: KubeUser;
+  /** The one namespace whose clusters it works on, and has rights in. */
+  readonly within?: string;
 }
 
 const fromSources = [process.execPath, resolve(import.meta.dirname, '../../src/main.ts')];
+
+/** The cluster role of a provider by its files. */
+const roleOf = (provider: Manager['provider']): readonly PolicyRule[] =>
+  (
+    deployedObjects().find(
+      ({ kind, metadata }) =>
+        kind === 'ClusterRole' && metadata.name === `${provider}-bootwright-manager`,
+    ) as { readonly rules?: readonly PolicyRule[] } | undefined
+  )?.rules ?? [];
+
+/**
+ * Gives the account of a provider its rules in the one namespace; everywhere only those about
+ * definitions, which are in none.
+ */
+export async function confine(
+  { client, apply }: Pick<Management, 'client' | 'apply'>,
+  provider: Manager['provider'],
+  namespace: string,
+): Promise<void> {
+  const [name, group] = [`${provider}-bootwright-manager`, 'rbac.authorization.k8s.io'];
+  const isOfNone = ({ resources }: PolicyRule): boolean =>
+    resources.includes('customresourcedefinitions');
+  const rules = roleOf(provider);
+  await client.merge({ kind: clusterRoles, name }, { rules: rules.filter(isOfNone) });
+  const object = { apiVersion: `${group}/v1`, metadata: { name, namespace } };
+  await apply({ ...object, kind: 'Role', rules: rules.filter((rule) => !isOfNone(rule)) });
+  await apply({
+    ...object,
+    kind: 'RoleBinding',
+    roleRef: { apiGroup: group, kind: 'Role', name },
+    subjects: [
+      { kind: 'ServiceAccount', namespace: `bootwright-${provider}-system`, name: 'manager' },
+    ],
+  });
+}
 
 /**
  * Starts the manager of a provider whose files are applied; arguments after those of its
@@ -44,7 +82,7 @@ const fromSources = [process.execPath, resolve(import.meta.dirname, '../../src/m
  */
 export async function startManager(
   { kube }: Pick<Management, 'kube'>,
-  { provider, inventoryUrl, program = fromSources, as }: ProviderRun,
+  { provider, inventoryUrl, program = fromSources, as, within }: ProviderRun,
 ): Promise<Manager> {
   const namespace = `bootwright-${provider}-system`;
   const folder = join(kube.folder, provider);
@@ -67,8 +105,10 @@ export async function startManager(
     program: 'env',
     args: [
       'BOOTWRIGHT_IMAGE=registry.example/bootwright:latest',
+      `POD_NAMESPACE=${namespace}`,
       ...[...program, 'capi', 'manager', '--controllers', provider, '--kubeconfig', kubeconfig],
       ...['--health-address', at(ports.health), '--metrics', at(ports.metrics)],
+      ...(within === undefined ? [] : ['--namespace', within]),
       ...(provider === 'bootstrap'
         ? [
             ...['--inventory-address', at(ports.inventory), '--certificate-folder', folder],
@@ -87,13 +127,7 @@ export async function startManager(
     asked,
     inventory: { port: ports.inventory, ca: readFileSync(join(pki, 'ca.crt'), 'utf8') },
     metrics: async () => (await fetch(`http://${at(ports.metrics)}/metrics`)).text(),
-    unused: async () => {
-      const role = deployedObjects().find(
-        ({ kind, metadata }) =>
-          kind === 'ClusterRole' && metadata.name === `${provider}-bootwright-manager`,
-      ) as { readonly rules?: readonly PolicyRule[] } | undefined;
-      return unusedPermissions(await asked(), { '': role?.rules ?? [] });
-    },
+    unused: async () => unusedPermissions(await asked(), { '': roleOf(provider) }),
     refused: async () => {
       const forbidden = (await asked()).filter(({ status }) => status === 403);
       return forbidden.map(({ verb, group, resource }) => `${verb} ${group} ${resource}`);

@@ -6,6 +6,7 @@ import {
   controlPlaneIn,
   controlPlaneOf,
   controlPlaneUid,
+  installConfigOf,
   jobRunner,
   labMachines,
   labTemplates,
@@ -34,14 +35,13 @@ import {
   clusters,
   type OpenShiftControlPlane,
   controlPlanes,
-  type Machine,
   type OwnedMetadata,
   capiMachines,
   ownNames,
 } from '../api.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { secretText } from '../objects.ts';
+import { secretData, secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
 import { machineName } from './machines.ts';
 
@@ -56,9 +56,7 @@ function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
 const secretNames = (kube: FakeKube): readonly string[] =>
   kube.objectsOf(secrets).map(({ metadata }) => metadata.name);
 
-const put = (kube: FakeKube, machine: Machine, status: object): void => {
-  kube.put(capiMachines, { ...machine, status: { ...machine.status, ...status } });
-};
+const assetsName = 'demo-install-assets';
 
 it('looks at the masters of a cluster that does not answer for a few seconds', async () => {
   const clock = fakeClock({ auto: false });
@@ -141,15 +139,10 @@ describe('a control plane of three', () => {
     await end();
   });
 
-  it('is initialized when the API of its cluster answers, and available when its bootstrap is complete', async () => {
+  it('has no kubeconfig before the API of its cluster answers, and stays installed', async () => {
     const { kube, guest, pass, end } = atWork();
     await pass();
-    guest.lastError(
-      new (await import('../../model/failure.ts')).AgentError(
-        { code: 'kube.unreachable', kind: 'cluster', title: '', hint: '' },
-        'no route',
-      ),
-    );
+    guest.lastError(kubeFailure('kube.unreachable', 'no route'));
     const { name = '' } = bootstrapIn(kube)?.metadata ?? {};
     report(kube, name, 'Waiting for bootkube');
     await pass();
@@ -157,62 +150,29 @@ describe('a control plane of three', () => {
     expect(controlPlaneIn(kube)?.status?.initialization).toBeUndefined();
     guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
     await pass();
-    expect(
-      kube.objectsOf(secrets).find((one) => one.metadata.name === 'demo-kubeconfig'),
-    ).toMatchObject({
-      type: capiNames.secretType,
-      data: { value: Buffer.from('guest').toString('base64') },
-      metadata: { labels: { [capiNames.clusterName]: 'demo' } },
-    });
-    expect(controlPlaneIn(kube)?.status).toMatchObject({
-      initialization: { controlPlaneInitialized: true },
-      initialized: true,
-      ready: true,
-      replicas: 3,
-      upToDateReplicas: 3,
-      updatedReplicas: 3,
-      readyReplicas: 0,
-      selector:
-        'cluster.x-k8s.io/cluster-name=demo,cluster.x-k8s.io/control-plane=,cluster.x-k8s.io/control-plane-name=demo',
-    });
+    expect(secretNames(kube)).toContain('demo-kubeconfig');
     expect(conditionIn(kube, 'Available')).toBe('False Installing');
     report(kube, name, 'Rebooting');
     await pass();
-    expect(conditionIn(kube, 'BootstrapComplete')).toBe('True Complete');
-    expect(conditionIn(kube, 'Available')).toBe('True Available');
     expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('False WaitingForMasters');
-    const labels = { 'node-role.kubernetes.io/master': '' };
-    const status = { conditions: [{ type: 'Ready', status: 'True' }] };
-    guest.put(nodes, { metadata: { name: 'n1', labels }, status });
-    await pass();
-    expect(conditionIn(kube, 'ConfigServerAvailable')).toBe('True Available');
-    expect(conditionIn(kube, 'Installed')).toBe('False WaitingForOperators');
-    const operator = (name: string, progressing: string): void => {
-      const conditions = [
-        { type: 'Available', status: 'True' },
-        { type: 'Progressing', status: progressing, message: 'rolling out' },
-      ];
-      guest.put(clusterOperators, { metadata: { name }, status: { conditions } });
+    const available = { type: 'Available', status: 'True' };
+    const settled = (status: string): void => {
+      const conditions = [available, { type: 'Progressing', status }];
+      guest.put(clusterOperators, { metadata: { name: 'etcd' }, status: { conditions } });
     };
-    const available = [{ type: 'Available', status: 'True' }];
     guest.put(clusterVersions, {
       metadata: { name: 'version' },
-      status: { conditions: available },
+      status: { conditions: [available] },
     });
-    operator('dns', 'False');
-    operator('etcd', 'True');
-    await pass();
-    const { conditions: all = [] } = controlPlaneIn(kube)?.status ?? {};
-    expect(all.find(({ type }) => type === 'Installed')).toMatchObject({
-      status: 'False',
-      message: 'ClusterOperator etcd is progressing: rolling out',
-    });
-    operator('etcd', 'False');
-    await pass();
-    expect(conditionIn(kube, 'Installed')).toBe('True Installed');
-    operator('etcd', 'True');
-    await pass();
-    expect(conditionIn(kube, 'Installed')).toBe('True Installed');
+    for (const [progressing, condition] of [
+      ['True', 'False WaitingForOperators'],
+      ['False', 'True Installed'],
+      ['True', 'True Installed'],
+    ] as const) {
+      settled(progressing);
+      await pass();
+      expect(conditionIn(kube, 'Installed')).toBe(condition);
+    }
     await end();
   });
 
@@ -256,15 +216,13 @@ describe('a control plane of three', () => {
       await pass();
     }
     const runs = installer.runs.length;
-    const [assets] = kube
-      .objectsOf(secrets)
-      .filter(({ metadata }) => metadata.name === 'demo-install-assets');
-    kube.drop({ kind: secrets, namespace: capiNamespace, name: 'demo-install-assets' });
+    const [assets] = kube.objectsOf(secrets).filter(({ metadata }) => metadata.name === assetsName);
+    kube.drop({ kind: secrets, namespace: capiNamespace, name: assetsName });
     const machines = machinesIn(kube).length;
     if (isComplete) kube.drop({ kind: capiMachines, namespace: capiNamespace, name });
     await pass(seconds(12));
     expect(installer.runs).toHaveLength(runs);
-    expect(secretNames(kube)).not.toContain('demo-install-assets');
+    expect(secretNames(kube)).not.toContain(assetsName);
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('False AssetsLost');
     expect(conditionIn(kube, 'Available')).toBe(isComplete ? 'True Available' : 'False Installing');
     expect(machinesIn(kube)).toHaveLength(isComplete ? machines - 1 : machines);
@@ -272,21 +230,6 @@ describe('a control plane of three', () => {
     await pass();
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('True Generated');
     expect(machinesIn(kube)).toHaveLength(machines);
-    await end();
-  });
-
-  it('says which hosts contradict each other', async () => {
-    const { kube, pass, end } = atWork();
-    await pass();
-    expect(conditionIn(kube, 'HostsValid')).toBe('Unknown NotReported');
-    const [machine] = machinesIn(kube);
-    if (machine === undefined) throw new Error('no machine');
-    put(kube, machine, { addresses: [{ type: 'Hostname', address: 'a'.repeat(64) }] });
-    await pass();
-    expect(conditionIn(kube, 'HostsValid')).toBe('False HostNameInvalid');
-    put(kube, machine, { addresses: [{ type: 'Hostname', address: 'm0' }] });
-    await pass();
-    expect(conditionIn(kube, 'HostsValid')).toBe('True Valid');
     await end();
   });
 
@@ -326,27 +269,6 @@ describe('metadata for Machines', () => {
       for (const one of kube.objectsOf(kind)) expect(one.metadata.labels).toHaveProperty('rack');
     await end();
   });
-
-  it('are those that it had when the Machine was made, with taints and timeouts', async () => {
-    const { machineTemplate } = controlPlaneOf().spec;
-    const deletion = { nodeDrainTimeoutSeconds: 60 };
-    const of = (rack: string) => ({
-      metadata: { labels: { rack } },
-      spec: { ...machineTemplate.spec, deletion },
-    });
-    const { kube, pass, end } = atWork(controlPlaneOf({ machineTemplate: of('r1') }));
-    await pass();
-    expect(machinesIn(kube)[0]?.spec).toMatchObject({ deletion, clusterName: 'demo' });
-    const controlPlane = controlPlaneIn(kube);
-    if (controlPlane !== undefined)
-      kube.put(controlPlanes, {
-        ...controlPlane,
-        spec: { ...controlPlane.spec, machineTemplate: of('r2') },
-      });
-    await pass(seconds(3));
-    expect(machinesIn(kube)[0]?.metadata.labels).toMatchObject({ rack: 'r1' });
-    await end();
-  });
 });
 
 it('a long name with dots gives names that the API server takes', async () => {
@@ -360,33 +282,6 @@ it('a long name with dots gives names that the API server takes', async () => {
   for (const one of names) expect(one).toMatch(/^[a-z0-9-]+(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
   for (const value of Object.values(job?.metadata.labels ?? {})) expect(value).toMatch(/[a-z0-9]$/);
   await end();
-});
-
-describe('failure domains', () => {
-  it('have as many masters each as can be: each is made when all before it are there', async () => {
-    const { kube, pass, end } = atWork(controlPlaneOf({ replicas: 5 }));
-    const [cluster] = kube.objectsOf(clusters);
-    const failureDomains = ['a', 'b'].map((name) => ({ name, controlPlane: true }));
-    const witness = { name: 'c', controlPlane: false };
-    const status = { ...(cluster?.['status'] as object) };
-    if (cluster !== undefined)
-      kube.put(clusters, {
-        ...cluster,
-        status: { ...status, failureDomains: [...failureDomains, witness] },
-      });
-    await pass();
-    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
-    await pass(seconds(3));
-    const domains = machinesIn(kube).map(({ spec }) => spec.failureDomain);
-    expect(domains.toSorted()).toEqual(['a', 'a', 'a', 'b', 'b']);
-    const names = new Set(machinesIn(kube).map(({ metadata }) => metadata.name));
-    const made = kube.writes
-      .filter(({ verb, name = '' }) => verb === 'create' && names.has(name))
-      .map(({ name }) => name);
-    // Its infrastructure, its config, and itself.
-    expect(made).toEqual([...new Set(made)].flatMap((name) => [name, name, name]));
-    await end();
-  });
 });
 
 /** A worker of day 2, as core and the bootstrap provider have made it. */
@@ -429,36 +324,28 @@ describe('the cluster that is installed', () => {
 
   it('has the authority of its config servers among the files of the installer, once masters serve by it', async () => {
     const { kube, guest, pass, end } = atWork();
-    const authority = (text: string): void => {
-      const metadata = {
-        name: 'machine-config-server-ca',
-        namespace: 'openshift-machine-config-operator',
-      };
-      guest.put(configMaps, { metadata, data: { 'ca-bundle.crt': text } });
-    };
-    const written = (): string => {
-      const made = kube.objectsOf(secrets).find(({ metadata }) => metadata.name === assets);
-      return secretText(made, assetKeys.configServerCa) ?? 'none';
-    };
-    const assets = 'demo-install-assets';
+    const place = { namespace: 'openshift-machine-config-operator' };
+    const metadata = { ...place, name: 'machine-config-server-ca' };
     const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n`;
     await pass();
-    authority(pem('1'));
     const { name = '' } = bootstrapIn(kube)?.metadata ?? {};
-    report(kube, name, 'Waiting for control plane');
-    await pass();
-    expect(written()).toBe('none');
-    report(kube, name, 'Rebooting');
-    await pass();
-    expect(written()).toBe(pem('1'));
-    authority('');
-    await pass();
-    expect(written()).toBe(pem('1'));
-    authority(pem('2'));
-    await pass();
-    expect(written()).toBe(pem('2'));
-    const patches = kube.writes.filter((one) => one.verb === 'patch' && one.name === assets);
-    expect(patches).toHaveLength(2);
+    const seen: string[] = [];
+    for (const [stage, authority] of [
+      ['Waiting for control plane', pem('1')],
+      ['Rebooting', pem('1')],
+      ['Rebooting', ''],
+      ['Rebooting', pem('2')],
+    ] as const) {
+      guest.put(configMaps, { metadata, data: { 'ca-bundle.crt': authority } });
+      report(kube, name, stage);
+      await pass();
+      const assets = kube.objectsOf(secrets).find((one) => one.metadata.name === assetsName);
+      seen.push(secretText(assets, assetKeys.configServerCa) ?? 'none');
+    }
+    expect(seen).toEqual(['none', pem('1'), pem('1'), pem('2')]);
+    expect(
+      kube.writes.filter((one) => one.verb === 'patch' && one.name === assetsName),
+    ).toHaveLength(2);
     await end();
   });
 
@@ -505,21 +392,8 @@ describe('nothing is made', () => {
       'while the Cluster is paused',
       (kube) => {
         const [cluster] = kube.objectsOf(clusters);
-        if (cluster)
-          kube.put(clusters, {
-            ...cluster,
-            spec: { ...(cluster['spec'] as object), paused: true },
-          });
-      },
-      ['Paused', 'True Paused'],
-    ],
-    [
-      'while it has the annotation, whatever its value',
-      (kube) => {
-        const found = controlPlaneIn(kube);
-        const annotations = { [capiNames.paused]: '' };
-        if (found)
-          kube.put(controlPlanes, { ...found, metadata: { ...found.metadata, annotations } });
+        const spec = { ...(cluster?.['spec'] as object), paused: true };
+        if (cluster) kube.put(clusters, { ...cluster, spec });
       },
       ['Paused', 'True Paused'],
     ],
@@ -543,11 +417,9 @@ describe('the end of a control plane', () => {
     report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
     await pass();
     for (const machine of machinesIn(kube)) {
-      const finalizers = ['machine.cluster.x-k8s.io'];
-      const metadata = { ...machine.metadata, finalizers };
+      const metadata = { ...machine.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
       kube.put(capiMachines, { ...machine, metadata });
     }
-    await pass();
     const { signal } = new AbortController();
     await kube.remove({ kind: controlPlanes, namespace: capiNamespace, name: 'demo' }, signal);
     await pass();
@@ -562,5 +434,94 @@ describe('the end of a control plane', () => {
     }
     expect(controlPlaneIn(kube)).toBeUndefined();
     await end();
+  });
+});
+
+/** Runs a provider for two seconds. */
+async function run(kube: FakeKube, installer = jobRunner(kube)): Promise<void> {
+  const { pass, end } = controlPlanesAtWork({ kube, installer });
+  await pass(seconds(2));
+  await end();
+}
+
+/** Changes something right before the files of the installer are seen. */
+const onceMade = (kube: FakeKube, change: () => void) => {
+  const runner = jobRunner(kube);
+  const run: typeof runner.run = (now) => {
+    const before = runner.runs.length;
+    runner.run(now);
+    if (before === 0 && runner.runs.length === 1) change();
+  };
+  return { ...runner, run };
+};
+
+describe('what has changed since a decision', () => {
+  it('nothing is done for another control plane of its name', async () => {
+    const kube = managementCluster();
+    kube.holdViews();
+    kube.before('get', () => {
+      kube.drop({ kind: controlPlanes, namespace: capiNamespace, name: 'demo' });
+      const { metadata, ...rest } = controlPlaneOf();
+      kube.put(controlPlanes, { ...rest, metadata: { ...metadata, uid: 'another' } });
+    });
+    await run(kube);
+    expect(controlPlaneIn(kube)).toMatchObject({ metadata: { uid: 'another' } });
+    expect(controlPlaneIn(kube)?.metadata.finalizers).toBeUndefined();
+  });
+
+  it('files of a single node are not used for three masters', async () => {
+    const kube = managementCluster(controlPlaneOf({ replicas: 1 }));
+    const installer = onceMade(kube, () => {
+      const found = controlPlaneIn(kube);
+      if (found === undefined) return;
+      kube.put(controlPlanes, { ...found, spec: controlPlaneOf({ replicas: 3 }).spec });
+      const state = { kind: secrets, namespace: capiNamespace, name: 'demo-install-state' };
+      const data = secretData({ 'install-config.yaml': installConfigOf(3) });
+      const before = kube.objectsOf(secrets).find(({ metadata: { name } }) => name === state.name);
+      if (before !== undefined) kube.put(secrets, { ...before, data });
+    });
+    await run(kube, installer);
+    expect(installer.runs.map(({ isSingleNode }) => isSingleNode)).toEqual([true, false]);
+    const made = kube.objectsOf(secrets).find(({ metadata }) => metadata.name === assetsName);
+    expect(made?.metadata.annotations?.[ownNames.singleNode]).toBeUndefined();
+    expect(machinesIn(kube)).toHaveLength(1);
+  });
+
+  it('a single node is made once its number of masters is held', async () => {
+    const kube = managementCluster(controlPlaneOf({ replicas: 1 }));
+    const held: boolean[] = [];
+    const { create } = kube;
+    const watching: FakeKube['create'] = (selection, ...rest) => {
+      if (selection.kind.plural === labMachines.plural)
+        held.push(controlPlaneIn(kube)?.status?.assets !== undefined);
+      return create(selection, ...rest);
+    };
+    Object.assign(kube, { create: watching });
+    await run(kube);
+    expect(held).toEqual([true]);
+    expect(machinesIn(kube)).toHaveLength(1);
+  });
+
+  it('files of an earlier control plane of the name are not used', async () => {
+    const kube = managementCluster();
+    const ownerReferences = [{ uid: 'earlier' }];
+    const annotations = {
+      [ownNames.inputsHash]: '1',
+      [ownNames.generatedAt]: '2026-01-01T00:00:00Z',
+    };
+    const labels = { 'cluster.x-k8s.io/cluster-name': 'demo' };
+    const at = { name: assetsName, namespace: capiNamespace };
+    const metadata = { ...at, labels, annotations, ownerReferences };
+    kube.put(secrets, { metadata });
+    await run(kube);
+    expect(machinesIn(kube)).toEqual([]);
+  });
+
+  it('a machine of somebody else is not taken for its own', async () => {
+    const kube = managementCluster();
+    const name = machineName(controlPlaneOf(), 0);
+    kube.put(labMachines, { metadata: { name, namespace: capiNamespace } });
+    await run(kube);
+    expect(machinesIn(kube)).toEqual([]);
   });
 });

@@ -20,23 +20,17 @@ import { secretText } from '../objects.ts';
 
 const verbs = ['create', 'patch', 'apply', 'remove'] as const;
 
-interface CrashPoint {
-  readonly write: number;
-  readonly when: 'before' | 'after';
-  readonly dead: AbortController;
-}
-
 /**
- * The cluster of a provider that dies before or after one of its writes; the first has number 0.
+ * The cluster of a provider that dies with the answer to one of its writes, which is before its
+ * next one too; the first has number 0.
  */
-function dyingAt(kube: Kube, { write, when, dead }: CrashPoint): Kube {
+function dyingAt(kube: Kube, write: number, dead: AbortController): Kube {
   let writes = 0;
   const counted = (verb: (typeof verbs)[number]): unknown => {
     const request = kube[verb] as (...given: readonly unknown[]) => Promise<unknown>;
     return async (...given: readonly unknown[]) => {
       const isLast = writes === write;
       writes += 1;
-      if (isLast && when === 'before') dead.abort(new Error('killed'));
       dead.signal.throwIfAborted();
       const answer = await request(...given);
       if (isLast) dead.abort(new Error('killed'));
@@ -88,7 +82,7 @@ function collect(kube: FakeKube): void {
 /**
  * Replaces a master that is marked, by a provider that dies at a write after that, and another one.
  */
-async function replaceMaster(write: number, when: 'before' | 'after') {
+async function replaceMaster(write: number) {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });
   const guest = fakeKube();
@@ -133,7 +127,7 @@ async function replaceMaster(write: number, when: 'before' | 'after') {
     kube.writes.filter(({ verb, kind }) => verb === 'remove' && kind === capiMachines.plural)
       .length;
   const dead = new AbortController();
-  const dying = begin(dyingAt(kube, { write, when, dead }), dead);
+  const dying = begin(dyingAt(kube, write, dead), dead);
   const follower = () =>
     machinesIn(kube).find(
       ({ metadata: { annotations } }) => annotations?.[ownNames.remediationFor] !== undefined,
@@ -155,7 +149,7 @@ async function replaceMaster(write: number, when: 'before' | 'after') {
 }
 
 /** Installs a cluster and ends it, by providers of which each but the last one dies at a write. */
-async function live(write: number, when: 'before' | 'after') {
+async function live(write: number) {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });
   const guest = fakeKube();
@@ -171,7 +165,7 @@ async function live(write: number, when: 'before' | 'after') {
   const begin = (through: Kube, signal: AbortSignal) =>
     runControlPlanes({ kube: through, clock, guest, signal });
   const dead = new AbortController();
-  const first = begin(dyingAt(kube, { write, when, dead }), dead.signal);
+  const first = begin(dyingAt(kube, write, dead), dead.signal);
   const pass = async (until: () => boolean): Promise<void> => {
     for (let count = 0; count < 60 && !until(); count += 1) {
       await settle();
@@ -214,45 +208,39 @@ async function live(write: number, when: 'before' | 'after') {
 }
 
 describe('a provider that dies', () => {
-  it.each(['before', 'after'] as const)(
-    '%s any of its writes leaves what the next one ends',
-    async (when) => {
-      const names = new Set<string>();
-      let write = 0;
-      for (; ; write += 1) {
-        const { hasDied, isEnding, made, runs, isGone } = await live(write, when);
-        expect({ write, isGone, runs }).toEqual({ write, isGone: true, runs: 1 });
-        if (!hasDied) break;
-        if (isEnding) continue;
-        expect({ write, ...made, machines: made.machines.length }).toEqual({
-          write,
-          machines: 3,
-          clones: 3,
-          assets: 1,
-          isTrusted: true,
-        });
-        for (const name of made.machines) names.add(name);
-      }
-      expect(write).toBeGreaterThan(15);
-      expect(names.size).toBe(3);
-    },
-  );
+  it('after any of its writes leaves what the next one ends', async () => {
+    const names = new Set<string>();
+    let write = 0;
+    for (; ; write += 1) {
+      const { hasDied, isEnding, made, runs, isGone } = await live(write);
+      expect({ write, isGone, runs }).toEqual({ write, isGone: true, runs: 1 });
+      if (!hasDied) break;
+      if (isEnding) continue;
+      expect({ write, ...made, machines: made.machines.length }).toEqual({
+        write,
+        machines: 3,
+        clones: 3,
+        assets: 1,
+        isTrusted: true,
+      });
+      for (const name of made.machines) names.add(name);
+    }
+    expect(write).toBeGreaterThan(15);
+    expect(names.size).toBe(3);
+  });
 
-  it.each(['before', 'after'] as const)(
-    '%s any write with which it replaces a master has it replaced once',
-    async (when) => {
-      let write = 0;
-      for (; ; write += 1) {
-        const { hasDied, uid, ...replaced } = await replaceMaster(write, when);
-        expect({ write, ...replaced }).toMatchObject({
-          write,
-          isOver: true,
-          removals: 1,
-          record: { uid, retry: 0 },
-        });
-        if (!hasDied) break;
-      }
-      expect(write).toBeGreaterThan(5);
-    },
-  );
+  it('after any write with which it replaces a master has it replaced once', async () => {
+    let write = 0;
+    for (; ; write += 1) {
+      const { hasDied, uid, ...replaced } = await replaceMaster(write);
+      expect({ write, ...replaced }).toMatchObject({
+        write,
+        isOver: true,
+        removals: 1,
+        record: { uid, retry: 0 },
+      });
+      if (!hasDied) break;
+    }
+    expect(write).toBeGreaterThan(5);
+  });
 });

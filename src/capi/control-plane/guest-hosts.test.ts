@@ -2,37 +2,40 @@ import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { BootstrapConfig, Machine } from '../api.ts';
 import { nodeReports } from './guest-hosts.ts';
-import type { ControlPlaneView } from './view.ts';
 
-const machineOf = (
-  more: Partial<Machine['spec']> = {},
-  status: Machine['status'] = {},
-): Machine => ({
-  metadata: { name: 'w0', uid: 'w0' },
+interface Host {
+  readonly name?: string;
+  readonly id?: string;
+  /** Names and addresses that its infrastructure reports. */
+  readonly reports?: readonly string[];
+  readonly isDeleting?: true;
+  /** Empty before its first report. */
+  readonly stage?: string;
+}
+
+const machineOf = ({ name = 'w0', id, reports = [], isDeleting }: Host): Machine => ({
+  metadata: { name, uid: name, ...(isDeleting && { deletionTimestamp: 'now' }) },
   spec: {
     clusterName: 'demo',
-    bootstrap: { configRef: { apiGroup: '', kind: '', name: 'w0' } },
-    infrastructureRef: { apiGroup: '', kind: '', name: 'w0' },
-    ...more,
+    bootstrap: { configRef: { apiGroup: '', kind: '', name } },
+    infrastructureRef: { apiGroup: '', kind: '', name },
+    ...(id !== undefined && { providerID: id }),
   },
-  status,
+  status: {
+    addresses: reports.map((address) => ({
+      type: address.includes('.') ? 'InternalIP' : 'Hostname',
+      address,
+    })),
+  },
 });
 
-const configIn = (stage: string): BootstrapConfig => ({
-  metadata: { name: 'w0' },
+const configOf = ({ name = 'w0', stage = 'Rebooting' }: Host): BootstrapConfig => ({
+  metadata: { name },
   spec: { agent: { image: 'a' } },
   status: {
     initialization: { dataSecretCreated: true },
-    ...(stage === '' ? {} : { progress: { stage, stageStartedAt: '', updatedAt: '', attempt: 1 } }),
+    ...(stage !== '' && { progress: { stage, stageStartedAt: '', updatedAt: '', attempt: 1 } }),
   },
-});
-
-const viewOf = (
-  machine: Machine,
-  stage: string,
-): Pick<ControlPlaneView, 'allMachines' | 'configs'> => ({
-  allMachines: [machine],
-  configs: new Map([['w0', configIn(stage)]]),
 });
 
 const node = (name: string, isReady: boolean, providerID?: string): KubeObject => ({
@@ -44,79 +47,66 @@ const node = (name: string, isReady: boolean, providerID?: string): KubeObject =
   },
 });
 
+const reported = (hosts: readonly Host[], shown: KubeObject): readonly string[] => {
+  const configs = new Map(hosts.map((host) => [host.name ?? 'w0', configOf(host)]));
+  const view = { allMachines: hosts.map(machineOf), configs };
+  const reports = nodeReports(view, { nodes: [shown], requests: [] });
+  return reports.map(({ config, stage }) => `${config.metadata.name} ${stage}`);
+};
+
+const address = '10.0.0.7';
+
 describe('what a node shows of its host', () => {
-  it.each<[string, Machine, string, KubeObject, string | undefined]>([
-    ['by the name of the Machine', machineOf(), 'Rebooting', node('w0', false), 'Joined'],
-    ['once it is ready', machineOf(), 'Joined', node('w0', true), 'Done'],
-    ['no more than was known', machineOf(), 'Joined', node('w0', false), undefined],
-    ['not while the host itself reports', machineOf(), 'Installing', node('w0', true), undefined],
-    ['not of a host that failed', machineOf(), 'Failed', node('w0', true), undefined],
-    ['not by another name', machineOf(), 'Rebooting', node('other.test', true), undefined],
-    [
-      'by the id of its provider',
-      machineOf({ providerID: 'lab://w0' }),
-      ...(['Rebooting', node('n7', true, 'lab://w0'), 'Done'] as const),
-    ],
+  it.each<[string, Host, KubeObject, string | undefined]>([
+    ['by the name of the Machine', {}, node('w0', false), 'Joined'],
+    ['once it is ready', { stage: 'Joined' }, node('w0', true), 'Done'],
+    ['no more than was known', { stage: 'Joined' }, node('w0', false), undefined],
+    ['not while the host itself reports', { stage: 'Installing' }, node('w0', true), undefined],
+    ['not of a host that failed', { stage: 'Failed' }, node('w0', true), undefined],
+    ['not by another name', {}, node('other.test', true), undefined],
+    ['by the id of its provider', { id: 'lab://w0' }, node('n7', true, 'lab://w0'), 'Done'],
     [
       'not of a node with the name and another id',
-      machineOf({ providerID: 'lab://w0' }),
-      ...(['Rebooting', node('w0', true, 'lab://other'), undefined] as const),
+      { id: 'lab://w0' },
+      node('w0', true, 'lab://other'),
+      undefined,
     ],
-    [
-      'by its address',
-      machineOf({}, { addresses: [{ type: 'InternalIP', address: '10.0.0.7' }] }),
-      ...(['Rebooting', node('n7', true), 'Done'] as const),
-    ],
-    ['after its status was lost by a move', machineOf(), '', node('w0', true), 'Done'],
-  ])('%s', (...[, machine, before, shown, stage]) => {
-    const reports = nodeReports(viewOf(machine, before), { nodes: [shown], requests: [] });
-    expect(reports.map((one) => one.stage)).toEqual(stage === undefined ? [] : [stage]);
+    ['by its address', { reports: [address] }, node('n7', true), 'Done'],
+    ['after its status was lost by a move', { stage: '' }, node('w0', true), 'Done'],
+  ])('%s', (...[, host, shown, stage]) => {
+    expect(reported([host], shown)).toEqual(stage === undefined ? [] : [`w0 ${stage}`]);
   });
 
-  const addresses = [{ type: 'InternalIP', address: '10.0.0.7' }];
-  const other = { name: 'w1', uid: 'w1' };
-
-  it.each<[string, Machine, Partial<Machine>, KubeObject, readonly string[]]>([
+  it.each<[string, Host, Host, KubeObject, readonly string[]]>([
     [
       'not of another one whose infrastructure still reports its address',
-      machineOf({}, { addresses }),
-      ...([{}, node('w1', true), ['w1']] as const),
+      { reports: [address] },
+      {},
+      node('w1', true),
+      ['w1 Done'],
     ],
     [
       'not of another one with its name, where the provider knows whose it is',
-      machineOf({ providerID: 'lab://w0' }),
-      ...([
-        { status: { addresses: [{ type: 'Hostname', address: 'w0' }] } },
-        ...([node('w0', true, 'lab://w0'), ['w0']] as const),
-      ] as const),
+      { id: 'lab://w0' },
+      { reports: ['w0'] },
+      node('w0', true, 'lab://w0'),
+      ['w0 Done'],
     ],
     [
       'of none where two report its address',
-      machineOf({}, { addresses }),
-      ...([{ status: { addresses } }, node('n7', true), []] as const),
+      { reports: [address] },
+      { reports: [address] },
+      node('n7', true),
+      [],
     ],
     [
       'of the one that stays where two report its address',
-      machineOf({}, { addresses }),
-      ...([
-        { status: { addresses }, metadata: { ...other, deletionTimestamp: 'now' } as never },
-        ...([node('n7', true), ['w0']] as const),
-      ] as const),
+      { reports: [address] },
+      { reports: [address], isDeleting: true },
+      node('n7', true),
+      ['w0 Done'],
     ],
-  ])('%s', (...[, machine, more, shown, hosts]) => {
-    const config = { ...configIn('Rebooting'), metadata: { name: 'w1' } };
-    const view = viewOf(machine, 'Rebooting');
-    const second: Machine = { ...machineOf(), metadata: other, ...more };
-    const spec = {
-      ...second.spec,
-      bootstrap: { configRef: { apiGroup: '', kind: '', name: 'w1' } },
-    };
-    const both = {
-      ...view,
-      allMachines: [machine, { ...second, spec }],
-      configs: new Map([...view.configs, ['w1', config]]),
-    };
-    const reports = nodeReports(both, { nodes: [shown], requests: [] });
-    expect(reports.map(({ config: { metadata } }) => metadata.name)).toEqual(hosts);
+  ])('%s', (...[, first, second, shown, expected]) => {
+    expect(reported([first, { ...second, name: 'w1' }], shown)).toEqual(expected);
   });
 });

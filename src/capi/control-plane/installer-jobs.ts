@@ -22,7 +22,7 @@ import { beginOf, ownerOf } from './machines.ts';
 export const assetsApp = 'bootwright-installer';
 
 /** The Jobs of one control plane for certain inputs. */
-export interface JobFor {
+interface JobFor {
   readonly controlPlane: OpenShiftControlPlane;
   readonly cluster: CapiCluster;
   readonly inputs: InstallInputs;
@@ -177,7 +177,7 @@ function nameOf(
 }
 
 /** Name of the account of the installer's Job, of its role and of the binding. */
-export const accountName = (controlPlane: OpenShiftControlPlane): string =>
+const accountName = (controlPlane: OpenShiftControlPlane): string =>
   nameOf(controlPlane, 'installer-account');
 
 const metadataOf = ({ controlPlane, cluster }: JobFor, name: string) => ({
@@ -188,7 +188,7 @@ const metadataOf = ({ controlPlane, cluster }: JobFor, name: string) => ({
 });
 
 /** The pods of the installer's Job may create a Secret in their namespace, and read none. */
-export function accountObjects(job: JobFor): readonly (readonly [KubeKind, KubeObject])[] {
+function accountObjects(job: JobFor): readonly (readonly [KubeKind, KubeObject])[] {
   const name = accountName(job.controlPlane);
   const metadata = metadataOf(job, name);
   const apiVersion = `${rbac}/v1`;
@@ -266,7 +266,7 @@ const containerOf = (name: string, image: string, limits: readonly string[], mor
  * (cluster-version-operator, command `image`). The kubelet pulls the release by the mirrors of the
  * management cluster.
  */
-export function imagesJob(job: JobFor): KubeObject {
+function imagesJob(job: JobFor): KubeObject {
   const { controlPlane, inputs } = job;
   const { installConfig: config, state } = inputs;
   // The installer of FIPS is a program of its own, linked against the libraries of its system.
@@ -297,7 +297,7 @@ const outputFolder = '/output';
 export const installerLog = 'installer.log';
 
 /** Runs the installer of the release by its own image, then ours, which stores its files. */
-export function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): KubeObject {
+function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): KubeObject {
   const { controlPlane, cluster, inputs, hash } = job;
   const runs = installerRuns(inputs);
   const output = { name: 'output', mountPath: outputFolder };

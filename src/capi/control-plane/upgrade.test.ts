@@ -34,7 +34,8 @@ describe('the version of a cluster', () => {
     [
       'asked for before',
       cluster(installed, { spec: { desiredUpdate: { image: image('2') } } }),
-      ...([image('2'), 'Progressing'] as const),
+      image('2'),
+      'Progressing',
     ],
     [
       'refused',
@@ -42,23 +43,22 @@ describe('the version of a cluster', () => {
         spec: { desiredUpdate: { image: image('2') } },
         conditions: no('ReleaseAccepted', 'no signature'),
       }),
-      ...([image('2'), 'ReleaseRefused'] as const),
+      image('2'),
+      'ReleaseRefused',
     ],
     [
       'held by an operator',
       cluster(installed, { conditions: no('Upgradeable', 'API removed') }),
-      ...([image('2'), 'NotUpgradeable'] as const),
+      image('2'),
+      'NotUpgradeable',
     ],
     [
       'under way',
       cluster([entry('2', '4.20.1', 'Partial'), ...installed]),
-      ...([image('2'), 'Progressing'] as const),
+      image('2'),
+      'Progressing',
     ],
-    [
-      'there',
-      cluster([entry('2', '4.20.1', 'Completed'), ...installed]),
-      ...([image('2'), 'UpToDate'] as const),
-    ],
+    ['there', cluster([entry('2', '4.20.1', 'Completed'), ...installed]), image('2'), 'UpToDate'],
   ])('%s', (...[, seen, releaseImage, reason]) => {
     const controlPlane = controlPlaneOf({ releaseImage, distributionVersion: '4.20.1' });
     const { finding, update } = upgradeOf(controlPlane, seen);
