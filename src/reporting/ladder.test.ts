@@ -164,6 +164,13 @@ describe('a ladder of one line', () => {
     ).toEqual(['Waiting for control plane', '1 of 2']);
   });
 
+  it('tells nothing of a request that is retried', () => {
+    const retried = { ...waiting('503, attempt 1'), attempt: 1 } as RunEventBody;
+    expect(read('bootstrap', [stage, retried, { ...reached, attempt: 2 }])).toEqual([
+      ['Waiting for bootkube', 'waits'],
+    ]);
+  });
+
   it('tells the stage of what an earlier run finished once, with what comes next', () => {
     expect(
       read('master', [

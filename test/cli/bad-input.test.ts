@@ -70,6 +70,7 @@ describe('bad input on the command line', () => {
     ['a command', 'instal', 'cli.unknown-command', 'bootwright install'],
     ['a form of a plan', 'plan --format jsno', 'cli.bad-flag', 'did you mean json'],
     ['a proxy that is no URL', `${line} --http-proxy p:3128`, 'config.invalid-value', 'http://'],
+    ['certificates that are none', `${line} --cacert /etc/passwd`, 'web.bad-authority', 'PEM'],
     ['certificates', `${line} --cacert /does/not/exist`, 'config.file-not-read', '/does/not/exist'],
     [
       'an option that the writer does not have',

@@ -9,6 +9,7 @@ import {
   type SingleHostPlan,
   singleIds,
 } from '../../mocks/lab/single-host.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
 
 export const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
 
@@ -71,14 +72,6 @@ export function fullBut(host: SingleHost, kib: number): () => void {
   return () => execFileSync('umount', [opt]);
 }
 
-/** A file system that takes nothing. */
-export function readOnly(host: SingleHost): () => void {
-  const opt = optOf(host);
-  mkdirSync(opt, { recursive: true });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', opt]);
-  return () => execFileSync('umount', [opt]);
-}
-
 /**
  * Runs a line of shell in the place of a command, before it, also where it holds a lock; `$PPID` is
  * the agent.
@@ -129,3 +122,24 @@ export const onceRan =
     await becomes(() => machine.ran.some(({ argv }) => argv[0] === program));
     agent.stop();
   };
+
+/** The fields of each event, as docs/events.md names them. */
+const published = new Map(
+  readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, type, fields = ''] = /^\| `([a-z.]+)` +\| .* \| (.*) \|$/.exec(line) ?? [];
+      const names = [...fields.matchAll(/`(\w+)\??`/g)].map(([, name = '']) => name);
+      return type === undefined ? [] : [[type, new Set(['v', 'type', 'at', 'run', ...names])]];
+    }),
+);
+
+/** The lines of an event stream that docs/events.md does not have, or not with all their fields. */
+export const unpublishedEvents = (stream: string): readonly string[] =>
+  stream
+    .trimEnd()
+    .split('\n')
+    .filter((line) => {
+      const event = JSON.parse(line) as RunEvent;
+      return !Object.keys(event).every((field) => published.get(event.type)?.has(field));
+    });

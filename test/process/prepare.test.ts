@@ -104,15 +104,13 @@ function programs(folder: string, versions: Readonly<Record<'node' | 'npm', stri
 }
 
 describe('the first command in a clone', () => {
-  it.each(olderNpms)('runs on Node 24 with npm $npm of Node $node', async ({ npm, node }) => {
+  it('runs on Node 24 with the npm of Debian 12, which leaves half of the packages out', async () => {
     using tree = freshTree();
-    const path = olderNpmPath(tools, npm);
+    const path = olderNpmPath(tools, olderNpms[0].npm);
     const hasOptional = (): boolean => existsSync(join(tree.folder, 'node_modules', optional));
-    if (node.startsWith('18.')) {
-      // What somebody who knows npm does first: half of the packages is missing then.
-      expect(await start(tree.folder, path, ['npm', 'ci']).ended).toMatchObject({ code: 0 });
-      expect(hasOptional()).toBe(false);
-    }
+    // What somebody who knows npm does first.
+    expect(await start(tree.folder, path, ['npm', 'ci']).ended).toMatchObject({ code: 0 });
+    expect(hasOptional()).toBe(false);
     const first = await start(tree.folder, path, version).ended;
     expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/^v24\./) as string });
     expect(first.errors).toContain('npm ci');
@@ -124,7 +122,7 @@ describe('the first command in a clone', () => {
 
   it('installs nothing again after npm ci by hand, and all after a run that was interrupted', async () => {
     using tree = freshTree();
-    const path = olderNpmPath(tools, olderNpms[1].npm);
+    const path = olderNpmPath(tools, olderNpms.at(-1)?.npm ?? '');
     expect(await start(tree.folder, path, ['npm', 'ci']).ended).toMatchObject({ code: 0 });
     expect(await start(tree.folder, path, version).ended).toMatchObject({ code: 0, errors: '' });
     rmSync(join(tree.folder, 'node_modules/.package-lock.json'));

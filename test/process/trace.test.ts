@@ -5,6 +5,7 @@ import type { RecordedRequest } from '../../mocks/http/mock-server.ts';
 import { singleIds as ids } from '../../mocks/lab/single-host.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { Secret } from '../../src/model/secret.ts';
+import { unpublishedEvents } from './faulty-run.ts';
 import { plantedSecret, traceAgent, type TracedRun } from './traced-agent.ts';
 
 interface Trace {
@@ -140,6 +141,16 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
     register(new Secret(plantedSecret));
     const leaks = [...run.files].flatMap(([path, text]) => (mask(text) === text ? [] : [path]));
     expect(leaks).toEqual([]);
+  });
+
+  it('writes events as docs/events.md has them', () => {
+    const [, stream = ''] = [...run.files].find(([path]) => path.endsWith('events.jsonl')) ?? [];
+    expect(unpublishedEvents(stream)).toEqual([]);
+    for (const type of [
+      ...['run.started', 'step.started', 'step.progress', 'step.skipped', 'step.finished'],
+      ...['command.started', 'command.finished', 'note', 'report.sent', 'run.finished'],
+    ])
+      expect(stream).toContain(`"type":"${type}"`);
   });
 
   it('keeps the token out of every argv', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fakeReports } from '../../../test/support/fake-inventory.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import type { ConfigInput } from '../../config/schema.ts';
-import { confirmInstallation } from './confirm-installation.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import { confirmInstallation, withdrawal } from './confirm-installation.ts';
 
 const config: ConfigInput = {
   role: 'bootstrap',
@@ -49,5 +49,18 @@ describe('host/confirm-installation', () => {
   it('does nothing without a service that knows the host', async () => {
     const { events } = await runStep(confirmInstallation, { config: {} });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+});
+
+describe('withdrawal', () => {
+  it.each([
+    ['resetting', true, 'install.withdrawn'],
+    ['error', true, 'install.withdrawn'],
+    ['installed', true, undefined],
+    ['added-to-existing-cluster', true, undefined],
+    ['resetting', false, undefined],
+  ])('of a host in status %s (stopIfCancelled %s): %s', (status, stopIfCancelled, code) => {
+    const given = Config.parse({ service: { stopIfCancelled } });
+    expect(withdrawal(given, status)?.code).toBe(code);
   });
 });
