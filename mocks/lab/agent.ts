@@ -4,7 +4,6 @@ import { closeSync, createWriteStream, openSync, readSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { finished } from 'node:stream/promises';
 import { loadConfig } from '../../src/config/load.ts';
-import { readSettings } from '../../src/config/sources.ts';
 import { describeRole, type Plan } from '../../src/engine/describe.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { jsonIn } from '../../src/lib/json.ts';
@@ -142,7 +141,7 @@ export async function planOfAgent(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Plan> {
-  const { config } = await loadConfig(readSettings(args, env));
+  const { config } = await loadConfig(args, env);
   return describeRole(chooseRole(config), config);
 }
 

@@ -5,7 +5,7 @@ import { bootwright } from '../../src/cli/program/commands.ts';
 import { wrapped } from '../../src/cli/messages.ts';
 import { bundlePathFor, journalPath, statusPath } from '../../src/config/complete.ts';
 import { checkConfig } from '../../src/config/load.ts';
-import { defaultConfigFile } from '../../src/config/sources.ts';
+import { defaultConfigFile } from '../../src/config/files.ts';
 import { version } from '../../src/model/version.ts';
 import { codeCell, pageOf, sections, table } from './markdown.ts';
 

@@ -10,7 +10,7 @@ import {
 import { checkConfig, settingIn } from '../../src/config/load.ts';
 import { flagRows, ownFlagRows } from '../../src/config/flag-table.ts';
 import { flagName } from '../../src/config/go-flags.ts';
-import { defaultConfigFile } from '../../src/config/sources.ts';
+import { defaultConfigFile } from '../../src/config/files.ts';
 import { codeCell, pageOf, sections, table } from './markdown.ts';
 
 /** The page about every setting, from the schema and the table of flags. */

@@ -1,3 +1,4 @@
+import { setSourceMapsSupport } from 'node:module';
 import {
   Command,
   CommanderError,
@@ -43,13 +44,6 @@ export const commonExitCodes: Readonly<Record<string, string>> = {
   '128+N': 'stopped by signal N',
 };
 
-/** What a run of the program is given. */
-export interface CallContext {
-  readonly environment?: Environment;
-  /** Called before a command runs, and not for a page. */
-  readonly beforeRun?: () => void;
-}
-
 /**
  * What a command runs: options by their names in camel case, `values` of its arguments, `argv` and
  * `environment`.
@@ -68,7 +62,7 @@ export class ProgramCommand extends Command {
   readonly sections: Record<string, readonly HelpRow[]> = {};
   readonly examples: HelpRow[] = [];
   #exitCode = 0;
-  #context: CallContext = {};
+  #environment: Environment = {};
 
   override createCommand(name?: string): ProgramCommand {
     return new ProgramCommand(name).helpOption('-h, --help', 'print this page').helpCommand(false);
@@ -122,14 +116,14 @@ export class ProgramCommand extends Command {
   /** Loads what the command runs once its line was parsed. */
   runs(load: () => Promise<Run>): this {
     return this.action(async () => {
-      const { environment = {}, beforeRun } = this.#root.#context;
-      beforeRun?.();
+      // Stack traces show lines of the sources; to read their maps takes a third of the start.
+      setSourceMapsSupport(true);
       const switches = this.options.filter((option) => option.isBoolean());
       const call = {
         ...Object.fromEntries(switches.map((option) => [option.attributeName(), false])),
         ...this.opts(),
         ...(this.takesInstallFlags ? { argv: this.args } : { values: this.args }),
-        environment,
+        environment: this.#root.#environment,
       };
       const run = await load();
       try {
@@ -145,8 +139,8 @@ export class ProgramCommand extends Command {
    * @throws AgentError of what was parsed, `cli.bad-flag`, `cli.unknown-command`; of what ran,
    * whatever it throws
    */
-  async run(argv: readonly string[], context: CallContext = {}): Promise<number> {
-    this.#context = context;
+  async run(argv: readonly string[], environment: Environment = {}): Promise<number> {
+    this.#environment = environment;
     try {
       await this.parseAsync(argv, { from: 'user' });
     } catch (thrown) {

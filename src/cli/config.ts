@@ -2,7 +2,6 @@ import { checkConfig, findInConfig, installNotes, loadConfig, missingIn } from '
 import type { Config } from '../config/schema.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/show.ts';
 import { type Setting, settingTable } from '../config/setting-table.ts';
-import { readSettings } from '../config/sources.ts';
 import { refusalsOf } from '../engine/describe.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import type { AgentError } from '../model/failure.ts';
@@ -15,7 +14,7 @@ import { exitCodeOf, print, printJson, printNote, wrapped } from './messages.ts'
  * @throws AgentError `cli.*`, `config.*`
  */
 export async function runConfigShow({ argv, environment, format }: InstallLine): Promise<number> {
-  const loaded = await loadConfig(readSettings(argv, environment));
+  const loaded = await loadConfig(argv, environment);
   for (const note of loaded.notes) printNote('note', note);
   print(format === 'json' ? renderConfigJson(loaded) : renderConfigText(loaded));
   return 0;
@@ -26,8 +25,8 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
  * exit code that the install would end with.
  */
 export async function runConfigValidate(line: InstallLine): Promise<number> {
-  const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
-  const all = withRefusals(mistakes, loaded.config);
+  const found = await findInConfig(line.argv, line.environment);
+  const all = withRefusals(found.mistakes, found.config);
   if (line.format === 'json') {
     const errors = all.map(({ code, message, hint, context }) => ({
       code,
@@ -37,7 +36,7 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
     }));
     printJson({ errors });
   } else {
-    for (const note of installNotes({ config: loaded.config, notes })) printNote('note', note);
+    for (const note of installNotes(found)) printNote('note', note);
     print(renderFindings(all));
   }
   const [first] = all;

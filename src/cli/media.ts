@@ -119,7 +119,7 @@ export async function runMedia(call: MediaCall): Promise<number> {
     call.config.flatMap((file) => ['--config', file]),
     {},
   );
-  const { config } = found.loaded;
+  const { config } = found;
   const mistakes = withRefusals(found.mistakes, config);
   if (mistakes[0] !== undefined) {
     printError(renderFindings(mistakes));

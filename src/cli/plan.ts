@@ -2,7 +2,6 @@ import { isInContainer, requireHost } from '../adapters/host-root.ts';
 import { loadConfig, missingIn } from '../config/load.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { shownText } from '../lib/shown-url.ts';
-import { readSettings } from '../config/sources.ts';
 import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { MASK, type Secret } from '../model/secret.ts';
@@ -18,7 +17,7 @@ import { renderPlanText } from './plan-text.ts';
  * @throws AgentError `cli.*`, `config.*`, `role.*`
  */
 export async function runPlan({ argv, environment, format }: InstallLine): Promise<number> {
-  const loaded = await loadConfig(readSettings(argv, environment));
+  const loaded = await loadConfig(argv, environment);
   const { config, notes } = loaded;
   for (const note of notes) printNote('note', note);
   const unseen = await unseenFromContainer(config.host.root);

@@ -7,7 +7,6 @@ import { processIdentity } from '../adapters/status-file.ts';
 import { journalPath, statusPath } from '../config/complete.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { readSettings } from '../config/sources.ts';
 import { parseJournal } from '../engine/journal.ts';
 import { renderWait } from '../engine/run-steps.ts';
 import { decideRestart, type Restart } from '../engine/resume.ts';
@@ -38,7 +37,7 @@ interface StatusCall extends InstallLine {
  * `cli.not-installed` of a watched run that did not end well
  */
 export async function runStatus(call: StatusCall): Promise<number> {
-  const { config } = await loadConfig(readSettings(call.argv, call.environment));
+  const { config } = await loadConfig(call.argv, call.environment);
   await requireHost(config.host.root);
   const isJson = call.format === 'json';
   if (call.steps) {

@@ -7,7 +7,6 @@ import { flagFailure } from '../config/failures.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { untilAborted } from '../engine/wait.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
@@ -202,8 +201,7 @@ interface PageSource extends AsyncDisposable {
 export async function serviceOf(
   call: Pick<WatchCall, 'argv' | 'environment' | 'until'>,
 ): Promise<PageSource> {
-  const settings = readSettings(watchFlags(call.argv), call.environment);
-  const { config, notes } = await loadConfig(settings);
+  const { config, notes } = await loadConfig(watchFlags(call.argv), call.environment);
   for (const note of notes) printNote('note', note);
   requireTarget(config);
   const inventory = openInventory(config, { network: await networkOf(config) });

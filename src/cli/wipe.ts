@@ -3,7 +3,6 @@ import { requireHost } from '../adapters/host-root.ts';
 import { flagFailure } from '../config/failures.ts';
 import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
-import { readSettings } from '../config/sources.ts';
 import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { wipe } from '../roles/wipe.ts';
@@ -31,7 +30,7 @@ export async function runWipe(call: WipeCall): Promise<number> {
     throw flagFailure('cli.bad-flag', `\`wipe\`: unexpected argument: ${shownText(word)}`, {
       hint: 'name the one disk by --disk; flags behind such a word are not read',
     });
-  const { config: given } = await loadConfig(readSettings(argv, environment));
+  const { config: given } = await loadConfig(argv, environment);
   await requireHost(given.host.root);
   const disk = { ...given.disk, device: call.disk ?? given.disk.device, format: [] };
   const config = { ...given, disk, image: { ...given.image, existingRoot: '' } };

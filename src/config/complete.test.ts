@@ -3,7 +3,8 @@ import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, ignitionSourceOf, requireComplete } from './complete.ts';
 import { type Layer, mergeLayers, type SettingKey } from './settings.ts';
-import { readSettings } from './sources.ts';
+import { readFlags } from './flags.ts';
+import { layersOver } from './load.ts';
 
 type Values = Partial<Record<SettingKey, unknown>>;
 
@@ -45,7 +46,7 @@ describe('the role', () => {
     ['a variable of Bootwright', line, { BOOTWRIGHT_IMAGE_SOURCE: 'live' }, ['role']],
     ['both with a role', ['-r', 'worker', ...line, '--image.source', 'live'], {}, []],
   ])('is not master by default beside %s', (...[, argv, environment, keys]) => {
-    expect(missingIn(mergeLayers(readSettings(argv, environment).layers))).toEqual(keys);
+    expect(missingIn(mergeLayers(layersOver([], readFlags(argv), environment)))).toEqual(keys);
   });
 
   it('is not master by default in a file', () => {

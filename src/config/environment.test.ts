@@ -51,7 +51,7 @@ const values = (layer: Layer): Record<string, unknown> =>
 it('names what replaces a setting that was removed', () => {
   expect(() => environmentLayer({ BOOTWRIGHT_HOST_REACH: 'dry' })).toThrow(
     expect.objectContaining({
-      message: 'environment BOOTWRIGHT_HOST_REACH: host.reach was removed',
+      message: 'environment BOOTWRIGHT_HOST_REACH: the setting was removed',
       hint: expect.stringContaining('bootwright plan') as string,
     }),
   );

@@ -1,6 +1,13 @@
 import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, noDryRun, notNotified, raise, type Refuse } from './failures.ts';
+import {
+  configFailure,
+  noDryRun,
+  notNotified,
+  raise,
+  type Refuse,
+  whatToWrite,
+} from './failures.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
   type Given,
@@ -48,19 +55,13 @@ export function environmentLayer(environment: Environment, refuse: Refuse = rais
 }
 
 function unknownVariable(name: string, known: Iterable<string>): AgentError {
-  const [removed, hint] =
+  const [, instead] =
     Object.entries(removedSettings).find(([key]) => variableOf(key) === name) ?? [];
-  if (removed !== undefined) {
-    return configFailure('config.unknown-variable', `environment ${name}: ${removed} was removed`, {
-      ...(hint === undefined ? {} : { hint }),
-      context: { variable: name },
-    });
-  }
-  const near = nearestName(name, known);
-  return configFailure('config.unknown-variable', `environment ${name}: unknown variable`, {
-    ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
-    context: { variable: name },
-  });
+  return configFailure(
+    'config.unknown-variable',
+    `environment ${name}: ${instead === undefined ? 'unknown variable' : 'the setting was removed'}`,
+    { hint: whatToWrite(instead, nearestName(name, known)), context: { variable: name } },
+  );
 }
 
 /** Variables whose value is the value of a setting; of two the first that is set wins. */

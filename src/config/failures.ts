@@ -42,6 +42,12 @@ export const configFailures = {
 /** Builds an error of the configuration. */
 export const configFailure = failuresOf(configFailures);
 
+/** The hint for a name that does not exist: what is used in its place, or what may be meant. */
+export const whatToWrite = (
+  instead: string | undefined,
+  near: string | undefined,
+): string | undefined => instead ?? (near === undefined ? undefined : `did you mean ${near}`);
+
 /** A line for a load test of the service (assisted-installer, dry run) would install this host. */
 export const noDryRun = (origin: string, hint: string): AgentError =>
   configFailure(

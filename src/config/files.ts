@@ -13,8 +13,10 @@ import {
   type SettingKey,
   textIn,
 } from './settings.ts';
-import { defaultConfigFile } from './sources.ts';
 import type { ConfigFile } from './yaml-file.ts';
+
+/** Read when it is there, before every `--config`. */
+export const defaultConfigFile = '/etc/bootwright/config.yaml';
 
 /**
  * Reads the default configuration file, where there is one, and every file that was named.

@@ -1,6 +1,6 @@
 import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, flagFailure, raise, type Refuse } from './failures.ts';
+import { configFailure, flagFailure, raise, type Refuse, whatToWrite } from './failures.ts';
 import { type FlagMeaning, flagRows, ownFlagRows } from './flag-table.ts';
 import { flagName, type FlagUse, flagWord, scanFlags } from './go-flags.ts';
 import { addOldServiceSettings } from './old-contract.ts';
@@ -128,17 +128,13 @@ export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
 
 function unknownFlag(name: string): AgentError {
   const instead = insteadOf(name === 'metrics' ? 'log.metrics' : name);
-  if (instead !== undefined) {
-    const context = { flag: name };
-    const what = `flag ${flagName(name)} was removed`;
-    return flagFailure('cli.unknown-flag', what, { hint: instead, context });
-  }
   const known = [...knownFlags.keys()].filter((flag) => !Object.hasOwn(secretFiles, flag));
   const near = nearestName(name, known);
-  return flagFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
-    ...(near === undefined ? {} : { hint: `did you mean ${flagName(near)}` }),
-    context: { flag: name },
-  });
+  return flagFailure(
+    'cli.unknown-flag',
+    `flag ${flagName(name)} ${instead === undefined ? 'does not exist' : 'was removed'}`,
+    { hint: whatToWrite(instead, near && flagName(near)), context: { flag: name } },
+  );
 }
 
 function secretFlag(key: keyof typeof secretFiles, origin: string): AgentError {

@@ -14,10 +14,11 @@ import {
   requireCompatible,
   requireComplete,
 } from './complete.ts';
-import { type Environment, knownVariablesLayer } from './environment.ts';
+import { type Environment, environmentLayer, knownVariablesLayer } from './environment.ts';
 import { raise, readable, type Refuse, refusedBy } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
-import { readFlags } from './flags.ts';
+import { type FlagsRead, readFlags } from './flags.ts';
+import { storeContractLayer } from './old-contract.ts';
 import { hintsProblem, invalid, mirrorsForm, type Problem, quoted } from './read-value.ts';
 import { Config } from './schema.ts';
 import type { Setting } from './setting-table.ts';
@@ -29,7 +30,6 @@ import {
   settingKeys,
   settingKinds,
 } from './settings.ts';
-import { type CommandSettings, layersOver } from './sources.ts';
 import { fileLayer } from './yaml-file.ts';
 
 /** A configuration that was checked, with the origin of every setting. */
@@ -50,49 +50,75 @@ export interface LoadedConfig extends CheckedConfig {
   readonly isFresh: boolean;
 }
 
-/**
- * Completes the settings of a command line and its environment by the container, the files and the
- * secrets in files, and checks them.
- * @param refuse takes each mistake, its setting is left out; throws the first unless given
- * @throws AgentError `config.*`
- */
-export async function loadConfig(
-  { flags, environment }: Pick<CommandSettings, 'flags' | 'environment'>,
-  refuse: Refuse = raise,
-): Promise<LoadedConfig> {
-  const files = await readConfigFiles(flags.configFiles, refuse);
-  const fromFiles = files.map((file) => fileLayer(file, refuse));
-  const layers = layersOver(fromFiles, { flags, environment }, refuse);
-  const secrets = await readSecretFiles(layers, refuse);
-  const checked = checkConfig([await readContainer(), ...layers, secrets], refuse);
-  return { ...checked, notes: flags.notes, isFresh: flags.isFresh };
-}
-
-/** Everything that is wrong with a command line, its environment and its files. */
-export interface ConfigFindings {
+/** A configuration, and everything that is wrong with its sources. */
+export interface ReadConfig extends LoadedConfig {
+  /** What they concern is left out. */
   readonly mistakes: readonly AgentError[];
-  /** The settings that can be read, without those that are refused. */
-  readonly loaded: CheckedConfig;
-  /** Flags without effect, unexpected arguments. */
-  readonly notes: readonly string[];
 }
 
-/** Reads a configuration to its end whatever is wrong with it; throws for no mistake in it. */
-export async function findInConfig(
+/** Reads a command line, its environment, the files and the secrets in files, to the end. */
+export async function readConfig(
   argv: readonly string[],
   environment: Environment,
-): Promise<ConfigFindings> {
+): Promise<ReadConfig> {
   const mistakes: AgentError[] = [];
   const refuse: Refuse = (mistake) => mistakes.push(mistake);
   const flags = readFlags(argv, refuse);
-  const loaded = await loadConfig({ flags, environment }, refuse);
+  const files = await readConfigFiles(flags.configFiles, refuse);
+  const fromFiles = files.map((file) => fileLayer(file, refuse));
+  const layers = layersOver(fromFiles, flags, environment, refuse);
+  const secrets = await readSecretFiles(layers, refuse);
+  const checked = checkConfig([await readContainer(), ...layers, secrets], refuse);
+  return { ...checked, notes: flags.notes, isFresh: flags.isFresh, mistakes };
+}
+
+/**
+ * The configuration of a command line and its environment.
+ * @throws AgentError `cli.*`, `config.*` for the first mistake
+ */
+export async function loadConfig(
+  argv: readonly string[],
+  environment: Environment,
+): Promise<LoadedConfig> {
+  const { mistakes, ...loaded } = await readConfig(argv, environment);
+  for (const mistake of mistakes) throw mistake;
+  return loaded;
+}
+
+/** Everything for which an install would be refused; throws for no mistake. */
+export async function findInConfig(
+  argv: readonly string[],
+  environment: Environment,
+): Promise<ReadConfig> {
+  const read = await readConfig(argv, environment);
   // Everything else may follow from the text that could not be read.
-  const malformed = mistakes.filter(({ code }) => code === 'config.malformed-file');
-  if (malformed.length > 0)
-    return { mistakes: malformed, loaded: checkConfig([]), notes: flags.notes };
-  const refused = new Set(mistakes.map(({ context }) => context['setting']));
-  mistakes.push(...(await missingIn(loaded, refused)));
-  return { mistakes, loaded, notes: flags.notes };
+  const malformed = read.mistakes.filter(({ code }) => code === 'config.malformed-file');
+  if (malformed.length > 0) return { ...read, ...checkConfig([]), mistakes: malformed };
+  const refused = new Set(read.mistakes.map(({ context }) => context['setting']));
+  return { ...read, mistakes: [...read.mistakes, ...(await missingIn(read, refused))] };
+}
+
+/**
+ * The layers of files with those of variables and flags over them, the strongest last: flags win
+ * over BOOTWRIGHT_* variables, those over the variables of other programs.
+ * @param refuse takes each mistake; throws the first unless given
+ * @throws AgentError `config.*`
+ */
+export function layersOver(
+  files: readonly Layer[],
+  flags: Pick<FlagsRead, 'layer'>,
+  environment: Environment,
+  refuse: Refuse = raise,
+): readonly Layer[] {
+  const own = environmentLayer(environment, refuse);
+  const others = mergeLayers([...files, own, flags.layer]);
+  return [
+    ...files,
+    knownVariablesLayer(environment, refuse),
+    storeContractLayer(environment, others),
+    own,
+    flags.layer,
+  ];
 }
 
 /**

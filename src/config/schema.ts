@@ -14,25 +14,29 @@ z.config({ jitless: true });
 type Table = typeof settingTable;
 type SectionName = Exclude<keyof Table, 'role'>;
 
-/** What a run reads of a setting. */
+/** What a run reads of a setting, by its kind; of a word it is one of a few. */
+interface Values {
+  text: string;
+  sha256: string;
+  listen: string;
+  url: SecretUrl;
+  place: SecretUrl;
+  list: string[];
+  argv: string[];
+  hints: DiskHints;
+  mirrors: readonly ImageMirrors[];
+  secret: Secret;
+  flag: boolean;
+  count: number;
+  port: number;
+}
+
 type ValueOf<S> =
   S extends WordSetting<infer Word>
     ? Word
-    : S extends { readonly kind: 'text' | 'sha256' | 'listen' }
-      ? string
-      : S extends { readonly kind: 'url' | 'place' }
-        ? SecretUrl
-        : S extends { readonly kind: 'list' | 'argv' }
-          ? string[]
-          : S extends { readonly kind: 'hints' }
-            ? DiskHints
-            : S extends { readonly kind: 'mirrors' }
-              ? readonly ImageMirrors[]
-              : S extends { readonly kind: 'secret' }
-                ? Secret
-                : S extends { readonly kind: 'flag' }
-                  ? boolean
-                  : number;
+    : S extends { readonly kind: infer Kind extends keyof Values }
+      ? Values[Kind]
+      : never;
 
 type IsOptional<S> = S extends { readonly kind: 'secret' } | { readonly byDefault: undefined }
   ? true

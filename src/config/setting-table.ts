@@ -1,6 +1,5 @@
 // Every setting, once: flags, variables and the schema are made of this table. It is plain data, so
-// that a flag or a variable can be checked, and the first report can leave, before a parser is
-// loaded.
+// that a flag or a variable can be checked before a parser is loaded.
 import { HOST_ROOT } from '../model/host-root.ts';
 import { roleNames } from '../model/role.ts';
 
@@ -25,26 +24,34 @@ export interface WordSetting<Word extends string> {
   readonly summary: string;
 }
 
-const text = (summary: string, byDefault = '') => ({ kind: 'text', byDefault, summary }) as const;
-const url = (summary: string) => ({ kind: 'url', byDefault: '', summary }) as const;
+const withText =
+  <const Kind extends string>(kind: Kind) =>
+  (summary: string, byDefault = '') =>
+    ({ kind, byDefault, summary }) as const;
+const withNumber =
+  <const Kind extends string>(kind: Kind) =>
+  (summary: string, byDefault: number) =>
+    ({ kind, byDefault, summary }) as const;
+const without =
+  <const Kind extends string>(kind: Kind) =>
+  (summary: string) =>
+    ({ kind, summary }) as const;
+const text = withText('text');
+const url = withText('url');
 /** A file, or an http(s) URL. */
-const place = (summary: string) => ({ kind: 'place', byDefault: '', summary }) as const;
+const place = withText('place');
 /** Where a server of the program listens. */
-const listen = (summary: string) => ({ kind: 'listen', byDefault: '', summary }) as const;
-const sha256 = (summary: string) => ({ kind: 'sha256', byDefault: '', summary }) as const;
+const listen = withText('listen');
+const sha256 = withText('sha256');
 const flag = (summary: string, byDefault = false) =>
   ({ kind: 'flag', byDefault, summary }) as const;
-const port = (summary: string, byDefault: number) =>
-  ({ kind: 'port', byDefault, summary }) as const;
-const count = (summary: string, byDefault: number) =>
-  ({ kind: 'count', byDefault, summary }) as const;
-const optionalCount = (summary: string) =>
-  ({ kind: 'count', byDefault: undefined, summary }) as const;
-const list = (summary: string) => ({ kind: 'list', summary }) as const;
-const argv = (summary: string) => ({ kind: 'argv', summary }) as const;
-const hints = (summary: string) => ({ kind: 'hints', summary }) as const;
-const mirrors = (summary: string) => ({ kind: 'mirrors', summary }) as const;
-const secret = (summary: string) => ({ kind: 'secret', summary }) as const;
+const port = withNumber('port');
+const count = withNumber('count');
+const list = without('list');
+const argv = without('argv');
+const hints = without('hints');
+const mirrors = without('mirrors');
+const secret = without('secret');
 const word = <const Word extends string>(
   words: readonly Word[],
   byDefault: NoInfer<Word>,
@@ -239,8 +246,11 @@ export const settingTable = {
     minutes: count('timeout of a hook, in minutes, at most 1440', 30),
   },
   finish: {
-    rebootDelayMinutes: optionalCount(
-      'minutes between the last report and the reboot, 0 for none; unset: at once, or after a minute where a bootstrap host did not see etcd leave it',
-    ),
+    rebootDelayMinutes: {
+      kind: 'count',
+      byDefault: undefined,
+      summary:
+        'minutes between the last report and the reboot, 0 for none; unset: at once, or after a minute where a bootstrap host did not see etcd leave it',
+    },
   },
 } as const satisfies Readonly<Record<string, Setting | Readonly<Record<string, Setting>>>>;

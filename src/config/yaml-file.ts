@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path/posix';
 import { nearestName } from '../lib/nearest.ts';
 import { parseYaml } from '../lib/yaml-text.ts';
 import type { AgentError } from '../model/failure.ts';
-import { configFailure, raise, type Refuse } from './failures.ts';
+import { configFailure, raise, type Refuse, whatToWrite } from './failures.ts';
 import {
   type Given,
   insteadOf,
@@ -114,12 +114,11 @@ function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly strin
   const near = moved.length > 0 ? moved.join(' or ') : nearestName(name, known);
   const what = shownName.test(name) ? name : 'this key';
   const instead = insteadOf(name);
-  if (instead !== undefined) {
-    return configFailure('config.unknown-key', `${origin}: ${what} was removed`, { hint: instead });
-  }
-  return configFailure('config.unknown-key', `${origin}: ${what} is not a setting`, {
-    ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
-  });
+  return configFailure(
+    'config.unknown-key',
+    `${origin}: ${what} ${instead === undefined ? 'is not a setting' : 'was removed'}`,
+    { hint: whatToWrite(instead, near) },
+  );
 }
 
 function inlineSecret(key: keyof typeof secretFiles, origin: string): AgentError {

@@ -38,7 +38,7 @@ export type FailureContext = Readonly<Record<string, string | number | boolean>>
 /** What one occurrence of a failure adds to its row. */
 export interface FailureDetails {
   /** Replaces the row's hint where more is known about what to do. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly context?: FailureContext;
   readonly cause?: unknown;
 }

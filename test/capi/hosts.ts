@@ -5,7 +5,6 @@ import { capiMachines, capiNames } from '../../src/capi/api.ts';
 import { networkOf } from '../../src/cli/service.ts';
 import { nodes, secrets } from '../../src/kube/kinds.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { readSettings } from '../../src/config/sources.ts';
 import { textAt } from '../../src/kube/object.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
@@ -84,7 +83,7 @@ export async function bootHost(
   await mkdir(folder, { recursive: true });
   for (const [path, text] of Object.entries(ignition.files))
     await writeFile(join(folder, basename(path)), text);
-  const { config } = await loadConfig(readSettings(ignition.agentWords(folder), {}));
+  const { config } = await loadConfig(ignition.agentWords(folder), {});
   const inventory = openInventory(config, { network: await networkOf(config) });
   const { infraEnvId, hostId } = config.cluster;
   const ref = { infraEnvId, hostId };

@@ -27,7 +27,6 @@ import { runLint } from '../../src/cli/lint.ts';
 import { runMedia } from '../../src/cli/media.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { type LoadedConfig, loadConfig, requireInstallable } from '../../src/config/load.ts';
-import { readSettings } from '../../src/config/sources.ts';
 
 const mebibyte = 1024 ** 2;
 let root: string;
@@ -60,7 +59,7 @@ describe('a file without end', () => {
     return at(path);
   };
   const load = (words: readonly string[], environment: Environment = {}): Promise<LoadedConfig> =>
-    loadConfig(readSettings(['-r', 'worker', ...words], environment));
+    loadConfig(['-r', 'worker', ...words], environment);
 
   const ids = 'b9e5a5a5-0000-4000-8000-000000000001';
   const complete = ['--boot-device', '/dev/vda', '--url', 'https://s', '--cluster-id', ids].concat([

@@ -13,7 +13,6 @@ import { failureText, printNote } from '../../src/cli/messages.ts';
 import { runPlan } from '../../src/cli/plan.ts';
 import { eventHub } from '../../src/cli/run-context.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { readSettings } from '../../src/config/sources.ts';
 import type { RunEventBody } from '../../src/engine/events.ts';
 import { asAgentError, reportOf } from '../../src/engine/failures.ts';
 import { seconds } from '../../src/model/duration.ts';
@@ -67,7 +66,7 @@ const ofService = (body: string): Promise<unknown> => {
 };
 
 const load = async (...words: readonly string[]): Promise<unknown> =>
-  loadConfig(readSettings(['-r', 'worker', ...words], {}));
+  loadConfig(['-r', 'worker', ...words], {});
 
 const entrances: Readonly<Record<string, () => Promise<unknown>>> = {
   'an answer of the service': () => ofService(JSON.stringify({ reason: hostile })),

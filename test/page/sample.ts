@@ -1,6 +1,6 @@
 import type { RunEvent, RunEventBody } from '../../src/engine/events.ts';
 import { checkConfig } from '../../src/config/load.ts';
-import { readSettings } from '../../src/config/sources.ts';
+import { readFlags } from '../../src/config/flags.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { ladders } from '../../src/model/stage.ts';
 import { railOfPlan } from '../../mocks/lab/page-rail.ts';
@@ -14,7 +14,7 @@ export const evilName = '<script>alert("host")</script><img src=x onerror=alert(
 /** The rail of a role, for the shortest line of an install. */
 function railOf(role: string): Rail {
   const line = `--role ${role} --url https://service:6008 --cluster-id C --host-id H --boot-device /dev/sda --control-plane-count 3`;
-  const { config } = checkConfig(readSettings(line.split(' '), {}).layers);
+  const { config } = checkConfig([readFlags(line.split(' ')).layer]);
   return railOfPlan(describeRole(chooseRole(config), config), ['Configuring', 'Joined', 'Done']);
 }
 

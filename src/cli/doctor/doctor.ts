@@ -29,13 +29,12 @@ import { checkPreflight } from './preflight.ts';
  */
 export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<number> =>
   untilStopped(async (signal) => {
-    const { mistakes, loaded } = await findInConfig(argv, environment);
-    const { config } = loaded;
+    const { mistakes, config, given } = await findInConfig(argv, environment);
     // An install joins it too: what another network reaches says nothing of the install.
     await joinHostNetwork(config.host.root, environment);
     const { mask, register } = maskerFor(config);
     const all = withRefusals(mistakes, config);
-    const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
+    const isGiven = [...given.keys()].some((key) => !ofPlace.has(key));
     await using world = await openWorld(config, {
       environment,
       mask,

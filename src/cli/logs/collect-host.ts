@@ -6,7 +6,6 @@ import { bundlePathFor, journalPath } from '../../config/complete.ts';
 import type { Environment } from '../../config/environment.ts';
 import { loadConfig, type LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { readSettings } from '../../config/sources.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { parseJournal } from '../../engine/journal.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
@@ -70,7 +69,7 @@ async function findRun(
   argv: readonly string[],
   environment: Environment,
 ): Promise<Pick<CollectedRun, 'loaded' | 'role' | 'history' | 'end'>> {
-  const own = await loadConfig(readSettings(argv, environment));
+  const own = await loadConfig(argv, environment);
   await requireHost(own.config.host.root);
   const status = await readRunStatus(own.config).catch(asAgentError);
   if (status instanceof AgentError) {
@@ -98,7 +97,7 @@ async function findRun(
 async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig> {
   try {
     const { argv, environment } = processLine(pid);
-    return await loadConfig(readSettings(installWords(argv), environment));
+    return await loadConfig(installWords(argv), environment);
   } catch (thrown) {
     const reason = asAgentError(thrown).message;
     printNote('note', `config.txt has the settings of this command, not of the agent: ${reason}`);

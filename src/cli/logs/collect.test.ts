@@ -7,8 +7,8 @@ import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { quickClock } from '../../../test/support/quick-clock.ts';
 import { systemClock } from '../../adapters/clock.ts';
-import { checkConfig } from '../../config/load.ts';
-import { readSettings } from '../../config/sources.ts';
+import { checkConfig, layersOver } from '../../config/load.ts';
+import { readFlags } from '../../config/flags.ts';
 import { engineFailure } from '../../engine/failures.ts';
 import { secretsInIgnition } from '../../layering/registry/log-secrets.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
@@ -69,9 +69,8 @@ async function collect({
 }: Partial<{ signal: AbortSignal; clock: Clock; host: FakeHost }> = {}) {
   const words = ['-r', 'worker', '--url', 'http://service:6008', '--host-id', 'h', '--host.root'];
   const proxy = `http://user:${secrets.proxy}@proxy:3128`;
-  const { layers } = readSettings([...words, root, '--https-proxy', proxy], {
-    PULL_SECRET_TOKEN: secrets.token,
-  });
+  const flags = readFlags([...words, root, '--https-proxy', proxy]);
+  const layers = layersOver([], flags, { PULL_SECRET_TOKEN: secrets.token });
   const loaded = { ...checkConfig(layers), notes: [], isFresh: false };
   host.on(['journalctl', '--no-pager', '--lines', '2000', '--dmesg']).prints(kernelLog);
   const known = masker();

@@ -1,4 +1,5 @@
 import { Argument, Option } from 'commander';
+import type { Environment } from '../../config/environment.ts';
 import { flagRows, ownFlagRows } from '../../config/flag-table.ts';
 import { flagName } from '../../config/go-flags.ts';
 import { roleNames } from '../../model/role.ts';
@@ -14,7 +15,6 @@ import {
   podEnvironment,
   ProgramCommand,
   proxyEnvironment,
-  type CallContext,
 } from '../command.ts';
 import { addCapi } from '../capi/commands.ts';
 import type { VersionDocument } from '../documents.ts';
@@ -466,7 +466,8 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
 }
 
 /** A line that names a command, or asks for a page. */
-export interface CommandCall extends CallContext {
+export interface CommandCall {
+  readonly environment: Environment;
   readonly argv: readonly string[];
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
@@ -476,9 +477,12 @@ export interface CommandCall extends CallContext {
  * Runs a command line that is no install; a failure ends in the lines about it and the exit code of
  * its kind.
  */
-export async function runCommand(call: CommandCall): Promise<number> {
+export async function runCommand(
+  call: CommandCall,
+  program = bootwright(call.print, call.printError, call.argv[0]),
+): Promise<number> {
   try {
-    return await bootwright(call.print, call.printError, call.argv[0]).run(call.argv, call);
+    return await program.run(call.argv, call.environment);
   } catch (thrown) {
     call.printError(failureText(thrown));
     return exitCodeOf(thrown);

@@ -25,27 +25,21 @@ import { readBootId } from '../../steps/host-commands.ts';
 import { reporterFor, takeAgentLock } from '../service.ts';
 import type { StopSignal } from '../stop-signal.ts';
 
-/** What an install is given beside its configuration. */
-export interface InstallStart {
-  readonly stop: StopSignal;
-}
-
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
  * number of the signal that stopped it. A failure is written to standard error, masked, with
  * the path of its logs.
  * @throws AgentError `web.bad-authority`, which the service has not heard of
  */
-export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
+export async function install(loaded: LoadedConfig, stop: StopSignal): Promise<number> {
   const { config } = loaded;
-  const { stop } = given;
   const secrets = maskerFor(config);
   const { mask } = secrets;
   const opened = await openWorld(config, { environment: process.env, mask });
   let bundle: string | undefined;
   try {
     await using world = opened;
-    const run = { ...given, loaded, role: await loadRole(config), world, secrets };
+    const run = { stop, loaded, role: await loadRole(config), world, secrets };
     const history = runHistoryOf(world.hub.run);
     world.hub.add(history.sink);
     try {
@@ -92,7 +86,8 @@ async function leaveBundle(
   }
 }
 
-interface Run extends InstallStart {
+interface Run {
+  readonly stop: StopSignal;
   readonly loaded: LoadedConfig;
   readonly role: Role<InstallWorld>;
   readonly world: RunWorld;

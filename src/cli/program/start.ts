@@ -1,11 +1,10 @@
 import { type Environment, isControllerEnvironment } from '../../config/environment.ts';
-import { asksHelp, wordsBehindFlags } from '../../config/flags.ts';
-import { readSettings } from '../../config/sources.ts';
+import { asksHelp, readFlags, wordsBehindFlags } from '../../config/flags.ts';
 import { version } from '../../model/version.ts';
 import type * as Commands from './commands.ts';
 import { exitCodeOf, failureText } from '../messages.ts';
-import type { Program } from './program.ts';
-import { type StopSignal, stopSignal } from '../stop-signal.ts';
+import type * as Program from './program.ts';
+import { stopSignal } from '../stop-signal.ts';
 
 /** What the start of the program needs of the process. */
 export interface StartContext {
@@ -15,11 +14,9 @@ export interface StartContext {
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
   /** Loads what an install or the controller runs, which takes longer than everything before it. */
-  readonly loadProgram: (of: 'install' | 'controller') => Promise<Program>;
+  readonly loadProgram: () => Promise<typeof Program>;
   /** Loads the tree of commands. */
   readonly loadCommands: () => Promise<Pick<typeof Commands, 'runCommand' | 'bootwright'>>;
-  /** Called before a command runs that is no install. */
-  readonly beforeCommand: () => void;
 }
 
 /**
@@ -33,17 +30,17 @@ export async function start(context: StartContext): Promise<number> {
   const argv = context.argv.map((word) => (word === '-help' ? '--help' : word));
   const kubeconfig = controllerLine(argv, environment);
   if (kubeconfig !== undefined) {
-    const { runController } = await context.loadProgram('controller');
+    const { runController } = await context.loadProgram();
     return runController(environment, ...kubeconfig);
   }
   const [first = ''] = argv;
-  const isInstall = first === 'install' || first.startsWith('-');
-  if (isInstall && !asksHelp(first === 'install' ? argv.slice(1) : argv))
-    return startInstall(context, first === 'install' ? argv.slice(1) : argv);
+  const isNamed = first === 'install';
+  const flags = isNamed ? argv.slice(1) : argv;
+  const isInstall = isNamed || first.startsWith('-');
+  if (isInstall && !asksHelp(flags)) return startInstall(context, flags);
   const { runCommand } = await context.loadCommands();
-  const { print, printError, beforeCommand } = context;
-  const line = isInstall ? [...argv.slice(0, Number(first === 'install')), '--help'] : argv;
-  return runCommand({ argv: line, environment, print, printError, beforeRun: beforeCommand });
+  const line = isInstall ? [...argv.slice(0, Number(isNamed)), '--help'] : argv;
+  return runCommand({ ...context, argv: line });
 }
 
 /**
@@ -61,39 +58,23 @@ function controllerLine(
   return option === '--kubeconfig' && /^[^-]/.test(file) ? [file] : undefined;
 }
 
+/** What is wrong before the install begins is printed; what comes then is reported by the run. */
 async function startInstall(context: StartContext, argv: readonly string[]): Promise<number> {
   using stop = stopSignal();
   try {
-    await refuseCommands(context, argv);
-    return await runInstall(context, argv, stop);
+    const words = wordsBehindFlags(argv);
+    if (words.length > 0) {
+      const { bootwright } = await context.loadCommands();
+      bootwright().refuseLate(words, argv[0]);
+    }
+    if (readFlags(argv).asksVersion) {
+      context.print(`${version}\n`);
+      return 0;
+    }
+    const { runInstall } = await context.loadProgram();
+    return await runInstall(argv, context.environment, stop);
   } catch (thrown) {
     context.printError(failureText(thrown));
     return stop.exitCode() ?? exitCodeOf(thrown);
   }
-}
-
-/** @throws AgentError `cli.command-after-flags` before anything is read */
-async function refuseCommands(context: StartContext, argv: readonly string[]): Promise<void> {
-  const words = wordsBehindFlags(argv);
-  if (words.length === 0) return;
-  const { bootwright } = await context.loadCommands();
-  bootwright().refuseLate(words, argv[0]);
-}
-
-/**
- * @throws AgentError what is wrong before the install begins; what comes then is reported by the
- * run
- */
-async function runInstall(
-  context: StartContext,
-  argv: readonly string[],
-  stop: StopSignal,
-): Promise<number> {
-  const settings = readSettings(argv, context.environment);
-  if (settings.flags.asksVersion) {
-    context.print(`${version}\n`);
-    return 0;
-  }
-  const program = await context.loadProgram('install');
-  return program.runInstall({ settings, stop });
 }

@@ -4,13 +4,12 @@ import { AgentError } from '../model/failure.ts';
 import { variableOf } from './environment.ts';
 import { flagRows } from './flag-table.ts';
 import { readFlags } from './flags.ts';
-import { checkConfig } from './load.ts';
+import { checkConfig, layersOver } from './load.ts';
 import { type Layer, settingKeys } from './settings.ts';
-import { layersOver, readSettings } from './sources.ts';
 
-describe('readSettings', () => {
+describe('layersOver', () => {
   it('lets flags win over BOOTWRIGHT_ variables, and those over the others', () => {
-    const { layers } = readSettings(['--disk.device', '/flag'], {
+    const layers = layersOver([], readFlags(['--disk.device', '/flag']), {
       S3_URL: 'http://s',
       BUCKET: 'b',
       CLUSTER_ID: 'old',
@@ -26,18 +25,14 @@ describe('readSettings', () => {
     });
     expect(origins.get('cluster.id')).toBe('environment BOOTWRIGHT_CLUSTER_ID');
   });
-});
 
-describe('layersOver', () => {
   it.each([
     ['is left alone by S3_URL where a file names it', 'http://h', 'auto'],
     ['gives way to S3_URL where no source names it', '', 's3'],
   ])('the service %s', (_, url, source) => {
     const file: Layer = new Map([['service.url', { value: url, origin: 'file c.yaml:2' }]]);
-    const layers = layersOver([file], {
-      flags: readFlags([]),
-      environment: { S3_URL: 'http://s', DEVICE: '/dev/x' },
-    });
+    const environment = { S3_URL: 'http://s', DEVICE: '/dev/x' };
+    const layers = layersOver([file], readFlags([]), environment);
     const { config } = checkConfig(layers);
     expect(config.service.url.reveal()).toBe(url);
     expect(config).toMatchObject({
@@ -107,7 +102,7 @@ it('whatever flags and variables say is read, or refused by the name of a settin
 
 function layersOf(argv: readonly string[], environment: Record<string, string>) {
   try {
-    return readSettings(argv, environment).layers;
+    return layersOver([], readFlags(argv), environment);
   } catch (error) {
     if (error instanceof AgentError && error.kind === 'input') return undefined;
     throw error;
