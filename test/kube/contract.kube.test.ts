@@ -3,10 +3,9 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
-  certificateSigningRequests,
   configMaps,
-  etcds,
   nodes,
+  podDisruptionBudgets,
   pods,
   serviceAccounts,
 } from '../../src/kube/kinds.ts';
@@ -14,21 +13,8 @@ import type { KubeSelection, KubeView } from '../../src/ports/kube.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
-import { clusterOperators } from '../support/cluster-objects.ts';
 
 const { signal } = new AbortController();
-
-/** Made by openssl for the subject CN=test; its key was thrown away. */
-const request = [
-  '-----BEGIN CERTIFICATE REQUEST-----',
-  'MIHJMHECAQAwDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEH',
-  'A0IABIMf4LVjU4hDYLGoDcVLClZAekS/UUY08Hzkp6iFjrMwaoZAe+1ZwqePgLeC',
-  'Dk3EG8UO61YlnKAHuTenntkh0KGgADAKBggqhkjOPQQDAgNIADBFAiBZnck3Fz7d',
-  'SBPErX78rqIINSMQZMsG5CLqoQBNFqV49AIhAK/7w87iff0Xsd6kB+DUqpCGTdyz',
-  'rEItsHRQCAZGuA3j',
-  '-----END CERTIFICATE REQUEST-----',
-  '',
-].join('\n');
 
 let rig: Rig;
 let kube: KubeCluster;
@@ -61,26 +47,6 @@ kubeSuite('a real API server', () => ({
 }));
 
 describe('the adapter alone', () => {
-  it('gives and writes kinds of OpenShift', async () => {
-    const ref = { kind: etcds, name: 'cluster' };
-    await kube.create(
-      { kind: etcds },
-      {
-        apiVersion: 'operator.openshift.io/v1',
-        kind: 'Etcd',
-        metadata: { name: ref.name },
-        spec: { managementState: 'Managed' },
-      },
-      signal,
-    );
-    const flag = { useUnsupportedUnsafeNonHANonProductionUnstableEtcd: true };
-    const body = { spec: { unsupportedConfigOverrides: flag } };
-    const changed = await kube.patch(ref, { type: 'merge', body }, signal);
-    expect(changed).toMatchObject(body);
-    await kube.remove(ref, signal);
-    expect(await kube.list({ kind: clusterOperators }, signal)).toEqual([]);
-  });
-
   it('lists more than one page, all at one point of history', async () => {
     const names = Array.from({ length: 120 }, (_, index) => `page-${String(index + 100)}`);
     const object = (name: string) => ({
@@ -94,31 +60,6 @@ describe('the adapter alone', () => {
     const found = await kube.list(selection, signal);
     expect(found.map(({ metadata }) => metadata.name)).toEqual(names);
     expect(found.some(({ metadata }) => 'managedFields' in metadata)).toBe(false);
-  });
-
-  it('approves a request for a certificate by its subresource', async () => {
-    const ref = { kind: certificateSigningRequests, name: 'csr' };
-    const made = await kube.create(
-      { kind: certificateSigningRequests },
-      {
-        apiVersion: 'certificates.k8s.io/v1',
-        kind: 'CertificateSigningRequest',
-        metadata: { name: ref.name },
-        spec: {
-          request: Buffer.from(request).toString('base64'),
-          signerName: 'example.com/test',
-          usages: ['client auth'],
-        },
-      },
-      signal,
-    );
-    const conditions = [
-      { type: 'Approved', status: 'True', reason: 'Test', message: 'for the test' },
-    ];
-    const approved = { ...made, status: { conditions } };
-    await kube.replace(ref, approved, { subresource: 'approval', signal });
-    expect(await kube.get(ref, signal)).toMatchObject({ status: { conditions } });
-    await kube.remove(ref, signal);
   });
 
   it('says that an object is refused, and which field of it', async () => {
@@ -216,5 +157,58 @@ describe('the adapter alone', () => {
     await followed;
     await lister.close();
     await kube.remove({ kind: nodes, name: 'n0' }, signal);
+  });
+
+  it('evicts a pod once its budget lets it go, and never another of its name', async () => {
+    const namespace = 'default';
+    const place = { kind: pods, namespace, name: 'kept' };
+    await rig.client.apply(serviceAccounts, serviceAccountOf(namespace));
+    const { metadata } = await rig.client.apply(pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'kept', namespace, labels: { app: 'kept' } },
+      spec: { containers: [{ name: 'c', image: 'quay.io/x/y:1' }], nodeName: 'w0' },
+    });
+    const ready = { type: 'Ready', status: 'True' };
+    await rig.client.mergeStatus(place, { phase: 'Running', conditions: [ready] });
+    const budgets = ['all-of-them', 'others'].map((name) => ({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name, namespace },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: 'kept' } } },
+    }));
+    for (const one of budgets) await rig.client.apply(podDisruptionBudgets, one);
+    const { uid = '' } = metadata;
+    const evict = (which: string) => kube.evict({ namespace, name: 'kept', uid: which }, signal);
+    await expect(evict(uid)).rejects.toMatchObject({
+      code: 'kube.failed',
+      message: expect.stringContaining('more than one PodDisruptionBudget') as string,
+    });
+    await rig.client.remove({ kind: podDisruptionBudgets, namespace, name: 'others' });
+    const budget = { kind: podDisruptionBudgets, namespace, name: 'all-of-them' };
+    // As the controller of budgets writes it, which does not run here.
+    const allow = (disruptionsAllowed: number) =>
+      rig.client.mergeStatus(budget, {
+        disruptionsAllowed,
+        currentHealthy: 1,
+        desiredHealthy: 1,
+        expectedPods: 1,
+        observedGeneration: 1,
+      });
+    await allow(0);
+    await expect(evict(uid)).rejects.toMatchObject({
+      code: 'kube.disruption-budget',
+      message: expect.stringContaining(budget.name) as string,
+    });
+    await allow(1);
+    const another = evict('00000000-0000-4000-8000-000000000000');
+    await expect(another).rejects.toMatchObject({ code: 'kube.conflict' });
+    await allow(1);
+    await evict(uid);
+    expect((await kube.get(place, signal))?.metadata.deletionTimestamp).toBeTruthy();
+    const nobody = kube.evict({ namespace, name: 'nobody', uid }, signal);
+    await expect(nobody).resolves.toBeUndefined();
+    await rig.client.remove(place, { graceSeconds: 0 });
+    await rig.client.remove(budget);
   });
 });

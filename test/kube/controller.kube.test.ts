@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requestObject } from '../../mocks/cluster/kubelet.ts';
 import {
   controllerEvent,
   controllerName as role,
@@ -21,7 +22,6 @@ import {
 } from './installation-site.ts';
 import { deploy, putLeftWork } from './new-cluster.ts';
 import { expectNeeded, unusedPermissions } from './permissions.ts';
-import { signingRequest } from './rig.ts';
 
 let site: InstallationSite;
 beforeAll(async () => {
@@ -66,8 +66,12 @@ describe('the controller on a real API server', () => {
   });
 
   it('approves nothing without the right to its signer', async () => {
-    const asked = await signingRequest('of-m0', 'm0');
-    const request = await site.rig.client.create(certificateSigningRequests, asked);
+    const asked = await requestObject({ node: 'm0', addresses: [], purpose: 'client' });
+    const metadata = { name: 'of-m0' };
+    const request = await site.rig.client.create(certificateSigningRequests, {
+      ...asked,
+      metadata,
+    });
     const why = { reason: 'NodeCSRApprove', message: 'by a test', at: Date.now() };
     const ref = { kind: certificateSigningRequests, name: 'of-m0' };
     const granted = { account, role, permission: ofSigner };

@@ -1,7 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import {
   clusterSeed,
@@ -36,11 +32,10 @@ import {
   putPools,
 } from './new-cluster.ts';
 import { askFor, type PivotedCluster, until } from './pivoted-cluster.ts';
-import { clusterOf } from './rig.ts';
+import { clusterOf, startProgram } from './rig.ts';
 
 // A whole installation with the program as its job starts it, on a real API server.
 
-const top = resolve(import.meta.dirname, '../..');
 /** Whose permissions the controller has. */
 export const account = `system:serviceaccount:${namespace}:${controllerName}`;
 const infraEnvId = '7a000000-0000-4000-8000-000000000000';
@@ -91,11 +86,7 @@ export interface InstallationSite {
   /**
    * Starts the command as its job does: no argument but the credentials, all else from variables.
    */
-  readonly start: (variables?: Readonly<Record<string, string>>) => Promise<{
-    readonly ended: Promise<unknown>;
-    readonly log: () => string;
-    readonly kill: () => void;
-  }>;
+  readonly start: (variables?: Readonly<Record<string, string>>) => ReturnType<typeof startProgram>;
   /** What it has asked the API server for. */
   readonly asked: () => Promise<readonly AuditedRequest[]>;
   readonly close: () => Promise<void>;
@@ -125,46 +116,29 @@ export async function startInstallation(
   await defineOlm(rig.client);
   await defineKind(rig.client, bareMetalHosts, 'BareMetalHost');
   await putFaults(rig.client);
-  const programs: ChildProcess[] = [];
+  const programs: (() => unknown)[] = [];
   return {
     rig,
     service,
     start: async (variables = {}) => {
-      const program = await startProgram({ rig, service }, variables);
-      programs.push(program);
-      let seen = '';
-      program.stdout?.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-      const ended = once(program, 'close');
-      return { log: () => seen, ended, kill: () => program.kill('SIGKILL') };
+      const user = { namespace, serviceAccount: controllerName };
+      const program = await startProgram(rig, user, ['controller'], {
+        CLUSTER_ID: service.store.cluster().id,
+        INVENTORY_URL: service.url,
+        OPENSHIFT_VERSION: '4.20.1',
+        CHECK_CLUSTER_VERSION: 'true',
+        ...variables,
+      });
+      programs.push(program.kill);
+      return program;
     },
     asked: () => rig.audited(account),
     close: async () => {
-      for (const program of programs) program.kill('SIGKILL');
+      for (const kill of programs) kill();
       await service.close();
       await rig.close();
     },
   };
-}
-
-async function startProgram(
-  { rig, service }: Pick<InstallationSite, 'rig' | 'service'>,
-  variables: Readonly<Record<string, string>>,
-): Promise<ChildProcess> {
-  const file = join(rig.folder, 'controller.kubeconfig');
-  const user = { namespace, serviceAccount: controllerName };
-  await writeFile(file, await rig.kubeconfigFor({ user }));
-  const argv = [join(top, 'src/main.ts'), 'controller', '--kubeconfig', file];
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: process.env['HOME'],
-    TMPDIR: rig.folder,
-    CLUSTER_ID: service.store.cluster().id,
-    INVENTORY_URL: service.url,
-    OPENSHIFT_VERSION: '4.20.1',
-    CHECK_CLUSTER_VERSION: 'true',
-    ...variables,
-  };
-  return spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 const rbac = 'rbac.authorization.k8s.io';

@@ -88,14 +88,13 @@ export async function putNode(
   client: KubeClient,
   { name, addresses, isReady }: SeenNode,
 ): Promise<void> {
-  const [address] = (addresses[0] ?? '').split('/');
   await client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
   const ready = { type: 'Ready', status: isReady ? 'True' : 'False', reason: 'x', message: 'x' };
   await client.mergeStatus(
     { kind: nodes, name },
     {
       conditions: [{ ...ready, lastHeartbeatTime: date, lastTransitionTime: date }],
-      addresses: [{ type: 'InternalIP', address }],
+      addresses: addresses.map((one) => ({ type: 'InternalIP', address: one.split('/')[0] })),
     },
   );
 }

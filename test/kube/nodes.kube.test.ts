@@ -113,13 +113,4 @@ describe('the wait for masters against a real API server', () => {
       'node.kubernetes.io/not-ready',
     ]);
   });
-
-  it('ends at once when the masters are Ready already', async () => {
-    const run = settings('none');
-    await register({ name: 'm1' });
-    await register({ name: 'm2' });
-    const { events } = await runStep(waitForMasters, run);
-    expect(run.inventory.reports).toHaveLength(2);
-    expect(statusesOf(events).join()).not.toContain(unanswered);
-  });
 });

@@ -14,7 +14,6 @@ import {
   certificateSigningRequests,
   clusterRoleBindings,
   namespaces,
-  nodes,
   pods,
 } from '../../src/kube/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
@@ -160,25 +159,6 @@ async function putPivoted(client: KubeClient): Promise<void> {
     roleRef: roleRef('system:node-bootstrapper'),
     subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
   });
-}
-
-/** Puts the node of that host there, ready or not yet. */
-export async function putNode(client: KubeClient, isReady: boolean): Promise<void> {
-  await client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm0' } });
-  const at = '2026-11-21T00:00:00Z';
-  const ready = {
-    type: 'Ready',
-    status: isReady ? 'True' : 'False',
-    reason: 'x',
-    message: 'x',
-    lastHeartbeatTime: at,
-    lastTransitionTime: at,
-  };
-  const addresses = ['192.0.2.7', '2001:db8::7'].map((address) => ({
-    type: 'InternalIP',
-    address,
-  }));
-  await client.mergeStatus({ kind: nodes, name: 'm0' }, { conditions: [ready], addresses });
 }
 
 /** Puts a member of etcd there that is ready. */

@@ -1,9 +1,5 @@
 // deploy/layering on a real API server: the controller of pools and the agents of three masters,
 // each with its own account.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
@@ -30,9 +26,8 @@ import { imageOf } from '../support/os-samples.ts';
 import { deploy, putNode } from './new-cluster.ts';
 import { putEtcdMember, until } from './pivoted-cluster.ts';
 import { unusedPermissions } from './permissions.ts';
-import { agentAccess, clusterOf, serviceAccountOf } from './rig.ts';
+import { agentAccess, clusterOf, serviceAccountOf, startProgram } from './rig.ts';
 
-const top = resolve(import.meta.dirname, '../..');
 const masters = ['m0', 'm1', 'm2'];
 const controller = 'bootwright-node-controller';
 const agent = 'bootwright-node-agent';
@@ -42,7 +37,7 @@ const budget = { kind: budgets, namespace: 'default', name: 'of-app' };
 
 let rig: Rig;
 const stop = new AbortController();
-const programs: ChildProcess[] = [];
+const programs: (() => unknown)[] = [];
 const ends: Promise<unknown>[] = [];
 const clusters: KubeCluster[] = [];
 
@@ -67,22 +62,13 @@ const node = async (name: string): Promise<KubeObject> => {
 
 /** Starts the command as its Deployment does. */
 async function startController() {
-  const file = join(rig.folder, 'controller.kubeconfig');
-  await writeFile(
-    file,
-    await rig.kubeconfigFor({ user: { namespace, serviceAccount: controller } }),
-  );
-  const argv = [join(top, 'src/main.ts'), 'node', 'controller', '--kubeconfig', file];
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
-  const program = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  programs.push(program);
-  let log = '';
-  program.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  const ended = once(program, 'close');
+  const user = { namespace, serviceAccount: controller };
+  const { log, kill, ended } = await startProgram(rig, user, ['node', 'controller']);
+  programs.push(kill);
   return {
-    log: () => log,
+    log,
     end: async () => {
-      program.kill('SIGTERM');
+      kill('SIGTERM');
       await ended;
     },
   };
@@ -187,7 +173,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   stop.abort(new Error('the test ends'));
-  for (const program of programs) program.kill('SIGKILL');
+  for (const kill of programs) kill();
   await Promise.all(ends);
   for (const cluster of clusters) await cluster.close();
   await rig.close();

@@ -1,12 +1,13 @@
-import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
-import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
-import { parse } from 'yaml';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { type KubeClient, openClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import type { TransportOptions } from '../../mocks/kube/transport.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { kubeCluster, type KubeCluster, type KubeOptions } from '../../src/adapters/kube/kube.ts';
+import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import {
   clusterRoleBindings,
@@ -93,66 +94,49 @@ export const serviceAccountOf = (namespace: string, name = 'default'): KubeObjec
   metadata: { name, namespace },
 });
 
-interface Kubeconfig {
-  readonly clusters: readonly [
-    {
-      readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
-    },
-  ];
-  readonly users: readonly [
-    {
-      readonly user: {
-        readonly 'client-certificate-data'?: string;
-        readonly 'client-key-data'?: string;
-        readonly token?: string;
-      };
-    },
-  ];
-}
-
 /** How a kubeconfig says to reach its cluster. */
 export function transportOf(kubeconfig: string): TransportOptions {
-  const { clusters, users } = parse(kubeconfig) as Kubeconfig;
-  const [{ cluster }] = clusters;
-  const [{ user }] = users;
+  const { server, ca = '', certificate = '', key, authorization } = readKubeconfig(kubeconfig);
   return {
-    url: () => cluster.server,
-    ca: decode(cluster['certificate-authority-data']),
+    url: () => server,
+    ca,
     user:
-      user.token === undefined
-        ? {
-            certificate: decode(user['client-certificate-data'] ?? ''),
-            key: decode(user['client-key-data'] ?? ''),
-          }
-        : { token: user.token },
+      authorization === undefined
+        ? { certificate, key: key?.reveal() ?? '' }
+        : { token: authorization.reveal().replace(/^Bearer /, '') },
   };
 }
 
 /** A client that knows what a host knows: the text of a kubeconfig. */
 export const hostClient = (kubeconfig: string): KubeClient => openClient(transportOf(kubeconfig));
 
-/** A request for the client certificate of a node's kubelet, as the kubelet makes it. */
-export async function signingRequest(name: string, node: string): Promise<KubeObject> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const request = await Pkcs10CertificateRequestGenerator.create({
-    name: [{ O: ['system:nodes'] }, { CN: [`system:node:${node}`] }],
-    keys,
-    signingAlgorithm: algorithm,
-  });
+/**
+ * Starts the program with the access of a service account, as a kubelet starts its pod: no argument
+ * but its words and credentials, all else from variables.
+ */
+export async function startProgram(
+  { folder, kubeconfigFor }: Pick<Rig, 'folder' | 'kubeconfigFor'>,
+  user: { readonly namespace: string; readonly serviceAccount: string },
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+) {
+  const file = join(folder, `${user.serviceAccount}.kubeconfig`);
+  await writeFile(file, await kubeconfigFor({ user }));
+  const { PATH, HOME } = process.env;
+  const main = resolve(import.meta.dirname, '../../src/main.ts');
+  const argv = [main, ...words, '--kubeconfig', file];
+  const env = { PATH, HOME, TMPDIR: folder, ...variables };
+  const program = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let log = '';
+  program.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
   return {
-    apiVersion: 'certificates.k8s.io/v1',
-    kind: 'CertificateSigningRequest',
-    metadata: { name },
-    spec: {
-      signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-      usages: ['digital signature', 'client auth'],
-      request: Buffer.from(request.toString('pem')).toString('base64'),
-    },
+    /** What it has said so far. */
+    log: () => log,
+    kill: (signal: NodeJS.Signals = 'SIGKILL') => program.kill(signal),
+    /** Its exit code and signal. */
+    ended: once(program, 'close') as Promise<unknown>,
   };
 }
-
-const decode = (data: string): string => Buffer.from(data, 'base64').toString();
 
 /** The cluster of a kubeconfig, as the product reaches it; whoever opens it closes it. */
 export const clusterOf = (

@@ -1,13 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { openTransport } from '../../mocks/kube/transport.ts';
-import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';
 import { approved } from '../../src/cluster/csr/read-request.ts';
 import { certificateSigningRequests, events as eventKind } from '../../src/kube/kinds.ts';
@@ -16,25 +10,25 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import { attribute, der, pemOf, rawRequest, tags } from '../support/raw-request.ts';
-import { putInstaller } from './new-cluster.ts';
+import { putInstaller, putNode } from './new-cluster.ts';
 import {
   askFor,
   leaveBehind,
   type PivotedCluster,
   putEtcdMember,
-  putNode,
   startPivotedCluster,
   until,
   withoutService,
 } from './pivoted-cluster.ts';
+import { startProgram, transportOf } from './rig.ts';
 
 const namespace = 'assisted-installer';
 const account = 'assisted-installer-controller';
-const main = resolve(import.meta.dirname, '../../src/main.ts');
 
 let cluster: PivotedCluster;
 let rig: Rig;
-const programs: ChildProcess[] = [];
+const programs: (() => unknown)[] = [];
+const m0 = { name: 'm0', addresses: ['192.0.2.7/24', '2001:db8::7/64'] };
 const stateOf = (name: string) => cluster.stateOf(name);
 
 beforeAll(async () => {
@@ -43,18 +37,13 @@ beforeAll(async () => {
   await putInstaller(rig.client, 'openshift-installer');
 });
 afterAll(async () => {
-  for (const program of programs) program.kill('SIGKILL');
+  for (const kill of programs) kill();
   await cluster.close();
 });
 
 /** Sends an object as it stands, where the server knows each of its fields. */
 async function create(object: KubeObject): Promise<number> {
-  const access = readKubeconfig(rig.kubeconfig);
-  const transport = openTransport({
-    url: () => access.server,
-    ca: access.ca ?? '',
-    user: { certificate: access.certificate ?? '', key: access.key?.reveal() ?? '' },
-  });
+  const transport = openTransport(transportOf(rig.kubeconfig));
   const { apiVersion = '', kind = '', metadata } = object;
   const api = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const place = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
@@ -69,27 +58,12 @@ async function create(object: KubeObject): Promise<number> {
 }
 
 /** Starts the controller as its job does where there is no service. */
-async function start(): Promise<{
-  readonly stop: () => void;
-  readonly ended: Promise<readonly [string, unknown]>;
-}> {
-  const file = join(rig.folder, 'controller.kubeconfig');
+async function start() {
   const user = { namespace, serviceAccount: account };
-  await writeFile(file, await rig.kubeconfigFor({ user }));
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: process.env['HOME'],
-    CLUSTER_ID: 'c',
-    INVENTORY_URL: '',
-    OPENSHIFT_VERSION: '4.18.1',
-  };
-  const argv = [main, 'controller', '--kubeconfig', file];
-  const program = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  programs.push(program);
-  return {
-    stop: () => program.kill('SIGTERM'),
-    ended: Promise.all([text(program.stdout), once(program, 'exit')]),
-  };
+  const variables = { CLUSTER_ID: 'c', INVENTORY_URL: '', OPENSHIFT_VERSION: '4.18.1' };
+  const program = await startProgram(rig, user, ['controller'], variables);
+  programs.push(program.kill);
+  return program;
 }
 
 describe('the controller without a service, on a real API server', () => {
@@ -105,7 +79,7 @@ describe('the controller without a service, on a real API server', () => {
 
   it('leaves everything to the next one when it is stopped', async () => {
     await rig.client.merge(etcdCluster, overridePatch(null).body);
-    const { stop, ended } = await start();
+    const { kill, ended } = await start();
     await until(async () => {
       const event = { name: 'AssistedControllerIsReady', namespace };
       return (await rig.client.get({ kind: eventKind, ...event })) !== undefined;
@@ -131,8 +105,8 @@ describe('the controller without a service, on a real API server', () => {
     await askFor('client', 'odd\nclient', { at: cluster, node: 'm0', pem });
     await askFor('client', 'own-client', { at: cluster, node: 'm0' });
     await until(async () => (await stateOf('own-client')) === 'approved');
-    stop();
-    expect((await ended)[1]).toEqual([143, null]);
+    kill('SIGTERM');
+    expect(await ended).toEqual([143, null]);
     expect(await rig.client.get(recordRef)).toEqual(before);
   });
 
@@ -142,12 +116,12 @@ describe('the controller without a service, on a real API server', () => {
     const { signal } = new AbortController();
     const approval = approved((await cluster.requestOf(odd.name))!, why);
     await cluster.admin.replace(odd, approval, { subresource: 'approval', signal });
-    const { ended } = await start();
+    const { ended, log } = await start();
     await askFor('client', 'foreign-client', { at: cluster, node: 'm9' });
     await askFor('client', 'second-client', { at: cluster, node: 'm0' });
     // It may have been installed again.
     await until(async () => (await stateOf('second-client')) === 'approved');
-    await putNode(rig.client, false);
+    await putNode(rig.client, { ...m0, isReady: false });
     const forged = ['m0', '192.0.2.7', '192.0.2.1'];
     await askFor('serving', 'forged-serving', { at: cluster, node: 'm0', names: forged });
     const foreign = ['m9', '192.0.2.7'];
@@ -156,9 +130,9 @@ describe('the controller without a service, on a real API server', () => {
     await askFor('serving', 'own-serving', { at: cluster, node: 'm0', names: own });
     await until(async () => (await stateOf('own-serving')) === 'approved');
     for (const member of ['m1', 'm2', 'm3']) await putEtcdMember(rig.client, member);
-    await putNode(rig.client, true);
-    const [log, exit] = await ended;
-    expect(exit, log).toEqual([0, null]);
+    await putNode(rig.client, { ...m0, isReady: true });
+    const exit = await ended;
+    expect(exit, log()).toEqual([0, null]);
 
     const left = ['odd\nclient', 'forged-serving', 'foreign-client', 'foreign-serving'];
     for (const name of left) expect(await stateOf(name), name).toBe('pending');

@@ -100,17 +100,6 @@ describe('with a provisioning network', () => {
     await setUp(kube).finish();
     expect(kube.writes).toHaveLength(changes);
   });
-
-  it.each([
-    ['unmanaged', 1],
-    ['provisioned', 0],
-  ])('a host with a machine that is %j: %s changes', async (state, changes) => {
-    const spec = { consumerRef: consumer('w-0') };
-    const host = bmh('b0', { spec, status: { provisioning: { state } } });
-    const kube = provisioned(cluster([host], [machine('w-0')]));
-    await setUp(kube).finish();
-    expect(kube.writes).toHaveLength(changes);
-  });
 });
 
 describe('without a provisioning network', () => {

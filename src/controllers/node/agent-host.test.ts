@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   agentNode,
@@ -85,26 +84,12 @@ describe('the password of core', () => {
 });
 
 describe('the bytes of a file', () => {
-  const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');
-
   it.each<[what: string, before: object, next: object, expected: string]>([
     [
       'of base64',
       bytesFile('/etc/x', '050200fe8001'),
       bytesFile('/etc/x', '050200fd8101'),
       '050200fd8101',
-    ],
-    [
-      'of escapes',
-      { ...bytesFile('/etc/x', ''), contents: { source: 'data:,%fe%00' } },
-      { ...bytesFile('/etc/x', ''), contents: { source: 'data:,%fd%00' } },
-      'fd00',
-    ],
-    [
-      'that were compressed',
-      bytesFile('/etc/x', gzipSync(bytes('80')).toString('hex'), { compression: 'gzip' }),
-      bytesFile('/etc/x', gzipSync(bytes('81')).toString('hex'), { compression: 'gzip' }),
-      '81',
     ],
     [
       'with a mark before them',
@@ -305,17 +290,6 @@ describe('a host that others change too', () => {
     await settle(2);
     expect([world.staged, world.order]).toEqual(['0', ['0', '1']]);
     expect(annotations()['currentConfig']).toBe('c1');
-  });
-
-  it('does not boot a refused image after all, once another is desired', async () => {
-    const { annotate, annotations, seen, settle, world } = agentNode();
-    seen.refuses = true;
-    annotate(toNext);
-    await settle();
-    expect([world.order[0], annotations().state]).toEqual(['2', 'Degraded']);
-    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
-    await settle(2);
-    expect([world.order[0], annotations().state]).toEqual(['1', 'Done']);
   });
 
   it('has the desired image staged where another runs than its annotation says', async () => {

@@ -142,30 +142,6 @@ type Case = [what: string, view: Sketch, expected: unknown[]];
 
 describe('what is done next for a node', () => {
   it.each<Case>([
-    ['nothing', {}, ['rests']],
-    ['nothing, whatever was begun', { marker: marker() }, ['rests']],
-    [
-      'what the agent said is taken back',
-      { node: { state: 'Degraded', reason: 'os.image-unreachable: x' } },
-      ['annotate', { state: 'Done', reason: undefined }],
-    ],
-    [
-      'what its daemon said stays',
-      { node: { state: 'Degraded', reason: 'unexpected on-disk state: x' } },
-      ['rests'],
-    ],
-  ])('that the operator runs: %s', (_, view, expected) => {
-    expect(decided({ ...view, isOperated: true })).toEqual(expected);
-  });
-
-  it.each<Case>([
-    ['says that it is there', { node: { state: '' } }, ['annotate', { state: 'Done' }]],
-    ['waits once that is said', { node: { state: 'Done' } }, ['waits']],
-  ])('of which nothing is desired: %s', (_, view, expected) => {
-    expect(decided({ ...view, target: undefined })).toEqual(expected);
-  });
-
-  it.each<Case>([
     ['was only staged', { marker: other() }, ['take-back']],
     ['may reboot yet', { marker: other({ phase: 'rebooting' }), change: runsThird }, ['take-back']],
     [
@@ -185,104 +161,27 @@ describe('what is done next for a node', () => {
   });
 
   it.each<Case>([
-    ['nothing', {}, ['rests']],
-    ['the record goes', { marker: marker() }, ['forget']],
     [
-      'is uncordoned',
-      { node: { ...has, desiredDrain: 'drain-c2' } },
-      ['annotate', { desiredDrain: 'uncordon-c2' }],
-    ],
-    [
-      'waits for that',
+      'waits to be uncordoned',
       { node: { ...has, desiredDrain: 'uncordon-c2', lastAppliedDrain: 'drain-c2' } },
       ['waits'],
     ],
-    [
-      'no more than that',
-      { node: { ...has, desiredDrain: 'uncordon-c2', lastAppliedDrain: 'uncordon-c2' } },
-      ['rests'],
-    ],
-    [
-      'is done',
-      { node: { ...has, state: 'Degraded', reason: 'x' } },
-      ['annotate', { state: 'Done', reason: undefined }],
-    ],
-  ])('that has what it should have: %s', (_, view, expected) => {
-    expect(decided({ node: has, ...view })).toEqual(expected);
-  });
-
-  it.each<Case>([
-    [
-      'says so',
-      { marker: marker({ failed: 'x' }) },
-      ['annotate', { state: 'Degraded', reason: 'x' }],
-    ],
-    [
-      'waits',
-      { marker: marker({ failed: 'x' }), node: { state: 'Degraded', reason: 'x' } },
-      ['waits'],
-    ],
-  ])('whose change was given up: %s', (_, view, expected) => {
-    expect(decided(view)).toEqual(expected);
-  });
-
-  it.each<Case>([
-    [
-      'says that it works',
-      { node: { state: 'Done', reason: '' } },
-      ['annotate', { state: 'Working' }],
-    ],
-    ['stages while it is degraded', { node: { state: 'Degraded', reason: 'x' } }, ['stage']],
-    ['stages', {}, ['stage']],
-    ['stages no image for a paused pool', { isPaused: true }, ['waits']],
     ['stages once more after another boot', { marker: marker({ bootId: 'x' }) }, ['stage']],
     [
       'stages what may be staged',
       { marker: marker({ phase: 'staging' }), change: staged },
       ['stage'],
     ],
-    ['stages what is staged no longer', { marker: marker() }, ['stage']],
-    [
-      'stages kernel arguments alone',
-      { change: { image: undefined, wanted: wants({ kernelArguments: ['a'] }) } },
-      ['stage'],
-    ],
-    [
-      'is drained',
-      { marker: marker(), change: staged },
-      ['annotate', { desiredDrain: 'drain-c2' }],
-    ],
-    [
-      'is drained for a paused pool too',
-      { marker: marker(), change: staged, isPaused: true },
-      ['annotate', { desiredDrain: 'drain-c2' }],
-    ],
-    ['waits for its drain', { ...ready, node: { desiredDrain: 'drain-c2' } }, ['waits']],
-    ['reboots', ready, ['reboot']],
-    ['does not for a paused pool', { ...ready, isPaused: true }, ['waits']],
     ['reboots once more in the same boot', { ...ready, marker: begun() }, ['reboot']],
-    ['begins', { change: ofFiles(any) }, ['begin']],
     [
       'begins with what was staged in another boot',
       { change: ofFiles(any), marker: marker({ bootId: 'x' }) },
       ['begin'],
     ],
-    ['reboots for a file', { change: ofFiles(any), marker: marker(), node: drained }, ['reboot']],
-    [
-      'reboots where nothing is known of before',
-      { change: { ...ofFiles(any), before: undefined }, marker: marker(), node: drained },
-      ['reboot'],
-    ],
     [
       'ends what was begun with a reboot by one',
       { change: ofFiles(any), marker: begun(), node: drained },
       ['reboot'],
-    ],
-    ['is complete', { change: ofFiles() }, ['complete']],
-    [
-      'takes an earlier drain back',
-      { node: drained },
-      ['annotate', { desiredDrain: 'uncordon-c2' }],
     ],
     ['waits for that', { node: { ...drained, desiredDrain: 'uncordon-c2' } }, ['waits']],
   ])('that is to have something else: %s', (_, view, expected) => {
@@ -314,34 +213,16 @@ describe('what is done next for a node', () => {
   });
 
   it.each<Case>([
-    ['with all of it', { marker: back(), change: host({ booted: runs('2') }) }, ['complete']],
     [
       'with all of it, which its pool has no longer',
       { marker: back(), change: host({ booted: runs('2') }), refusal },
       ['complete'],
     ],
-    ['without what was staged', { marker: back() }, ['stage']],
     ['without it, which its pool has no longer', { marker: back(), refusal }, [refusal.code]],
-    [
-      'without it for the third time',
-      { marker: back({ boots: 3 }) },
-      ['give-up', 'node-agent.came-back', true],
-    ],
-    [
-      'with the image before',
-      { marker: back(), change: host({ rollback: runs('2') }) },
-      ['give-up', 'node-agent.came-back', true],
-    ],
     [
       'with the image before, of which nothing is known',
       { marker: back(), change: { ...host({ rollback: runs('2') }), before: undefined } },
       ['give-up', 'node-agent.came-back', false],
-    ],
-    ['without a file', { marker: back(), change: ofFiles(any) }, ['begin']],
-    [
-      'without a file for the third time',
-      { marker: back({ boots: 3 }), change: ofFiles(any) },
-      ['give-up', 'node-agent.not-kept', false],
     ],
     [
       'without kernel arguments for the third time',
@@ -358,16 +239,8 @@ describe('what is done next for a node', () => {
 
 describe('a node is not changed', () => {
   it.each<[what: string, view: Sketch, code: string]>([
-    ['into what its pool has not', { refusal }, refusal.code],
-    ['whatever was staged', { ...ready, refusal }, refusal.code],
     ['nor rebooted again', { ...ready, marker: begun(), refusal }, refusal.code],
     ['nor done with it', { change: ofFiles(), refusal }, refusal.code],
-    [
-      'over what somebody else staged',
-      { change: host({ staged: runs('3') }) },
-      'os.staged-by-another',
-    ],
-    ['over what was put first', { change: host({ pending: runs('2') }) }, 'os.staged-by-another'],
     [
       'by a reboot into what was staged meanwhile',
       { ...ready, change: { ...ofFiles(any), ...host({ staged: runs('2') }) } },
