@@ -60,17 +60,6 @@ describe('readMachineOSConfig', () => {
 });
 
 describe('readMachineConfig', () => {
-  it('reads what a build needs', () => {
-    const kernelArguments = ['a=b'];
-    expect(machineConfig({ kernelArguments, kernelType: '' })).toMatchObject({
-      pool: 'master',
-      osImageURL: images.baseOSContainerImage,
-      kernelType: 'default',
-      kernelArguments,
-      releaseVersion: '4.23.0',
-    });
-  });
-
   it.each([
     [{ metadata: { name: '99-master-ssh' } }, 'layering.machine-config-invalid', /is not rendered/],
     [{ spec: { config: {} } }, 'layering.machine-config-invalid', /osImageURL .* names no image/],

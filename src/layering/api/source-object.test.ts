@@ -76,12 +76,6 @@ describe('readObjects', () => {
     expect(() => read(text)).toThrow(message);
   });
 
-  it('names what is wanted in its place', () => {
-    expect(() => readObjects({ path: 'f', text: 'x' }, 'a Pod')).toThrow(
-      /^f:1: a Pod is expected, and this is a single word or text$/,
-    );
-  });
-
   it.each([
     ['a: |\r\n  x\r\n  y\r\n', 'x\ny\n'],
     [String.raw`{"a": "\ud83d\ude00"}`, '\u{1f600}'],

@@ -7,15 +7,12 @@ import {
   machineConfigObject,
   osConfig,
 } from '../../../test/layering/samples.ts';
-import { entitlementMounts, planBuild, registriesWithBase } from './build-plan.ts';
-
-const fileOf = (plan: ReturnType<typeof planBuild>, path: string): string =>
-  plan.context.find((file) => file.path === path)?.content ?? '';
+import { buildContext, registriesWithBase } from './build-plan.ts';
 
 const rendered = (spec = {}): string =>
-  fileOf(planBuild({ config: osConfig(), machineConfig: machineConfig(spec) }), 'Containerfile');
+  buildContext(osConfig(), machineConfig(spec)).get('Containerfile') ?? '';
 
-describe('planBuild', () => {
+describe('buildContext', () => {
   it('writes the stages that the cluster writes, and what the user adds last', () => {
     const stages = rendered()
       .split('\n')
@@ -52,44 +49,22 @@ describe('planBuild', () => {
   it('lets what the user adds without FROM continue the stage of the MachineConfig', () => {
     const content = 'RUN dnf install -y tcpdump && ostree container commit\n';
     const config = osConfig({ containerFile: [{ content }] });
-    const text = fileOf(planBuild({ config, machineConfig: machineConfig() }), 'Containerfile');
+    const text = buildContext(config, machineConfig()).get('Containerfile')!;
     expect(text.endsWith(`\n${content}`)).toBe(true);
     const stages = text.split('\n').filter((line) => line.startsWith('FROM '));
     expect(stages.at(-1)).toMatch(/ AS configs$/);
   });
 
   it('packs the MachineConfig as it was given, the same way each time', () => {
-    const plan = planBuild({ config: osConfig(), machineConfig: machineConfig() });
-    const packed = fileOf(plan, 'machineconfig/machineconfig.json.gz');
+    const files = buildContext(osConfig(), machineConfig());
+    const packed = files.get('machineconfig/machineconfig.json.gz')!;
     const text = gunzipSync(Buffer.from(packed, 'base64')).toString('utf8');
     expect(JSON.parse(text)).toEqual(machineConfigObject());
-    expect(planBuild({ config: osConfig(), machineConfig: machineConfig() })).toEqual(plan);
-  });
-
-  it('has the certificates that the cluster trusts', () => {
-    const plan = planBuild({
-      config: osConfig(),
-      machineConfig: machineConfig(),
-      caBundle: 'CERTIFICATE',
-    });
-    expect(fileOf(plan, 'openshift-config-user-ca-bundle.crt')).toBe('CERTIFICATE');
-  });
-
-  it('gives the settings of the machines to whoever builds', () => {
-    const files = [
-      { path: '/etc/containers/registries.conf', contents: { source: 'data:,mirrors' } },
-      { path: '/etc/other', contents: { source: 'data:,x' } },
-    ];
-    const config = { ignition: { version: '3.5.0' }, storage: { files } };
-    const plan = planBuild({ config: osConfig(), machineConfig: machineConfig({ config }) });
-    expect(plan.settings).toEqual([{ path: 'registries.conf', content: 'mirrors' }]);
+    expect(buildContext(osConfig(), machineConfig())).toEqual(files);
   });
 
   it.each([
-    [
-      'layering.pools-differ',
-      () => planBuild({ config: osConfig({}, 'worker'), machineConfig: machineConfig() }),
-    ],
+    ['layering.pools-differ', () => buildContext(osConfig({}, 'worker'), machineConfig())],
     [
       'layering.no-extensions-image',
       () => rendered({ extensions: ['usbguard'], baseOSExtensionsContainerImage: '' }),
@@ -101,22 +76,6 @@ describe('planBuild', () => {
   });
 });
 
-it.each([
-  ['nothing without a certificate', { '/etc/yum.repos.d': ['a.repo'], '/etc/rhsm': ['ca'] }, []],
-  [
-    'what is there beside a certificate',
-    {
-      '/etc/pki/entitlement': ['1.pem', '1-key.pem'],
-      '/etc/rhsm': ['rhsm.conf'],
-      '/etc/yum.repos.d': ['README'],
-    },
-    ['/x/etc/pki/entitlement:/etc/pki/entitlement:rw', '/x/etc/rhsm:/run/secrets/rhsm:rw'],
-  ],
-])('mounts %s', (_, names, volumes) => {
-  const mounts = entitlementMounts(new Map(Object.entries(names)), '/x');
-  expect(mounts.map(({ volume }) => volume)).toEqual(volumes);
-});
-
 const base = `quay.io/release/os@sha256:${'a'.repeat(64)}`;
 const staged = `192.0.2.2:22626/layering/os@sha256:${'a'.repeat(64)}`;
 const entry = `[[registry]]\nprefix = "${base}"\nlocation = "${base}"\n[[registry.mirror]]\nlocation = "${staged}"\n`;
@@ -126,5 +85,5 @@ it.each([
   ['settings', 'short-name-mode = ""\n', `short-name-mode = ""\n\n${entry}`],
   ['settings of the first version', "[registries.search]\nregistries = ['a']\n", entry],
 ])('takes the base alone from the staging registry, beside %s', (_, settings, expected) => {
-  expect(registriesWithBase(settings, { base, staged })).toBe(expected);
+  expect(registriesWithBase(settings, base, staged)).toBe(expected);
 });

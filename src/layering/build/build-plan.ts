@@ -1,44 +1,19 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import {
-  buildSettings,
-  kernelPackages,
-  type MachineConfig,
-  packagesOfExtensions,
-} from '../api/machine-config.ts';
+import { kernelPackages, type MachineConfig, packagesOfExtensions } from '../api/machine-config.ts';
 import { type MachineOSConfig, userContainerfile } from '../api/os-config.ts';
 import { layeringFailure } from '../failures.ts';
 
-/** A file of a build context. */
-export interface ContextFile {
-  /** Below the context, with slashes. */
-  readonly path: string;
-  readonly content: string;
-}
-
-/** All that a build needs, whichever program runs it. */
-export interface BuildPlan {
-  readonly baseImage: string;
-  /** The context of `podman build`. */
-  readonly context: readonly ContextFile[];
-  /** Settings of the machines that the builder should use too: `policy.json`, `registries.conf`. */
-  readonly settings: readonly ContextFile[];
-}
-
-/** What a build is planned from. */
-export interface PlanRequest {
-  readonly config: MachineOSConfig;
-  readonly machineConfig: MachineConfig;
-  /** PEM certificates; none when it is left out. */
-  readonly caBundle?: string;
-}
-
 /**
- * Plans the build of a pool's image.
- * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`, `ignition.*` for
- * settings of the MachineConfig that cannot be decoded
+ * The files of the context in which the image of a pool is built, by their paths in it.
+ * @param caBundle PEM certificates; empty when there are none
+ * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`
  */
-export function planBuild({ config, machineConfig, caBundle = '' }: PlanRequest): BuildPlan {
+export function buildContext(
+  config: MachineOSConfig,
+  machineConfig: MachineConfig,
+  caBundle = '',
+): ReadonlyMap<string, string> {
   const pool = config.spec.machineConfigPool.name;
   if (machineConfig.pool !== pool) {
     throw layeringFailure(
@@ -46,18 +21,11 @@ export function planBuild({ config, machineConfig, caBundle = '' }: PlanRequest)
       `the MachineOSConfig is for pool ${pool}, ${machineConfig.name} is of pool ${machineConfig.pool}`,
     );
   }
-  return {
-    baseImage: machineConfig.osImageURL,
-    context: [
-      {
-        path: containerfileFile,
-        content: renderContainerfile(machineConfig, userContainerfile(config)),
-      },
-      { path: machineConfigFile, content: packedMachineConfig(machineConfig) },
-      { path: caBundleFile, content: caBundle },
-    ],
-    settings: [...buildSettings(machineConfig)].map(([path, content]) => ({ path, content })),
-  };
+  return new Map([
+    [containerfileFile, renderContainerfile(machineConfig, userContainerfile(config))],
+    [machineConfigFile, packedMachineConfig(machineConfig)],
+    [caBundleFile, caBundle],
+  ]);
 }
 
 /** The same bytes for the same object: the header of gzip holds no time. */
@@ -173,52 +141,23 @@ function kernelLines({ kernelType }: MachineConfig): readonly string[] {
 }
 
 /**
- * What builds need to install packages with a subscription, as the cluster's own builder mounts it.
+ * Folders of the host that builds need to install packages with a subscription, as the cluster's
+ * own builder mounts them; without a certificate, the first of them, none is needed: the base image
+ * has what it needs itself.
  */
-const sources = [
+export const entitlements = [
   { from: '/etc/pki/entitlement', to: '/etc/pki/entitlement', holds: /\.pem$/ },
   { from: '/etc/rhsm', to: '/run/secrets/rhsm', holds: /./ },
   { from: '/etc/yum.repos.d', to: '/etc/yum.repos.d', holds: /\.repo$/ },
   { from: '/etc/pki/rpm-gpg', to: '/etc/pki/rpm-gpg', holds: /./ },
 ] as const;
 
-/** A folder of the host that is copied and mounted into a build. */
-export interface BuildMount {
-  readonly from: string;
-  readonly copy: string;
-  /** `COPY:TARGET:OPTIONS` */
-  readonly volume: string;
-}
-
-/** The folders of the host to look into. */
-export const entitlementFolders: readonly string[] = sources.map(({ from }) => from);
-
-/**
- * What a build gets from the host. Without a certificate of a subscription it gets nothing: the
- * base image has what it needs itself.
- */
-export function entitlementMounts(
-  names: ReadonlyMap<string, readonly string[]>,
-  scratch: string,
-): readonly BuildMount[] {
-  const isThere = ({ from, holds }: (typeof sources)[number]): boolean =>
-    (names.get(from) ?? []).some((name) => holds.test(name));
-  if (!isThere(sources[0])) return [];
-  return sources.filter(isThere).map(({ from, to }) => {
-    const copy = `${scratch}${from}`;
-    return { from, copy, volume: `${copy}:${to}:rw` };
-  });
-}
-
 /**
  * Settings of registries for one build: the existing ones, and the base image from the
  * staging registry. An entry for a single digest may be beside any entry for the repository, which
  * the longest prefix decides (containers-registries.conf(5)). The base keeps its name.
  */
-export function registriesWithBase(
-  settings: string,
-  { base, staged }: { readonly base: string; readonly staged: string },
-): string {
+export function registriesWithBase(settings: string, base: string, staged: string): string {
   const kept = isVersionOne(settings) || settings === '' ? '' : `${settings.trimEnd()}\n\n`;
   return [
     `${kept}[[registry]]`,

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
-import type { AgentError } from '../../model/failure.ts';
 import { layeringFailure } from '../failures.ts';
 
 /** Prefix of each line about the content of an image. */
@@ -130,75 +129,54 @@ export function requireStream(
   );
 }
 
-/** What a built image must be. */
-export interface ExpectedImage {
-  readonly image: string;
-  /** Name of its rendered MachineConfig. */
-  readonly rendered: string;
-  readonly pool: string;
-  /** Architecture of the base. */
-  readonly architecture: string;
-}
-
 /** One of these marks a bootable image: of rpm-ostree, and of bootc. */
 const bootableLabels = ['ostree.bootable', 'containers.bootc'] as const;
 
-/** Why machines must not boot a built image; undefined when nothing is wrong. */
-export function imageViolation(
-  expected: ExpectedImage,
+/**
+ * Refuses a built image that machines must not boot.
+ * @param expected names of the image, of its rendered MachineConfig and of its pool; the
+ * architecture of its base
+ * @throws AgentError `layering.image-*`
+ */
+export function requireBootable(
+  expected: Readonly<Record<'image' | 'rendered' | 'pool' | 'architecture', string>>,
   { architecture, labels }: ImageFacts,
-  inside: Inside,
-): AgentError | undefined {
+  { kernels, withoutInitramfs, configs, isWhole }: Inside,
+): void {
   const { image, rendered, pool } = expected;
-  for (const [label, wanted] of [
-    ['machineconfig', rendered],
-    ['machineconfigpool', pool],
-  ] as const) {
+  const wanted = { machineconfig: rendered, machineconfigpool: pool };
+  for (const [label, value] of Object.entries(wanted)) {
     const found = labels[label];
-    if (found === wanted) continue;
+    if (found === value) continue;
     const instead = found === undefined ? 'is missing' : `is ${found}`;
-    return layeringFailure(
-      'layering.image-label-missing',
-      `label ${label} of ${image} ${instead}, expected ${wanted}`,
-    );
+    const what = `label ${label} of ${image} ${instead}, expected ${value}`;
+    throw layeringFailure('layering.image-label-missing', what);
   }
   if (!bootableLabels.some((label) => (labels[label] ?? '') !== '')) {
-    return layeringFailure(
-      'layering.image-not-bootable',
-      `${image} has none of the labels ${bootableLabels.join(', ')}`,
-    );
+    const what = `${image} has none of the labels ${bootableLabels.join(', ')}`;
+    throw layeringFailure('layering.image-not-bootable', what);
   }
   if (architecture !== expected.architecture) {
-    return layeringFailure(
-      'layering.image-architecture',
-      `${image} is for ${architecture}, its base for ${expected.architecture}`,
-    );
+    const what = `${image} is for ${architecture}, its base for ${expected.architecture}`;
+    throw layeringFailure('layering.image-architecture', what);
   }
-  return contentViolation(expected, inside);
-}
-
-function contentViolation(
-  { image, rendered }: ExpectedImage,
-  { kernels, withoutInitramfs, configs, isWhole }: Inside,
-): AgentError | undefined {
   if (!isWhole)
-    return layeringFailure(
+    throw layeringFailure(
       'layering.image-unreadable',
       `the content of ${image} could not be listed`,
     );
   if (kernels.length !== 1) {
     const found = kernels.length === 0 ? 'no kernel' : kernels.join(' and ');
-    return layeringFailure('layering.image-kernels', `${image} has ${found} in /usr/lib/modules`);
+    throw layeringFailure('layering.image-kernels', `${image} has ${found} in /usr/lib/modules`);
   }
   const [bare] = withoutInitramfs;
-  if (bare !== undefined)
-    return layeringFailure(
-      'layering.image-initramfs',
-      `${image} has no /usr/lib/modules/${bare}/initramfs.img`,
-    );
-  if (configs.includes(rendered)) return undefined;
+  if (bare !== undefined) {
+    const what = `${image} has no /usr/lib/modules/${bare}/initramfs.img`;
+    throw layeringFailure('layering.image-initramfs', what);
+  }
+  if (configs.includes(rendered)) return;
   const found = configs.length === 0 ? 'no rendered MachineConfig' : configs.join(', ');
-  return layeringFailure(
+  throw layeringFailure(
     'layering.image-wrong-config',
     `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, expected ${rendered}`,
   );

@@ -10,7 +10,6 @@ import {
   buildProblem,
   finishedStatus,
   isFinishedBuild,
-  osConfigRequest,
   ownershipPatch,
   renderedDifference,
 } from './hand-over.ts';
@@ -51,14 +50,6 @@ describe('an existing MachineOSBuild', () => {
 });
 
 describe('finishedStatus', () => {
-  it('begins and ends now', () => {
-    expect(finishedStatus(made, image, at)).toMatchObject({
-      buildStart: '2026-01-01T00:00:10Z',
-      buildEnd: '2026-01-01T00:00:11Z',
-      digestedImagePushSpec: image,
-    });
-  });
-
   it.each([
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:10Z'],
     ['2026-01-01T00:01:00Z', '2026-01-01T00:01:01Z'],
@@ -112,47 +103,12 @@ const current = `${prefix}/current-machine-os-build`;
 const seeding = `${prefix}/pre-built-image`;
 const rebuild = `${prefix}/rebuild`;
 
-describe('osConfigRequest', () => {
-  const source: Fields = {
-    ...osConfigObject(),
-    metadata: {
-      name: 'master',
-      namespace: 'ignored',
-      resourceVersion: '7',
-      labels: { mine: 'yes' },
-      annotations: { mine: 'yes', [seeding]: 'image', [rebuild]: '', [current]: 'old' },
-    },
-    status: { conditions: [{ type: 'Seeded', status: 'True' }] },
-  };
-
-  it('is the spec of the user, with the build and nothing that stirs', () => {
-    expect(osConfigRequest(source, 'master-0')).toEqual({
-      apiVersion: `${prefix}/v1`,
-      kind: 'MachineOSConfig',
-      metadata: {
-        name: 'master',
-        labels: { mine: 'yes' },
-        annotations: { mine: 'yes', [current]: 'master-0' },
-      },
-      spec: source['spec'],
-    });
-  });
-
-  it('names no build where the cluster is to build', () => {
-    expect(osConfigRequest(source).metadata.annotations).toEqual({ mine: 'yes' });
-  });
-});
-
 describe('asksTheSame', () => {
   const found = (spec = {}) => osConfigObject(spec) as never;
 
   it('does not mind defaults', () => {
     const source = osConfigObject({ containerFile: [{ content: httpd }] });
     expect(asksTheSame(source, found())).toBe(true);
-  });
-
-  it('sees another text', () => {
-    expect(asksTheSame(osConfigObject(), found({ containerFile: [] }))).toBe(false);
   });
 });
 
@@ -195,12 +151,6 @@ describe('renderedDifference', () => {
     expect(difference(bootstrap, cluster)).toBe(
       "file /a is not in the cluster's, file /b differs, file /c is only in the cluster's, unit u.service is not in the cluster's",
     );
-  });
-
-  it('names members of the spec', () => {
-    expect(
-      difference(config({ fips: true }), config({ fips: false, kernelType: 'realtime' })),
-    ).toBe('spec.fips differs, spec.kernelType differs');
   });
 
   it('does not mind the image that masters are served, nor how nothing is written', () => {

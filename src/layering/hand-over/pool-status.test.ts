@@ -25,14 +25,6 @@ describe('poolStatus', () => {
     });
   });
 
-  it('knows no violation of a pool that is not layered', () => {
-    expect(poolStatus('worker', layeredCluster())).toMatchObject({
-      isLayered: false,
-      violations: [],
-      build: { name: '', phase: '' },
-    });
-  });
-
   it.each([
     [{ status: {} }, 'not started'],
     [{ status: { conditions: [{ type: 'Building', status: 'True' }] } }, 'Building'],

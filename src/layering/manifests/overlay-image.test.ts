@@ -152,11 +152,6 @@ describe('embedServed', () => {
     expect(rest).toEqual({ storage: pointer.storage });
   });
 
-  it('puts another one there the next time', () => {
-    const again = embedServed(embedServed(JSON.stringify(pointer), '{}'), servedText);
-    expect(again).toBe(text);
-  });
-
   it('refuses a config that leads nowhere', () => {
     expect(() => embedServed('{"ignition":{"version":"3.2.0"}}', servedText)).toThrow(
       expect.objectContaining({ code: 'ignition.pointer-missing' }),

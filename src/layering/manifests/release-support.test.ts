@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRendererLog, rendererFailure } from './bootstrap-files.ts';
+import { isRendererLog } from './bootstrap-files.ts';
 import { layeringSupport } from './release-support.ts';
 
 describe('layeringSupport', () => {
@@ -21,10 +21,6 @@ describe('layeringSupport', () => {
   ])('says for release %j: %s', (version, kind) => {
     expect(layeringSupport(version).kind).toBe(kind);
   });
-
-  it.each(['4.17.0', '4.20.0', '4.21.0', 'latest'])('says why for %s, and of what', (version) => {
-    expect(layeringSupport(version).why).toContain(version);
-  });
 });
 
 describe('isRendererLog', () => {
@@ -38,20 +34,5 @@ describe('isRendererLog', () => {
     ['machine-config-controller-77_default_machine-config-controller-0abc.log', false],
   ])('of %s says %s', (name, isOne) => {
     expect(isRendererLog(name)).toBe(isOne);
-  });
-});
-
-describe('rendererFailure', () => {
-  it('finds why it failed', () => {
-    const log = [
-      '2026-11-21T10:00:00.1Z stderr F I1121 10:00:00.1 1 bootstrap.go:95] Version: 4.23.0',
-      '2026-11-21T10:00:01.1Z stderr F F1121 10:00:01.1 1 bootstrap.go:101] error running MCC[BOOTSTRAP]: no controllerconfig found ',
-      '2026-11-21T10:00:01.2Z stderr F goroutine 1',
-    ].join('\n');
-    expect(rendererFailure(log)).toBe('no controllerconfig found');
-  });
-
-  it('finds nothing in a log without', () => {
-    expect(rendererFailure('2026-11-21T10:00:00.1Z stderr F I1121 ok\n')).toBeUndefined();
   });
 });

@@ -51,10 +51,6 @@ describe('readServedConfig', () => {
 describe('servedImageProblem', () => {
   const whole = { rendered, osImage: final, currentImage: final, desiredImage: final };
 
-  it('finds nothing when all three places name the image', () => {
-    expect(servedImageProblem(whole, final)).toBeUndefined();
-  });
-
   it.each([
     [{ ...whole, osImage: 'release' }, 'osImageURL is release instead of'],
     [{ ...whole, currentImage: 'other' }, 'currentImage is other instead of'],
@@ -75,13 +71,6 @@ describe('the repository of a pool', () => {
   it('is read from what is served as it was named', () => {
     const { spec } = repositoryConfig(named) as { spec: { config: object } };
     expect(repositoryIn(JSON.stringify(spec.config))).toBe(named.repository);
-  });
-
-  it('belongs to its pool', () => {
-    expect(repositoryConfig(named)['metadata']).toEqual({
-      name: '99-bootwright-os-repository-worker',
-      labels: { 'machineconfiguration.openshift.io/role': 'worker' },
-    });
   });
 
   it('is not named by other files, nor by an empty config', () => {

@@ -83,11 +83,6 @@ describe('bootstrap/place-pull-secret', () => {
     expect(failure).toMatchObject({ code: 'command.failed' });
     expect(host.files.has(extracted)).toBe(false);
   });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(placePullSecret, () => ({ host: hostWith(withContents(plain)), facts }));
-    expect.hasAssertions();
-  });
 });
 
 const mco = 'quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1';
@@ -95,14 +90,6 @@ const config: ConfigInput = { images: { mco } };
 const podman = ['podman', 'run', rest] as const;
 
 describe('bootstrap/apply-ignition', () => {
-  it('runs the command of assisted-installer', async () => {
-    const host = fakeHost().on(podman).succeeds();
-    await runStep(applyIgnition, { config, host, facts });
-    expect(host.ran.map((argv) => argv.join(' '))).toEqual([
-      `podman run --net host --pid=host --volume /:/rootfs:rw --volume /usr/bin/rpm-ostree:/usr/bin/rpm-ostree --privileged --entrypoint /usr/bin/machine-config-daemon ${mco} start --node-name localhost --root-mount /rootfs --once-from /opt/install-dir/bootstrap.ign --skip-reboot`,
-    ]);
-  });
-
   it('tries three times, with pauses', async () => {
     const clock = fakeClock();
     const host = fakeHost()

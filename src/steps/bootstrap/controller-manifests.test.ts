@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { controllerManifest } from '../../../test/support/controller-manifest.ts';
 import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { runStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
 import { controllerRules, controllerNamespaceRules } from './controller-permissions.ts';
@@ -83,14 +83,6 @@ describe('bootstrap/add-controller-manifests', () => {
     expect(JSON.stringify(events)).not.toContain(token);
   });
 
-  it('leaves nothing of an older file', async () => {
-    const path = `${directory}/assisted-installer-controller-sa.yaml`;
-    const host = ready().withFile(path, '#'.repeat(5000));
-    await runStep(addControllerManifests, { config, host, facts });
-    expect(parse(host.textOf(path) ?? '')).toMatchObject({ kind: 'ServiceAccount' });
-    expect(host.textOf(path)).not.toContain('#');
-  });
-
   it('says that another controller does nothing of what this host leaves, and names both images', async () => {
     const images = { self: 'registry.example/own:1', controller: 'registry.example/other:1' };
     const { notes } = await runStep(addControllerManifests, {
@@ -134,23 +126,6 @@ describe('bootstrap/add-controller-manifests', () => {
         },
       },
     });
-  });
-
-  it.each<[string, ConfigInput]>([
-    ['neither a service nor an image', { role: 'bootstrap' }],
-    [
-      'a single node without a service',
-      { role: 'bootstrap', cluster: { controlPlaneCount: 1 }, images: { self: 'registry/own:1' } },
-    ],
-  ])('takes no part with %s', async (_, other) => {
-    const host = ready();
-    await runStep(addControllerManifests, { config: other, host, facts });
-    expect(host.ran).toEqual([]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(addControllerManifests, () => ({ config, host: ready(), facts }));
-    expect.hasAssertions();
   });
 });
 

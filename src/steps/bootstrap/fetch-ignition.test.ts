@@ -5,7 +5,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { expiredAuthority } from '../../../test/support/authority.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
@@ -54,15 +54,6 @@ describe('the source of bootstrap.ign', () => {
 const images = { mco: 'registry.example/mco@sha256:1' };
 
 describe('bootstrap/check', () => {
-  it.each<[string, ConfigInput]>([
-    ['a service and the image are known', { service, images }],
-    ['the image is that of the release', { service }],
-    ['there is no service for a controller', { s3, images: { ...images, controller: '' } }],
-  ])('is content when %s', async (_, config) => {
-    const { events } = await runStep(checkBootstrapSettings, { config });
-    expect(events.at(-1)?.type).toBe('step.finished');
-  });
-
   it.each<[string, ConfigInput, string]>([
     ['a source', { images }, 'bootstrap.no-source'],
     [
@@ -284,14 +275,5 @@ describe('bootstrap/fetch-ignition', () => {
     });
     expect(end).toMatchObject(expected);
     expect(host.textOf(path)).toBe('value' in expected ? text : undefined);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(fetchIgnition, () => ({
-      config,
-      host: fakeHost(),
-      inventory: fakeInventory({ files: { 'bootstrap.ign': bootstrap } }),
-    }));
-    expect.hasAssertions();
   });
 });

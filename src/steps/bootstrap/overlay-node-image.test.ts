@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { seconds } from '../../model/duration.ts';
 import { overlayNodeImage } from './overlay-node-image.ts';
 
@@ -35,12 +35,6 @@ function bareHost(): FakeHost {
 }
 
 describe('bootstrap/overlay-node-image', () => {
-  it('does nothing where oc is there', async () => {
-    const host = bareHost().withFile(oc, 'oc');
-    await runStep(overlayNodeImage, { host });
-    expect(host.ran).toEqual([stat]);
-  });
-
   it('starts both units at once and waits for one after the other', async () => {
     const host = bareHost().on(state(pull)).inTurn('inactive', 'activating', 'active');
     const clock = fakeClock();
@@ -131,10 +125,5 @@ describe('bootstrap/overlay-node-image', () => {
       code: 'bootstrap.no-oc',
       message: `${overlay} succeeded, but /usr/bin/oc is missing`,
     });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(overlayNodeImage, () => ({ host: bareHost() }));
-    expect.hasAssertions();
   });
 });

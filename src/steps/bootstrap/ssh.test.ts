@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { addSshManifest, makeSshDirectory, makeSshKey } from './ssh.ts';
+import { addSshManifest, makeSshKey } from './ssh.ts';
 
 const key = '/root/.ssh/id_rsa';
 const made = ['ssh-keygen', '-q', '-f', key, '-N', ''];
@@ -21,12 +21,6 @@ function hostWith(files: Readonly<Record<string, string>> = {}): FakeHost {
 }
 
 describe('bootstrap/make-ssh-key', () => {
-  it('makes a key without a passphrase where there is none', async () => {
-    const host = hostWith();
-    await runStep(makeSshKey, { host });
-    expect(host.ran).toEqual([made]);
-  });
-
   it('uses a key that is there', async () => {
     const host = hostWith({ [key]: 'key old', [`${key}.pub`]: `${publicOf('old')} and a comment` });
     await runStep(makeSshKey, { host });
@@ -34,37 +28,11 @@ describe('bootstrap/make-ssh-key', () => {
     expect(host.textOf(`${key}.pub`)).toContain('and a comment');
   });
 
-  it('makes a new key when only a public half is left', async () => {
-    const host = hostWith({ [`${key}.pub`]: publicOf('lost') });
-    await runStep(makeSshKey, { host });
-    expect(host.textOf(`${key}.pub`)).toBe(publicOf('new'));
-  });
-
   it('leaves half a key to ssh-keygen, which refuses to overwrite it', async () => {
     const host = hostWith({ [key]: 'half a key' });
     const { failure } = await tryStep(makeSshKey, { host });
     expect(failure).toMatchObject({ message: expect.stringContaining('Overwrite') as string });
     expect(host.textOf(key)).toBe('half a key');
-  });
-
-  it('takes no part with a single node', async () => {
-    const host = hostWith();
-    const config = { cluster: { controlPlaneCount: 1 } };
-    const { events } = await runStep(makeSshKey, { host, config });
-    expect(events.map(({ type }) => type)).toEqual(['step.skipped']);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(makeSshKey, () => ({ host: hostWith() }));
-    expect.hasAssertions();
-  });
-});
-
-describe('bootstrap/make-ssh-directory', () => {
-  it('makes the directory', async () => {
-    const host = fakeHost().on(['mkdir', '-p', '/root/.ssh']).succeeds();
-    await runStep(makeSshDirectory, { host });
-    expect(host.ran).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { addDefaultOsConfigs } from './manifests.ts';
 import { readOsConfigs } from './os-configs.ts';
@@ -80,14 +80,5 @@ describe('layering/add-default-os-configs', () => {
   ])('refuses %s', async (...[, given, machine, code]) => {
     const { failure } = await tryStep(addDefaultOsConfigs, { host: machine, config: given });
     expect(failure).toMatchObject({ code: `layering.${code}` });
-  });
-
-  it('does nothing where no place is named', async () => {
-    const { events } = await runStep(addDefaultOsConfigs, { host: host(), config: configOf('') });
-    expect(events).toContainEqual(expect.objectContaining({ type: 'step.skipped' }));
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(addDefaultOsConfigs, () => ({ host: host(), config }));
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import {
@@ -46,11 +46,6 @@ function host({ isArmed = false } = {}): FakeHost {
     });
 }
 
-const others = [
-  ['nothing is ordered', noRequest],
-  ['the cluster builds', requestFor(['master'], 'submit')],
-] as const;
-
 describe('layering/hold-config-server', () => {
   it('has systemd wait for the file', async () => {
     const machine = host();
@@ -72,16 +67,6 @@ describe('layering/hold-config-server', () => {
     await runStep(blockConfigServer, { host: machine, config, facts });
     expect(machine.ran).not.toContainEqual(blockArgv);
   });
-
-  it.each(others)('holds nobody back where %s', async (...[, request]) => {
-    const machine = host();
-    await runStep(blockConfigServer, { host: machine, config, facts: { request } });
-    expect(machine.ran).toEqual([]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(blockConfigServer, () => ({ host: host(), config, facts }));
-  });
 });
 
 describe('layering/release-config-server', () => {
@@ -99,12 +84,6 @@ describe('layering/release-config-server', () => {
     const machine = host().withFile(controllerConfig, 'as it came');
     await runStep(unblockConfigServer, { host: machine, config, facts });
     expect(machine.textOf(controllerConfig)).toBe('as it came');
-  });
-
-  it.each(others)('has nothing to release where %s', async (...[, request]) => {
-    const machine = host();
-    await runStep(unblockConfigServer, { host: machine, config, facts: { request } });
-    expect(machine.ran).toEqual([]);
   });
 
   it('is safe to repeat', async () => {

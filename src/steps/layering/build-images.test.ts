@@ -7,9 +7,10 @@ import {
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
+import { machineConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
-import { reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
@@ -91,18 +92,28 @@ describe('layering/build-images', () => {
     expect(host.ran).toContainEqual(['install', '--directory', '--mode', '0700', ...folders]);
   });
 
-  it('takes certificates and entitlement of the host', async () => {
+  it('takes certificates and entitlement of the host, and the settings of its machines', async () => {
     const bundle = { kind: 'ConfigMap', data: { 'ca-bundle.crt': 'CERTIFICATE' } };
+    const files = [{ path: '/etc/containers/policy.json', contents: { source: 'data:,%7B%7D' } }];
+    const served = { config: { ignition: { version: '3.5.0' }, storage: { files } } };
     const host = freshHost()
+      .withFile(lanePool.file, JSON.stringify(machineConfigObject(served)))
       .withFile('/opt/openshift/manifests/user-ca-bundle-config.yaml', JSON.stringify(bundle))
-      .withFile('/etc/pki/entitlement/1.pem', 'x');
+      .withFile('/etc/pki/entitlement/1.pem', 'x')
+      .withFile('/etc/rhsm/rhsm.conf', '')
+      .withFile('/etc/yum.repos.d/README', '');
     await runStep(buildImages, run(host));
     expect(host.textOf(`${scratch}/context/openshift-config-user-ca-bundle.crt`)).toBe(
       'CERTIFICATE',
     );
-    expect(builds(host)[0]?.argv).toContain(
-      `${scratch}/entitlement/etc/pki/entitlement:/etc/pki/entitlement:rw`,
-    );
+    const argv = builds(host)[0]?.argv ?? [];
+    expect(argv.join(' ')).toContain(`--signature-policy ${scratch}/policy.json `);
+    expect(host.textOf(`${scratch}/policy.json`)).toBe('{}');
+    const copies = `${scratch}/entitlement/etc`;
+    expect(argv.filter((_, index) => argv[index - 1] === '--volume')).toEqual([
+      `${copies}/pki/entitlement:/etc/pki/entitlement:rw`,
+      `${copies}/rhsm:/run/secrets/rhsm:rw`,
+    ]);
   });
 
   it('does not build again what an earlier run verified and pushed', async () => {
@@ -128,18 +139,6 @@ describe('layering/build-images', () => {
     expect(builds(host)).toHaveLength(times);
     expect(host.textOf(`${scratch}/build.log`)).toContain(stderr);
     for (const line of stderr.split('\n')) expect(String(failure)).toContain(line);
-  });
-
-  it('renews the text beside the stage during a step of the build that takes long', async () => {
-    const clock = fakeClock();
-    const host = freshHost(clock).on(['podman', '--root', rest]).hangs('STEP 1/14: FROM x\n');
-    const { events } = await tryStep(buildImages, { ...run(host), clock });
-    const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Writing image to disk' });
-    expect(reports).toEqual([
-      '0: Building OS image of master: step 1 of 14',
-      '10: Building OS image of master: step 1 of 14 (10 min)',
-      '20: Building OS image of master: step 1 of 14 (20 min)',
-    ]);
   });
 
   it('ends a build that takes too long', async () => {
@@ -215,11 +214,5 @@ describe('layering/build-images', () => {
     expect((await tryStep(buildImages, run(host))).failure).toMatchObject({
       code: 'layering.no-builder',
     });
-  });
-
-  it('tells why the release is used', async () => {
-    const registry = { kind: 'release', why: 'no room' } as const;
-    const { value } = await runStep(buildImages, { ...run(), facts: { ...facts, registry } });
-    expect(value).toEqual(registry);
   });
 });

@@ -1,18 +1,19 @@
 import { dirname } from 'node:path/posix';
-import { readMachineConfig } from '../../layering/api/machine-config.ts';
+import {
+  buildSettings,
+  type MachineConfig,
+  readMachineConfig,
+} from '../../layering/api/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { readObjects } from '../../layering/api/source-object.ts';
 import {
-  type BuildPlan,
+  buildContext,
   containerfileFile,
-  entitlementFolders,
-  entitlementMounts,
-  planBuild,
-  type PlanRequest,
+  entitlements,
   registriesWithBase,
 } from '../../layering/build/build-plan.ts';
 import {
   buildArgv,
-  type BuildCall,
   type Builder,
   buildSteps,
   classifyPullError,
@@ -22,13 +23,13 @@ import {
   removeArgv,
 } from '../../layering/build/container-tools.ts';
 import {
-  imageViolation,
   type ImageFacts,
   type Inside,
   insideReader,
   inspectionContainerfile,
   inspectionTag,
   readImageFacts,
+  requireBootable,
   requireStream,
 } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -179,7 +180,11 @@ async function trustedCertificates({ host, signal }: BuildScope): Promise<string
   return textOf(fieldsOf(object?.value['data'])['ca-bundle.crt']);
 }
 
-interface ImageBuild extends PlanRequest {
+interface ImageBuild {
+  readonly config: MachineOSConfig;
+  readonly machineConfig: MachineConfig;
+  /** PEM certificates; none when it is left out. */
+  readonly caBundle?: string;
   readonly builder: Builder;
   /** Folder that is this build's own. */
   readonly scratch: string;
@@ -193,40 +198,36 @@ interface ImageBuild extends PlanRequest {
 
 const quick = minutes(1);
 
-/** The name of a built image in the store. */
-export const localTag = (pool: string, rendered: string): string =>
-  `localhost/bootwright/os-${pool}:${rendered}`;
-
 /**
  * Builds the image of a pool and verifies it; gives its name in the store.
  * @throws AgentError `layering.build-failed`, `layering.build-cut-off`, `layering.build-too-long`,
- * `layering.image-*`, and what `planBuild` throws
+ * `layering.image-*`, `ignition.*` for settings of the MachineConfig that cannot be decoded, and
+ * what `buildContext` throws
  */
 export async function buildImage(work: ImageWork, build: ImageBuild): Promise<string> {
-  const { machineConfig, scratch, builder } = build;
-  const plan = planBuild(build);
+  const { config, machineConfig, scratch, builder } = build;
   const context = `${scratch}/context`;
-  const tag = localTag(machineConfig.pool, machineConfig.name);
-  await writeFiles(work, context, plan.context);
-  await writeFiles(work, scratch, plan.settings);
-  const registries = await writeRegistries(work, build, plan);
-  const hasPolicy = plan.settings.some(({ path }) => path === 'policy.json');
-  const call: BuildCall = {
+  const files = buildContext(config, machineConfig, build.caBundle);
+  const settings = buildSettings(machineConfig);
+  const tag = `localhost/bootwright/os-${machineConfig.pool}:${machineConfig.name}`;
+  await writeFiles(work, context, files);
+  await writeFiles(work, scratch, settings);
+  const registries = await writeRegistries(work, build, settings.get('registries.conf'));
+  const argv = buildArgv(builder, {
     ...build.access,
     context,
     containerfile: `${context}/${containerfileFile}`,
     tag,
     buildArguments: build.buildArguments,
-    volumes: await mountEntitlement(work, scratch),
-    policy: hasPolicy ? `${scratch}/policy.json` : undefined,
-  };
+    volumes: await copyEntitlement(work, scratch),
+    policy: settings.has('policy.json') ? `${scratch}/policy.json` : undefined,
+  });
   const env = {
     TMPDIR: scratch,
     ...(registries === undefined ? {} : { CONTAINERS_REGISTRIES_CONF: registries }),
   };
-  const containerfile = plan.context.find(({ path }) => path === containerfileFile)?.content ?? '';
-  await runBuild(work, build, buildArgv(builder, call), env, containerfile);
-  await verifyImage(work, build, tag, plan.baseImage);
+  await runBuild(work, build, argv, env, files.get(containerfileFile) ?? '');
+  await verifyImage(work, build, tag);
   return tag;
 }
 
@@ -234,52 +235,51 @@ export async function buildImage(work: ImageWork, build: ImageBuild): Promise<st
 async function writeFiles(
   { host, signal }: ImageWork,
   folder: string,
-  files: BuildPlan['context'],
+  files: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const folders = new Set([folder, ...files.map(({ path }) => dirname(`${folder}/${path}`))]);
-  const argv = ['install', '--directory', '--mode', '0700', ...folders];
+  const folders = [...files.keys()].map((path) => dirname(`${folder}/${path}`));
+  const argv = ['install', '--directory', '--mode', '0700', ...new Set([folder, ...folders])];
   await host.exec(argv, { signal, limit: quick });
-  for (const { path, content } of files) {
+  for (const [path, content] of files) {
     await host.writeFile(`${folder}/${path}`, content, { signal, mode: 0o600 });
   }
 }
 
 /**
- * Writes the settings of registries for the build, where they are other than those of the host: of
- * its machines, or with the base from the staging registry.
+ * The settings of registries for the build, where they are other than those of the host: of its
+ * machines, or with the base from the staging registry.
  */
 async function writeRegistries(
   { host, signal }: ImageWork,
-  { scratch, stagedBase: staged }: ImageBuild,
-  { settings, baseImage }: BuildPlan,
+  { scratch, stagedBase: staged, machineConfig }: ImageBuild,
+  own: string | undefined,
 ): Promise<string | undefined> {
-  const own = settings.find(({ path }) => path === 'registries.conf')?.content;
   const path = `${scratch}/registries.conf`;
-  if (staged !== undefined) {
-    const before = own ?? (await host.readText('/etc/containers/registries.conf', signal)) ?? '';
-    const text = registriesWithBase(before, { base: baseImage, staged });
-    await host.writeFile(path, text, { signal, mode: 0o600 });
-  }
-  return own === undefined && staged === undefined ? undefined : path;
+  if (staged === undefined) return own === undefined ? undefined : path;
+  const before = own ?? (await host.readText('/etc/containers/registries.conf', signal)) ?? '';
+  const text = registriesWithBase(before, machineConfig.osImageURL, staged);
+  await host.writeFile(path, text, { signal, mode: 0o600 });
+  return path;
 }
 
-/** Gives the build copies, so that nothing it does reaches the host. */
-async function mountEntitlement(
+/** Copies the subscription for the build, so that nothing it does reaches the host. */
+async function copyEntitlement(
   { host, signal, note }: ImageWork,
   scratch: string,
 ): Promise<readonly string[]> {
-  const names = new Map<string, readonly string[]>();
-  for (const folder of entitlementFolders) names.set(folder, await host.list(folder, signal));
-  const mounts = entitlementMounts(names, `${scratch}/entitlement`);
-  for (const { from, copy } of mounts) {
-    for (const argv of [
-      ['mkdir', '-p', copy],
-      ['cp', '--recursive', '--dereference', `${from}/.`, copy],
-    ])
-      await host.exec(argv, { signal, limit: quick });
+  const volumes: string[] = [];
+  for (const { from, to, holds } of entitlements) {
+    const isThere = (await host.list(from, signal)).some((name) => holds.test(name));
+    if (!isThere && volumes.length === 0) return [];
+    if (!isThere) continue;
+    const copy = `${scratch}/entitlement${from}`;
+    await host.exec(['mkdir', '-p', copy], { signal, limit: quick });
+    const argv = ['cp', '--recursive', '--dereference', `${from}/.`, copy];
+    await host.exec(argv, { signal, limit: quick });
+    volumes.push(`${copy}:${to}:rw`);
   }
-  if (mounts.length > 0) note('info', 'the build uses the entitlement of this host');
-  return mounts.map(({ volume }) => volume);
+  note('info', 'the build uses the entitlement of this host');
+  return volumes;
 }
 
 /** A second attempt follows when the network failed; whatever else failed would fail again. */
@@ -291,7 +291,8 @@ async function runBuild(
   containerfile: string,
 ): Promise<void> {
   const { host, signal, progress, note } = work;
-  const { machineConfig, limit, scratch } = build;
+  const { machineConfig, limit } = build;
+  const logFile = `${build.scratch}/build.log`;
   for (let attempt = 1; ; attempt += 1) {
     const log: string[] = [];
     const stepAt = buildSteps(containerfile);
@@ -309,35 +310,34 @@ async function runBuild(
       return;
     } catch (error) {
       signal.throwIfAborted();
-      const failure = buildFailure(error, build, log);
+      const failure = buildFailure(error, build, log, logFile);
       if (failure.code !== 'layering.build-cut-off' || attempt > 1) throw failure;
       note('warn', 'the build lost its network; it is retried once', { reason: failure.message });
     } finally {
       // The log helps a person; that it cannot be written must not hide what happened.
       const { signal: unheard } = new AbortController();
       const text = `${log.join('\n')}\n`;
-      await host.writeFile(logOf(scratch), text, { signal: unheard }).catch(() => undefined);
+      await host.writeFile(logFile, text, { signal: unheard }).catch(() => undefined);
     }
   }
 }
-
-const logOf = (scratch: string): string => `${scratch}/build.log`;
 
 /** So many lines at the end of a build are in the message of its failure. */
 const LINES_SHOWN = 5;
 
 function buildFailure(
   error: unknown,
-  { machineConfig: { pool }, limit, scratch }: ImageBuild,
+  { machineConfig: { pool }, limit }: ImageBuild,
   lines: readonly string[],
+  log: string,
 ): AgentError {
-  const log = logOf(scratch);
-  if (error instanceof AgentError && error.code === 'command.timed-out') {
+  if (!(error instanceof AgentError)) throw error;
+  if (error.code === 'command.timed-out') {
     const message = `the build for pool ${pool} did not end within ${renderDuration(limit)}`;
     return layeringFailure('layering.build-too-long', message, { cause: error, context: { log } });
   }
   const stderr = stderrOf(error);
-  if (stderr === undefined || !(error instanceof AgentError)) throw error;
+  if (stderr === undefined) throw error;
   const isCutOff = classifyPullError(stderr) === 'network';
   const last = lines.filter((line) => line.trim() !== '').slice(-LINES_SHOWN);
   const more = last.filter((line) => !error.message.includes(line.trim()));
@@ -354,19 +354,13 @@ function buildFailure(
  * fault of the Containerfile, and no reason to install nothing.
  * @throws AgentError `layering.image-*`
  */
-async function verifyImage(
-  work: ImageWork,
-  build: ImageBuild,
-  image: string,
-  base: string,
-): Promise<void> {
-  const { name: rendered, pool } = build.machineConfig;
+async function verifyImage(work: ImageWork, build: ImageBuild, image: string): Promise<void> {
+  const { name: rendered, pool, osImageURL: base } = build.machineConfig;
   work.progress({ info: `Checking OS image of ${pool}` });
   const { architecture } = await localFacts(work, build.builder, base);
   const facts = await localFacts(work, build.builder, image);
   const inside = await inspect(work, build, image);
-  const violation = imageViolation({ image, rendered, pool, architecture }, facts, inside);
-  if (violation !== undefined) throw violation;
+  requireBootable({ image, rendered, pool, architecture }, facts, inside);
   if (inside.lint === undefined) return;
   const { lint } = await inspect(work, build, base);
   if (lint === undefined) {
@@ -385,23 +379,20 @@ async function localFacts(
   builder: Builder,
   image: string,
 ): Promise<ImageFacts> {
-  const { stdout } = await unlessUnreadable(image, () =>
-    host.exec(localConfigArgv(builder, image), { signal, limit: minutes(2) }),
-  );
+  const argv = localConfigArgv(builder, image);
+  const reading = host.exec(argv, { signal, limit: minutes(2) });
+  const { stdout } = await reading.catch(unreadable(image));
   return readImageFacts(stdout, image);
 }
 
-/** @throws AgentError `layering.image-unreadable` where the command fails */
-async function unlessUnreadable<T>(image: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
+/** @throws AgentError `layering.image-unreadable` for a command that failed */
+const unreadable =
+  (image: string) =>
+  (error: unknown): never => {
     if (stderrOf(error) === undefined || !(error instanceof AgentError)) throw error;
-    throw layeringFailure('layering.image-unreadable', `${image}: ${error.message}`, {
-      cause: error,
-    });
-  }
-}
+    const what = `${image}: ${error.message}`;
+    throw layeringFailure('layering.image-unreadable', what, { cause: error });
+  };
 
 /**
  * Builds on an image to see inside. On a busy machine buildah loses the last output of a command
@@ -422,7 +413,7 @@ async function inspect(
   for (let times = 1; ; times += 1) {
     const reader = insideReader();
     const options = { signal, limit, env: { TMPDIR: scratch }, onLine: reader.line };
-    await unlessUnreadable(image, () => host.exec(argv, options));
+    await host.exec(argv, options).catch(unreadable(image));
     await host
       .exec(removeArgv(builder, tag), { signal, limit })
       .catch(() => note('debug', 'the image of the check is still in the store'));

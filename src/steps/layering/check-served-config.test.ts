@@ -97,11 +97,4 @@ describe('layering/check-served-config', () => {
     const { failure } = await tryStep(checkServedConfig, { ...setting(''), host });
     expect(failure).toMatchObject({ code });
   });
-
-  it('is left out where masters are served the system of the release', async () => {
-    const published = { kind: 'release', why: 'x' } as const;
-    const run = { ...setting(''), facts: { ...facts, published } };
-    const { events } = await runStep(checkServedConfig, run);
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-  });
 });

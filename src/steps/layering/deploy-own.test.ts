@@ -3,7 +3,7 @@ import { publishedFor } from '../../../test/layering/lane-facts.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { coreOsDisk, deployableHost, targetOf } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
 import { deployOwn } from './deploy-image.ts';
 
 const digest = `sha256:${'d'.repeat(64)}`;
@@ -98,16 +98,4 @@ describe('layering/deploy-own', () => {
     const { failure } = await tryStep(deployOwn, settings(host));
     expect(failure).toMatchObject({ code: 'image.no-room' });
   });
-
-  it.each([
-    ['the build gave way to the release', { published: { kind: 'release', why: 'x' } }],
-    ['there is no registry', { registry: { kind: 'release', why: 'x' } }],
-  ])('does nothing where %s', async (_, differs) => {
-    const host = hostWith();
-    const { events } = await tryStep(deployOwn, settings(host, differs));
-    expect(host.ran).toEqual([]);
-    expect(events.map(({ type }) => type)).toContain('step.skipped');
-  });
-
-  it('may be run again', () => isSafeToRepeat(deployOwn, () => settings(hostWith())));
 });

@@ -95,13 +95,6 @@ describe('layering/deploy-worker-image', () => {
     expect(failure).toMatchObject({ code: 'image.no-room' });
   });
 
-  it('has nothing to do where no image is to be had', async () => {
-    const host = hostWith();
-    const releaseImage = { kind: 'release', why: 'no image' } as const;
-    expect((await deploy({ host, worker: releaseImage })).value).toEqual(releaseImage);
-    expect(host.ran).toEqual([]);
-  });
-
   it('tells when what was served is gone', async () => {
     const host = hostWith();
     await host.remove(workerFiles.served, new AbortController().signal);

@@ -27,11 +27,6 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     expect(value).toMatchObject({ kind: 'overlay', image });
   });
 
-  it('takes the image that the cluster serves by itself', async () => {
-    const { value } = await find(served(servedToWorker(image, { repository })));
-    expect(value).toMatchObject({ kind: 'served', image });
-  });
-
   it.each([
     ['tells nothing', servedToWorker()],
     ['is of a cluster without layering', '{"ignition":{"version":"3.2.0"}}'],

@@ -3,7 +3,7 @@ import { searchingHost, searchRun } from '../../../test/layering/worker-search.t
 import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
-import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { findWorkerImage, workerFiles } from './find-worker-image.ts';
 
@@ -137,11 +137,4 @@ describe('layering/find-worker-image', () => {
       expect(failure).toMatchObject({ code: 'layering.repository-unusable' });
     },
   );
-
-  it('may be run again', () => isSafeToRepeat(findWorkerImage, () => settings({})));
-
-  it('leaves a worker alone that is told of no repository', async () => {
-    const { events } = await find({ layering: { repository: '' } });
-    expect(events.map(({ type }) => type)).toContain('step.skipped');
-  });
 });

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest } from '../../../test/layering/manifests.ts';
 import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
@@ -18,7 +18,7 @@ import { masker } from '../../lib/masker.ts';
 import { unlimited } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import type { Collector } from '../logs/collectors.ts';
 import { gatherLogs, gatherLogsAtTheEnd, openBundle } from './gather-logs.ts';
 
@@ -167,26 +167,6 @@ describe('layering/gather-logs', () => {
     );
   });
 
-  it.each([
-    ['df', 'disk-space.txt'],
-    ['nodes', 'cluster-nodes.yaml'],
-    ['events', 'cluster-events.txt'],
-  ])('waits for %s that answer later than all others', async (late, file) => {
-    const host = hostWithSecrets();
-    host.on(['df', rest]).answers(async () => {
-      if (late === 'df') await settle();
-      return 'full';
-    });
-    const cluster = clusterWithSecrets();
-    const list: Kube['list'] = async (selection, signal) => {
-      if (selection.kind.plural === late) await settle();
-      return cluster.list(selection, signal);
-    };
-    const clock = fakeClock({ auto: false });
-    await runStep(gatherLogs, { config, facts, host, clock, kube: { ...cluster, list } });
-    expect(bundleOf(host).has(file)).toBe(true);
-  });
-
   it('holds none of the secrets, whoever spoke of them', async () => {
     const host = hostWithSecrets();
     const { events } = await runStep(gatherLogs, {
@@ -206,17 +186,6 @@ describe('layering/gather-logs', () => {
     expect(JSON.stringify([host.ran, events])).not.toContain('planted');
   });
 
-  it('puts a copy where the logs of the host are sent from, if somebody takes them', async () => {
-    const host = hostWithSecrets();
-    await runStep(gatherLogs, { config, facts, host });
-    expect(host.ran.at(-1)).toEqual([
-      ...['cp', '--recursive', `${bundleFolder}/.`, '/var/log/logs_host_h/bootwright-layering'],
-    ]);
-    const alone = hostWithSecrets();
-    await runStep(gatherLogs, { config: { layering: { mode: 'on' } }, facts, host: alone });
-    expect(alone.ran.some(([program]) => program === 'cp')).toBe(false);
-  });
-
   it('never fails: neither without a cluster, nor without a place', async () => {
     const host = hostWithSecrets();
     const kube = fakeKube().lastError(kubeFailure('kube.unreachable', 'down'));
@@ -226,20 +195,9 @@ describe('layering/gather-logs', () => {
     const { notes } = await runStep(gatherLogs, { config, facts, host });
     expect(notes).toEqual(['warn: the logs of the image builds are not gathered']);
   });
-
-  it('has nothing to do without an order', async () => {
-    const { events } = await runStep(gatherLogs, { config, facts: { request: noRequest } });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-  });
 });
 
 describe('layering/gather-logs-at-the-end', () => {
-  it('gathers on a host with orders', async () => {
-    const host = hostWithSecrets();
-    await runStep(gatherLogsAtTheEnd, { config, host });
-    expect(bundleOf(host).has('master-build.log')).toBe(true);
-  });
-
   it('has nothing to add once what was built is cleared away', async () => {
     const host = hostWithSecrets();
     await runStep(gatherLogs, { config, facts, host });
@@ -303,19 +261,5 @@ describe('a bundle', () => {
     await close('title');
     expect(textOf('log')).toBe('*** token=***\n');
     expect(textOf('index.txt')).toContain('failed: *** is wrong');
-  });
-
-  it('says nothing of what is not there', async () => {
-    const { add, close, textOf } = open({});
-    await add('log');
-    await close('title');
-    expect([textOf('log'), textOf('index.txt')]).toEqual([undefined, 'title\n']);
-  });
-
-  it('ends with the step', async () => {
-    const control = new AbortController();
-    control.abort(new Error('over'));
-    const { add } = open({ log: 'text' }, control.signal);
-    await expect(add('log')).rejects.toThrow('over');
   });
 });

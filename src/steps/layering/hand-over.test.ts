@@ -120,14 +120,6 @@ describe('layering/hand-over', () => {
     );
   });
 
-  it('writes nothing but the pause at a second time', async () => {
-    const kube = siteCluster();
-    await runStep(handOverServed, handOverTo(kube));
-    const { length } = kube.writes;
-    await runStep(handOverServed, handOverTo(kube));
-    expect(writesOf(kube).slice(length)).toEqual(Array(2).fill('patch machineconfigpools'));
-  });
-
   it('comes to the same end wherever it is cut off', async () => {
     const whole = siteCluster();
     const counted = dyingKube(whole, -1, 'after');
@@ -142,14 +134,6 @@ describe('layering/hand-over', () => {
       expect(await handedOver(kube), reported).toEqual(expected);
       expect(kube.objectsOf(machineConfigPools)[0]?.['spec'], reported).toEqual(pool);
     }
-  });
-
-  it('does nothing where nothing is to be built', async () => {
-    const kube = siteCluster();
-    const facts = { published: { kind: 'release', why: 'none' } as const };
-    const { events } = await runStep(handOverServed, { ...handOverTo(kube), facts });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-    expect(kube.writes).toEqual([]);
   });
 });
 

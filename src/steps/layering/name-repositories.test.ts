@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { runStep } from '../../../test/support/run-step.ts';
 import { repositoryIn } from '../../layering/manifests/served-config.ts';
 import { nameRepositories } from './manifests.ts';
 
@@ -17,18 +17,5 @@ describe('layering/name-repositories', () => {
     const text = host.textOf(manifest) ?? '';
     const { spec } = JSON.parse(text) as { readonly spec: { readonly config: object } };
     expect(repositoryIn(JSON.stringify(spec.config))).toBe('registry.example.com/ocl/worker');
-  });
-
-  it('is the same when it is repeated', () =>
-    isSafeToRepeat(nameRepositories, () => ({ config, facts, host: fakeHost() })));
-
-  it.each([
-    ['nothing is built', noRequest],
-    ['the cluster builds', requestFor(['worker'], 'submit')],
-  ])('has nothing to do when %s', async (_, request) => {
-    const host = fakeHost();
-    const { events } = await runStep(nameRepositories, { config, host, facts: { request } });
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
-    expect(host.files.size).toBe(0);
   });
 });

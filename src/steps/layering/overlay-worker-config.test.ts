@@ -3,7 +3,7 @@ import { servedToWorker, workerCase, workerPointer } from '../../../test/layerin
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { readServedConfig, servedImageProblem } from '../../layering/manifests/served-config.ts';
@@ -70,30 +70,10 @@ describe('layering/overlay-worker-config', () => {
     ]);
   });
 
-  it('does so too when the node gets to the image at its first boot', async () => {
-    const host = hostWith();
-    const boot = { kind: 'first-boot', why: '' } as const;
-    await runStep(overlayWorkerConfig, settings(host, { kind: 'overlay', ...found }, boot));
-    expect(host.ran).toContainEqual(['mount', '/dev/sda3', '/mnt']);
-  });
-
-  it.each<[string, WorkerImage, WorkerBoot]>([
-    ['the cluster serves the image', { kind: 'served', ...found }, { kind: 'deployed' }],
-    ['the node boots stock', { kind: 'overlay', ...found }, { kind: 'release', why: 'no room' }],
-    ['there is no image', { kind: 'release', why: 'x' }, { kind: 'release', why: 'x' }],
-  ])('touches nothing where %s', async (_, worker, boot) => {
-    const host = hostWith();
-    await runStep(overlayWorkerConfig, settings(host, worker, boot));
-    expect(host.ran).toEqual([]);
-    expect(host.textOf(ignition)).toBe(workerPointer);
-  });
-
   it('fails, with nothing left mounted, where the disk does not hold what was written', async () => {
     const host = hostWith().on(['cmp', rest]).fails(1, 'differ: byte 1');
     const { failure } = await tryStep(overlayWorkerConfig, settings(host));
     expect(failure).toMatchObject({ code: 'command.failed' });
     expect(host.ran.at(-1)).toEqual(['umount', '/mnt']);
   });
-
-  it('may be run again', () => isSafeToRepeat(overlayWorkerConfig, () => settings(hostWith())));
 });

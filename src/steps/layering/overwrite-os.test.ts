@@ -126,18 +126,6 @@ describe('image/overwrite-os', () => {
     );
   });
 
-  it('says what it does when what it waited for is there', async () => {
-    const { host, web } = comingUp();
-    const { events } = await overwrite({ host, web });
-    const reported = events.filter(
-      ({ type }) => type.startsWith('wait.') || type === 'step.progress',
-    );
-    expect(reported.slice(-2)).toMatchObject([
-      { type: 'wait.finished', sentence: 'the rendered config of this pool can be read' },
-      { type: 'step.progress', progress: { info: `deploying ${osImage}` } },
-    ]);
-  });
-
   it.each([
     ['nvme0n1', 'mount /dev/nvme0n1p4 /mnt', 'growpart --free-percent=92 /dev/nvme0n1 4'],
     ['mmcblk1', 'mount /dev/mmcblk1p4 /mnt', 'growpart --free-percent=92 /dev/mmcblk1 4'],
@@ -190,18 +178,6 @@ describe('image/overwrite-os', () => {
       const thawed = commands.indexOf(`fsfreeze --unfreeze ${place}`);
       expect(thawed).toBe(commands.findIndex((command) => command.endsWith(` ${place}`)) + 1);
     }
-  });
-
-  it('takes a file system that is not frozen', async () => {
-    const host = hostWith(sda)
-      .on(['fsfreeze', '--unfreeze', rest])
-      .fails(1, '', 'fsfreeze: /mnt: unfreeze failed: Invalid argument');
-    expect((await overwrite({ host })).notes).toEqual([]);
-  });
-
-  it('takes a partition that is grown already', async () => {
-    const host = hostWith(sda).on(['growpart', rest]).fails(1, '', 'NOCHANGE: partition 4');
-    expect((await overwrite({ host })).notes).toEqual([]);
   });
 
   it.each<[string, string, string[]]>([
@@ -275,18 +251,5 @@ describe('the built image', () => {
     ['a worker gets it at its first boot', undefined, { kind: 'first-boot', why: 'x' }, true],
   ] as const)('is booted first when %s', (...[, built, boot, isBooted]) => {
     expect(bootsBuiltImage(built, boot)).toBe(isBooted);
-  });
-
-  it('is not overwritten', async () => {
-    const host = hostWith(sda);
-    const { events } = await runStep(overwriteOs, {
-      config: { image: { skipMcoReboot: true } },
-      host,
-      facts: { ...facts, boot: { kind: 'deployed' } },
-    });
-    expect(events).toMatchObject([
-      { type: 'step.skipped', reason: 'the built OS image is deployed instead' },
-    ]);
-    expect(host.ran).toEqual([]);
   });
 });

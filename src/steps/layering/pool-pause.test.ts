@@ -242,15 +242,6 @@ describe('the pause of the pools', () => {
     );
   });
 
-  it('is of one attempt where the MachineOSConfig in the cluster asks for something else', async () => {
-    const kube = bothPools();
-    const spec = { renderedImagePushSpec: 'registry.rig.test/other/master:latest' };
-    kube.put(machineOSConfigs, { metadata: { name: 'master' }, spec });
-    const { failure, events } = await tryStep(handOverServed, runOn(kube));
-    expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
-    expect(events.filter(({ type }) => type === 'step.started')).toHaveLength(1);
-  });
-
   it('that the cluster has not kept hands nothing over', async () => {
     const kube = bothPools();
     const patch: Kube['patch'] = async (ref, change, signal) => {
@@ -260,16 +251,6 @@ describe('the pause of the pools', () => {
     const { failure } = await tryStep(handOverServed, runOn({ ...kube, patch }));
     expect(failure).toMatchObject({ code: 'layering.not-kept' });
     expect(kube.objectsOf(machineOSConfigs)).toEqual([]);
-  });
-
-  it('is taken over from a run that died, and ends', async () => {
-    const kube = bothPools({ paused: true });
-    for (const pool of kube.objectsOf(machineConfigPools)) {
-      const annotations = { [pauseAnnotation]: '2026-01-01T00:00:00Z' };
-      kube.put(machineConfigPools, { ...pool, metadata: { ...pool.metadata, annotations } });
-    }
-    await runStep(handOverServed, runOn(kube));
-    expect(pausesIn(kube)).toEqual(free);
   });
 
   it.each(['missing', 'a stranger'])('leaves a pool alone that is %s', async (what) => {

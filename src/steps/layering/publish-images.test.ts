@@ -75,13 +75,4 @@ describe('layering/publish-images', () => {
     expect(failure).toMatchObject({ code });
     expect(host.ran.filter(([, action]) => action === 'copy')).toHaveLength(times);
   });
-
-  it('tells why the release is used', async () => {
-    const failed = { kind: 'release', why: 'the build failed' } as const;
-    const { value } = await runStep(publishImages, {
-      ...run(),
-      facts: { ...facts, built: failed },
-    });
-    expect(value).toEqual(failed);
-  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { readOsConfigs } from './os-configs.ts';
 
@@ -150,9 +150,5 @@ describe('layering/read-os-configs', () => {
     expect((await runStep(readOsConfigs, { host: host(), facts })).value).toMatchObject({
       kind: 'off',
     });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(readOsConfigs, () => ({ host: ordering(), ...given('4.21.0') }));
   });
 });

@@ -8,8 +8,7 @@ import {
 } from '../../../test/layering/lane-host.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { sendBase } from './publish-images.ts';
 
 const facts = { rendered: laneRendered, registry: laneRegistry };
@@ -35,54 +34,9 @@ describe('layering/send-base', () => {
     expect(JSON.stringify(host.ran)).not.toContain('hidden');
   });
 
-  it('asks for it as a node will', async () => {
-    const { host } = run();
-    await runStep(sendBase, run(host));
-    const last = host.ran.findLast(([, action]) => action === 'inspect') ?? [];
-    expect(last.slice(-3)).toEqual([
-      '--authfile',
-      PULL_SECRET_PATH,
-      `docker://${repository}:${tag}`,
-    ]);
-  });
-
-  it('is the same when it is repeated', () =>
-    isSafeToRepeat(sendBase, () => ({ ...run(), host: hostWithBase() })));
-
   it('fails before anything is built where nobody may push', async () => {
     const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
     const { failure } = await tryStep(sendBase, run(host));
     expect(failure).toMatchObject({ code: 'layering.registry-denied' });
-  });
-
-  it('fails before anything is built where nodes may not pull', async () => {
-    const host = hostWithBase();
-    host
-      .on(['skopeo', 'inspect', '--no-tags', rest])
-      .answers((argv) =>
-        argv.includes(PULL_SECRET_PATH)
-          ? { exitCode: 1, stderr: 'unauthorized' }
-          : { stdout: baseDigest },
-      );
-    expect((await tryStep(sendBase, run(host))).failure).toMatchObject({
-      code: 'layering.not-pullable',
-    });
-  });
-
-  it('leaves it to the images where the policy is to continue', async () => {
-    const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
-    const config = {
-      layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },
-    };
-    const { failure, notes } = await tryStep(sendBase, { ...run(host), config });
-    expect(failure).toBeUndefined();
-    expect(notes.join()).toContain('warn: ');
-  });
-
-  it('does nothing without a registry', async () => {
-    const { host } = run();
-    const registry = { kind: 'release', why: 'no room' } as const;
-    await runStep(sendBase, { ...run(host), facts: { ...facts, registry } });
-    expect(host.ran).toEqual([]);
   });
 });

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { publishedFor, renderedFor } from '../../../test/layering/lane-facts.ts';
 import { renderedText } from '../../../test/layering/rendered.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { controllerConfig, servedCopy } from '../../layering/manifests/bootstrap-files.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { serveImages } from './config-server.ts';
 
@@ -35,33 +34,11 @@ describe('layering/serve-images', () => {
     expect(machine.textOf(fileOf('worker'))).toBe(renderedText('worker'));
   });
 
-  it('has systemd put it back when the pod is made again and has rendered again', async () => {
-    const machine = host();
-    await runStep(serveImages, { host: machine, config, facts });
-    await runStep(serveImages, { host: machine, config, facts });
-    const { rendered: name } = renderedFor('master');
-    const watches = machine.ran.filter(([program]) => program === 'systemd-run');
-    expect(watches.map((argv) => argv.join(' '))).toEqual([
-      expect.stringContaining(
-        `PathChanged=${controllerConfig} install --compare --mode=0644 ${servedCopy(name)} `,
-      ),
-    ]);
-    expect(machine.textOf(servedCopy(name))).toBe(machine.textOf(fileOf('master')));
-    expect(machine.files.get(servedCopy(name))?.mode).toBe(0o644);
-  });
-
   it('watches nothing where no image is served from here', async () => {
     const machine = host();
     const published = publishedFor(['worker']);
     await runStep(serveImages, { host: machine, config, facts: { ...facts, published } });
     expect(machine.ran).toEqual([]);
-  });
-
-  it('changes nothing where there is no image', async () => {
-    const machine = host();
-    const published = { kind: 'release', why: 'it failed' } as const;
-    await runStep(serveImages, { host: machine, config, facts: { published } });
-    expect(machine.textOf(fileOf('master'))).toBe(renderedText('master'));
   });
 
   it('fails when the file does not keep it', async () => {
@@ -77,9 +54,5 @@ describe('layering/serve-images', () => {
   it('fails when the file has gone', async () => {
     const { failure } = await tryStep(serveImages, { host: emptyHost(), config, facts });
     expect(failure).toMatchObject({ code: 'layering.not-rendered' });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(serveImages, () => ({ host: host(), config, facts }));
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { asideFolders } from '../../layering/manifests/bootstrap-files.ts';
 import { setAsideOsConfigs } from './os-configs.ts';
 
@@ -54,15 +54,5 @@ describe('layering/stash-os-configs', () => {
     await machine.remove(path, new AbortController().signal);
     const { failure } = await tryStep(setAsideOsConfigs, { host: machine, config, facts });
     expect(failure).toMatchObject({ code: 'layering.not-stashed' });
-  });
-
-  it('leaves the manifests alone without an order', async () => {
-    const machine = host();
-    await runStep(setAsideOsConfigs, { host: machine, config, facts: { request: noRequest } });
-    expect(machine.textOf(alone)).toBe(osConfigManifest('worker'));
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(setAsideOsConfigs, () => ({ host: host(), config, facts }));
   });
 });

@@ -122,12 +122,4 @@ describe('layering/start-registry', () => {
       why: expect.stringContaining('too-small') as string,
     });
   });
-
-  it('touches nothing where nothing is to be built', async () => {
-    const { host } = run();
-    const rendered = { kind: 'release', why: 'nothing is asked for' } as const;
-    const { value } = await runStep(startRegistry, { ...run(host), facts: { ...facts, rendered } });
-    expect(value).toEqual(rendered);
-    expect(host.ran).toEqual([]);
-  });
 });

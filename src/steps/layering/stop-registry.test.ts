@@ -68,12 +68,6 @@ describe('layering/stop-registry', () => {
     );
   });
 
-  it('does nothing where nothing was to be built', async () => {
-    const host = hostWith();
-    await stop(host, { request: { kind: 'off', why: 'nothing asks for it' } });
-    expect(host.ran).toEqual([]);
-  });
-
   it('stops the registry after a run that had come further', async () => {
     const host = hostWith(mounted);
     await stop(host);

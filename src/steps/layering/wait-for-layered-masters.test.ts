@@ -61,12 +61,6 @@ describe('layering/wait-for-masters', () => {
     expect(clock.now()).toBe(30_000);
   });
 
-  it('is through at once when all invariants hold', async () => {
-    const clock = fakeClock();
-    await runStep(waitForLayeredMasters, { config, facts, clock, kube: put(fakeKube()) });
-    expect(clock.now()).toBe(0);
-  });
-
   it('ends when the pool is at rest on the image under a MachineConfig that came later', async () => {
     const later = `rendered-master-${'7'.repeat(32)}`;
     const [build] = layeredCluster().builds;
@@ -98,13 +92,6 @@ describe('layering/wait-for-masters', () => {
     );
     expect(reported(events).at(-1)).toBe(`I7: build jobs is ${job}, expected none`);
     expect(clock.now()).toBe(0);
-  });
-
-  it('is left out where the system of the release is used', async () => {
-    const published = { kind: 'release', why: 'x' } as const;
-    const run = { config, facts: { ...facts, published }, kube: fakeKube() };
-    const { events } = await runStep(waitForLayeredMasters, run);
-    expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 
   it('waits for no node where only workers get an image, and guards all the same', async () => {
@@ -141,15 +128,5 @@ describe('layering/wait-for-masters', () => {
       code: 'layering.staging-referenced',
       message: expect.stringContaining('machineconfigs 99-mine') as string,
     });
-  });
-
-  it('asks nothing of a registry that does not run', async () => {
-    const registry = { kind: 'release' as const, why: 'x' };
-    const kube = put(fakeKube()).put(machineConfigs, {
-      metadata: { name: '99-mine' },
-      spec: { osImageURL: `${address}/ocl/master@sha256:0` },
-    });
-    const run = { config, facts: { ...facts, registry }, kube };
-    expect((await runStep(waitForLayeredMasters, run)).notes).toEqual([]);
   });
 });

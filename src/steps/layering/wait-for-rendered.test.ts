@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { noRequest, requestFor, renderedFor } from '../../../test/layering/lane-facts.ts';
+import { requestFor, renderedFor } from '../../../test/layering/lane-facts.ts';
 import { poolText, renderedText } from '../../../test/layering/rendered.ts';
 import { bootkubeHost } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { blockedControllerConfig, poolFile } from '../../layering/manifests/bootstrap-files.ts';
 import { waitForRendered } from './wait-for-rendered.ts';
 
@@ -86,12 +86,6 @@ describe('layering/wait-for-rendered', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('gives nothing without an order', async () => {
-    const given = { host: fakeHost(), config, facts: { request: noRequest } };
-    const { value } = await runStep(waitForRendered, given);
-    expect(value).toMatchObject({ kind: 'release' });
-  });
-
   it('tells that the controller failed, and gives up when it failed again', async () => {
     const machine = host()
       .withLink(logNamed('1'), '/var/log/pods/1.log')
@@ -120,13 +114,5 @@ describe('layering/wait-for-rendered', () => {
       code: 'layering.not-rendered',
       message: `${poolFile('worker')} is missing`,
     });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(waitForRendered, () => ({
-      host: host().withFile(blockedControllerConfig, ''),
-      config,
-      facts,
-    }));
   });
 });
