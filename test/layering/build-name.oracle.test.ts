@@ -2,7 +2,6 @@ import fc from '../support/properties.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildName, hashedTexts } from '../../src/layering/api/build-name.ts';
 import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
-import { readOSImages } from '../../src/layering/api/os-images.ts';
 import type { MachineOSConfigSpec } from '../../src/layering/api/os-config.ts';
 import { lineless } from '../../src/layering/api/source-object.ts';
 import { AgentError } from '../../src/model/failure.ts';
@@ -156,10 +155,10 @@ const pools = fc
   }));
 
 const images = fc.record({
-  BaseOSContainerImage: fc.oneof(text, fc.constant(`r.e/base@sha256:${'a'.repeat(64)}`)),
-  BaseOSExtensionsContainerImage: fc.constantFrom('', `r.e/ext@sha256:${'b'.repeat(64)}`),
-  OSImageURL: fc.constantFrom('', 'x'),
-  ReleaseVersion: fc.constantFrom('4.23.0', '4.2', '5', '1e3', '', '4.21.0-0.nightly-2026'),
+  baseOSContainerImage: fc.oneof(text, fc.constant(`r.e/base@sha256:${'a'.repeat(64)}`)),
+  baseOSExtensionsContainerImage: fc.constantFrom('', `r.e/ext@sha256:${'b'.repeat(64)}`),
+  osImageURL: fc.constantFrom('', 'x'),
+  releaseVersion: fc.constantFrom('4.23.0', '4.2', '5', '1e3', '', '4.21.0-0.nightly-2026'),
 });
 
 describe('the name of a build', () => {
@@ -177,7 +176,7 @@ describe('the name of a build', () => {
       const inputs = {
         config: { name: 'master', annotations: {}, spec },
         pool: readMachineConfigPool(lineless(pool, 'pool')),
-        images: readOSImages(lineless(urls, 'images')),
+        images: urls,
       };
       if (theirs.error === undefined) {
         named += 1;

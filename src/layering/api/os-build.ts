@@ -4,8 +4,6 @@ import type { MachineOSConfig } from './os-config.ts';
 
 const prefix = 'machineconfiguration.openshift.io';
 
-const machineOSBuildKind = { kind: 'MachineOSBuild', apiVersion: `${prefix}/v1` } as const;
-
 /** Names of labels and annotations around a build. */
 export const buildKeys = {
   /** On a MachineOSConfig: the name of its build. */
@@ -50,8 +48,8 @@ export function machineOSBuildObject(
 ): MachineOSBuildObject {
   const { spec } = config;
   return {
-    apiVersion: machineOSBuildKind.apiVersion,
-    kind: machineOSBuildKind.kind,
+    apiVersion: `${prefix}/v1`,
+    kind: 'MachineOSBuild',
     metadata: {
       name,
       labels: {
@@ -77,7 +75,7 @@ export const buildOwnership = (config: {
 }): { readonly ownerReferences: readonly object[]; readonly finalizers: readonly string[] } => ({
   ownerReferences: [
     {
-      apiVersion: machineOSBuildKind.apiVersion,
+      apiVersion: `${prefix}/v1`,
       kind: 'MachineOSConfig',
       name: config.name,
       uid: config.uid,
@@ -97,14 +95,6 @@ export const buildConditions = [
   'Succeeded',
 ] as const;
 
-/** Status of a MachineOSBuild whose image was built elsewhere. */
-export interface SeededBuildStatus {
-  readonly buildStart: string;
-  readonly buildEnd: string;
-  readonly digestedImagePushSpec: string;
-  readonly conditions: readonly object[];
-}
-
 const second = 1000;
 
 /**
@@ -112,11 +102,7 @@ const second = 1000;
  * insists.
  * @param image the image by its digest
  */
-export function seededBuildStatus(
-  image: string,
-  startedAt: Date,
-  endedAt: Date,
-): SeededBuildStatus {
+export function seededBuildStatus(image: string, startedAt: Date, endedAt: Date) {
   const start = Math.floor(startedAt.getTime() / second) * second;
   const end = Math.max(Math.floor(endedAt.getTime() / second) * second, start + second);
   const buildEnd = wholeSeconds(end);

@@ -1,7 +1,7 @@
+import * as z from 'zod';
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from './source-object.ts';
 import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
-import { isFields, type Fields, type Value } from '../../lib/fields.ts';
+import type { Fields } from '../../lib/fields.ts';
 
 /** The four texts by which the operator knows the images of a release. */
 export interface OSImages {
@@ -13,41 +13,24 @@ export interface OSImages {
   readonly releaseVersion: string;
 }
 
-const names = [
-  'baseOSContainerImage',
-  'baseOSExtensionsContainerImage',
-  'osImageURL',
-  'releaseVersion',
-] as const;
+const Data = z.object({
+  baseOSContainerImage: z.string(),
+  baseOSExtensionsContainerImage: z.string().default(''),
+  osImageURL: z.string().default(''),
+  releaseVersion: z.string(),
+});
 
 /**
- * Reads the images from the four fields, written as in the ConfigMap `machine-config-osimageurl` or
- * as Go writes them, or from that ConfigMap itself.
+ * Reads the images from the ConfigMap `machine-config-osimageurl`.
  * @throws AgentError `layering.wrong-object`
  */
-export function readOSImages(source: SourceObject): OSImages {
-  const { value, place } = source;
-  const fields = value['kind'] === 'ConfigMap' && isFields(value['data']) ? value['data'] : value;
-  const read = names.map((name) => {
-    const text = fieldOf(fields, name);
-    if (typeof text === 'string') return [name, text] as const;
-    if (text === undefined && name !== 'baseOSContainerImage' && name !== 'releaseVersion') {
-      return [name, ''] as const;
-    }
-    const problem = text === undefined ? 'is missing' : 'is not a string';
-    throw layeringFailure('layering.wrong-object', `${place([name])}: ${name} ${problem}`, {
-      hint: `write the four fields ${names.join(', ')}`,
-    });
-  });
-  return Object.fromEntries(read) as unknown as OSImages;
+export function readOSImages({ data }: Fields): OSImages {
+  const read = Data.safeParse(data);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const what = `ConfigMap machine-config-osimageurl: ${problems.join(', ')}`;
+  throw layeringFailure('layering.wrong-object', what);
 }
-
-/** As Go writes the name of a field. */
-const goName = (name: string): string =>
-  name.replace(/^(?:os|[a-z])/, (start) => start.toUpperCase());
-
-const fieldOf = (fields: Fields, name: string): Value | undefined =>
-  fields[name] ?? fields[goName(name)];
 
 /**
  * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It

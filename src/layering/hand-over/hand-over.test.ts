@@ -8,10 +8,10 @@ import {
   annotationPatch,
   asksTheSame,
   buildProblem,
+  compareRendered,
   finishedStatus,
   isFinishedBuild,
   ownershipPatch,
-  renderedDifference,
 } from './hand-over.ts';
 
 const image = `registry.rig.test/ocl/master@sha256:${'a'.repeat(64)}`;
@@ -142,9 +142,9 @@ const config = (spec: Fields, files: readonly Fields[] = [], units: readonly Fie
   },
 });
 const difference = (bootstrap: Fields, cluster: Fields) =>
-  renderedDifference({ bootstrap, cluster, osImage });
+  compareRendered(bootstrap, osImage, cluster).difference;
 
-describe('renderedDifference', () => {
+describe('the difference of rendered MachineConfigs', () => {
   it('names files and units that are missing, more, or others', () => {
     const bootstrap = config({}, [file('/a'), file('/b')], [{ name: 'u.service' }]);
     const cluster = config({}, [file('/b', 'data:,y'), file('/c')]);

@@ -6,11 +6,10 @@ import {
   buildOwnership,
   type MachineOSBuildObject,
   seededBuildStatus,
-  type SeededBuildStatus,
 } from '../api/os-build.ts';
 import { meantSpec } from '../api/meaning.ts';
 import { askedOf, machineOSConfigKind } from '../api/os-config.ts';
-import { type Fields, fieldsOf, isFields, listOf, type Value, textsIn } from '../../lib/fields.ts';
+import { type Fields, fieldsOf, listOf, textOf, textsIn, type Value } from '../../lib/fields.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
 /** Conditions after which a build takes no others (CRD of MachineOSBuild). */
@@ -45,7 +44,7 @@ export function buildProblem(
  * The status that makes a build finished with the image. A start that is written already cannot be
  * changed (CRD of MachineOSBuild), so the end is put behind it.
  */
-export function finishedStatus(found: KubeObject, image: string, at: Date): SeededBuildStatus {
+export function finishedStatus(found: KubeObject, image: string, at: Date) {
   const begun = Date.parse(textAt(found, 'status', 'buildStart'));
   return seededBuildStatus(image, Number.isNaN(begun) ? at : new Date(begun), at);
 }
@@ -115,33 +114,11 @@ export function annotationPatch(found: KubeObject, build: string): object | unde
   return { metadata: { annotations: { ...removed, [buildKeys.currentBuild]: build } } };
 }
 
-/** Two rendered MachineConfigs of a pool that should be equal. */
-export interface RenderedPair {
-  /** As the bootstrap host rendered it. */
-  readonly bootstrap: Fields;
-  /** As the cluster did. */
-  readonly cluster: Fields;
-  /**
-   * The OS of the release by the bootstrap host: its own file may name the built image by now,
-   * which is not what its name was made from.
-   */
-  readonly osImage: string;
-}
-
 /**
  * Fields of a MachineConfig that the operator builds a new image for; for any other it takes the
  * old one (`pkg/controller/build`).
  */
 const builtFields = ['osImageURL', 'kernelType', 'extensions', 'kernelArguments'] as const;
-
-/**
- * Whether the image that was built for the one is right for the other, as the operator decides it.
- */
-export function isImageForBoth({ bootstrap, cluster, osImage }: RenderedPair): boolean {
-  const before = specOf(bootstrap, osImage);
-  const after = specOf(cluster);
-  return builtFields.every((name) => isDeepStrictEqual(before[name], after[name]));
-}
 
 /**
  * The most differences that are named: one cause, mostly a missing object of the cluster, makes
@@ -150,25 +127,40 @@ export function isImageForBoth({ bootstrap, cluster, osImage }: RenderedPair): b
 const maxShown = 5;
 
 /**
- * The differences of two rendered MachineConfigs, as text: `file /etc/kubernetes/kubelet.conf
- * differs`. The names of rendered MachineConfigs are made from their spec alone.
+ * Compares two rendered MachineConfigs of a pool that should be equal. The names of rendered
+ * MachineConfigs are made from their spec alone.
+ * @param bootstrap as the bootstrap host rendered it
+ * @param osImage the OS of the release by the bootstrap host: its own file may name the built image
+ * by now, which is not what its name was made from
+ * @param cluster as the cluster rendered it
+ * @returns the differences as text, `file /etc/kubernetes/kubelet.conf differs`, and whether the
+ * image that was built for the one is right for the other, as the operator decides it
  */
-export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair): string {
-  const before = specOf(bootstrap, osImage);
-  const after = specOf(cluster);
+export function compareRendered(
+  bootstrap: Fields,
+  osImage: string,
+  cluster: Fields,
+): { readonly difference: string; readonly isImageForBoth: boolean } {
+  // Go writes values to a file in one way, and to the API in another.
+  const before = meantSpec({ ...fieldsOf(bootstrap['spec']), osImageURL: osImage });
+  const after = meantSpec(fieldsOf(cluster['spec']));
+  const isSame = (name: string): boolean => isDeepStrictEqual(before[name], after[name]);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   const found = [
-    ...[...new Set([...Object.keys(before), ...Object.keys(after)])]
-      .sort()
-      .filter((name) => name !== 'config')
-      .flatMap((name) =>
-        isDeepStrictEqual(before[name], after[name]) ? [] : [`spec.${name} differs`],
-      ),
-    ...listed(before, after),
+    ...names.filter((name) => name !== 'config' && !isSame(name)).map(fieldDiffers),
+    ...lists.flatMap((list) => listDifferences(list, before, after)),
   ];
-  if (found.length === 0) return 'their specs are equal in every field that is compared';
   const more = found.length > maxShown ? ` and ${found.length - maxShown} more` : '';
-  return `${found.slice(0, maxShown).join(', ')}${more}`;
+  return {
+    difference:
+      found.length === 0
+        ? 'their specs are equal in every field that is compared'
+        : `${found.slice(0, maxShown).join(', ')}${more}`,
+    isImageForBoth: builtFields.every(isSame),
+  };
 }
+
+const fieldDiffers = (name: string): string => `spec.${name} differs`;
 
 /** Parts of an Ignition config that are lists of named things. */
 const lists = [
@@ -179,32 +171,26 @@ const lists = [
   { what: 'user', path: ['passwd', 'users'], key: 'name' },
 ] as const;
 
-function listed(before: Fields, after: Fields): readonly string[] {
-  return lists.flatMap(({ what, path, key }) => {
-    const left = itemsIn(before, path, key);
-    const right = itemsIn(after, path, key);
-    const names = [...new Set([...left.keys(), ...right.keys()])].sort();
-    return names.flatMap((name) => {
-      if (!right.has(name)) return [`${what} ${name} is not in the cluster's`];
-      if (!left.has(name)) return [`${what} ${name} is only in the cluster's`];
-      return isDeepStrictEqual(left.get(name), right.get(name)) ? [] : [`${what} ${name} differs`];
-    });
-  });
-}
-
-function itemsIn(spec: Fields, path: readonly string[], key: string): ReadonlyMap<string, Fields> {
-  let part: Value | undefined = spec['config'];
-  for (const name of path) part = fieldsOf(part)[name];
-  return new Map(
-    listOf(part)
-      .filter(isFields)
-      .flatMap((item) => {
-        const name = item[key];
-        return typeof name === 'string' ? [[name, item] as const] : [];
-      }),
+function listDifferences(
+  { what, path: [section, list], key }: (typeof lists)[number],
+  ...specs: readonly Fields[]
+): readonly string[] {
+  const [before, after] = specs.map(
+    (spec) =>
+      new Map(
+        listOf(fieldsOf(fieldsOf(spec['config'])[section])[list]).map((item) => [
+          textOf(fieldsOf(item)[key]),
+          item,
+        ]),
+      ),
   );
+  return [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])]
+    .sort()
+    .flatMap((name) => {
+      if (after?.has(name) !== true) return [`${what} ${name} is not in the cluster's`];
+      if (before?.has(name) !== true) return [`${what} ${name} is only in the cluster's`];
+      return isDeepStrictEqual(before.get(name), after.get(name))
+        ? []
+        : [`${what} ${name} differs`];
+    });
 }
-
-/** Go writes values to a file in one way, and to the API in another. */
-const specOf = ({ spec }: Fields, osImageURL?: string): Fields =>
-  meantSpec({ ...fieldsOf(spec), ...(osImageURL === undefined ? {} : { osImageURL }) });

@@ -65,117 +65,80 @@ export interface Equality {
   readonly found: string;
 }
 
-/** What must be true of an idle layered pool. */
-export interface Invariant {
+/** An invariant that does not hold, with its first wrong value. */
+export interface Violation extends Equality {
   /** `I1` to `I7`. */
   readonly id: string;
   readonly title: string;
-  /** The values to compare; undefined where the API does not have them. */
-  readonly equalities?: (
-    snapshot: PoolSnapshot,
-    expected: ExpectedPoolState,
-  ) => readonly Equality[];
 }
 
 /**
- * The state in which the Machine Config Operator does not touch a layered pool (its node
- * controller, its builder and its daemon as seen on 4.23). The daemon says `Done` only after it has
- * found the booted image to be, letter for letter, the one that it expects; that is as far as the
- * API shows I1.
+ * What must be true of an idle layered pool, each with the values to compare: the state in which
+ * the Machine Config Operator does not touch it (its node controller, its builder and its daemon as
+ * seen on 4.23). The daemon says `Done` only after it has found the booted image to be, letter for
+ * letter, the one that it expects; that is as far as the API shows I1. It shows neither I5, that
+ * the kernel arguments are set, nor I6, that the image can be pulled.
  */
-export const invariants: readonly Invariant[] = [
-  {
-    id: 'I1',
-    title: 'every node of the pool has booted the image',
-    equalities: (snapshot, { image }) => [
-      ...snapshot.nodes.map((node) => annotated(node, 'currentImage', image)),
-      ...snapshot.nodes.map((node) => annotated(node, 'state', 'Done')),
-    ],
-  },
-  {
-    id: 'I2',
-    title: 'every node of the pool has the image as desired image',
-    equalities: ({ nodes }, { image }) =>
-      nodes.map((node) => annotated(node, 'desiredImage', image)),
-  },
-  {
-    id: 'I3',
-    title: 'the MachineOSConfig and its MachineOSBuild name the image',
-    equalities: (snapshot, { image }) => [
-      is(
-        'MachineOSBuild image',
-        image,
-        textAt(currentBuild(snapshot), 'status', 'digestedImagePushSpec'),
-      ),
-      is(
-        'MachineOSBuild Succeeded',
-        'True',
-        conditionOf(currentBuild(snapshot), 'Succeeded').status,
-      ),
-      is(
-        'MachineOSConfig image',
-        image,
-        textAt(snapshot.osConfig, 'status', 'currentImagePullSpec'),
-      ),
-      is(
-        'MachineOSConfig build',
-        currentBuild(snapshot)?.metadata.name ?? 'an existing MachineOSBuild',
-        textAt(snapshot.osConfig, 'status', 'machineOSBuild', 'name'),
-      ),
-    ],
-  },
-  {
-    id: 'I4',
-    title: 'pool, build and nodes have one rendered MachineConfig',
-    equalities: (snapshot, { rendered }) => [
-      ...configured(snapshot, rendered),
-      is(
-        'MachineOSBuild MachineConfig',
-        rendered,
-        textAt(currentBuild(snapshot), 'spec', 'machineConfig', 'name'),
-      ),
-    ],
-  },
-  { id: 'I5', title: 'every kernel argument of the MachineConfig is set on its nodes' },
-  { id: 'I6', title: 'the image can be pulled by nodes and inspected with the push secret' },
-  {
-    id: 'I7',
-    title: 'the pool is idle: updated, not degraded, and no build runs',
-    equalities: atRest,
-  },
-];
-
-function configured(
-  { machineConfigPool, nodes }: PoolSnapshot,
-  rendered: string,
-): readonly Equality[] {
+function invariantsOf(snapshot: PoolSnapshot, { image, rendered }: ExpectedPoolState) {
+  const { machineConfigPool: pool, osConfig, nodes } = snapshot;
+  const build = currentBuild(snapshot);
+  const onNodes = (key: keyof typeof nodeKeys, expected: string): readonly Equality[] =>
+    nodes.map((node) =>
+      is(`node ${node.metadata.name} ${key}`, expected, annotationOf(node, nodeKeys[key])),
+    );
+  const poolCount = (count: string): string => String(countAt(pool, 'status', count));
   return [
-    is('MachineConfigPool configuration', rendered, renderedNameOf(machineConfigPool)),
-    ...nodes.flatMap((node) => [
-      annotated(node, 'currentConfig', rendered),
-      annotated(node, 'desiredConfig', rendered),
-    ]),
-  ];
-}
-
-function atRest(snapshot: PoolSnapshot): readonly Equality[] {
-  const { machineConfigPool: pool } = snapshot;
-  return [
-    ...restingConditions.map(([type, expected]) =>
-      is(`pool ${type}`, expected, statusOf(pool, type)),
-    ),
-    ...['updatedMachineCount', 'readyMachineCount'].map((count) =>
-      is(
-        `pool ${count}`,
-        String(countAt(pool, 'status', 'machineCount')),
-        String(countAt(pool, 'status', count)),
-      ),
-    ),
-    ...['unavailableMachineCount', 'degradedMachineCount'].map((count) =>
-      is(`pool ${count}`, '0', String(countAt(pool, 'status', count))),
-    ),
-    is('build jobs', 'none', buildJobs(snapshot).join(' ') || 'none'),
-  ];
+    [
+      'I1',
+      'every node of the pool has booted the image',
+      [...onNodes('currentImage', image), ...onNodes('state', 'Done')],
+    ],
+    ['I2', 'every node of the pool has the image as desired image', onNodes('desiredImage', image)],
+    [
+      'I3',
+      'the MachineOSConfig and its MachineOSBuild name the image',
+      [
+        is('MachineOSBuild image', image, textAt(build, 'status', 'digestedImagePushSpec')),
+        is('MachineOSBuild Succeeded', 'True', conditionOf(build, 'Succeeded').status),
+        is('MachineOSConfig image', image, textAt(osConfig, 'status', 'currentImagePullSpec')),
+        is(
+          'MachineOSConfig build',
+          build?.metadata.name ?? 'an existing MachineOSBuild',
+          textAt(osConfig, 'status', 'machineOSBuild', 'name'),
+        ),
+      ],
+    ],
+    [
+      'I4',
+      'pool, build and nodes have one rendered MachineConfig',
+      [
+        is('MachineConfigPool configuration', rendered, renderedNameOf(pool)),
+        ...onNodes('currentConfig', rendered),
+        ...onNodes('desiredConfig', rendered),
+        is(
+          'MachineOSBuild MachineConfig',
+          rendered,
+          textAt(build, 'spec', 'machineConfig', 'name'),
+        ),
+      ],
+    ],
+    [
+      'I7',
+      'the pool is idle: updated, not degraded, and no build runs',
+      [
+        ...restingConditions.map(([type, expected]) =>
+          is(`pool ${type}`, expected, statusOf(pool, type)),
+        ),
+        ...['updatedMachineCount', 'readyMachineCount'].map((count) =>
+          is(`pool ${count}`, poolCount('machineCount'), poolCount(count)),
+        ),
+        ...['unavailableMachineCount', 'degradedMachineCount'].map((count) =>
+          is(`pool ${count}`, '0', poolCount(count)),
+        ),
+        is('build jobs', 'none', buildJobs(snapshot).join(' ') || 'none'),
+      ],
+    ],
+  ] as const;
 }
 
 /**
@@ -196,35 +159,19 @@ function statusOf(pool: KubeObject | undefined, type: string): string {
   return type === 'ImageBuildDegraded' && status === '' && pool !== undefined ? 'False' : status;
 }
 
-/** An invariant that does not hold, with its first wrong value. */
-export interface Violation extends Equality {
-  readonly id: string;
-  readonly title: string;
-}
-
 /** The invariants that do not hold, in their order. */
-export function violationsOf(
+export const violationsOf = (
   snapshot: PoolSnapshot,
   expected: ExpectedPoolState,
-): readonly Violation[] {
-  return invariants.flatMap(({ id, title, equalities }) => {
-    const broken = equalities?.(snapshot, expected).find((one) => !holds(one));
+): readonly Violation[] =>
+  invariantsOf(snapshot, expected).flatMap(([id, title, equalities]) => {
+    // What is not known yet is expected as an empty text; then nothing holds.
+    const broken = equalities.find((one) => one.expected === '' || one.expected !== one.found);
     return broken === undefined ? [] : [{ id, title, ...broken }];
   });
-}
 
 /** As text: `I2:  node m1 desiredImage is …, expected …`. */
 export const violationText = ({ id, of, found, expected }: Violation): string =>
   `${id}: ${of} is ${found === '' ? 'not there' : found}, expected ${expected === '' ? 'a value' : expected}`;
 
-/** What is not known yet is expected as an empty text; then nothing holds. */
-const holds = ({ expected, found }: Equality): boolean => expected !== '' && expected === found;
-
-const is = (of: string, expected: string, found: string): Equality => ({
-  of,
-  expected,
-  found,
-});
-
-const annotated = (node: KubeObject, key: keyof typeof nodeKeys, expected: string): Equality =>
-  is(`node ${node.metadata.name} ${key}`, expected, annotationOf(node, nodeKeys[key]));
+const is = (of: string, expected: string, found: string): Equality => ({ of, expected, found });

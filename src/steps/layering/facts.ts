@@ -21,26 +21,37 @@ const PoolRequestSchema = z.object({
 /** A pool whose machines are to run a built image. */
 export type PoolRequest = z.infer<typeof PoolRequestSchema>;
 
-const BuildRequestSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('off'), why: z.string() }),
-  z.object({
-    kind: z.literal('on'),
-    /** The pool of masters comes first. */
-    pools: z.array(PoolRequestSchema),
-    why: z.string(),
-  }),
-  /** Nothing is built: the MachineOSConfigs are submitted last, and the cluster builds. */
-  z.object({ kind: z.literal('submit'), pools: z.array(PoolRequestSchema), why: z.string() }),
-]);
-
 /** Whether operating systems are built during this installation, and for which pools. */
-export const BuildRequest = fact('layering.buildRequest', BuildRequestSchema);
-export type BuildRequest = z.infer<typeof BuildRequestSchema>;
+export const BuildRequest = fact(
+  'layering.buildRequest',
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('off'), why: z.string() }),
+    z.object({
+      kind: z.literal('on'),
+      /** The pool of masters comes first. */
+      pools: z.array(PoolRequestSchema),
+      why: z.string(),
+    }),
+    /** Nothing is built: the MachineOSConfigs are submitted last, and the cluster builds. */
+    z.object({ kind: z.literal('submit'), pools: z.array(PoolRequestSchema), why: z.string() }),
+  ]),
+);
+export type BuildRequest = z.infer<typeof BuildRequest.schema>;
 
 const ReleaseSchema = z.object({ kind: z.literal('release'), why: z.string() });
 
 /** The OS image of the release is used, because nothing is asked for or something failed. */
 export type Release = z.infer<typeof ReleaseSchema>;
+
+/** A fact about each pool that images are built for, or why the release is used. */
+const poolsFact = <Pool extends z.ZodType>(name: string, pool: Pool) =>
+  fact(
+    name,
+    z.discriminatedUnion('kind', [
+      ReleaseSchema,
+      z.object({ kind: z.literal('pools'), pools: z.array(pool) }),
+    ]),
+  );
 
 const RenderedPoolSchema = PoolRequestSchema.extend({
   /** `rendered-POOL-HASH`. */
@@ -56,14 +67,8 @@ const RenderedPoolSchema = PoolRequestSchema.extend({
 /** A pool with its rendered MachineConfig, which its image is built from. */
 export type RenderedPool = z.infer<typeof RenderedPoolSchema>;
 
-const RenderedPoolsSchema = z.discriminatedUnion('kind', [
-  ReleaseSchema,
-  z.object({ kind: z.literal('pools'), pools: z.array(RenderedPoolSchema) }),
-]);
-
 /** The pools that images are built for, as they were rendered. */
-export const RenderedPools = fact('layering.renderedPools', RenderedPoolsSchema);
-export type RenderedPools = z.infer<typeof RenderedPoolsSchema>;
+export const RenderedPools = poolsFact('layering.renderedPools', RenderedPoolSchema);
 
 const StagingRegistrySchema = z.object({
   kind: z.literal('running'),
@@ -93,13 +98,7 @@ const BuiltPoolSchema = RenderedPoolSchema.extend({
 export type BuiltPool = z.infer<typeof BuiltPoolSchema>;
 
 /** The pools with what was built for them. */
-export const BuiltPools = fact(
-  'layering.builtPools',
-  z.discriminatedUnion('kind', [
-    ReleaseSchema,
-    z.object({ kind: z.literal('pools'), pools: z.array(BuiltPoolSchema) }),
-  ]),
-);
+export const BuiltPools = poolsFact('layering.builtPools', BuiltPoolSchema);
 
 const PublishedPoolSchema = BuiltPoolSchema.extend({
   /** HOST/[NAMESPACE/]NAME@sha256:…: the one name of the image for good. */
@@ -109,14 +108,9 @@ const PublishedPoolSchema = BuiltPoolSchema.extend({
 /** A pool whose image nodes can pull. */
 export type PublishedPool = z.infer<typeof PublishedPoolSchema>;
 
-const PublishedPoolsSchema = z.discriminatedUnion('kind', [
-  ReleaseSchema,
-  z.object({ kind: z.literal('pools'), pools: z.array(PublishedPoolSchema) }),
-]);
-
 /** The pools with their images under the names that nodes and cluster know them by. */
-export const PublishedPools = fact('layering.publishedPools', PublishedPoolsSchema);
-export type PublishedPools = z.infer<typeof PublishedPoolsSchema>;
+export const PublishedPools = poolsFact('layering.publishedPools', PublishedPoolSchema);
+export type PublishedPools = z.infer<typeof PublishedPools.schema>;
 
 const FoundImageSchema = z.object({
   /**
@@ -146,14 +140,15 @@ export const WorkerImage = fact(
 );
 export type WorkerImage = z.infer<typeof WorkerImage.schema>;
 
-const WorkerBootSchema = z.discriminatedUnion('kind', [
-  ReleaseSchema,
-  /** The disk boots the image. */
-  z.object({ kind: z.literal('deployed') }),
-  /** The disk boots the system of the release, which goes over to the image at its first boot. */
-  z.object({ kind: z.literal('first-boot'), why: z.string() }),
-]);
-
 /** How this worker gets to its image. */
-export const WorkerBoot = fact('layering.worker-boot', WorkerBootSchema);
-export type WorkerBoot = z.infer<typeof WorkerBootSchema>;
+export const WorkerBoot = fact(
+  'layering.worker-boot',
+  z.discriminatedUnion('kind', [
+    ReleaseSchema,
+    /** The disk boots the image. */
+    z.object({ kind: z.literal('deployed') }),
+    /** The disk boots the system of the release, which goes over to the image at its first boot. */
+    z.object({ kind: z.literal('first-boot'), why: z.string() }),
+  ]),
+);
+export type WorkerBoot = z.infer<typeof WorkerBoot.schema>;

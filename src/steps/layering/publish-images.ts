@@ -24,6 +24,7 @@ import {
   BuiltPools,
   type PublishedPool,
   PublishedPools,
+  type RenderedPool,
   RenderedPools,
   StagingRegistry,
 } from './facts.ts';
@@ -31,18 +32,21 @@ import { type ImageWork, registryFacts, stderrOf, withTries } from './image-work
 import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
 import { accessTo, keepRegistry, stagingRepository } from './staging-registry.ts';
 
-const copyNeeds = { rendered: RenderedPools, registry: StagingRegistry } as const;
+/** The properties that the steps share which copy the base. */
+const copying = {
+  uses: ['host', 'clock'],
+  needs: { rendered: RenderedPools, registry: StagingRegistry },
+  when: buildsOsImages,
+} as const;
 
 /**
  * Copies the operating system of the release into the registry of this host, digests kept, and
  * nothing else of the release. Pools mostly share it.
  */
 export const copyBase = step({
+  ...copying,
   id: 'layering/copy-base',
   title: 'Copy the OS image of the release to the staging registry',
-  uses: ['host', 'clock'],
-  needs: copyNeeds,
-  when: buildsOsImages,
   skipIf: ({ rendered, registry }) => whyRelease(rendered) ?? whyRelease(registry),
   limit: hours(3),
   preview: () => callsOf('skopeo', 'uname'),
@@ -53,14 +57,12 @@ export const copyBase = step({
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const repository = stagingRepository(registry);
-      const copied = new Set<string>();
-      for (const { osImage: image, baseSecret } of rendered.pools) {
-        if (copied.has(image)) continue;
+      const bases = new Map(rendered.pools.map((pool) => [pool.osImage, pool.baseSecret]));
+      for (const [image, baseSecret] of bases) {
         const text = await pullSecretFor(scope, baseSecret);
         await withAuthFile(scope, 'base', text, (authFile) =>
           copyBaseImage(scope, { image, authFile }, repository, accessTo(registry)),
         );
-        copied.add(image);
       }
     });
   },
@@ -72,11 +74,9 @@ export const copyBase = step({
  * is denied.
  */
 export const sendBase = step({
+  ...copying,
   id: 'layering/send-base',
   title: 'Copy the OS image of the release to the final registry',
-  uses: ['host', 'clock'],
-  needs: copyNeeds,
-  when: buildsOsImages,
   skipIf: ({ rendered, registry }) => whyRelease(rendered) ?? whyRelease(registry),
   limit: hours(4),
   preview: () => callsOf('skopeo'),
@@ -89,15 +89,13 @@ export const sendBase = step({
       for (const pool of rendered.pools) {
         const tag = baseTag(pool.osImage);
         const from = { image: `${stagingRepository(registry)}:${tag}`, ...accessTo(registry) };
-        const what = `copying the base image of ${pool.pool} to ${pool.repository}`;
+        const what = copyingTo(pool, 'base image');
         scope.progress({ info: `Sending the base image of ${pool.pool} ahead` });
         const digest = await withTries(scope, what, 'layering.copy-failed', () =>
           digestAt(scope, from),
         );
         const image = `${pool.repository}:${tag}`;
-        await withSecretFile(scope, pool.pushSecret, `push-${pool.pool}`, (authFile) =>
-          copyImage(scope, what, from, { image, authFile }, digest),
-        );
+        await publish(scope, pool, { what, from, image, digest });
         await requirePullable(scope, image, digest);
       }
     });
@@ -127,12 +125,10 @@ export const publishImages = step({
       for (const pool of built.pools) {
         const { repository, staged, digest } = pool;
         const from = { image: staged, ...accessTo(registry) };
-        const what = `copying the OS image of ${pool.pool} to ${repository}`;
+        const what = copyingTo(pool, 'OS image');
         scope.progress({ info: `Publishing OS image of ${pool.pool}` });
         const image = `${repository}:${pool.rendered}`;
-        await withSecretFile(scope, pool.pushSecret, `push-${pool.pool}`, (authFile) =>
-          copyImage(scope, what, from, { image, authFile }, digest),
-        );
+        await publish(scope, pool, { what, from, image, digest });
         const final = `${repository}@${digest}`;
         await requirePullable(scope, final, digest);
         pools.push({ ...pool, final });
@@ -141,6 +137,19 @@ export const publishImages = step({
     });
   },
 });
+
+const copyingTo = ({ pool, repository }: RenderedPool, what: string): string =>
+  `copying the ${what} of ${pool} to ${repository}`;
+
+/** Copies an image with the credentials by which its pool pushes. */
+const publish = (
+  scope: StepScope<'host' | 'clock'>,
+  { pool, pushSecret }: RenderedPool,
+  copy: Readonly<Record<'what' | 'image' | 'digest', string>> & { readonly from: ImageAt },
+): Promise<void> =>
+  withSecretFile(scope, pushSecret, `push-${pool}`, (authFile) =>
+    copyImage(scope, copy.what, copy.from, { image: copy.image, authFile }, copy.digest),
+  );
 
 /** A question to a registry. */
 const quick = minutes(2);

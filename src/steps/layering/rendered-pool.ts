@@ -9,7 +9,7 @@ import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { imagesOfMachineConfig, readOSImages } from '../../layering/api/os-images.ts';
 import { lineless, type SourceObject } from '../../layering/api/source-object.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
+import { compareRendered } from '../../layering/hand-over/hand-over.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { Fields } from '../../lib/fields.ts';
 import type { Millis } from '../../model/duration.ts';
@@ -65,7 +65,7 @@ export function waitForRendering(
   mustFit: boolean,
 ): Promise<ClusterPool> {
   const { clock } = scope;
-  const compared = new Map<string, Comparison>();
+  const compared = new Map<string, ReturnType<typeof compareRendered>>();
   let other = { name: '', since: 0 };
   const poll = async ([found]: readonly KubeObject[]): Promise<PollResult<ClusterPool>> => {
     const name = `MachineConfigPool ${pool.pool}`;
@@ -93,24 +93,18 @@ export function waitForRendering(
   );
 }
 
-interface Comparison {
-  readonly difference: string;
-  readonly isImageForBoth: boolean;
-}
-
 /** Compares with another rendered MachineConfig; undefined where it cannot be read now. */
 async function compare(
   scope: StepScope<'host' | 'kube'>,
   { file, osImage }: RenderedPool,
   other: string,
-): Promise<Comparison | undefined> {
+): Promise<ReturnType<typeof compareRendered> | undefined> {
   const { kube, signal, note } = scope;
   try {
     const cluster = await kube.get({ kind: machineConfigs, name: other }, signal);
     if (cluster === undefined) return undefined;
     const bootstrap = (await readManifest(scope, file, 'MachineConfig')).value;
-    const pair = { bootstrap, cluster: cluster as unknown as Fields, osImage };
-    return { difference: renderedDifference(pair), isImageForBoth: isImageForBoth(pair) };
+    return compareRendered(bootstrap, osImage, cluster as unknown as Fields);
   } catch (error) {
     signal.throwIfAborted();
     note('debug', `${other} cannot be compared`, { code: asAgentError(error).code });
@@ -145,7 +139,7 @@ export async function nameOfBuild(
     const what = `ConfigMap ${ref.name} is not in namespace ${ref.namespace}`;
     throw layeringFailure('layering.images-unknown', what);
   }
-  return buildName({ config, pool, images: readOSImages(asSource(map, 'ConfigMap')) });
+  return buildName({ config, pool, images: readOSImages(map as unknown as Fields) });
 }
 
 /** The API server leaves the kind out of the items of a list. */
