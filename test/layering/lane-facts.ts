@@ -24,9 +24,6 @@ export const requestFor = (
   pools: pools.map(requested),
 });
 
-/** No order. */
-export const noRequest: BuildRequest = { kind: 'off', why: 'no manifest holds a MachineOSConfig' };
-
 /** What the bootstrap controller rendered for a pool. */
 export const renderedFor = (pool: string): RenderedPool => ({
   ...requested(pool),

@@ -7,47 +7,10 @@ import {
 } from '../../src/kube/kinds.ts';
 import { decideControllers } from '../../mocks/cluster/layering/controllers.ts';
 import { operatorQueues } from '../../mocks/cluster/layering/queues.ts';
-import type { Millis } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import { operator as namespace } from './hand-over-site.ts';
 import { nodeObject } from './layered-pool.ts';
-
-/** The API server as seen over a line: each request and each event takes its time. */
-export function delayedKube(kube: Kube, clock: Clock, roundTrip: Millis): Kube {
-  const oneWay = (signal: AbortSignal): Promise<void> => clock.sleep(roundTrip / 2, signal);
-  const sent = async <T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> => {
-    await oneWay(signal);
-    const answer = await send();
-    await oneWay(signal);
-    return answer;
-  };
-  return {
-    get: (ref, signal) => sent(signal, () => kube.get(ref, signal)),
-    list: (selection, signal) => sent(signal, () => kube.list(selection, signal)),
-    patch: (ref, patch, signal) => sent(signal, () => kube.patch(ref, patch, signal)),
-    create: (into, object, signal) => sent(signal, () => kube.create(into, object, signal)),
-    replace: (ref, object, options) =>
-      sent(options.signal, () => kube.replace(ref, object, options)),
-    apply: (manifest, signal) => sent(signal, () => kube.apply(manifest, signal)),
-    remove: (ref, signal) => sent(signal, () => kube.remove(ref, signal)),
-    removeAll: (selection, signal) => sent(signal, () => kube.removeAll(selection, signal)),
-    evict: (pod, signal) => sent(signal, () => kube.evict(pod, signal)),
-    podLog: (pod, since, signal) => sent(signal, () => kube.podLog(pod, since, signal)),
-    follow: async (selection, seen, signal) => {
-      // What lists first is asked and answered before anything can be seen.
-      await oneWay(signal).catch(() => undefined);
-      const late = (view: Parameters<typeof seen>[0]): void => {
-        const then = { ...view };
-        oneWay(signal).then(
-          () => seen(then),
-          () => undefined,
-        );
-      };
-      await kube.follow(selection, late, signal);
-    },
-  };
-}
 
 /** What the operator is started with. */
 interface OperatorSite {

@@ -61,16 +61,6 @@ describe('cluster/patch-etcd', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it.each([
-    ['nothing', undefined, null, { [flag]: true }],
-    ['other overrides', { a: 1 }, { a: 1 }, { a: 1, [flag]: true }],
-  ])('sets the flag and keeps %s in mind', async (...[, overrides, before, after]) => {
-    const kube = fakeKube().put(etcds, etcd(overrides));
-    await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
-    expect(now(kube)).toEqual({ overrides: after, record: JSON.stringify(before) });
-    expect(kube.writes).toHaveLength(1);
-  });
-
   it('waits for the object', async () => {
     const kube = fakeKube();
     const run = runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
@@ -142,15 +132,6 @@ const putBack = step({
 });
 
 describe('putting etcd back', () => {
-  it.each([
-    ['nothing', 'null', null],
-    ['other overrides', '{"a":1}', { a: 1 }],
-  ])('puts %s back and removes the record', async (_, record, before) => {
-    const kube = fakeKube().put(etcds, etcd({ ...before, [flag]: true }, record));
-    await runStep(putBack, { kube });
-    expect(now(kube)).toEqual({ overrides: before, record: undefined });
-  });
-
   it.each<[string, KubeObject | undefined]>([
     ['there is no object', undefined],
     ['there is the override without its annotation', etcd({ [flag]: true })],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -79,29 +79,6 @@ const etcd = (...conditions: readonly object[]) => ({
 });
 
 describe('cluster/wait-for-etcd-handover', () => {
-  it('is through at once when etcd has left', async () => {
-    const clock = fakeClock();
-    const kube = fakeKube().put(etcds, etcd(running, removed));
-    const { value, notes } = await runStep(waitForEtcdHandover, { kube, clock, facts });
-    expect(value).toEqual({ isSeen: true });
-    expect(notes).toEqual([]);
-    expect(clock.now()).toBe(0);
-  });
-
-  it('continues the moment that it is said', async () => {
-    const clock = fakeClock({ auto: false });
-    const kube = fakeKube().put(etcds, etcd(running));
-    const run = runStep(waitForEtcdHandover, { kube, clock, facts });
-    await settle();
-    kube.put(etcds, etcd(running, removed));
-    const { value, events } = await run;
-    expect(value).toEqual({ isSeen: true });
-    expect(clock.now()).toBe(0);
-    expect(events).toContainEqual(
-      expect.objectContaining({ status: 'etcd still has a member on the bootstrap host' }),
-    );
-  });
-
   it.each([
     ['etcd stays', () => fakeKube().put(etcds, etcd(running))],
     [

@@ -30,24 +30,6 @@ function freshHost(...given: Parameters<typeof laneHost>) {
 }
 
 describe('layering/build-images', () => {
-  it('builds on the base of the release, taken from the registry of the host, and pushes', async () => {
-    const { host } = run();
-    const { value, progress } = await runStep(buildImages, run(host));
-    const staged = `127.0.0.1:22626/layering/os@${builtDigest}`;
-    expect(value).toEqual({ kind: 'pools', pools: [{ ...lanePool, staged, digest: builtDigest }] });
-    expect(host.textOf(`${scratch}/context/Containerfile`)).toMatch(
-      /^FROM registry\.rig\.test\/release\/rhel-coreos@sha256:a/m,
-    );
-    expect(host.textOf(`${scratch}/registries.conf`)).toContain(
-      `location = "127.0.0.1:22626/layering/os@sha256:${'a'.repeat(64)}"`,
-    );
-    expect(progress.map(({ info }) => info)).toEqual([
-      'Building OS image of master: step 1 of 14',
-      'Checking OS image of master',
-      'Pushing OS image',
-    ]);
-  });
-
   it.each([
     ['of that stream', 'rhel-9', undefined],
     ['of another', 'rhel-10', 'layering.image-stream'],

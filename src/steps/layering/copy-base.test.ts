@@ -2,11 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   laneConfig,
   laneHost,
-  lanePool,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
-import { images } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -18,22 +16,6 @@ const copies = (host: ReturnType<typeof laneHost>) =>
   host.ran.filter(([program, action]) => program === 'skopeo' && action === 'copy');
 
 describe('layering/copy-base', () => {
-  it('copies the base with its digests into the one repository, once for all pools', async () => {
-    const { host } = run();
-    const pools = [lanePool, { ...lanePool, pool: 'worker' }];
-    const both = { ...facts, rendered: { ...laneRendered, pools } };
-    await runStep(copyBase, { ...run(host), facts: both });
-    expect(copies(host)).toHaveLength(1);
-    expect(copies(host)[0]).toEqual(
-      expect.arrayContaining([
-        '--preserve-digests',
-        `docker://${images.baseOSContainerImage}`,
-        `docker://127.0.0.1:22626/layering/os:base-${'a'.repeat(32)}`,
-      ]),
-    );
-    expect(host.textOf('/opt/bootwright-layering/auth/base.json')).toBeUndefined();
-  });
-
   it('takes of a list of images that for this host', async () => {
     const digest = `sha256:${'e'.repeat(64)}`;
     const platform = { architecture: 'amd64', os: 'linux' };

@@ -55,16 +55,6 @@ const settings = (host: FakeHost, differs: object = {}) => ({
 const commandsOf = (host: FakeHost): readonly string[] => host.ran.map((argv) => argv.join(' '));
 
 describe('layering/deploy-own', () => {
-  it('pulls from the registry beside it, and records the lasting name', async () => {
-    const host = hostWith();
-    const { notes, failure } = await tryStep(deployOwn, settings(host));
-    expect(failure).toBeUndefined();
-    expect(notes).toEqual([]);
-    expect(commandsOf(host)).toContain(
-      `ostree container image deploy --sysroot /mnt --authfile /auth.json --cert-dir /certificates --imgref ostree-unverified-registry:${staged} --target-imgref ostree-unverified-registry:${final} --karg ignition.platform.id=metal --karg $ignition_firstboot --stateroot rhcos --karg nosmt`,
-    );
-  });
-
   it('does not freeze the file system that the registry writes to', async () => {
     const host = hostWith();
     await tryStep(deployOwn, settings(host));
@@ -80,16 +70,6 @@ describe('layering/deploy-own', () => {
     const { failure } = await tryStep(deployOwn, settings(host));
     expect(failure).toMatchObject({ code: 'image.wrong-origin' });
     expect(commandsOf(host).slice(-2)).toEqual(['umount /mnt/boot', 'umount /mnt']);
-  });
-
-  it('leaves it to the first boot when the registry fails', async () => {
-    const host = hostWith();
-    host.on(['ostree', rest]).fails(1, 'Caused by:\n    0: connection refused');
-    const { failure, notes } = await tryStep(deployOwn, settings(host));
-    expect(failure).toBeUndefined();
-    expect(notes).toEqual([
-      'warn: the built OS image is not deployed; this node will pull it and reboot once more',
-    ]);
   });
 
   it('fails when the first boot could not do it either', async () => {

@@ -1,32 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  crashPointsOf,
-  handOverTo,
-  key,
-  siteCluster,
-} from '../../../test/layering/hand-over-run.ts';
-import {
-  buildNamed,
-  dyingKube,
-  final,
-  handedOver,
-  operator,
-  rendered,
-  renderedConfig,
-  renderedPool,
-} from '../../../test/layering/hand-over-site.ts';
+import { handOverTo, key, siteCluster } from '../../../test/layering/hand-over-run.ts';
+import { buildNamed, final, operator, rendered } from '../../../test/layering/hand-over-site.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
-import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import {
-  machineConfigPools,
-  machineConfigs,
-  machineOSBuilds,
-  machineOSConfigs,
-  secrets,
-} from '../../kube/kinds.ts';
+import { machineOSBuilds, machineOSConfigs, secrets } from '../../kube/kinds.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
@@ -118,48 +97,6 @@ describe('layering/hand-over', () => {
     expect(notes).toContainEqual(
       `warn: the OS image of pool master has no tag ${buildNamed} in its registry: add it by hand`,
     );
-  });
-
-  it('comes to the same end wherever it is cut off', async () => {
-    const whole = siteCluster();
-    const counted = dyingKube(whole, -1, 'after');
-    await runStep(handOverServed, handOverTo(counted));
-    const expected = await handedOver(whole);
-    const pool = whole.objectsOf(machineConfigPools)[0]?.['spec'];
-    for (const { write, when, reported } of crashPointsOf(counted.writes())) {
-      const kube = siteCluster();
-      const { failure } = await tryStep(handOverServed, handOverTo(dyingKube(kube, write, when)));
-      expect(failure).toBeDefined();
-      await runStep(handOverServed, handOverTo(kube));
-      expect(await handedOver(kube), reported).toEqual(expected);
-      expect(kube.objectsOf(machineConfigPools)[0]?.['spec'], reported).toEqual(pool);
-    }
-  });
-});
-
-describe('the wait for the MachineConfig of the cluster', () => {
-  it('writes nothing before the cluster has rendered what this host has, and says what differs', async () => {
-    const other = `rendered-master-${'9'.repeat(32)}`;
-    const kube = fakeKube();
-    const run = { ...handOverTo(kube), clock: fakeClock({ auto: false }) };
-    const done = runStep(handOverServed, run);
-    await settle();
-    kube.put(machineConfigPools, renderedPool(''));
-    await settle();
-    kube.put(machineConfigs, renderedConfig(other, { kernelArguments: ['x'] }));
-    kube.put(machineConfigPools, renderedPool(other));
-    await settle();
-    expect(kube.objectsOf(machineOSBuilds)).toEqual([]);
-    kube.put(machineConfigs, renderedConfig()).put(machineConfigPools, renderedPool());
-    const { events } = await done;
-    const reported = events.flatMap((event) =>
-      event.type === 'wait.updated' ? [event.status] : [],
-    );
-    expect(reported).toEqual([
-      'MachineConfigPool master does not exist yet',
-      'MachineConfigPool master is not rendered yet',
-      `it is rendered as ${other}: spec.kernelArguments differs`,
-    ]);
   });
 });
 

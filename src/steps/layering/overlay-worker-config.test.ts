@@ -54,22 +54,6 @@ describe('layering/overlay-worker-config', () => {
     expect(host.textOf(ignition)).toBe(workerPointer);
   });
 
-  it('puts it on the disk in one stroke, though an earlier step left that frozen', async () => {
-    const host = hostWith();
-    await runStep(overlayWorkerConfig, settings(host));
-    const commands = host.ran.map((argv) => argv.join(' '));
-    expect(commands.filter((command) => !command.startsWith('lsblk'))).toEqual([
-      'mount /dev/sda3 /mnt',
-      'fsfreeze --unfreeze /mnt',
-      `install -D --mode=0600 ${overlaid} /mnt/ignition/config.ign.new`,
-      'sync --file-system /mnt',
-      'mv --force /mnt/ignition/config.ign.new /mnt/ignition/config.ign',
-      `cmp ${overlaid} /mnt/ignition/config.ign`,
-      'fsfreeze --freeze /mnt',
-      'umount /mnt',
-    ]);
-  });
-
   it('fails, with nothing left mounted, where the disk does not hold what was written', async () => {
     const host = hostWith().on(['cmp', rest]).fails(1, 'differ: byte 1');
     const { failure } = await tryStep(overlayWorkerConfig, settings(host));

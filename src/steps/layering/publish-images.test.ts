@@ -18,19 +18,6 @@ const facts = { registry: laneRegistry, built: { kind: 'pools' as const, pools: 
 const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 
 describe('layering/publish-images', () => {
-  it('copies byte by byte to where the image is found for good', async () => {
-    const { host } = run();
-    const { value } = await runStep(publishImages, run(host));
-    const final = `registry.rig.test/ocl/master@${builtDigest}`;
-    expect(value).toEqual({ kind: 'pools', pools: [{ ...built, final }] });
-    const copy = host.ran.find(([, action]) => action === 'copy');
-    expect(copy?.slice(-2)).toEqual([
-      `docker://${staged}`,
-      `docker://registry.rig.test/ocl/master:${lanePool.rendered}`,
-    ]);
-    expect(JSON.stringify(host.ran)).not.toContain('hidden');
-  });
-
   it('refuses a registry that makes another image of it', async () => {
     const other = `sha256:${'9'.repeat(64)}`;
     const host = laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(other);

@@ -3,12 +3,10 @@ import { publishedFor, renderedFor } from '../../../test/layering/lane-facts.ts'
 import { renderedText } from '../../../test/layering/rendered.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { serveImages } from './config-server.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const pools = ['master', 'worker'];
-const finalOf = (pool: string): string => publishedFor([pool]).pools[0]?.final ?? '';
 const facts = { published: publishedFor(pools) };
 const fileOf = (pool: string): string => renderedFor(pool).file;
 /** A host on which `systemd-run` has started the unit or not. */
@@ -24,16 +22,6 @@ const host = () =>
   pools.reduce((machine, pool) => machine.withFile(fileOf(pool), renderedText(pool)), emptyHost());
 
 describe('layering/serve-images', () => {
-  it('changes what masters are served, and leaves workers to themselves', async () => {
-    const machine = host();
-    await runStep(serveImages, { host: machine, config, facts });
-    const path = fileOf('master');
-    expect(machine.textOf(path)).toBe(
-      servedMachineConfig(renderedText('master'), { image: finalOf('master'), path }),
-    );
-    expect(machine.textOf(fileOf('worker'))).toBe(renderedText('worker'));
-  });
-
   it('watches nothing where no image is served from here', async () => {
     const machine = host();
     const published = publishedFor(['worker']);

@@ -9,7 +9,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
+import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
 import { startRegistry } from './staging-registry.ts';
 
 const disk = coreOsDisk('sda');
@@ -57,25 +57,6 @@ describe('layering/start-registry', () => {
     const password = /:(.+)"/.exec(host.textOf(curl) ?? '')?.[1] ?? '';
     expect(password).toHaveLength(64);
     expect(JSON.stringify(host.ran)).not.toContain(password);
-  });
-
-  it('finds disk, address, user and certificate of an earlier run again', async () => {
-    const { host } = run();
-    const first = await runStep(startRegistry, run(host));
-    const user = host.textOf(stagingFiles.curl);
-    const children = disk.children.map((child) =>
-      child.path === '/dev/sda4' ? { ...child, mountpoints: [stagingMount] } : child,
-    );
-    host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, children }));
-    const before = host.ran.length;
-    const second = await runStep(startRegistry, run(host));
-    expect(second.value).toEqual(first.value);
-    expect(host.textOf(stagingFiles.curl)).toBe(user);
-    const programs = host.ran.slice(before).map(([program]) => program);
-    expect(programs).not.toContain('openssl');
-    expect(programs).not.toContain('mount');
-    // The earlier run may have been killed right behind its mount.
-    expect(programs).toEqual(expect.arrayContaining(['fsfreeze', 'xfs_growfs']));
   });
 
   it('is not content with a registry that does not know its user', async () => {

@@ -22,17 +22,6 @@ const setting = (kube: FakeKube, facts: HandOverFacts = fallbackFacts) => ({
 });
 
 describe('a hand-over without an image', () => {
-  it('gives the cluster what the user asked for, to be built later', async () => {
-    const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
-    const { notes } = await runStep(submitOsConfigs, setting(kube));
-    const writes = kube.writes.map(({ verb, kind }) => `${verb} ${kind}`);
-    expect(writes).toEqual(['create secrets', 'create machineosconfigs']);
-    expect(kube.objectsOf(machineOSConfigs)[0]?.metadata.annotations).toEqual({});
-    expect(notes).toEqual(['info: pool master: the cluster builds the OS image later']);
-    await runStep(submitOsConfigs, setting(kube));
-    expect(kube.writes).toHaveLength(2);
-  });
-
   const { request } = handOverFacts;
   const older = request.kind === 'on' ? { ...request, kind: 'submit' as const } : request;
   it.each<[string, HandOverFacts, number]>([

@@ -117,16 +117,4 @@ describe('layering/wait-for-masters', () => {
       message: expect.stringContaining('I3: MachineOSBuild image is not there') as string,
     });
   });
-
-  it('does not let a cluster go that refers to the registry of this host', async () => {
-    const kube = put(fakeKube()).put(machineConfigs, {
-      metadata: { name: '99-mine' },
-      spec: { osImageURL: `${address}/ocl/master@sha256:0` },
-    });
-    const { failure } = await tryStep(waitForLayeredMasters, { config, facts, kube });
-    expect(failure).toMatchObject({
-      code: 'layering.staging-referenced',
-      message: expect.stringContaining('machineconfigs 99-mine') as string,
-    });
-  });
 });
