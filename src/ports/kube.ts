@@ -99,11 +99,6 @@ export interface ApplyOptions {
   readonly manager?: string;
   /** A part of the object that has a path of its own: `status`. */
   readonly subresource?: string;
-  /**
-   * Whether members that others own are taken over; true unless given. Otherwise they are
-   * `kube.conflict`.
-   */
-  readonly force?: boolean;
 }
 
 /** How something is asked. */
@@ -182,8 +177,7 @@ export interface Kube {
    * Bootwright had and this one has not are taken away, those of others stay. A namespaced one
    * without namespace goes to `default`.
    * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is
-   * missing; `kube.invalid`, also without apiVersion, kind or name; `kube.conflict` without
-   * `force`, which names the members and who owns them
+   * missing; `kube.invalid`, also without apiVersion, kind or name
    */
   readonly apply: (
     manifest: KubeObject,
@@ -198,11 +192,6 @@ export interface Kube {
     ref: KubeRef & { readonly uid?: string | undefined },
     signal: AbortSignal,
   ) => Promise<void>;
-  /**
-   * Removes all that is selected by one request, and in the background what that owns. A namespaced
-   * kind needs a namespace.
-   */
-  readonly removeAll: (selection: KubeSelection, signal: AbortSignal) => Promise<void>;
   /**
    * Asks that a pod leaves its node (policy/v1 Eviction), if it is still the one with this uid; no
    * error when it is gone. The pod ends in its own time. It is asked once, whatever the answer.

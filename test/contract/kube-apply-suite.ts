@@ -1,7 +1,7 @@
-// The part of the suite of every Kube that is about manifests, and about many objects at once.
+// The part of the suite of every Kube that is about manifests.
 import { describe, expect, it } from 'vitest';
-import { configMaps, secrets } from '../../src/kube/kinds.ts';
-import type { ApplyOptions, Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { configMaps } from '../../src/kube/kinds.ts';
+import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 /** What the suite needs of a Kube's world. */
 interface ApplyWorld {
@@ -48,46 +48,16 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       expect(changed['data']).toEqual({ k: 'ours', keep: '1' });
     });
 
-    const by = (manager: string, object: KubeObject, more: ApplyOptions = {}) =>
-      world().kube.apply(object, live, { manager, ...more });
+    const by = (manager: string, object: KubeObject, subresource?: string) =>
+      world().kube.apply(object, live, {
+        manager,
+        ...(subresource === undefined ? {} : { subresource }),
+      });
     const data = (members: Readonly<Record<string, string>>) => manifest('a', { data: members });
-
-    it('stops without force where another says something else, and names what and whom', async () => {
-      await by('one', data({ k: '1', l: '1', same: 'x' }));
-      const refused = by('two', data({ k: '2', same: 'x', own: '3' }), { force: false });
-      await expect(refused).rejects.toMatchObject({
-        code: 'kube.conflict',
-        message: expect.stringMatching(
-          /1 conflict: conflict with "one"\S*( using v1)?: \.data\.k$/,
-        ) as string,
-      });
-      const several = by('two', data({ k: '2', l: '2' }), { force: false });
-      await expect(several).rejects.toMatchObject({
-        message: expect.stringMatching(
-          /2 conflicts: conflicts with "one".*:\n- \.data\.k\n- \.data\.l$/,
-        ) as string,
-      });
-      const there = await world().kube.get(refOf('a'), live);
-      expect(there?.['data']).toEqual({ k: '1', l: '1', same: 'x' });
-    });
-
-    it('stops without force at what was changed past it, and changes what is its own', async () => {
-      await by('one', data({ k: '1', l: '1' }));
-      const changed = await by('one', data({ k: '2', l: '1' }), { force: false });
-      expect(changed['data']).toEqual({ k: '2', l: '1' });
-      await world().kube.patch(refOf('a'), { type: 'merge', body: { data: { k: '9' } } }, live);
-      const refused = by('one', data({ k: '2', l: '1' }), { force: false });
-      await expect(refused).rejects.toMatchObject({
-        code: 'kube.conflict',
-        message: expect.stringContaining('.data.k') as string,
-      });
-      const forced = await by('one', data({ k: '2', l: '1' }));
-      expect(forced['data']).toEqual({ k: '2', l: '1' });
-    });
 
     it('leaves a member that another manager says too', async () => {
       await by('one', data({ k: '1', shared: 'x' }));
-      await by('two', data({ shared: 'x' }), { force: false });
+      await by('two', data({ shared: 'x' }));
       expect((await by('one', data({ k: '1' })))['data']).toEqual({ k: '1', shared: 'x' });
       expect((await by('two', data({})))['data']).toEqual({ k: '1' });
     });
@@ -124,12 +94,15 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       };
       const made = await by('one', service({ spec, ...status('Lost') }));
       expect(typesOf(made)).toEqual([]);
-      const part = { subresource: 'status', force: false };
-      await by('one', service(status('A')), part);
-      const both = await by('two', service({ ...status('B'), spec: { type: 'NodePort' } }), part);
+      await by('one', service(status('A')), 'status');
+      const both = await by(
+        'two',
+        service({ ...status('B'), spec: { type: 'NodePort' } }),
+        'status',
+      );
       expect(typesOf(both)).toEqual(['A', 'B']);
       expect(both['spec']).not.toMatchObject({ type: 'NodePort' });
-      expect(typesOf(await by('one', service(status()), part))).toEqual(['B']);
+      expect(typesOf(await by('one', service(status()), 'status'))).toEqual(['B']);
     });
 
     it('knows from the server what has a namespace, and goes to the default one', async () => {
@@ -170,48 +143,6 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       const reason = new Error('enough');
       const applied = world().kube.apply(manifest('a'), AbortSignal.abort(reason));
       await expect(applied).rejects.toBe(reason);
-    });
-  });
-
-  describe('removeAll', () => {
-    it('takes away what a label selects, and nothing else', async () => {
-      const labelled = (suffix: string, label: string): KubeObject => ({
-        ...manifest(suffix),
-        metadata: { ...manifest(suffix).metadata, labels: { of: label } },
-      });
-      await world().put(configMaps, labelled('a', named('x')));
-      await world().put(configMaps, labelled('b', named('x')));
-      await world().put(configMaps, labelled('c', named('y')));
-      const { kube } = world();
-      await kube.removeAll(
-        { kind: configMaps, namespace, labelSelector: `of=${named('x')}` },
-        live,
-      );
-      const left = await Promise.all(['a', 'b', 'c'].map((one) => kube.get(refOf(one), live)));
-      expect(left.map((one) => one?.metadata.name)).toEqual([undefined, undefined, named('c')]);
-    });
-
-    it('does not mind when there is none, nor such a kind', async () => {
-      const { kube } = world();
-      const labelSelector = `of=${named('x')}`;
-      await kube.removeAll({ kind: secrets, namespace, labelSelector }, live);
-      const widgets = { group: 'nobody.example', version: 'v1', plural: 'widgets' };
-      await kube.removeAll({ kind: widgets }, live);
-    });
-
-    it('keeps to its namespace', async () => {
-      const labels = { of: named('x') };
-      await world().put(
-        configMaps,
-        manifest('a', { metadata: { ...manifest('a').metadata, labels } }),
-      );
-      const there = {
-        kind: configMaps,
-        namespace: 'kube-system',
-        labelSelector: `of=${named('x')}`,
-      };
-      await world().kube.removeAll(there, live);
-      expect(await world().kube.get(refOf('a'), live)).toBeDefined();
     });
   });
 }

@@ -57,7 +57,6 @@ describe('what is forbidden', () => {
     ['list', (kube) => kube.list({ kind: nodes }, live)],
     ['create', (kube) => kube.create({ kind: nodes }, { metadata: { name: 'm0' } }, live)],
     ['remove', (kube) => kube.remove(m0, live)],
-    ['removeAll', (kube) => kube.removeAll({ kind: nodes }, live)],
     ['podLog', (kube) => kube.podLog({ namespace: 'n', name: 'p' }, 1, live)],
   ])('fails at once: %s', async (_, request) => {
     stand.server.answering(forbids('do that to'));

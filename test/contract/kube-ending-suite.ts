@@ -23,7 +23,6 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
     const metadata = {
       name: named(suffix),
       namespace,
-      labels: { suite: named('held') },
       finalizers: [finalizer],
     };
     return { apiVersion: 'v1', kind: 'ConfigMap', metadata };
@@ -57,15 +56,6 @@ export function endingSuite(world: () => EndingWorld, named: (suffix: string) =>
       await world().put(configMaps, held('a', 'foregroundDeletion'));
       await kube.remove(refOf('a'), live);
       expect(await kube.get(refOf('a'), live)).toBeUndefined();
-    });
-
-    it('is marked where all are removed', async () => {
-      const { kube } = world();
-      await world().put(configMaps, held('a'));
-      const labelSelector = `suite=${named('held')}`;
-      await kube.removeAll({ kind: configMaps, namespace, labelSelector }, live);
-      expect((await kube.get(refOf('a'), live))?.metadata.deletionTimestamp).toMatch(/Z$/);
-      await letGo('a');
     });
   });
 

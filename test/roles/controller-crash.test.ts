@@ -27,8 +27,8 @@ beforeAll(async () => {
 });
 
 const effectsOf = {
-  kube: ['patch', 'create', 'replace', 'apply', 'remove', 'removeAll'],
-  adminKube: ['patch', 'create', 'replace', 'apply', 'remove', 'removeAll'],
+  kube: ['patch', 'create', 'replace', 'apply', 'remove'],
+  adminKube: ['patch', 'create', 'replace', 'apply', 'remove'],
   inventory: [
     ...['report', 'clusterLogsState', 'uploadControllerLogs', 'reportFinalizing', 'reportOperator'],
     ...['uploadIngressCa', 'complete'],

@@ -6,18 +6,10 @@ import { nodes as nodeKind, pods as podKind } from '../../src/kube/kinds.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
-import {
-  applied,
-  brought,
-  conflictText,
-  type Manifest,
-  patched,
-  written,
-  stillOwned,
-} from './kube-changes.ts';
+import { applied, brought, type Manifest, patched, written, stillOwned } from './kube-changes.ts';
 import { placedManifest, type ServedKind, servedAtFirst } from './served-kinds.ts';
 
-type WriteVerb = 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll' | 'evict';
+type WriteVerb = 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'evict';
 
 /** A write as it was received. */
 interface KubeWrite {
@@ -300,7 +292,7 @@ export function fakeKube(): FakeKube {
       const next = written(before, object, { plural, subresource });
       return answer('replace', write(ref.kind, next), signal);
     },
-    apply: async (manifest, signal, { manager = 'bootwright', subresource, force = true } = {}) => {
+    apply: async (manifest, signal, { manager = 'bootwright', subresource } = {}) => {
       await enter('apply', signal);
       const { ref, placed } = placedManifest(manifest, served);
       const old = objects.get(keyOf(ref));
@@ -309,8 +301,6 @@ export function fakeKube(): FakeKube {
       const key = keyOf(ref);
       if (old === undefined) manifests.delete(key);
       const change = changeOf(manifests.get(key) ?? [], { manager, subresource, manifest: own });
-      const conflict = force ? undefined : conflictText(old, change);
-      if (conflict !== undefined) throw kubeFailure('kube.conflict', `${ref.name}: ${conflict}`);
       const next = applied(old, change);
       const part = subresource === undefined ? {} : { subresource };
       writes.push({ verb: 'apply', ...said(ref), ...part, body: placed });
@@ -328,13 +318,6 @@ export function fakeKube(): FakeKube {
         end(ref.kind, object);
       }
       await answer('remove', undefined, signal);
-    },
-    removeAll: async (selection, signal) => {
-      await enter('removeAll', signal);
-      const { kind, fieldSelector: _, ...rest } = selection;
-      writes.push({ verb: 'removeAll', kind: kind.plural, ...rest });
-      for (const object of selected(selection)) end(kind, object);
-      await answer('removeAll', undefined, signal);
     },
     evict: async ({ namespace, name, uid }, signal) => {
       await enter('evict', signal);

@@ -145,55 +145,6 @@ export const stillOwned = (manifest: unknown, object: unknown): unknown =>
       )
     : manifest;
 
-/**
- * Why a manifest cannot be applied without force, in the words of API server 1.34; undefined where
- * it can. Somebody else owns a member where the object says another thing than this manager said
- * last, or where another manager said it too.
- */
-export function conflictText(
-  object: KubeObject | undefined,
-  { manifest, before, others }: Applying,
-): string | undefined {
-  const [is, was] = [leavesOf(object), leavesOf(before)];
-  const owned = [...leavesOf(manifest)].flatMap(([path, value]) => {
-    const current = is.get(path);
-    if (current === undefined || current === value) return [];
-    const owner = others.find((one) => leavesOf(one.manifest).get(path) === current)?.manager;
-    return owner === undefined && was.get(path) === current ? [] : [{ path, owner }];
-  });
-  if (owned.length === 0) return undefined;
-  const by = Map.groupBy(owned, ({ owner }) => owner ?? 'update');
-  const texts = [...by].map(([owner, [first, ...more]]) =>
-    more.length === 0
-      ? `conflict with "${owner}": ${first?.path ?? ''}`
-      : `conflicts with "${owner}":\n${[first, ...more].map((one) => `- ${one?.path ?? ''}`).join('\n')}`,
-  );
-  return `Apply failed with ${owned.length} conflict${owned.length === 1 ? '' : 's'}: ${texts.join('\n')}`;
-}
-
-/** Members that say what an object is, and are nobody's. */
-const identity = new Set(
-  [
-    'apiVersion',
-    'kind',
-    ...['name', 'namespace', 'uid', 'resourceVersion'].map((one) => `metadata.${one}`),
-  ].map((one) => `.${one}`),
-);
-
-function leavesOf(object: KubeObject | undefined): ReadonlyMap<string, string> {
-  const leaves = new Map<string, string>();
-  const visit = (value: unknown, path: string): void => {
-    if (path === '.status.conditions' && Array.isArray(value)) {
-      for (const one of value as readonly Typed[])
-        visit(one, `${path}[type=${JSON.stringify(one.type)}]`);
-    } else if (isFields(value)) {
-      for (const [key, member] of Object.entries(value)) visit(member, `${path}.${key}`);
-    } else if (!identity.has(path)) leaves.set(path, JSON.stringify(value));
-  };
-  visit(object ?? {}, '');
-  return leaves;
-}
-
 function without(
   value: unknown,
   { before, now }: { readonly before: unknown; readonly now: unknown },

@@ -21,7 +21,6 @@ import {
   type KubeTimeouts,
   objectPath,
   defaultTimeouts,
-  selectionPath,
   withQuery,
 } from './api-server.ts';
 import { readLast } from '../../lib/read-up-to.ts';
@@ -101,8 +100,6 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     call({ ...cluster, ...options }, signal, (server, { signal: inner }) =>
       server.ask(request, inner, read),
     );
-  const remove = (request: ApiRequest, signal: AbortSignal): Promise<void> =>
-    unlessMissing(ask(request, signal, readText), undefined).then(() => undefined);
   return {
     get: (ref, signal, options) => {
       const request = { method: 'GET', path: objectPath(ref), ...acceptOf(ref.kind) } as const;
@@ -124,9 +121,11 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     },
     apply: (manifest, signal, options = {}) =>
       apply(cluster, { manifest, served, ...options }, signal),
-    remove: ({ uid, ...ref }, signal) => remove(removalOf(objectPath(ref), uid), signal),
-    removeAll: (selection, signal) =>
-      remove({ method: 'DELETE', path: selectionPath(selection, inBackground) }, signal),
+    remove: async ({ uid, ...ref }, signal) => {
+      const path = objectPath(ref);
+      const removal: ApiRequest = { method: 'DELETE', path, body: removalOf(uid) };
+      await unlessMissing(ask(removal, signal, readText), undefined);
+    },
     evict: (pod, signal) => evict(cluster, pod, signal),
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
@@ -181,25 +180,14 @@ const jsonBody = (object: object): NonNullable<ApiRequest['body']> => ({
   text: JSON.stringify(object),
 });
 
-const inBackground = { propagationPolicy: 'Background' };
-
-/**
- * The options of a request with a body are those of its body alone (apiserver,
- * `handlers/delete.go`).
- */
-const removalOf = (path: string, uid: string | undefined): ApiRequest =>
-  uid === undefined
-    ? { method: 'DELETE', path: withQuery(path, inBackground) }
-    : {
-        method: 'DELETE',
-        path,
-        body: jsonBody({
-          apiVersion: 'v1',
-          kind: 'DeleteOptions',
-          ...inBackground,
-          preconditions: { uid },
-        }),
-      };
+/** What it owns is removed in the background. */
+const removalOf = (uid: string | undefined): NonNullable<ApiRequest['body']> =>
+  jsonBody({
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    propagationPolicy: 'Background',
+    ...(uid === undefined ? {} : { preconditions: { uid } }),
+  });
 
 async function unlessMissing<T, U>(answer: Promise<T>, otherwise: U): Promise<T | U> {
   try {
@@ -257,7 +245,7 @@ interface Applying extends ApplyOptions {
 
 function apply(
   cluster: Cluster,
-  { manifest, served, manager = fieldManager, subresource, force = true }: Applying,
+  { manifest, served, manager = fieldManager, subresource }: Applying,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   // What comes from a file may be anything.
@@ -274,7 +262,7 @@ function apply(
     const ref = { kind: resource.kind, name, ...place };
     const what: ApiRequest = {
       method: 'PATCH',
-      path: withQuery(objectPath(ref, subresource), { fieldManager: manager, force: `${force}` }),
+      path: withQuery(objectPath(ref, subresource), { fieldManager: manager, force: 'true' }),
       // JSON is YAML.
       body: { type: 'application/apply-patch+yaml', text: JSON.stringify(manifest) },
     };

@@ -14,7 +14,6 @@ export function onFirstUse(load: () => Promise<KubeCluster>): KubeCluster {
     replace: async (...given) => (await loaded()).replace(...given),
     apply: async (...given) => (await loaded()).apply(...given),
     remove: async (...given) => (await loaded()).remove(...given),
-    removeAll: async (...given) => (await loaded()).removeAll(...given),
     evict: async (...given) => (await loaded()).evict(...given),
     podLog: async (...given) => (await loaded()).podLog(...given),
     close: async () => {
