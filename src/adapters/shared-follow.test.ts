@@ -36,21 +36,6 @@ function setUp() {
 }
 
 describe('who follows the same selection', () => {
-  it('shares one course, and sees at once what others have seen', async () => {
-    const { join, opened } = setUp();
-    const one = join();
-    await settle();
-    opened[0]?.show(viewOf('a'));
-    const two = join({ kind: { ...nodes.kind } });
-    expect(two.names).toEqual(['a']);
-    opened[0]?.show(viewOf('b'));
-    expect([one.names, two.names]).toEqual([
-      ['a', 'b'],
-      ['a', 'b'],
-    ]);
-    expect(opened).toHaveLength(1);
-  });
-
   it('keeps it until the last one has left, and begins again after that', async () => {
     const { join, opened } = setUp();
     const [one, two] = [join(), join()];
@@ -68,16 +53,6 @@ describe('who follows the same selection', () => {
     await settle();
     expect(opened).toHaveLength(2);
     expect(three.names).toEqual([]);
-  });
-
-  it('shares nothing with who follows another one', async () => {
-    const { join, opened } = setUp();
-    for (const more of [{}, { namespace: 'n' }, { labelSelector: 'a' }, { fieldSelector: 'a' }]) {
-      join({ ...nodes, ...more });
-    }
-    join({ kind: { ...nodes.kind, plural: 'pods' } });
-    await settle();
-    expect(opened).toHaveLength(5);
   });
 
   it('ends alone with what it throws', async () => {
@@ -102,11 +77,5 @@ describe('who follows the same selection', () => {
     join();
     await settle();
     expect(opened).toHaveLength(2);
-  });
-
-  it('asks nothing when it is stopped before it has begun', async () => {
-    const { follow, opened } = setUp();
-    await follow(nodes, () => undefined, AbortSignal.abort());
-    expect(opened).toEqual([]);
   });
 });

@@ -169,7 +169,7 @@ async function openSinks(
   const hasControls = isForPeople && process.env['TERM'] !== 'dumb';
   const terminal = hasControls ? openTerminal(process.stdout) : undefined;
   const journal = journald({
-    command: [...hostPrefix(environment), 'logger', '--journald'],
+    access: { prefix: hostPrefix(environment), environment },
     socket: await pathOnHost(host.root, '/run/systemd/journal/socket').catch(() => ''),
   });
   const faults: AgentError[] = [];

@@ -118,14 +118,6 @@ describe('routes over HTTP', () => {
     expect([answer.status, await answer.text()]).toEqual([code, body]);
   });
 
-  it('names the methods of a path, and passes on the headers of a refusal', async () => {
-    await using own = await serving();
-    const wrong = await fetch(`${own.url}/size`);
-    expect(wrong.headers.get('allow')).toBe('POST, PUT');
-    const late = await fetch(`${own.url}/refused`);
-    expect(late.headers.get('retry-after')).toBe('7');
-  });
-
   it.each([
     request('GET /healthz', 'Host: evil.example'),
     request('GET /healthz', 'hOST: 127.0.0.1'),
@@ -150,12 +142,6 @@ describe('routes over HTTP', () => {
 });
 
 describe('bodies of requests', () => {
-  it('are taken up to the limit of the route', async () => {
-    await using own = await serving();
-    const answer = await fetch(`${own.url}/size`, { method: 'POST', body: 'x'.repeat(1000) });
-    expect(await answer.text()).toBe('1000');
-  });
-
   it.each([
     ['by its length', 'x'.repeat(1001)],
     // Much more than fits into the buffers of the connection: the answer is read all the same.
@@ -245,17 +231,6 @@ describe('work of a server', () => {
     open(undefined);
     expect((await first).status).toBe(200);
     expect((await fetch(`${own.url}/quick`)).status).toBe(200);
-  });
-
-  it('takes no place of others where a route has a number of its own', async () => {
-    const { entered, open, routes: waiting } = held(1);
-    await using own = await serving({ routes: waiting, atOnce: 1 });
-    const first = fetch(`${own.url}/wait`);
-    await expect.poll(() => entered.length).toBe(1);
-    expect((await fetch(`${own.url}/wait`)).status).toBe(503);
-    expect((await fetch(`${own.url}/quick`)).status).toBe(200);
-    open(undefined);
-    await first;
   });
 
   it('is given up with 503 at its deadline, and counts until it has ended', async () => {

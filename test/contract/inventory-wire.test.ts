@@ -281,28 +281,7 @@ describe('answers', () => {
     });
   });
 
-  it('hosts come with what is read of them', async () => {
-    const inventory = JSON.stringify({
-      interfaces: [{ ipv4_addresses: ['10.0.0.5/24'], ipv6_addresses: ['fd00::5/64'] }, {}],
-    });
-    const progress = { current_stage: 'Done', progress_info: 'x' };
-    const wire = { id: 'a', role: 'master', status: 'installed', progress, inventory, more: 1 };
-    stand.server.answering(json(200, [{ ...wire, infra_env_id: 'I', requested_hostname: 'm0' }]));
-    await expect(stand.v2().hosts('master', signal)).resolves.toEqual([
-      {
-        id: 'a',
-        infraEnvId: 'I',
-        name: 'm0',
-        role: 'master',
-        status: 'installed',
-        stage: 'Done',
-        addresses: ['10.0.0.5', 'fd00::5'],
-      },
-    ]);
-  });
-
   it.each([
-    [405, 'inventory.rejected', 1],
     [423, 'inventory.unreachable', 11],
     [302, 'inventory.unreadable', 1],
   ])('of %i are %s, after %i attempts', async (status, code, attempts) => {
@@ -315,21 +294,6 @@ describe('answers', () => {
 });
 
 describe('a download', () => {
-  it('stops with the reason of the signal', async () => {
-    stand.server.answering((_, response) => {
-      response.writeHead(200);
-      response.write('x');
-    });
-    const controller = new AbortController();
-    const { body } = await stand.v2().hostIgnition('worker', controller.signal);
-    const reason = new Error('enough');
-    const chunks = body[Symbol.asyncIterator]();
-    await chunks.next();
-    const next = chunks.next();
-    controller.abort(reason);
-    await expect(next).rejects.toBe(reason);
-  });
-
   it('outlives the limit of the call that opened it', async () => {
     const clock = quickClock(200);
     const late = Promise.withResolvers<undefined>();

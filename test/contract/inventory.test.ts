@@ -391,38 +391,3 @@ describe.each(finalizingWorlds)(
     });
   },
 );
-
-describe('the end of an installation, by the rules of the service', () => {
-  const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
-  const rejected = { code: 'inventory.rejected', context: { status: 400 } };
-
-  it('is reached when hosts, ingress and operators are complete; then no stage is taken', async () => {
-    const { store } = finalizing;
-    const worker = { infraEnvId, hostId: w0?.id ?? '' };
-    await adapter.reportFinalizing('Waiting for cluster operators', signal);
-    await adapter.uploadIngressCa(pem, signal);
-    const lso = { name: 'lso', version: '4.20.1', statusInfo: '' } as const;
-    await adapter.reportOperator({ ...lso, status: 'available' }, signal);
-    expect(store.cluster().status).toBe('finalizing');
-    store.report(worker.hostId, { stage: 'Done', info: '' }, 'v2');
-    expect(store.cluster().status).toBe('installed');
-    await expect(adapter.reportFinalizing('Done', signal)).rejects.toMatchObject(rejected);
-    await adapter.complete({ isSuccess: true, error: '' }, signal);
-    await adapter.uploadIngressCa(pem, signal);
-    expect(store.completions()).toEqual([{ isSuccess: true, error: '' }]);
-  });
-
-  it('is an error when the controller says so, with what it says', async () => {
-    await adapter.complete({ isSuccess: false, error: 'no console', data: { a: 1 } }, signal);
-    expect(finalizing.store.cluster()).toMatchObject({ status: 'error', statusInfo: 'no console' });
-  });
-
-  it('takes no certificates before, and no operators that it does not know', async () => {
-    finalizing.store.setCluster({ ...finalizingCluster, status: 'installing' });
-    await expect(adapter.uploadIngressCa(pem, signal)).rejects.toMatchObject(rejected);
-    const odf = { name: 'odf', version: '', status: 'available', statusInfo: '' } as const;
-    await expect(adapter.reportOperator(odf, signal)).rejects.toMatchObject({
-      code: 'inventory.not-found',
-    });
-  });
-});

@@ -117,12 +117,4 @@ describe('the journal in a file', () => {
     await expect(journal.append('1', { flush: true })).rejects.toThrow();
     await expect(journal.close()).resolves.toBeUndefined();
   });
-
-  it('says so when it cannot be kept', async () => {
-    await writeFile(join(directory, 'install-dir'), 'a file in the way');
-    await expect(fileJournal(path()).append('1', { flush: true })).rejects.toMatchObject({
-      code: 'journal.not-kept',
-      context: { path: path() },
-    });
-  });
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { userAgent } from '../../src/model/version.ts';
 import type { Proxies } from '../../src/lib/proxies.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
@@ -104,15 +104,6 @@ describe('requests', () => {
     await tls.close();
   });
 
-  it('never lead through a proxy of the environment', async () => {
-    vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:1');
-    vi.stubEnv('NO_PROXY', '');
-    server.answering(json(200, node(1)));
-    await cluster().get(m0, signal);
-    vi.unstubAllEnvs();
-    expect(asked()).toHaveLength(1);
-  });
-
   it('list in pages', async () => {
     const page = (name: string, next?: string): Responder =>
       json(200, { metadata: { resourceVersion: '5', continue: next }, items: [object(name)] });
@@ -127,16 +118,7 @@ describe('requests', () => {
 });
 
 describe('what is passing', () => {
-  // What kube-apiserver 1.34 answers to the first request for a kind after it has started.
-  const initializing = status(429, {
-    kind: 'Status',
-    status: 'Failure',
-    message: 'storage is (re)initializing',
-    reason: 'TooManyRequests',
-    details: { retryAfterSeconds: 1 },
-  });
   it.each<[string, Responder]>([
-    ['503', status(503)],
     ['a list that lost its history', status(410)],
     ['401 for a moment', status(401)],
   ])('is tried again: %s', async (_, bad) => {
@@ -153,35 +135,6 @@ describe('what is passing', () => {
     const since = performance.now();
     await cluster().get(m0, signal);
     expect(performance.now() - since).toBeGreaterThanOrEqual(390);
-  });
-
-  it.each<[string, Responder, string]>([
-    ['missing rights', status(403), 'kube.denied'],
-    ['a server that is still starting', initializing, 'kube.busy'],
-  ])('ends with what was seen last: %s', async (_, bad, code) => {
-    server.answering(bad);
-    await expect(cluster().get(m0, signal)).rejects.toMatchObject({ code });
-    expect(asked().length).toBeGreaterThan(2);
-  });
-
-  it('ends with the reason of who aborts', async () => {
-    server.answering(status(503));
-    await expect(cluster().get(m0, AbortSignal.timeout(50))).rejects.toMatchObject({
-      name: 'TimeoutError',
-    });
-  });
-});
-
-describe('what is final', () => {
-  it.each<[number, string]>([
-    [400, 'kube.invalid'],
-    [422, 'kube.invalid'],
-    [405, 'kube.failed'],
-  ])('%d is %s at once', async (code, expected) => {
-    server.answering(status(code));
-    const patched = cluster().patch(m0, { type: 'merge', body: {} }, signal);
-    await expect(patched).rejects.toMatchObject({ code: expected });
-    expect(asked()).toHaveLength(1);
   });
 });
 
@@ -207,18 +160,6 @@ describe('a create whose answer was lost', () => {
 });
 
 describe('credentials', () => {
-  it('are waited for', async () => {
-    server.answering(json(200, node(1)));
-    const texts = [undefined, '', undefined, kubeconfigFor(server.url)];
-    const kube = cluster({ credentials: () => Promise.resolve(texts.shift()) });
-    expect(await kube.get(m0, signal)).toBeDefined();
-  });
-
-  it('that never come are the reason', async () => {
-    const kube = cluster({ credentials: () => Promise.resolve(undefined) });
-    await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.no-credentials' });
-  });
-
   it('that cannot be used end it at once', async () => {
     const kube = cluster({ credentials: () => Promise.resolve('x') });
     await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });

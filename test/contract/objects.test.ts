@@ -7,13 +7,7 @@ import type { Objects } from '../../src/ports/objects.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import {
-  impatient,
-  inTurn,
-  type Responder,
-  startServer,
-  type TestServer,
-} from './real/http-server.ts';
+import { type Responder, startServer, type TestServer } from './real/http-server.ts';
 
 const signal = new AbortController().signal;
 
@@ -86,14 +80,6 @@ describe('the S3 store', () => {
     expect(JSON.stringify(server.seen)).not.toContain('planted-secret');
   });
 
-  it('that denies is not asked again', async () => {
-    server.answering(problem(403, 'AccessDenied'));
-    await expect(real().get('bucket', 'x', signal)).rejects.toMatchObject({
-      code: 'objects.denied',
-      context: { status: 403, attempts: 1 },
-    });
-  });
-
   it('whose clock differs from that of the host is asked again by its own', async () => {
     const credentials = { accessKeyId: 'AKID', secretAccessKey: new Secret('planted-secret') };
     server.answering((seen, response) => {
@@ -119,37 +105,6 @@ describe('the S3 store', () => {
       code: 'objects.unreachable',
       message: expect.stringContaining('Region is missing') as string,
     });
-  });
-
-  it('that is busy or breaks is asked again', async () => {
-    server.answering(
-      inTurn(
-        problem(503, 'SlowDown'),
-        (_, response) => {
-          response.socket?.destroy();
-        },
-        store,
-      ),
-    );
-    const { body } = await real().get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).resolves.toBe('{"ignition":{}}');
-    expect(server.seen).toHaveLength(3);
-  });
-
-  it('that does not answer is asked again', async () => {
-    server.answering(inTurn(() => undefined, store));
-    const objects = real({ connection: impatient });
-    const { body } = await objects.get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).resolves.toBe('{"ignition":{}}');
-  });
-
-  it('that stops in the middle of an object is cut', async () => {
-    server.answering((_, response) => {
-      response.writeHead(200, { 'content-length': '100' });
-      response.write('x'.repeat(40), () => response.socket?.destroy());
-    });
-    const { body } = await real().get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 40 } });
   });
 
   it('is reached by the proxy', async () => {

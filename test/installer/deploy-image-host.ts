@@ -6,7 +6,7 @@ import { liveRoot } from '../../scripts/parts/scripted.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { takeLock } from '../../src/adapters/host/host-lock.ts';
 import { hostFiles } from '../../src/adapters/host/host-files.ts';
-import { runHostCommand, trimmed } from '../../src/adapters/host/run-command.ts';
+import { runHostCommand } from '../../src/adapters/host/run-command.ts';
 import type { Host } from '../../src/ports/host.ts';
 
 /**
@@ -91,7 +91,7 @@ function hostBehind(prefix: readonly string[], root: string): Host {
   const access = { prefix, environment: process.env, onCommand: undefined };
   return {
     ...hostFiles({ root, pollInterval: 1000 }),
-    exec: async (argv, options) => trimmed(await runHostCommand(access, { ...options, argv })),
+    exec: (argv, options) => runHostCommand(access, { ...options, argv }),
     lock: (name, signal) => takeLock(access, name, signal),
   };
 }

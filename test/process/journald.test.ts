@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const path = (name: string): string => new URL(`probes/${name}`, import.meta.url).pathname;
 
 it('every line reaches a real journal, with the tag that the log collector looks for', async () => {
-  const { stdout, stderr } = await promisify(execFile)(
+  const { stdout } = await promisify(execFile)(
     'unshare',
     [
       ...['--mount', '--pid', '--fork', '--mount-proc', '--', 'sh', path('journald.sh')],
@@ -13,7 +13,6 @@ it('every line reaches a real journal, with the tag that the log collector looks
     ],
     { timeout: 60_000 },
   );
-  expect(JSON.parse(stderr)).toMatchObject({ lost: 0 });
   const entries = stdout
     .trim()
     .split('\n')

@@ -2,7 +2,7 @@ import { seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { hostFiles } from './host-files.ts';
 import { takeLock } from './host-lock.ts';
-import { type CommandEvent, type HostAccess, runHostCommand, trimmed } from './run-command.ts';
+import { type CommandEvent, type HostAccess, runHostCommand } from './run-command.ts';
 
 /** How commands of this machine are run. */
 export interface LocalHostOptions {
@@ -34,8 +34,8 @@ export function localHost({ onCommand, environment = process.env }: LocalHostOpt
   );
   return {
     ...hostFiles({ root: '/', pollInterval: seconds(1) }),
-    exec: async (argv, options) =>
-      trimmed(await runHostCommand(access, { ...options, argv, env: { ...own, ...options.env } })),
+    exec: (argv, options) =>
+      runHostCommand(access, { ...options, argv, env: { ...own, ...options.env } }),
     lock: (name, signal) => takeLock(access, name, signal),
   };
 }

@@ -4,13 +4,7 @@ import { HOST_ROOT } from '../../model/host-root.ts';
 import type { Host } from '../../ports/host.ts';
 import { hostFiles } from './host-files.ts';
 import { takeLock } from './host-lock.ts';
-import {
-  type CommandEvent,
-  type HostAccess,
-  ownProgram,
-  runHostCommand,
-  trimmed,
-} from './run-command.ts';
+import { type CommandEvent, type HostAccess, ownProgram, runHostCommand } from './run-command.ts';
 
 /** How the host is reached. */
 export interface NsenterHostOptions {
@@ -51,8 +45,8 @@ export function nsenterHost({
   const access: HostAccess = { prefix: hostPrefix(environment), environment, onCommand };
   return {
     ...hostFiles({ root, pollInterval }),
-    exec: async (argv, { env, ...options }) =>
-      trimmed(await runHostCommand(access, { ...options, argv, env: { ...variables, ...env } })),
+    exec: (argv, { env, ...options }) =>
+      runHostCommand(access, { ...options, argv, env: { ...variables, ...env } }),
     lock: (name, signal) => takeLock(access, name, signal),
   };
 }

@@ -30,15 +30,14 @@ export interface HostAccess {
 }
 
 /**
- * Runs one command on the host to its end. Its output is not trimmed; of much output the end alone
- * is kept.
+ * Runs one command on the host to its end; of much output the end alone is kept.
  * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
  *   what `input` throws
  */
 export async function runHostCommand(
   access: HostAccess,
   { argv, input, ...options }: ExecOptions & { readonly argv: readonly string[] },
-): Promise<RawResult> {
+): Promise<CommandResult> {
   const { signal, secrets, underLock } = options;
   const lock = underLock === undefined ? [] : lockWords(underLock);
   // A controller runs no command, and its library takes four megabytes.
@@ -78,20 +77,6 @@ export function lockWords(name: string): readonly string[] {
     `/run/lock/${name}`,
   ];
 }
-
-/** A result as it came. */
-export interface RawResult extends CommandResult {
-  /** The beginning of its standard output is missing. */
-  readonly isCut?: boolean;
-}
-
-/** A result with its streams trimmed, as the port promises it. */
-export const trimmed = ({ exitCode, stdout, stderr, duration }: CommandResult): CommandResult => ({
-  exitCode,
-  stdout: stdout.trim(),
-  stderr: stderr.trim(),
-  duration,
-});
 
 /** An end, and the reason where it was ours. */
 type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined };
@@ -138,8 +123,12 @@ async function feed(
   return failure;
 }
 
-function answerOf(story: CommandStory, end: ProcessEnd, accepted: readonly number[]): RawResult {
-  const { exitCode, stdout, isCut, stderr, duration } = end;
+function answerOf(
+  story: CommandStory,
+  end: ProcessEnd,
+  accepted: readonly number[],
+): CommandResult {
+  const { exitCode, stdout, stderr, duration } = end;
   if (end.spawnError === 'ENOENT' || isUnknownProgram(end)) throw commandNotFound(story);
   if (isDeniedEntry(end)) throw noEntry(story, end);
   if (exitCode === undefined || !accepted.includes(exitCode)) {
@@ -148,7 +137,7 @@ function answerOf(story: CommandStory, end: ProcessEnd, accepted: readonly numbe
       killedBy: end.killedBy ?? end.spawnError,
     });
   }
-  return { exitCode, stdout, isCut, stderr, duration };
+  return { exitCode, stdout: stdout.trim(), stderr: stderr.trim(), duration };
 }
 
 /**

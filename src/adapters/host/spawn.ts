@@ -24,8 +24,6 @@ export interface ProcessEnd {
   /** Set when it could not be started at all: `ENOENT`, `EACCES`. */
   readonly spawnError: string | undefined;
   readonly stdout: string;
-  /** There was more of it than is kept: its beginning is missing. */
-  readonly isCut: boolean;
   readonly stderr: string;
   readonly duration: Millis;
 }
@@ -82,7 +80,6 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
           ? (result.code ?? 'unknown')
           : undefined,
       stdout: outputs.stdout.text(),
-      isCut: outputs.stdout.isCut(),
       stderr: outputs.stderr.text(),
       duration: Math.round(performance.now() - since),
     };
@@ -106,7 +103,6 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
 
 interface Followed {
   readonly text: () => string;
-  readonly isCut: () => boolean;
   readonly closed: Promise<void>;
   readonly abandon: () => void;
 }
@@ -132,7 +128,6 @@ function follow(
   const closed = finished(source, { writable: false }).then(end, end);
   return {
     text: () => tail.text(),
-    isCut: () => tail.isCut(),
     closed,
     abandon: () => {
       source.destroy();
@@ -190,8 +185,6 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
 interface OutputRing {
   readonly push: (text: string) => void;
   readonly text: () => string;
-  /** There was more than is kept. */
-  readonly isCut: () => boolean;
 }
 
 /** A tail for so many characters; a cut beginning is dropped up to the next line. */
@@ -211,7 +204,6 @@ export function outputRing(capacity: number): OutputRing {
       size += text.length;
       if (size > capacity * 2) compact();
     },
-    isCut: () => isCut || size > capacity,
     text: () => {
       if (size > capacity) compact();
       const all = kept.join('');

@@ -1,4 +1,3 @@
-import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { type Proxies } from '../../lib/proxies.ts';
@@ -41,8 +40,6 @@ export interface Connection {
   readonly dispatcherFor: (url: URL) => Promise<Dispatcher>;
   /** The proxy that an address is reached by, without credentials. */
   readonly proxyOf: (url: URL) => string | undefined;
-  /** Finds the addresses of names in this way from now on; what is open stays. */
-  readonly resolveBy: (lookup: LookupFunction) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -50,20 +47,13 @@ const noProxies: Proxies = { http: '', https: '', no: '' };
 
 /** Connections are made when they are needed and kept for further calls. */
 export function connection(options: ConnectionOptions = {}): Connection {
-  const { proxies = noProxies, timeouts = defaultTimeouts } = options;
+  const { proxies = noProxies, timeouts = defaultTimeouts, lookup } = options;
   const made = new Map<string, Promise<Way>>();
-  let find = options.lookup ?? systemLookup;
-  const lookup: LookupFunction = (...asked) => {
-    find(...asked);
-  };
   return {
     timeouts,
     proxyOf: (url) => {
       const proxy = proxyFor(url, proxies);
       return proxy === undefined ? undefined : shownUrl(proxy);
-    },
-    resolveBy: (other) => {
-      find = other;
     },
     dispatcherFor: async (url) => {
       const proxy = proxyFor(url, proxies);

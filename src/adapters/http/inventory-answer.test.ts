@@ -46,15 +46,3 @@ it.each([
 ] as const)('reads %s of which all together are longer than one may be', async (record, text) => {
   expect(await readLong(record, text)).toHaveLength(18);
 });
-
-it.each([
-  ['clusterHosts', ['{"hosts":[{"id":"', 'X', '"}]}']],
-  ['hosts', ['[{"id":"', 'X', '"}]']],
-  ['cluster', ['{"id":"', 'X', '"}']],
-  ['operators', ['[', '{"name":"X"},', '{"name":"a"}]']],
-] as const)('refuses %s with a part that fills the memory', async (record, text) => {
-  await expect(readLong(record, text)).rejects.toMatchObject({
-    code: 'inventory.unreadable',
-    message: 'a part of the answer of http://a.example.com is longer than 16 MiB',
-  });
-});

@@ -7,7 +7,6 @@ import { inventoryFailure } from './failures.ts';
 import {
   AttemptFailure,
   pauseBefore,
-  retriesFor,
   retryAfter,
   type Tries,
   type Verdict,
@@ -41,35 +40,11 @@ const after = (failures: number, verdict: Partial<Verdict> = {}) => {
 };
 
 describe('trying again', () => {
-  it.each([
-    [404, 10],
-    [423, 10],
-    [425, 10],
-    [408, Infinity],
-    [429, Infinity],
-    [500, Infinity],
-    [503, Infinity],
-    [400, 0],
-    [401, 0],
-    [403, 0],
-    [409, 0],
-  ])('%i is worth %d retries', (status, retries) => {
-    expect(retriesFor(status)).toBe(retries);
-  });
-
   it('pauses longer each time, up to ten seconds', () => {
     const most = { ...fakeRandom(), between: (_: number, high: number) => high };
     expect([0, 1, 2, 3, 50].map((index) => pauseBefore(index, most))).toEqual(
       [2, 4, 8, 10, 10].map((count) => seconds(count)),
     );
-  });
-
-  it('continues until it works, and tells each retry', async () => {
-    const policy = policyOf();
-    const reported: number[] = [];
-    const onRetry = ({ attempt }: { attempt: number }) => reported.push(attempt);
-    await expect(withRetry({ ...policy, onRetry }, signal, after(3))).resolves.toBe(4);
-    expect(reported).toEqual([1, 2, 3]);
   });
 
   it('is a wait that says who is asked, how it failed, and for how long it may', async () => {
@@ -91,23 +66,6 @@ describe('trying again', () => {
       { ...who, status: '503, attempt 2', attempt: 2, waited: 1000, limit: minutes(10) },
       { ...who, isReached: true, attempt: 3, waited: 2000 },
     ]);
-  });
-
-  it('ends after the retries that the failure is worth', async () => {
-    const policy = policyOf();
-    const tried = withRetry(policy, signal, after(100, { retries: 10 }));
-    await expect(tried).rejects.toMatchObject({
-      code: 'inventory.unreachable',
-      context: { attempts: 11 },
-    });
-  });
-
-  it('ends with its limit, with the last failure', async () => {
-    const clock = fakeClock();
-    const tried = withRetry(policyOf(clock), signal, after(Infinity));
-    await expect(tried).rejects.toMatchObject({ code: 'inventory.unreachable' });
-    expect(clock.now()).toBeGreaterThan(minutes(9));
-    expect(clock.now()).toBeLessThanOrEqual(minutes(10));
   });
 
   it('ends an attempt that does not end by itself', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../model/duration.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
-import { errorOfAnswer, errorOfEvent, errorOfSilence, isExpired, type Worth } from './api-error.ts';
+import { errorOfAnswer, errorOfSilence, type Worth } from './api-error.ts';
 
 const answer = (status: number, more: { text?: string; retryAfter?: number } = {}) =>
   errorOfAnswer({ what: 'GET /x', status, text: '', ...more });
@@ -24,14 +24,6 @@ describe('an answer', () => {
     expect(answer(status)).toMatchObject({ failure: { code }, worth, isUncertain });
   });
 
-  it('asks for newer credentials when it refuses who asks', () => {
-    expect([401, 403, 500].map((status) => answer(status).isAboutCredentials)).toEqual([
-      true,
-      false,
-      false,
-    ]);
-  });
-
   it.each<[string, { text?: string; retryAfter?: number }, number]>([
     ['in its details', { text: '{"details":{"retryAfterSeconds":1}}', retryAfter: 9 }, seconds(1)],
     ['in a header', { retryAfter: seconds(2) }, seconds(2)],
@@ -40,28 +32,9 @@ describe('an answer', () => {
   ])('that asks for a pause %s', (_, more, notBefore) => {
     expect(answer(429, more).notBefore).toBe(notBefore);
   });
-
-  it('hands on what the server says', () => {
-    const text = JSON.stringify({ message: 'nodes "m0" not found', reason: 'NotFound' });
-    expect(answer(404, { text }).failure).toMatchObject({
-      message: 'GET /x answered 404: nodes "m0" not found',
-      context: { status: 404, reason: 'NotFound' },
-    });
-    expect(answer(404, { text: '404 page not found\n' }).failure.message).toContain('page not');
-  });
 });
 
 describe('no answer', () => {
-  it('is uncertain, and speaks of trust only when the certificate is at networkError', () => {
-    const refused = Object.assign(new Error('x'), { code: 'ECONNREFUSED' });
-    expect(errorOfSilence('GET /x', 'https://api', refused)).toMatchObject({
-      failure: { code: 'kube.unreachable', message: expect.stringContaining('refused') as string },
-      worth: 'soon',
-      isUncertain: true,
-      isAboutCredentials: false,
-    });
-  });
-
   it('has a code of its own, and the cause for people, where the certificate is not trusted', () => {
     const early = Object.assign(new Error('certificate is not yet valid'), {
       code: 'CERT_NOT_YET_VALID',
@@ -71,24 +44,5 @@ describe('no answer', () => {
     expect(gapIn({ isSynced: false, lastError: found.failure })).toBe(
       'the certificate of the API server is not trusted: certificate is not yet valid',
     );
-  });
-});
-
-describe('an event that is an error', () => {
-  it('is expired history with 410 alone', () => {
-    expect([{ code: 410 }, { code: 500 }, null, 'x'].map(isExpired)).toEqual([
-      true,
-      false,
-      false,
-      false,
-    ]);
-  });
-
-  it('is mended by a list', () => {
-    const networkError = errorOfEvent('GET /x', {
-      code: 504,
-      message: 'Too large resource version',
-    });
-    expect(networkError).toMatchObject({ worth: 'list', failure: { code: 'kube.failed' } });
   });
 });

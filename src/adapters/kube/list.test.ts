@@ -1,23 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { ApiServer } from './api-server.ts';
-import { listAll, nextPage, readText, withoutManagedFields } from './list.ts';
-
-it('reads no answer further than a page of objects goes', async () => {
-  const chunk = new Uint8Array(2 ** 20);
-  let sent = 0;
-  async function* endless(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      await Promise.resolve();
-      sent += 1;
-      yield chunk;
-    }
-  }
-  await expect(readText(endless())).rejects.toMatchObject({
-    failure: { code: 'kube.failed', message: 'an answer of the API server is longer than 96 MiB' },
-  });
-  expect(sent).toBe(97);
-});
+import { listAll, nextPage } from './list.ts';
 
 it.each<[string, readonly string[]]>([
   ['the page that was asked for', ['a', 'a']],
@@ -39,11 +23,6 @@ it.each<[string, readonly string[]]>([
   );
   await expect(listed).rejects.toMatchObject({ failure: { code: 'kube.failed' }, worth: 'soon' });
   expect(left).toEqual([]);
-});
-
-it('an object loses the record of its writers and nothing else', () => {
-  const object = { kind: 'Node', metadata: { name: 'a', managedFields: [] } };
-  expect(withoutManagedFields(object)).toEqual({ kind: 'Node', metadata: { name: 'a' } });
 });
 
 it.each([

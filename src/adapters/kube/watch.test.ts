@@ -1,35 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linesOf, readWatchLine } from './watch.ts';
-
-const line = (type: string, object: unknown): string => JSON.stringify({ type, object });
-const node = { metadata: { name: 'm0', resourceVersion: '7', managedFields: [{}] } };
-const bare = { metadata: { name: 'm0', resourceVersion: '7' } };
-
-describe('a line of a watch', () => {
-  it.each([
-    ['ADDED', { type: 'put', object: bare }],
-    ['MODIFIED', { type: 'put', object: bare }],
-    ['BOOKMARK', { type: 'bookmark', version: '7' }],
-    ['ERROR', { type: 'error', status: node }],
-    ['SOMETHING', undefined],
-  ])('of type %s', (type, event) => {
-    expect(readWatchLine(line(type, node))).toEqual(event);
-  });
-
-  it('of type DELETED', () => {
-    expect(readWatchLine(line('DELETED', node))).toMatchObject({ type: 'gone', object: bare });
-  });
-
-  it.each([
-    '{"type":"ADDED","obj',
-    'null',
-    '3',
-    '{"type":"ADDED"}',
-    '{"type":"ADDED","object":{}}',
-  ])('that is none: %s', (text) => {
-    expect(readWatchLine(text)).toBeUndefined();
-  });
-});
+import { linesOf } from './watch.ts';
 
 describe('the lines of a body', () => {
   it.each<[string, readonly (readonly number[])[]]>([

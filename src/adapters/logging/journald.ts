@@ -7,17 +7,16 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { cleanEnvironment } from '../host/run-command.ts';
-import { runBriefly } from '../host/run-briefly.ts';
+import { type HostAccess, runHostCommand } from '../host/run-command.ts';
 import { within } from '../clock.ts';
 import type { LogLevel } from './log-line.ts';
 
 /** How the journal is reached. */
 export interface JournaldOptions {
-  /** Program that makes an entry of the lines it reads. */
-  readonly command?: readonly string[];
-  /** Shared with the host by a bind mount; nothing is sent when it is not there. */
-  readonly socket?: string;
+  /** How the host's `logger` is reached. */
+  readonly access: Pick<HostAccess, 'prefix' | 'environment'>;
+  /** Of the journal, as our process has it; nothing is sent when it is not there. */
+  readonly socket: string;
   /** How long lines are gathered. */
   readonly gather?: Millis;
 }
@@ -27,8 +26,6 @@ export interface Journald {
   readonly line: (text: string, level: LogLevel) => void;
   /** Sends what is still held, for two seconds at most. */
   readonly close: () => Promise<void>;
-  /** Lines that were given up, because the journal did not take them. */
-  readonly lost: () => number;
 }
 
 /** As syslog counts, lowest most urgent. */
@@ -47,40 +44,44 @@ interface Line {
 }
 
 /** Opens the way to the journal; nothing is started before there is a line. */
-export function journald(options: JournaldOptions = {}): Journald {
-  const { command = ['logger', '--journald'], gather = seconds(1) } = options;
-  const isThere = existsSync(options.socket ?? '/run/systemd/journal/socket');
+export function journald({ access, socket, gather = seconds(1) }: JournaldOptions): Journald {
+  const isThere = existsSync(socket);
   const hurry = new AbortController();
-  let waiting: Line[] = [];
+  const end = new AbortController();
+  const waiting: Line[] = [];
   let pump: Promise<void> | undefined;
   let failures = 0;
-  let lost = 0;
 
+  const send = async (entry: readonly Line[]): Promise<void> => {
+    const how = { input: renderEntry(entry), limit: sendLimit, signal: end.signal } as const;
+    try {
+      const argv = ['logger', '--journald'];
+      // What the log itself runs is no event: each would be a line of the log.
+      await runHostCommand({ ...access, onCommand: undefined }, { ...how, argv, isKillable: true });
+      failures = 0;
+    } catch {
+      failures += 1;
+    }
+  };
   const work = async (): Promise<void> => {
     while (waiting.length > 0) {
       await pause(gather, undefined, { signal: hurry.signal, ref: false }).catch(() => undefined);
-      for (const entry of entriesOf(waiting.splice(0))) {
-        const isTaken = failures < mostFailures && (await send(command, renderEntry(entry)));
-        failures = isTaken ? 0 : failures + 1;
-        if (!isTaken) lost += entry.length;
-      }
+      for (const entry of entriesOf(waiting.splice(0)))
+        if (failures < mostFailures) await send(entry);
     }
     pump = undefined;
   };
   return {
-    lost: () => lost,
     line: (text, level) => {
       if (!isThere) return;
       waiting.push({ text, priority: priorities[level] });
-      if (waiting.length > mostWaiting) {
-        waiting = waiting.slice(-mostWaiting);
-        lost += 1;
-      }
+      if (waiting.length > mostWaiting) waiting.shift();
       pump ??= work();
     },
     close: async () => {
       hurry.abort();
       await within(closeLimit, pump);
+      end.abort(new Error('the log is closed'));
     },
   };
 }
@@ -119,9 +120,4 @@ export function renderEntry(lines: readonly Line[]): string {
     ...lines.flatMap(({ text }) => text.split(/[\r\n]+/)).map((text) => `MESSAGE=${text}`),
     '',
   ].join('\n');
-}
-
-async function send(command: readonly string[], entry: string): Promise<boolean> {
-  const env = cleanEnvironment(process.env);
-  return (await runBriefly({ argv: command, env, input: entry, limit: sendLimit })) === 0;
 }

@@ -28,7 +28,7 @@ const cells: readonly Cell[] = requestKinds.flatMap(({ names, endings, limit }) 
 /** Bodies without end are read one by one: several at once are no fault of the product. */
 const isLarge = ({ fault }: Cell): boolean => fault.startsWith('endless');
 
-describe('every request', () => {
+describe('every kind of request', () => {
   it('is in the table, and sent here', () => {
     const names = requestKinds.flatMap(({ names: some }) => some);
     expect([...names].sort()).toEqual(Object.keys(senders).sort());

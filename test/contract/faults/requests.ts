@@ -1,4 +1,4 @@
-// What becomes of every request of the product when its server, or the way to it, is at fault.
+// What becomes of each kind of request of the product when its server, or the way to it, is at fault.
 // requests.test.ts runs each cell over the wire.
 import { type Millis, minutes } from '../../../src/model/duration.ts';
 
@@ -110,7 +110,7 @@ const kubeLimit = minutes(1);
 const conflict = fails('kube.conflict', 1, 'answered 409');
 const relisted = works('a list each second stands for the watch', 'on');
 
-/** Every request of the product. */
+/** Every kind of request of the product. */
 export const requestKinds: readonly RequestKind[] = [
   {
     names: ['report'],
@@ -118,11 +118,7 @@ export const requestKinds: readonly RequestKind[] = [
     endings: { ...unreachable(1), ...refusals(11), ...answersUnread },
   },
   {
-    names: [
-      ...['state of logs of a host', 'state of logs of the cluster'],
-      ...['stage of finalizing', 'report of an operator', 'certificates of the ingress'],
-      'end of the installation',
-    ],
+    names: ['state of logs', 'stage of finalizing'],
     limit: minutes(2),
     endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
   },
@@ -132,7 +128,7 @@ export const requestKinds: readonly RequestKind[] = [
     endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
   },
   {
-    names: ['cluster', 'cluster that is followed', 'hosts of a role', 'named hosts of a role'],
+    names: ['cluster', 'cluster that is followed', 'hosts of a role'],
     limit: minutes(1),
     endings: { ...unreachable(1), ...refusals(1), ...records(1) },
   },
@@ -147,7 +143,7 @@ export const requestKinds: readonly RequestKind[] = [
     endings: { ...unreachable('limit'), ...refusals(11), ...records('limit') },
   },
   {
-    names: ['Ignition of the host', 'file of the cluster', 'kubeconfig'],
+    names: ['Ignition of the host'],
     limit: minutes(10),
     endings: { ...unreachable('limit'), ...refusals(11), ...files },
   },

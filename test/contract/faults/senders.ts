@@ -82,8 +82,6 @@ async function firstAnswer(service: Inventory): Promise<void> {
   if (first.lastError !== undefined) throw first.lastError;
 }
 
-const operator = { name: 'cvo', version: '', status: 'available', statusInfo: '' } as const;
-
 const kubeOf = ({ server, clock, timeouts }: Sending): KubeCluster =>
   kubeCluster({
     credentials: () => Promise.resolve(kubeconfigFor(server.url)),
@@ -134,24 +132,17 @@ const followed: Sender = async (sending) => {
 /** Sends each request of the table to a server. */
 export const senders: Readonly<Record<string, Sender>> = {
   report: inventory((v2) => v2.report(ids, { stage: 'Installing', info: '' }, signal)),
-  'state of logs of a host': inventory((v2) => v2.logsState(ids, 'collecting', signal)),
-  'state of logs of the cluster': inventory((v2) => v2.clusterLogsState('collecting', signal)),
+  'state of logs': inventory((v2) => v2.logsState(ids, 'collecting', signal)),
   'upload of the logs of the controller': inventory((v2) =>
     v2.uploadControllerLogs(Buffer.alloc(100_000), signal),
   ),
   'stage of finalizing': inventory((v2) => v2.reportFinalizing('Done', signal)),
-  'report of an operator': inventory((v2) => v2.reportOperator(operator, signal)),
-  'certificates of the ingress': inventory((v2) => v2.uploadIngressCa('PEM', signal)),
-  'end of the installation': inventory((v2) => v2.complete({ isSuccess: true, error: '' }, signal)),
   'operators that are monitored': inventory((v2) => v2.operators(signal)),
   'cluster that is followed': inventory(firstAnswer),
   cluster: inventory((v2) => v2.cluster(signal)),
   'hosts of a role': inventory((v2) => v2.hosts('master', signal)),
-  'named hosts of a role': inventory((v2) => v2.namedHosts('master', signal)),
   'enabled hosts': inventory((v2) => v2.enabledHosts(signal)),
   'Ignition of the host': inventory((v2) => v2.hostIgnition('worker', signal).then(readSome)),
-  'file of the cluster': inventory((v2) => v2.clusterFile('bootstrap.ign', signal).then(readSome)),
-  kubeconfig: inventory((v2) => v2.kubeconfig(signal).then(readSome)),
   'download of a URL: image, stream metadata, Ignition': (sending) =>
     outcomeOf(web(common(sending)).open(sending.server.url, { signal }).then(readSome)),
   'object of a store': (sending) => {
