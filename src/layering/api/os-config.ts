@@ -169,23 +169,18 @@ export function segmentsOf(path: string): readonly (string | number)[] {
   );
 }
 
-/** What a MachineOSConfig needs and has no default for. */
-export interface DefaultConfigRequest {
-  readonly pool: string;
-  /** Where the image is pushed to; its tag is replaced by the name of each build. */
-  readonly pushSpec: string;
-  /** Secret with the right to push, in `openshift-machine-config-operator`. */
-  readonly pushSecret: string;
-}
-
 /**
  * The Containerfile of a layered pool without one of its own: the image is that of its
  * MachineConfig.
  */
 export const defaultContainerfile = 'FROM configs AS final\nRUN ostree container commit\n';
 
-/** A MachineOSConfig for a pool that has none, as an object for the API server. */
-export const defaultMachineOSConfig = ({ pool, pushSpec, pushSecret }: DefaultConfigRequest) => ({
+/**
+ * A MachineOSConfig for a pool that has none, as an object for the API server.
+ * @param pushSpec where the image is pushed to; its tag is replaced by the name of each build
+ * @param pushSecret Secret with the right to push, in `openshift-machine-config-operator`
+ */
+export const defaultMachineOSConfig = (pool: string, pushSpec: string, pushSecret: string) => ({
   apiVersion: machineOSConfigKind.apiVersion,
   kind: machineOSConfigKind.kind,
   metadata: { name: pool },

@@ -45,11 +45,7 @@ describe('readMachineOSConfig', () => {
   });
 
   it('takes the one that is made for a pool without any', () => {
-    const made = defaultMachineOSConfig({
-      pool: 'infra',
-      pushSpec: 'r.example.com/ocl/infra:latest',
-      pushSecret: 'push',
-    });
+    const made = defaultMachineOSConfig('infra', 'r.example.com/ocl/infra:latest', 'push');
     const config = read(made);
     expect(config).toMatchObject({
       name: 'infra',

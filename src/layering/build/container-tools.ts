@@ -151,36 +151,23 @@ export function baseTag(image: string): string {
  * A line by which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without the
  * stage.
  */
-const STEP = /^(?:\[\d+\/\d+\] )?STEP (?<at>\d+)(?:\/(?<of>\d+))?: (?<text>.+)$/;
+const STEP = /^(?:\[\d+\/\d+\] )?STEP \d+(?:\/\d+)?: ./;
 
-/** The progress of a build. */
-export interface BuildStep {
-  /** From 1, over all stages. */
-  readonly at: number;
-  readonly of: number;
-  /** The instruction. */
-  readonly text: string;
-}
-
-/** Counts the steps of a build over its stages, from the lines that it prints. */
-export function buildSteps(containerfile: string): (line: string) => BuildStep | undefined {
-  const of = instructionsIn(containerfile);
-  let at = 0;
-  return (line) => {
-    const text = STEP.exec(line.trim())?.groups?.['text'];
-    if (text === undefined) return undefined;
-    at = Math.min(at + 1, of);
-    return { at, of, text };
-  };
-}
-
-/** Instructions of a Containerfile; a line that continues the one before it begins none. */
-const instructionsIn = (containerfile: string): number =>
-  containerfile
+/** Counts the steps of a build over its stages, from 1, from the lines that it prints. */
+export function buildSteps(containerfile: string) {
+  // A line that continues the one before it begins no instruction.
+  const of = containerfile
     .replaceAll(/^[ \t]*#.*\n?/gm, '')
     .replaceAll(/\\[ \t]*\n/g, '')
     .split('\n')
     .filter((line) => KEYWORD.test(line)).length;
+  let at = 0;
+  return (line: string): { readonly at: number; readonly of: number } | undefined => {
+    if (!STEP.test(line.trim())) return undefined;
+    at = Math.min(at + 1, of);
+    return { at, of };
+  };
+}
 
 const KEYWORD =
   /^\s*(?:FROM|RUN|COPY|ADD|ARG|ENV|LABEL|WORKDIR|USER|VOLUME|CMD|ENTRYPOINT|EXPOSE|HEALTHCHECK|ONBUILD|SHELL|STOPSIGNAL|MAINTAINER)\s/i;

@@ -69,7 +69,7 @@ const served = (...files: readonly object[]): string =>
 
 describe('the repository of a pool', () => {
   it('is read from what is served as it was named', () => {
-    const { spec } = repositoryConfig(named) as { spec: { config: object } };
+    const { spec } = repositoryConfig(named.pool, named.repository) as { spec: { config: object } };
     expect(repositoryIn(JSON.stringify(spec.config))).toBe(named.repository);
   });
 

@@ -133,17 +133,14 @@ export function embedServed(pointerText: Uint8Array | string, served: string): s
 /** Where a node of a pool has the name of the repository with its images. */
 export const OS_REPOSITORY_PATH = '/etc/bootwright/os-image-repository';
 
-/** The repository with the images of a pool: HOST/[NAMESPACE/]NAME. */
-export interface PoolRepository {
-  readonly pool: string;
-  readonly repository: string;
-}
-
 /** Name of the MachineConfig that names the repository. */
 export const repositoryConfigName = (pool: string): string => `99-bootwright-os-repository-${pool}`;
 
-/** That MachineConfig: a host that is served the config of the pool finds the repository in it. */
-export const repositoryConfig = ({ pool, repository }: PoolRepository): Fields => ({
+/**
+ * That MachineConfig: a host that is served the config of the pool finds the repository in it,
+ * HOST/[NAMESPACE/]NAME.
+ */
+export const repositoryConfig = (pool: string, repository: string): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
   metadata: {
@@ -183,20 +180,14 @@ export const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
 
 const ANCHORS = '/etc/pki/ca-trust/source/anchors/';
 
-/** Credentials and certificates that a node pulls images with: secrets, or facts of the site. */
-export interface PullAccess {
-  readonly pullSecret: string;
-  /** PEM files that are trusted beside those of the system. */
-  readonly certificates: readonly string[];
-}
-
 /**
  * Reads from a served config how the machine will pull images: a live system knows neither the pull
  * secret of the cluster nor the certificates that its administrators added.
  * @param repository HOST[:PORT]/…, whose own certificates count too
+ * @returns secrets, and PEM files that are trusted beside those of the system
  * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`
  */
-export function readPullAccess(served: Uint8Array | string, repository: string): PullAccess {
+export function readPullAccess(served: Uint8Array | string, repository: string) {
   const config = parseConfig(served);
   const ofRegistry = `/etc/docker/certs.d/${repository.split('/')[0] ?? ''}/`;
   const certificates = (config.storage?.files ?? []).filter(

@@ -11,23 +11,16 @@ import { type Fields, fieldsOf } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import { readObjects, type SourceFile, type SourceObject } from '../api/source-object.ts';
 
-/** An image that a rendered MachineConfig is to be served with. */
-export interface ServedImage {
-  /** HOST/[NAMESPACE/]NAME@sha256:… */
-  readonly image: string;
-  /** The file that is changed, for messages. */
-  readonly path: string;
-}
-
 /**
  * The text of a rendered MachineConfig, changed so that the machine-config-server of the bootstrap
  * host serves an image with it: `spec.osImageURL` is the image, and so is the annotation by which
  * the server names it to the node (machine-config-operator from 4.21 on, `pkg/server`). The name
  * stays, although it no longer is the hash of the spec: the cluster has the MachineConfig with the
  * OS of the release under it.
+ * @param image HOST/[NAMESPACE/]NAME@sha256:…
  * @throws AgentError `layering.machine-config-invalid`
  */
-export function servedMachineConfig(text: string, { image, path }: ServedImage): string {
+export function servedMachineConfig({ path, text }: SourceFile, image: string): string {
   const document = parsed(text);
   const [error] = document.errors;
   if (error !== undefined) throw invalid(`${path}: ${error.message}`);

@@ -30,7 +30,8 @@ export const pullSecretOf = (address: string, { name, password }: RegistryUser):
     auths: { [address]: { auth: Buffer.from(`${name}:${password}`).toString('base64') } },
   });
 
-const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()).default({}) });
+/** A pull secret (containers-auth.json(5)). */
+export const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()) });
 
 /**
  * Merges pull secrets; a later one wins for a registry that two name.
@@ -40,8 +41,8 @@ export function mergePullSecrets(
   secrets: readonly { readonly from: string; readonly text: string }[],
 ): string {
   const auths = secrets.map(({ from, text }) => {
-    const parsed = PullSecret.safeParse(jsonIn(text));
-    if (parsed.success) return parsed.data.auths;
+    const parsed = PullSecret.partial().safeParse(jsonIn(text));
+    if (parsed.success) return parsed.data.auths ?? {};
     throw layeringFailure('layering.bad-credentials', `${from} is not a pull secret`);
   });
   const merged = new Map<string, unknown>();

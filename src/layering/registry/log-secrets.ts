@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
-import * as z from 'zod';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { hiddenInWords } from '../../lib/shown-url.ts';
 import { MASK, Secret } from '../../model/secret.ts';
+import { PullSecret } from './credentials.ts';
 import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from '../../lib/fields.ts';
 
 /** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
@@ -29,8 +29,6 @@ export function endOf(text: string, most: number): string {
   const cut = text.slice(text.length - most);
   return `${leftOut}${cut.slice(cut.indexOf('\n') + 1)}`;
 }
-
-const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()) });
 
 /** Fields of an entry that name a user and hold no secret. */
 const harmless = new Set(['username', 'email']);

@@ -27,7 +27,6 @@ import {
   receiveValid,
   refuseWrongTime,
   untilReady,
-  type ValidIgnition,
 } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
@@ -184,12 +183,6 @@ function releaseImageOf(config: Config, ignition: IgnitionConfig): string | unde
   throw bootstrapFailure('bootstrap.no-mco-image', what);
 }
 
-/** What is read of bootstrap.ign. */
-interface BootstrapReading extends ValidIgnition {
-  readonly openshiftVersion: string | undefined;
-  readonly releaseImage: string | undefined;
-}
-
 /**
  * Fetches bootstrap.ign, and checks it for what an install needs of it.
  * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and what its source fails
@@ -200,7 +193,7 @@ export async function readBootstrapIgnition({
   signal,
   hide,
   ...ports
-}: ReceiveScope<keyof BootstrapPorts>): Promise<BootstrapReading> {
+}: ReceiveScope<keyof BootstrapPorts>) {
   const download = await chooseBootstrapSource(config).open(ports, signal);
   // ignition.sha256 is that of this host's config, not of bootstrap.ign.
   const valid = await receiveValid(download, { sha256: '', hide });

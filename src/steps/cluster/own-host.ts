@@ -8,26 +8,16 @@ import { readHostname, unreadableOutput } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 import { askBriefly } from './inventory-hosts.ts';
 
-/** The node that this host will be. */
-export interface OwnNode {
-  /** In lower case, as the kubelet writes it. */
-  readonly name: string;
-  /** In their one spelling, each once. */
-  readonly addresses: readonly string[];
-  /** The other hosts of the cluster; none where the service does not say. */
-  readonly others: readonly InventoryHost[];
-}
-
 /** Lists the addresses that others can reach this host at. */
 export const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] as const;
 
 /**
- * Name and addresses of this host: what the inventory service has of it, which the node will be
+ * The node that this host will be: what the inventory service has of it, which the node will be
  * called by too; what it does not have, the host itself says.
+ * @returns its name in lower case, as the kubelet writes it, its addresses in their one spelling,
+ * each once, and the other hosts of the cluster, where the service says them
  */
-export async function findOwnNode(
-  scope: StepScope<'host' | 'inventory' | 'clock'>,
-): Promise<OwnNode | undefined> {
+export async function findOwnNode(scope: StepScope<'host' | 'inventory' | 'clock'>) {
   const hosts = await listedHosts(scope);
   const isOwn = ({ id }: InventoryHost): boolean => id === scope.config.cluster.hostId;
   const known = hosts.find(isOwn);

@@ -4,12 +4,6 @@ import { layeringFailure } from '../../layering/failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
-/** What the pause of a pool is read and changed with. */
-export interface PauseScope {
-  readonly kube: Pick<Kube, 'get' | 'patch'>;
-  readonly signal: AbortSignal;
-}
-
 /** How often somebody else may change a pool between our reading and our write. */
 const mostReadings = 10;
 
@@ -21,7 +15,7 @@ const mostReadings = 10;
  * @throws AgentError `kube.*`, `layering.not-kept`
  */
 export async function changePause(
-  { kube, signal }: PauseScope,
+  { kube, signal }: { readonly kube: Pick<Kube, 'get' | 'patch'>; readonly signal: AbortSignal },
   which: string | KubeObject,
   due: (pool: KubeObject) => PauseChange | undefined,
 ): Promise<KubeObject | undefined> {

@@ -122,30 +122,23 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
   }
 }
 
-/** A bundle that is being filled. */
-interface Bundle {
-  /**
-   * Writes what a row gives. What cannot be read is in the index instead; what is not there is in
-   * neither.
-   */
-  readonly add: (row: Collector) => Promise<void>;
-  /** Writes the index, last, under a title. */
-  readonly close: (title: string) => Promise<void>;
-}
-
 /** Opens the bundle of this host. */
 export function openBundle(
   reach: LogReach & Pick<GatherScope, 'host'>,
   hide: Hide,
   mostBytes = longestBundle,
-): Bundle {
+) {
   const { host, signal } = reach;
   const index: string[] = [];
   let room = mostBytes;
   const write = (name: string, text: string): Promise<unknown> =>
     host.writeFile(`${bundleFolder}/${name}`, text, { signal, mode: 0o600 });
   return {
-    add: async (row) => {
+    /**
+     * Writes what a row gives. What cannot be read is in the index instead; what is not there is in
+     * neither.
+     */
+    add: async (row: Collector): Promise<void> => {
       const { name } = row;
       const found = await collect(row, reach, hide);
       signal.throwIfAborted();
@@ -163,7 +156,8 @@ export function openBundle(
         index.push(`${name}: ${asAgentError(error).message}`);
       }
     },
-    close: async (title) => {
+    /** Writes the index, last, under a title. */
+    close: async (title: string): Promise<void> => {
       await write('index.txt', `${[title, ...index].join('\n')}\n`);
     },
   };

@@ -167,8 +167,8 @@ export const addDefaultOsConfigs = step({
     // First, so that no MachineOSConfig is there without it.
     await write(scope, pushSecretPath, pushSecretObject(secretName, credentials));
     for (const pool of pools) {
-      const request = { pool, pushSpec: `${pushTo}/${pool}:latest`, pushSecret: secretName };
-      await write(scope, defaultConfigPath(pool), defaultMachineOSConfig(request));
+      const object = defaultMachineOSConfig(pool, `${pushTo}/${pool}:latest`, secretName);
+      await write(scope, defaultConfigPath(pool), object);
     }
     note(
       'warn',
@@ -225,7 +225,7 @@ export const nameRepositories = step({
   run: async ({ host, signal }, { request }) => {
     if (request.kind !== 'on') return;
     for (const { pool, repository } of request.pools.filter((one) => one.pool !== 'master')) {
-      const text = `${JSON.stringify(repositoryConfig({ pool, repository }), null, 2)}\n`;
+      const text = `${JSON.stringify(repositoryConfig(pool, repository), null, 2)}\n`;
       await host.writeFile(repositoryManifest(pool), text, { signal, mode: 0o644 });
     }
   },

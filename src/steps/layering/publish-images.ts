@@ -196,23 +196,22 @@ export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promis
   throw unreadableOutput('skopeo', `digest of ${at.image}`, stdout);
 }
 
-interface ImagePush {
-  readonly builder: Builder;
-  readonly tag: string;
-  /** HOST/PATH:TAG */
-  readonly to: string;
-  readonly access: RegistryAccess;
-  readonly scratch: string;
-}
-
 /**
- * Pushes an image; gives the digest that the registry has for it.
+ * Pushes an image of a store to HOST/PATH:TAG; gives the digest that the registry has for it.
  * @throws AgentError `layering.push-failed`, `layering.registry-unreachable`,
  * `layering.registry-denied`, `layering.digest-changed`
  */
 export async function pushImage(
   work: ImageWork,
-  { builder, tag, to, access, scratch }: ImagePush,
+  {
+    builder,
+    access,
+    tag,
+    to,
+    scratch,
+  }: { readonly builder: Builder; readonly access: RegistryAccess } & Readonly<
+    Record<'tag' | 'to' | 'scratch', string>
+  >,
 ): Promise<string> {
   const { host, signal, progress } = work;
   const digestFile = `${scratch}/digest`;
