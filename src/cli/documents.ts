@@ -1,12 +1,21 @@
 import * as z from 'zod';
-import { StatusDocument } from './status.ts';
 
 const v = z.literal(1).describe('version of this form');
-const text = z.string().describe('empty where unknown');
 const word = z.string();
 
 /** As far as a date can be (ECMA-262, time values). */
 const instant = z.number().min(0).max(8.64e15).describe('milliseconds since 1970');
+
+/** What the next run with the same flags would do. */
+const Restart = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('fresh') }),
+  z.strictObject({ kind: z.literal('set-aside'), because: word }),
+  z.strictObject({
+    kind: z.literal('resume'),
+    reused: z.int().describe('steps that finished and are not run again'),
+    next: z.array(z.object({ id: word, title: word })),
+  }),
+]);
 
 /**
  * What a bundle of logs says of itself: its first file. A field is never removed within one
@@ -36,7 +45,7 @@ export const BundleManifest = z.object({
     .object({ step: word, sentence: word, status: word, since: instant, limit: z.number() })
     .optional()
     .describe('what was waited for last'),
-  restart: StatusDocument.shape.restart,
+  restart: Restart,
   files: z.array(
     z.object({
       name: word,
@@ -50,51 +59,7 @@ export const BundleManifest = z.object({
 export type BundleManifest = z.infer<typeof BundleManifest>;
 
 /** What `logs read --format json` prints. */
-export const BundleDocument = BundleManifest.extend({
-  missing: z.array(z.object({ name: word, why: word })).describe('files that are not whole'),
-});
-export type BundleDocument = z.infer<typeof BundleDocument>;
-
-/** What `lint` prints with `--format json`. */
-export const LintDocument = z.object({
-  v,
-  findings: z.array(
-    z.object({
-      file: z.string(),
-      line: z.int().min(1).optional(),
-      severity: z.enum(['error', 'warning']),
-      rule: z.string().optional(),
-      message: z.string(),
-    }),
-  ),
-});
-export type LintDocument = z.infer<typeof LintDocument>;
-
-/** What `version --format json` prints. */
-export const VersionDocument = z.object({
-  v,
-  version: word,
-  commit: word.describe(
-    'of the program, with -dirty where a clone has changed; empty where unknown',
-  ),
-  node: word.describe('version of Node, 24.11.0'),
-  openshift: z
-    .object({ first: word, last: word })
-    .describe('the oldest and the newest release that are supported, 4.14'),
-});
-export type VersionDocument = z.infer<typeof VersionDocument>;
-
-/** What `wipe --format json` prints. */
-export const WipeDocument = z.object({
-  v,
-  disk: z.string(),
-  serial: text,
-  wwn: text,
-  bytes: z.int(),
-  method: z.enum(['nvme-sanitize', 'nvme-format', 'secure-discard', 'zeros']),
-  isSecure: z
-    .boolean()
-    .describe('whether the disk has erased what it keeps out of reach of the host too'),
-  says: z.string().describe('what is true of the disk now'),
-});
-export type WipeDocument = z.infer<typeof WipeDocument>;
+export interface BundleDocument extends BundleManifest {
+  /** Files that are not whole. */
+  readonly missing: readonly { readonly name: string; readonly why: string }[];
+}

@@ -2,30 +2,28 @@ import { systemClock } from '../adapters/clock.ts';
 import { pathOnHost } from '../adapters/host-root.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { hostPrefix } from '../adapters/host/nsenter-host.ts';
+import { openInventory } from '../adapters/http/inventory.ts';
 import { web } from '../adapters/http/web.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { journald } from '../adapters/logging/journald.ts';
-import { type LogOptions, openEventStream, openLog } from '../adapters/logging/log-sink.ts';
 import { openTerminal } from '../adapters/logging/terminal.ts';
 import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
 import { systemPorts } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
-import { type Emit, notesOf, type Sink } from '../engine/events.ts';
-import { asAgentError } from '../engine/failures.ts';
+import type { Emit, Sink } from '../engine/events.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
 import { seconds } from '../model/duration.ts';
-import type { AgentError } from '../model/failure.ts';
 import type { Ports } from '../ports/ports.ts';
 import { serveStatus } from '../adapters/status-server.ts';
 import { listenAddressOf } from '../lib/listen-address.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
-import { type EventHub, eventHub } from './run-context.ts';
-import { emitRetries, openService } from './service.ts';
+import { type EventHub, eventHub, openHub } from './run-context.ts';
+import { emitRetries, hostFor, networkOf } from './service.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */
 export interface RunWorld extends AsyncDisposable {
@@ -39,6 +37,9 @@ export interface RunWorld extends AsyncDisposable {
 
 /** Of who only checks: an installation has time. */
 const checkLimit = seconds(10);
+
+/** Timeout of one report; then the reporter checks for a newer one. */
+const reportLimit = seconds(15);
 
 type Mask = (text: string) => string;
 
@@ -60,27 +61,21 @@ export async function openWorld(
   { environment, mask, isQuiet = false }: WorldContext,
 ): Promise<RunWorld> {
   await using opened = new AsyncDisposableStack();
-  const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
-  if (!isQuiet) {
-    const sinks = await openSinks(config, { environment, mask });
-    opened.defer(sinks.close);
-    for (const sink of sinks.list) hub.add(sink);
-    const note = notesOf(hub.emit, 'log/open');
-    for (const { code, message: reason, hint } of sinks.faults)
-      note('warn', 'the installation continues without one of its logs', { code, reason, hint });
-  }
-
-  const { host, network, inventory } = await openService(config, {
-    environment,
-    emit: hub.emit,
-    callLimit: isQuiet ? checkLimit : undefined,
-  });
+  const { hub, close } = isQuiet
+    ? { hub: eventHub(systemClock, systemPorts.random.uuid(), mask), close: () => undefined }
+    : await openSinks(config, environment, mask);
+  opened.defer(close);
+  const host = hostFor(config, environment, hub.emit);
+  const network = { ...(await networkOf(config)), lookup: hostLookup(config.host.root) };
+  const onRetry = emitRetries(hub.emit);
+  const callLimit = isQuiet ? checkLimit : undefined;
+  const inventory = openInventory(config, { network, onRetry, reportLimit, callLimit });
   const listen = isQuiet ? undefined : listenAddressOf(config.log.status);
   const status = listen && (await serveStatus(listen, hub.emit));
   opened.defer(() => status?.close());
   const far = {
     ...systemPorts,
-    onRetry: emitRetries(hub.emit),
+    onRetry,
     connection: network,
     ...(isQuiet ? { openLimit: checkLimit } : {}),
   };
@@ -147,24 +142,15 @@ function objectsFor(
   });
 }
 
-/** The sinks of one run. */
-interface RunSinks {
-  readonly list: readonly Sink[];
-  /** Why logs could not be opened. */
-  readonly faults: readonly AgentError[];
-  /** Flushes the buffers; takes two seconds at most. */
-  readonly close: () => Promise<void>;
-}
-
 /**
  * Opens the log (standard output, file, journal), the event stream, and the line at the bottom of a
- * terminal where there is one. No file of these is worth an installation.
+ * terminal where there is one.
  */
 async function openSinks(
-  config: Config,
-  { environment, mask }: Pick<WorldContext, 'environment' | 'mask'>,
-): Promise<RunSinks> {
-  const { log, host } = config;
+  { log, host }: Config,
+  environment: Environment,
+  mask: Mask,
+): ReturnType<typeof openHub> {
   const isForPeople = log.format === 'auto' && process.stdout.isTTY;
   const hasControls = isForPeople && process.env['TERM'] !== 'dumb';
   const terminal = hasControls ? openTerminal(process.stdout) : undefined;
@@ -172,42 +158,30 @@ async function openSinks(
     access: { prefix: hostPrefix(environment), environment },
     socket: await pathOnHost(host.root, '/run/systemd/journal/socket').catch(() => ''),
   });
-  const faults: AgentError[] = [];
-  const ifPossible = async <T>(open: () => T | Promise<T>): Promise<T | undefined> => {
-    try {
-      return await open();
-    } catch (thrown) {
-      faults.push(asAgentError(thrown));
-      return undefined;
-    }
-  };
-  const options: LogOptions = {
-    level: log.verbose ? 'debug' : 'info',
-    format: log.format === 'pretty' || isForPeople ? 'pretty' : 'json',
-    descriptors: terminal === undefined ? [1] : [],
-    mask,
-    onLine: (text, level) => {
-      terminal?.line(text);
-      journal.line(text, level);
-    },
-  };
-  const opened =
-    (await ifPossible(async () =>
-      openLog({ ...options, file: await pathOnHost(host.root, log.file) }),
-    )) ?? openLog(options);
-  const events =
-    log.events === '' ? undefined : await ifPossible(() => openEventStream(log.events, mask));
   const state = terminalLineOf();
   const showState: Sink = (event) => {
     const text = state(event);
     if (text !== undefined) terminal?.status(mask(text));
   };
+  const { hub, close } = await openHub(mask, {
+    log: {
+      level: log.verbose ? 'debug' : 'info',
+      format: log.format === 'pretty' || isForPeople ? 'pretty' : 'json',
+      descriptors: terminal === undefined ? [1] : [],
+      onLine: (text, level) => {
+        terminal?.line(text);
+        journal.line(text, level);
+      },
+    },
+    file: () => pathOnHost(host.root, log.file),
+    events: log.events,
+    sinks: [showState],
+  });
   return {
-    faults,
-    list: [opened.sink, ...(events === undefined ? [] : [events.sink]), showState],
+    hub,
     close: async () => {
       terminal?.close();
-      await Promise.allSettled([opened.close(), events?.close(), journal.close()]);
+      await Promise.allSettled([close(), journal.close()]);
     },
   };
 }

@@ -7,7 +7,6 @@ import { type LintedFile, lintMachineConfigs } from '../layering/manifests/lint-
 import { plainLine } from '../lib/plain-text.ts';
 import { exitCodes } from '../model/failure.ts';
 import type { FilesCall } from './command.ts';
-import type { LintDocument } from './documents.ts';
 import { print, printJson } from './messages.ts';
 
 /**
@@ -67,7 +66,12 @@ function isNew(path: string, seen: Set<string>): boolean {
 
 function printFindings(findings: readonly LintFinding[], { format }: FilesCall): number {
   if (format === 'text') print(findings.map(lineOf).join(''));
-  else printJson(documentOf(findings));
+  // A field is never removed within one version.
+  else
+    printJson({
+      v: 1,
+      findings: findings.map(({ place, ...finding }) => ({ ...splitPlace(place), ...finding })),
+    });
   return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;
 }
 
@@ -79,11 +83,6 @@ function splitPlace(place: string): { readonly file: string; readonly line?: num
   const [, file, line] = /^(.*):(\d+)$/s.exec(place) ?? [];
   return file === undefined ? { file: place } : { file, line: Number(line) };
 }
-
-const documentOf = (findings: readonly LintFinding[]): LintDocument => ({
-  v: 1,
-  findings: findings.map(({ place, ...finding }) => ({ ...splitPlace(place), ...finding })),
-});
 
 /** The bytes of a file, or why it cannot be read. */
 async function readLinted(path: string): Promise<Uint8Array | LintFinding> {

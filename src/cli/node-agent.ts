@@ -5,7 +5,7 @@ import { runControllers } from '../kube/manager.ts';
 import { commandCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { runningHost } from './running-host.ts';
-import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';
+import { type PodCall, runInPod } from './run-context.ts';
 
 /**
  * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code.
@@ -13,13 +13,11 @@ import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';
  * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
  */
 export async function runNodeAgent(call: PodCall): Promise<number> {
-  const { environment, kubeconfig, verbose } = call;
+  const { environment, kubeconfig } = call;
   const nodeName = environment['NODE_NAME'] ?? '';
   if (nodeName === '') throw cliFailure('cli.no-node-name', 'NODE_NAME is not set');
   const credentials = await commandCredentials(environment, kubeconfig);
-  const level = verbose ? 'debug' : 'info';
-  const metrics = await metricsOf(call);
-  return withoutJournal({ level, stream: 'stdout', metrics }, async ({ emit, signal }) => {
+  return runInPod(call, async ({ emit, signal, metrics }) => {
     const kube = kubeCluster({ ...systemPorts, credentials, emit });
     const host = await runningHost(environment, emit);
     try {

@@ -5,7 +5,7 @@ import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { runControllers } from '../kube/manager.ts';
 import { commandCredentials, followingCluster } from './cluster.ts';
 import { ownPod } from './controller.ts';
-import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';
+import { type PodCall, runInPod } from './run-context.ts';
 
 /**
  * Runs pools that the cluster's own operator does not run, until it is stopped; of several one
@@ -14,9 +14,7 @@ import { metricsOf, type PodCall, withoutJournal } from './run-context.ts';
  */
 export async function runNodeController(call: PodCall): Promise<number> {
   const credentials = await commandCredentials(call.environment, call.kubeconfig);
-  const level = call.verbose ? 'debug' : 'info';
-  const metrics = await metricsOf(call);
-  return withoutJournal({ level, stream: 'stdout', metrics }, async ({ emit, signal }) => {
+  return runInPod(call, async ({ emit, signal, metrics }) => {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);

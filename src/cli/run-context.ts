@@ -1,6 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { noJournal } from '../adapters/journal.ts';
-import { type Log, type LogOptions, openLog } from '../adapters/logging/log-sink.ts';
+import { type LogOptions, openEventStream, openLog } from '../adapters/logging/log-sink.ts';
 import { systemPorts } from '../adapters/random.ts';
 import type { PodMetrics } from '../adapters/metrics/manager-metrics.ts';
 import { serveMetrics } from '../adapters/status-server.ts';
@@ -8,12 +7,9 @@ import type { Environment } from '../config/environment.ts';
 import { flagFailure } from '../config/failures.ts';
 import { type Emit, notesOf, type RunEvent, type Sink } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
-import type { Role } from '../engine/role.ts';
-import { type RunOutcome, runRole } from '../engine/run.ts';
-import type { World } from '../engine/step.ts';
 import { type ListenAddress, listenAddressOf } from '../lib/listen-address.ts';
 import { plainText, withTexts } from '../lib/plain-text.ts';
-import { version } from '../model/version.ts';
+import type { AgentError } from '../model/failure.ts';
 import type { Clock } from '../ports/clock.ts';
 import { risingPercent } from '../reporting/rising-percent.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
@@ -88,85 +84,108 @@ export interface PodCall {
   readonly metrics?: string;
 }
 
-/** Metrics of a program, and where they are served. */
-interface ServedMetrics extends PodMetrics {
-  readonly listen: ListenAddress;
+/**
+ * The value of an option that names an address to listen on; undefined where there is none.
+ * @throws AgentError `cli.bad-flag`
+ */
+export function addressIn(flag: string, text = ''): ListenAddress | undefined {
+  const address = listenAddressOf(text);
+  if (address !== undefined || text === '') return address;
+  throw flagFailure('cli.bad-flag', `${flag}: ${text} is not an address to listen on`, {
+    hint: 'write HOST:PORT, [IPV6]:PORT or :PORT, :9110 for example',
+  });
+}
+
+/** What a run is logged to. */
+interface LogPlan {
+  readonly log: Omit<LogOptions, 'mask' | 'file'>;
+  /** Finds the file that has the same lines. */
+  readonly file?: () => Promise<string>;
+  /** Where the event stream goes, as `log.events` has it; nowhere unless given. */
+  readonly events?: string;
+  readonly sinks: readonly Sink[];
+}
+
+/** A hub with the sinks of a run, and what ends them within two seconds. */
+interface OpenHub {
+  readonly hub: EventHub;
+  readonly close: () => Promise<void>;
 }
 
 /**
- * The metrics that a program in a pod is asked to serve; nothing of them is loaded otherwise.
- * @throws AgentError `cli.bad-flag` for an address that is none
+ * Opens what a run is logged to. No file of these is worth the run: one that cannot be opened is a
+ * warning.
  */
-export async function metricsOf({
-  metrics = '',
-}: Pick<PodCall, 'metrics'>): Promise<ServedMetrics | undefined> {
-  if (metrics === '') return undefined;
-  const listen = listenAddressOf(metrics);
-  if (listen === undefined) {
-    throw flagFailure('cli.bad-flag', `--metrics: ${metrics} is not an address to listen on`, {
-      hint: 'write HOST:PORT, [IPV6]:PORT or :PORT, :9110 for example',
-    });
-  }
-  const { managerMetrics } = await import('../adapters/metrics/manager-metrics.ts');
-  return { listen, ...managerMetrics() };
+export async function openHub(
+  mask: (text: string) => string,
+  { log, file, events = '', sinks }: LogPlan,
+): Promise<OpenHub> {
+  const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
+  const faults: AgentError[] = [];
+  const ifPossible = async <T>(open: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await open();
+    } catch (thrown) {
+      faults.push(asAgentError(thrown));
+      return undefined;
+    }
+  };
+  const options = { ...log, mask };
+  const lines =
+    (await ifPossible(async () => file && openLog({ ...options, file: await file() }))) ??
+    openLog(options);
+  const stream = events === '' ? undefined : await ifPossible(() => openEventStream(events, mask));
+  for (const sink of [lines.sink, ...(stream ? [stream.sink] : []), ...sinks]) hub.add(sink);
+  const note = notesOf(hub.emit, 'log/open');
+  for (const { code, message: reason, hint } of faults)
+    note('warn', 'continuing without one of its logs', { code, reason, hint });
+  return {
+    hub,
+    close: async () => {
+      await Promise.allSettled([lines.close(), stream?.close()]);
+    },
+  };
 }
 
 /** Where a command without a journal logs to. */
 interface LogTarget {
   readonly level: 'debug' | 'info' | 'warn';
   readonly stream: 'stdout' | 'stderr';
-  /** A file that has the same lines; the work continues without one that cannot be opened. */
+  /** A file that has the same lines. */
   readonly file?: string;
   /** Takes secrets out of a line; the command has none unless given. */
   readonly mask?: (text: string) => string;
-  /** Served as long as it works. */
-  readonly metrics?: ServedMetrics | undefined;
+  /** Gets every event too. */
+  readonly sinks?: readonly Sink[];
 }
 
-/** What the work of such a command is given. */
-interface RoleRunner {
-  /** Aborted when the command is stopped. */
-  readonly signal: AbortSignal;
-  /** Takes the events of adapters. */
-  readonly emit: EventHub['emit'];
-  /** Runs a role from its beginning. */
-  readonly run: <W extends World>(call: RoleCall<W>) => Promise<RunOutcome>;
-}
-
-interface RoleCall<W extends World> {
-  readonly role: Role<W>;
-  readonly config: W['config'];
-  readonly ports: W['ports'];
-}
+/** What the work of such a command is given: the signal is aborted when the command is stopped. */
+export type Work = (run: EventHub & { readonly signal: AbortSignal }) => Promise<void>;
 
 /**
  * Does work that keeps no journal, and resolves with the exit code of the command. A failure is
  * written to standard error; a stop ends it by the code of the signal.
  */
-export async function withoutJournal(
-  target: LogTarget,
-  work: (runner: RoleRunner) => Promise<void>,
-): Promise<number> {
+export async function withoutJournal(target: LogTarget, work: Work): Promise<number> {
   using stop = stopSignal();
-  const { hub, close } = await openHub(target);
-  const run: RoleRunner['run'] = (call) =>
-    runRole({
-      ...call,
-      clock: systemClock,
-      journal: noJournal,
-      header: { version, fingerprint: 'none', bootId: 'none' },
-      run: hub.run,
-      sinks: [hub.sink],
-      signal: stop.signal,
-    });
+  const { level, stream, file, mask = (text: string) => text, sinks = [] } = target;
+  const { hub, close } = await openHub(mask, {
+    log: {
+      level,
+      format: process[stream].isTTY ? 'pretty' : 'json',
+      descriptors: [stream === 'stdout' ? 1 : 2],
+    },
+    ...(file === undefined ? {} : { file: () => Promise.resolve(file) }),
+    sinks,
+  });
   let failure: string | undefined;
   try {
-    await work({ signal: stop.signal, emit: hub.emit, run });
+    await work({ ...hub, signal: stop.signal });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
     if (exitCode !== undefined) return exitCode;
-    failure = failureText(thrown, target.mask);
+    failure = failureText(thrown, mask);
     return exitCodeOf(thrown);
   } finally {
     await close();
@@ -174,45 +193,29 @@ export async function withoutJournal(
   }
 }
 
-/** A hub with the sinks of a command, and what ends them. */
-interface OpenHub {
-  readonly hub: EventHub;
-  readonly close: () => Promise<void>;
-}
+/** What a program in a pod is given beside that. */
+type PodWork = (
+  run: Parameters<Work>[0] & { readonly metrics: PodMetrics | undefined },
+) => Promise<void>;
 
-async function openHub(target: LogTarget): Promise<OpenHub> {
-  const { level, stream, file, mask = (text: string) => text, metrics } = target;
-  const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
-  const log = openLog({
-    level,
-    format: process[stream].isTTY ? 'pretty' : 'json',
-    descriptors: [stream === 'stdout' ? 1 : 2],
-    mask,
+/**
+ * Runs a program in a pod, which logs to standard output and serves the metrics that it is asked
+ * for; nothing of them is loaded otherwise.
+ * @throws AgentError `cli.bad-flag`
+ */
+export async function runInPod(
+  { verbose, metrics: address }: PodCall,
+  work: PodWork,
+): Promise<number> {
+  const listen = addressIn('--metrics', address);
+  const metrics =
+    listen && (await import('../adapters/metrics/manager-metrics.ts')).managerMetrics();
+  const level = verbose ? 'debug' : 'info';
+  const sinks = metrics === undefined ? [] : [metrics.sink];
+  return withoutJournal({ level, stream: 'stdout', sinks }, async (run) => {
+    await using open = new AsyncDisposableStack();
+    if (listen !== undefined && metrics !== undefined)
+      open.defer(await serveMetrics(listen, metrics.text, run.emit));
+    await work({ ...run, metrics });
   });
-  hub.add(log.sink);
-  const copy = file === undefined ? undefined : openCopy(file, { level, mask, emit: hub.emit });
-  if (copy !== undefined) hub.add(copy.sink);
-  if (metrics !== undefined) hub.add(metrics.sink);
-  const closeMetrics = metrics && (await serveMetrics(metrics.listen, metrics.text, hub.emit));
-  return {
-    hub,
-    close: async () => {
-      await closeMetrics?.();
-      await Promise.all([log.close(), copy?.close()]);
-    },
-  };
-}
-
-/** A copy of the log in a file, for whoever collects it; the work is worth more than the copy. */
-function openCopy(
-  file: string,
-  { level, mask, emit }: Pick<LogOptions, 'level' | 'mask'> & Pick<EventHub, 'emit'>,
-): Log | undefined {
-  try {
-    return openLog({ level, format: 'json', file, descriptors: [], mask });
-  } catch (thrown) {
-    const { code, message: reason } = asAgentError(thrown);
-    notesOf(emit, 'log/open')('warn', 'continuing without one of its logs', { code, reason });
-    return undefined;
-  }
 }

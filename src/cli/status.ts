@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { systemClock } from '../adapters/clock.ts';
 import { readFileOf } from '../adapters/file-access.ts';
 import { pathOnHost, requireHost } from '../adapters/host-root.ts';
@@ -51,7 +50,7 @@ export async function runStatus(call: StatusCall): Promise<number> {
   return 0;
 }
 
-async function readShown(config: Config): Promise<Shown> {
+async function readShown(config: Config): Promise<ShownStatus> {
   const status = await readRunStatus(config);
   return { status, agent: agentOf(status), restart: await restartOf(config, status.role) };
 }
@@ -97,31 +96,18 @@ export async function readRunStatus(config: Config): Promise<RunStatus> {
   return status;
 }
 
-/** What `status --format json` prints. A field is never removed within one version. */
-export const StatusDocument = z.strictObject({
-  v: z.literal(1).describe('version of this form'),
-  status: RunStatus,
-  agent: z
-    .enum(['running', 'gone', 'rebooted'])
-    .describe(
-      'whether the process of the run is there; rebooted: the host was started again since',
-    ),
-  restart: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('fresh') }),
-      z.strictObject({ kind: z.literal('set-aside'), because: z.string() }),
-      z.strictObject({
-        kind: z.literal('resume'),
-        reused: z.int().describe('steps that finished and are not run again'),
-        next: z.array(z.object({ id: z.string(), title: z.string() })),
-      }),
-    ])
-    .describe('what the next run with the same flags would do'),
-});
+/** Whether the process of a run is there; rebooted: the host was started again since. */
+type AgentState = 'running' | 'gone' | 'rebooted';
 
-export type StatusDocument = z.infer<typeof StatusDocument>;
-
-type AgentState = StatusDocument['agent'];
+/**
+ * What the command shows; `--format json` prints it with the version of this form, `v`. A field is
+ * never removed within one version.
+ */
+export interface ShownStatus {
+  readonly status: RunStatus;
+  readonly agent: AgentState;
+  readonly restart: Restart;
+}
 
 /** Whether the agent of a status still runs. */
 export function agentOf({ process }: RunStatus): AgentState {
@@ -150,15 +136,8 @@ export async function restartOf(config: Config, ran: string): Promise<Restart> {
   return decideRestart({ lines, header: { ...header, version, bootId } }, role, config);
 }
 
-/** What the command shows. */
-interface Shown {
-  readonly status: RunStatus;
-  readonly agent: AgentState;
-  readonly restart: Restart;
-}
-
 /** The status for people. */
-export function renderStatus({ status, agent, restart }: Shown, now: number): string {
+export function renderStatus({ status, agent, restart }: ShownStatus, now: number): string {
   const { role, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
   const lines = [
@@ -173,7 +152,10 @@ export function renderStatus({ status, agent, restart }: Shown, now: number): st
 const renderSince = (at: number, now: number): string => renderDuration(Math.max(0, now - at));
 
 /** The state of a run, in one line. */
-export function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, now: number): string {
+export function stateLine(
+  { status, agent }: Pick<ShownStatus, 'status' | 'agent'>,
+  now: number,
+): string {
   const { state, since, updated, reason, process } = status;
   const last = `${renderSince(updated, now)} ago`;
   if (state !== 'running') return `${state} ${last}${reason === undefined ? '' : `: ${reason}`}`;

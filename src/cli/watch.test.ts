@@ -7,7 +7,7 @@ import { pageAfter } from '../page/fold.ts';
 import { livePage } from '../page/server.ts';
 import { emptyPage, type PageUpdate } from '../page/state.ts';
 import type { ClusterOverview } from '../ports/inventory.ts';
-import { addressIn, followService, requireInstalled, watchFlags } from './watch.ts';
+import { followService, requireInstalled, watchFlags } from './watch.ts';
 import { bootwright } from './program/commands.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
@@ -31,6 +31,10 @@ describe('the flags that a URL stands for', () => {
       ['--url', 'http://s', '--insecure'],
     ],
     [
+      ['--insecure', 'http://s', '--cluster-id', id],
+      ['--url', 'http://s', '--insecure', '--cluster-id', id],
+    ],
+    [
       ['--service.url', 'http://s'],
       ['--service.url', 'http://s'],
     ],
@@ -46,25 +50,6 @@ describe('the flags that a URL stands for', () => {
   ])('%j', (argv, flags) => {
     expect(watchFlags(argv)).toEqual(flags);
   });
-});
-
-describe('where a page is served', () => {
-  it.each([
-    ['127.0.0.1:0', '127.0.0.1', 0],
-    [':8080', '127.0.0.1', 8080],
-    ['[::1]:8080', '::1', 8080],
-    ['0.0.0.0:80', '0.0.0.0', 80],
-    ['bastion.example.test:8080', 'bastion.example.test', 8080],
-  ])('%s', (text, host, port) => {
-    expect(addressIn(text)).toEqual({ host, port });
-  });
-
-  it.each(['', '8080', 'host', 'host:', 'host:99999', 'a b:80', '[::1:80', '<x>:1'])(
-    'refuses %j',
-    (text) => {
-      expect(() => addressIn(text)).toThrow(/is no address/);
-    },
-  );
 });
 
 describe('the outcome of a page', () => {
@@ -228,7 +213,15 @@ describe('a service that refuses', () => {
   );
 });
 
-it.each(['http://m1:99999/status', 'http://m 1/status'])('watch takes no %j', async (url) => {
-  const argv = ['watch', url, '--until', 'installed', '--timeout', '1s'];
-  await expect(bootwright().run(argv)).rejects.toMatchObject({ code: 'cli.bad-flag' });
+const host = 'http://m1:9110/status';
+it.each([
+  ['http://m1:99999/status', '--until', 'installed', '--timeout', '1s'],
+  ['http://m 1/status'],
+  [host, '--cluster-id', 'x'],
+  ['http://s', '--listen', '8080'],
+  [host, '--timeout', '1s'],
+])('watch takes no %j', async (...words) => {
+  await expect(bootwright().run(['watch', ...words])).rejects.toMatchObject({
+    code: 'cli.bad-flag',
+  });
 });

@@ -1,15 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { systemClock } from '../adapters/clock.ts';
 import { openInventory } from '../adapters/http/inventory.ts';
-import { type PageAddress, servePage } from '../adapters/page-server.ts';
+import { servePage } from '../adapters/page-server.ts';
 import { type ClusterObjects, followCluster, pageUpdates } from '../capi/cluster-objects.ts';
 import { flagFailure } from '../config/failures.ts';
-import { flagRows, ownFlagRows } from '../config/flag-table.ts';
+import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { untilAborted } from '../engine/wait.ts';
-import { listenAddressOf } from '../lib/listen-address.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
@@ -23,6 +22,7 @@ import type { ClusterOverview, Inventory } from '../ports/inventory.ts';
 import { type ClusterCall, clusterTarget } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { print, printNote } from './messages.ts';
+import { addressIn } from './run-context.ts';
 import { networkOf } from './service.ts';
 import { stopSignal } from './stop-signal.ts';
 import { limitedBy, limitIn } from './waiting.ts';
@@ -85,7 +85,7 @@ async function watchInstallation(call: WatchCall, limit: Millis | undefined): Pr
     requireAlone(urls, call.argv);
     return watchHosts({ urls, limit, environment: call.environment });
   }
-  const address = addressIn(call.listen);
+  const address = { host: '127.0.0.1', port: 0, ...addressIn('--listen', call.listen) };
   await using source = await (call.cluster === undefined ? serviceOf(call) : objectsOf(call));
   const page = livePage(emptyPage('Installation', source.name, Date.now()));
   using stop = stopSignal();
@@ -369,39 +369,16 @@ function requireTarget({ service, cluster }: Config): void {
 
 const isUrl = (word: string | undefined): boolean => /^https?:\/\//i.test(word ?? '');
 
-/** Whether the word behind a word is its value. */
-function takesValue(word: string): boolean {
-  const [, name = ''] = /^--?([\w.-]+)$/.exec(word) ?? [];
-  const rows: Readonly<Record<string, { readonly placeholder?: string }>> = {
-    ...flagRows,
-    ...ownFlagRows,
-  };
-  return name.includes('.') || rows[name]?.placeholder !== undefined;
-}
-
 /**
- * The flags of an install that say the same: the URL stands first or last, and may be that of the
- * cluster in the interface of the service, with its id.
+ * The flags of an install that say the same: the URL stands first or behind flags, and may be that
+ * of the cluster in the interface of the service, with its id.
  */
 export function watchFlags(argv: readonly string[]): readonly string[] {
-  const isFirst = isUrl(argv[0]);
-  const word = isFirst ? argv[0] : argv.length > 1 && isUrl(argv.at(-1)) ? argv.at(-1) : undefined;
-  const isValue = !isFirst && takesValue(argv.at(-2) ?? '');
-  if (word === undefined || isValue) return argv;
-  const rest = isFirst ? argv.slice(1) : argv.slice(0, -1);
-  const [, base = word, id] =
-    /^(.*?)\/api\/assisted-install\/v2\/clusters\/([0-9a-f-]{36})\b/i.exec(word) ?? [];
-  return ['--url', base, ...(id === undefined ? [] : ['--cluster-id', id]), ...rest];
-}
-
-/**
- * An address and a port, `127.0.0.1:8080`, `[::1]:8080` or `:8080`.
- * @throws AgentError `cli.bad-flag`
- */
-export function addressIn(text: string): PageAddress {
-  const address = listenAddressOf(text);
-  if (address !== undefined) return { host: '127.0.0.1', ...address };
-  throw flagFailure('cli.bad-flag', `\`watch\`: --listen: ${JSON.stringify(text)} is no address`, {
-    hint: 'write ADDRESS:PORT, 127.0.0.1:8080 for example; port 0 takes a free one',
-  });
+  const words = isUrl(argv[0]) ? argv : wordsBehindFlags(argv);
+  const [url = '', ...rest] = words;
+  if (!isUrl(url)) return argv;
+  const [, base = url, id] =
+    /^(.*?)\/api\/assisted-install\/v2\/clusters\/([0-9a-f-]{36})\b/i.exec(url) ?? [];
+  const before = argv.slice(0, argv.length - words.length);
+  return ['--url', base, ...(id === undefined ? [] : ['--cluster-id', id]), ...before, ...rest];
 }

@@ -1,14 +1,16 @@
 import { systemClock } from '../adapters/clock.ts';
 import { requireHost } from '../adapters/host-root.ts';
+import { noJournal } from '../adapters/journal.ts';
 import { flagFailure } from '../config/failures.ts';
 import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
+import { runRole } from '../engine/run.ts';
 import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
+import { version } from '../model/version.ts';
 import { wipe } from '../roles/wipe.ts';
 import { type ErasedDisk, eraseMethods } from '../steps/disk/erase.ts';
 import type { InstallLine } from './command.ts';
-import type { WipeDocument } from './documents.ts';
 import { print, printJson } from './messages.ts';
 import { withoutJournal } from './run-context.ts';
 import { hostFor } from './service.ts';
@@ -36,23 +38,27 @@ export async function runWipe(call: WipeCall): Promise<number> {
   const config = { ...given, disk, image: { ...given.image, existingRoot: '' } };
   const { mask } = maskerFor(config);
   const level = config.log.verbose ? 'debug' : 'info';
-  return withoutJournal({ level, stream: 'stderr', mask }, async ({ emit, run }) => {
+  return withoutJournal({ level, stream: 'stderr', mask }, async ({ emit, run, sink, signal }) => {
     const ports = { host: hostFor(config, environment, emit), clock: systemClock };
     const report = (erased: ErasedDisk): void => {
-      const document = documentOf(erased);
-      if (format === 'json') printJson(document);
-      else print(`${document.disk} is erased: ${document.says}\n`);
+      const { path, serial, wwn, sizeBytes } = erased.disk;
+      const { method } = erased;
+      const how = eraseMethods[method];
+      // A field is never removed within one version.
+      if (format === 'json')
+        printJson({ v: 1, disk: path, serial, wwn, bytes: sizeBytes, method, ...how });
+      else print(`${path} is erased: ${how.says}\n`);
     };
-    await run({ role: wipe({ confirm, report }), config, ports });
+    await runRole({
+      role: wipe({ confirm, report }),
+      config,
+      ports,
+      clock: systemClock,
+      journal: noJournal,
+      header: { version, fingerprint: 'none', bootId: 'none' },
+      run,
+      sinks: [sink],
+      signal,
+    });
   });
 }
-
-const documentOf = ({ disk, method }: ErasedDisk): WipeDocument => ({
-  v: 1,
-  disk: disk.path,
-  serial: disk.serial,
-  wwn: disk.wwn,
-  bytes: disk.sizeBytes,
-  method,
-  ...eraseMethods[method],
-});

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHost, singleIds } from '../../mocks/lab/single-host.ts';
 import { BundleManifest } from '../../src/cli/documents.ts';
-import { StatusDocument } from '../../src/cli/status.ts';
+import { RunStatus } from '../../src/reporting/run-status.ts';
 import { readArchive } from '../../src/lib/archive.ts';
 import { becomes, bundle, fullBut, hasWritten } from './faulty-run.ts';
 
@@ -57,7 +57,7 @@ async function hang(host: SingleHost) {
   const agent = startAgent({ bundle, logFile, args: host.words, env: host.environment });
   await becomes(() => hasWritten(host));
   const text = readFileSync(join(installDir(host), 'status.json'), 'utf8');
-  const { pid = 0 } = StatusDocument.shape.status.parse(JSON.parse(text)).process ?? {};
+  const { pid = 0 } = RunStatus.parse(JSON.parse(text)).process ?? {};
   process.kill(pid, 'SIGSTOP');
   return { ...agent, pid, [Symbol.dispose]: agent.kill };
 }

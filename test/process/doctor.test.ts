@@ -1,22 +1,25 @@
 import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
-import { DoctorDocument } from '../../src/cli/doctor/doctor.ts';
+import type { HostFinding } from '../../src/cli/doctor/check.ts';
 import { bundle } from './faulty-run.ts';
 import { runThere } from './own-pid-one.ts';
 
 interface Answer {
   readonly exitCode: number;
-  readonly found: ReadonlyMap<string, DoctorDocument['findings'][number]>;
+  readonly found: ReadonlyMap<string, HostFinding>;
+}
+
+function findingsIn(text: string): Answer['found'] {
+  const { findings } = JSON.parse(text) as { readonly findings: readonly HostFinding[] };
+  return new Map(findings.map((one) => [one.check, one]));
 }
 
 function doctor(host: SingleHost, words: readonly string[] = host.words): Promise<Answer> {
   const args = [bundle, 'doctor', '--format', 'json', ...words];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env: host.environment }, (error, stdout) => {
-      const { findings } = DoctorDocument.parse(JSON.parse(stdout));
-      const found = new Map(findings.map((one) => [one.check, one]));
-      resolve({ exitCode: Number(error?.code ?? 0), found });
+      resolve({ exitCode: Number(error?.code ?? 0), found: findingsIn(stdout) });
     });
   });
 }
@@ -109,8 +112,7 @@ describe('bootwright doctor', () => {
 
   it('asks the programs of a real host', async () => {
     const printed = await runThere(bundle, 'doctor', '--format', 'json');
-    const { findings } = DoctorDocument.parse(JSON.parse(printed));
-    const found = new Map(findings.map((one) => [one.check, one]));
+    const found = findingsIn(printed);
     expect(found.get('system')).toMatchObject({ state: 'warning' });
     expect(found.get('system')?.says).toMatch(/Debian.*(x86_64|aarch64): not CoreOS/);
     expect(found.get('programs')?.says).toMatch(/^missing: .*coreos-installer/);

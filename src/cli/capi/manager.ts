@@ -21,19 +21,16 @@ import {
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
 import { hostInUrl } from '../../lib/address.ts';
-import { type ListenAddress, listenAddressOf } from '../../lib/listen-address.ts';
 import { notesOf } from '../../engine/events.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
-import { metricsOf, type PodCall, withoutJournal } from '../run-context.ts';
+import { addressIn, type PodCall, runInPod } from '../run-context.ts';
 
 /** Arguments of `capi manager`. */
 interface ManagerCall extends PodCall {
   /** Providers, with commas between. */
   readonly controllers: string;
-  /** File with the credentials of the management cluster; default: those of the pod. */
-  readonly kubeconfig?: string;
   /** The one namespace whose clusters it works on. */
   readonly namespace?: string;
   readonly inventoryAddress?: string;
@@ -42,8 +39,6 @@ interface ManagerCall extends PodCall {
   /** With `tls.crt`, `tls.key` and, where hosts are to trust it by that, `ca.crt`. */
   readonly certificateFolder?: string;
   readonly healthAddress?: string;
-  /** Log at level debug. */
-  readonly verbose: boolean;
 }
 
 /**
@@ -58,9 +53,7 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
   const names = providersIn(call.controllers);
   const health = addressIn('--health-address', call.healthAddress);
   const credentials = await commandCredentials(environment, kubeconfig);
-  const level = call.verbose ? 'debug' : 'info';
-  const metrics = await metricsOf(call);
-  return withoutJournal({ level, stream: 'stdout', metrics }, async ({ emit, signal }) => {
+  return runInPod(call, async ({ emit, signal, metrics }) => {
     await using open = new AsyncDisposableStack();
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
@@ -151,16 +144,6 @@ function providersIn(text: string): readonly ProviderName[] {
   const what = `--controllers: there is no provider ${JSON.stringify(wrong)}`;
   throw flagFailure('cli.bad-flag', what, {
     hint: `write ${providers.join(', ')}, or both with a comma between`,
-  });
-}
-
-/** @throws AgentError `cli.bad-flag` */
-function addressIn(flag: string, text: string | undefined): ListenAddress | undefined {
-  if (text === undefined || text === '') return undefined;
-  const address = listenAddressOf(text);
-  if (address !== undefined) return address;
-  throw flagFailure('cli.bad-flag', `${flag}: ${text} is not an address to listen on`, {
-    hint: 'write HOST:PORT, [IPV6]:PORT or :PORT, :9440 for example',
   });
 }
 

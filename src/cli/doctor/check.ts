@@ -1,26 +1,26 @@
-import * as z from 'zod';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Config } from '../../config/schema.ts';
 import { seconds } from '../../model/duration.ts';
-import { exitCodes, type FailureKind } from '../../model/failure.ts';
+import type { FailureKind } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Inventory } from '../../ports/inventory.ts';
 import type { Secret } from '../../model/secret.ts';
 import type { IgnitionPorts } from '../../steps/ignition/sources.ts';
 
-/** What a check found. */
-export const HostFinding = z.strictObject({
-  check: z.string().describe('what was looked at, or the id of a step of the role'),
-  state: z
-    .enum(['ok', 'warning', 'failed', 'not checked'])
-    .describe('failed: an install would fail by it; warning: it may, later'),
-  says: z.string(),
-  hint: z.string().optional().describe('what to do'),
-  code: z.string().optional().describe('of docs/errors.md, where it failed with one'),
-  kind: z.enum(Object.keys(exitCodes) as FailureKind[]).optional(),
-});
-export type HostFinding = z.infer<typeof HostFinding>;
+/** What a check found. A field is never removed within one version. */
+export interface HostFinding {
+  /** What was looked at, or the id of a step of the role. */
+  readonly check: string;
+  /** `failed`: an install would fail by it; `warning`: it may, later. */
+  readonly state: 'ok' | 'warning' | 'failed' | 'not checked';
+  readonly says: string;
+  /** What to do. */
+  readonly hint?: string;
+  /** Of docs/errors.md, where it failed with one. */
+  readonly code?: string;
+  readonly kind?: FailureKind;
+}
 
 /** What a check says; its name is known. */
 export type CheckAnswer = Omit<HostFinding, 'check'>;

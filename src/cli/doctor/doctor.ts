@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { systemClock } from '../../adapters/clock.ts';
 import { requireHost } from '../../adapters/host-root.ts';
 import { joinHostNetwork } from '../../adapters/host/nsenter-host.ts';
@@ -16,7 +15,14 @@ import { print, printJson, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
 import { untilStopped } from '../stop-signal.ts';
 import { printWaiting } from '../waiting.ts';
-import { askCheck, type Check, failedBy, HostFinding, type NetworkScope, ok } from './check.ts';
+import {
+  askCheck,
+  type Check,
+  failedBy,
+  type HostFinding,
+  type NetworkScope,
+  ok,
+} from './check.ts';
 import { findDisks, hostChecks, systemCheck } from './host-checks.ts';
 import { networkChecks } from './network-checks.ts';
 import { checkPreflight } from './preflight.ts';
@@ -148,14 +154,6 @@ const masked = (finding: HostFinding, mask: (text: string) => string): HostFindi
   says: plainLine(mask(finding.says)),
   ...(finding.hint === undefined ? {} : { hint: plainLine(mask(finding.hint)) }),
 });
-
-/** What `doctor --format json` prints. A field is never removed within one version. */
-export const DoctorDocument = z.strictObject({
-  v: z.literal(1).describe('version of this form'),
-  findings: z.array(HostFinding),
-});
-
-export type DoctorDocument = z.infer<typeof DoctorDocument>;
 
 const marks = { ok: '✓', warning: '!', failed: '✗', 'not checked': '–' } as const;
 const checkWidth = 18;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { flagRows, ownFlagRows } from '../../config/flag-table.ts';
-import { version } from '../../model/version.ts';
+import { supportedReleases, version } from '../../model/version.ts';
 import { bootwright } from './commands.ts';
 
 const program = bootwright();
@@ -163,15 +163,16 @@ describe('version', () => {
     return String(text);
   };
   const { node } = process.versions;
+  const openshift = supportedReleases;
+  const { first, last } = openshift;
 
   it('says what runs, a line each', async () => {
     expect(await printed()).toBe(
-      `bootwright ${version}\ncommit     unknown\nNode       ${node}\nOpenShift  4.6 to 5.0\n`,
+      `bootwright ${version}\ncommit     unknown\nNode       ${node}\nOpenShift  ${first} to ${last}\n`,
     );
   });
 
   it('says the same for a script, the commit empty in sources that were not built', async () => {
-    const openshift = { first: '4.6', last: '5.0' };
     expect(JSON.parse(await printed('--format', 'json'))).toEqual({
       v: 1,
       version,

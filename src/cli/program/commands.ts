@@ -17,7 +17,6 @@ import {
   proxyEnvironment,
 } from '../command.ts';
 import { addCapi } from '../capi/commands.ts';
-import type { VersionDocument } from '../documents.ts';
 import { addLayer } from '../layer/commands.ts';
 import { exitCodeOf, failureText, print, printError, printJson } from '../messages.ts';
 
@@ -157,8 +156,8 @@ function addVersion(program: ProgramCommand): void {
 function runVersion({ format: form }: FilesCall): number {
   const { node } = process.versions;
   const openshift = supportedReleases;
-  const document: VersionDocument = { v: 1, version, commit, node, openshift };
-  if (form === 'json') printJson(document);
+  // A field is never removed within one version.
+  if (form === 'json') printJson({ v: 1, version, commit, node, openshift });
   else
     print(
       [

@@ -12,7 +12,7 @@ import { seconds } from '../../model/duration.ts';
 import type { Masker } from '../../lib/masker.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
 import { version } from '../../model/version.ts';
-import type { Reporter } from '../../reporting/reporter.ts';
+import { Reporter } from '../../reporting/reporter.ts';
 import { type RunHistory, runHistoryOf } from '../../reporting/run-history.ts';
 import { runStatusOf } from '../../reporting/run-status.ts';
 import { loadRole } from '../../roles/load.ts';
@@ -20,9 +20,9 @@ import type { InstallWorld } from '../../steps/step.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
 import { withdrawal } from '../../steps/host/confirm-installation.ts';
-import { hideSaved } from '../../steps/ignition/fetch-host.ts';
+import { hideSaved, hostRole } from '../../steps/ignition/fetch-host.ts';
+import { cliFailure } from '../failures.ts';
 import { readBootId } from '../../steps/host-commands.ts';
-import { reporterFor, takeAgentLock } from '../service.ts';
 import type { StopSignal } from '../stop-signal.ts';
 
 /**
@@ -100,13 +100,20 @@ async function runAlone(run: Run): Promise<void> {
   const { ports, hub, mask } = run.world;
   const { config } = loaded;
   const { root } = config.host;
-  const { inventory } = ports;
+  const { inventory, clock } = ports;
+  const { infraEnvId, hostId } = config.cluster;
+  const isReported = !config.service.url.isEmpty && hostId !== '';
   const halt = new AbortController();
-  const reporter = reporterFor(config, {
+  const reporter = new Reporter({
     ladder: role.ladder,
-    inventory,
+    clock,
     emit: hub.emit,
     mask,
+    send: async (report, signal) => {
+      if (isReported) await inventory.report({ infraEnvId, hostId }, report, signal);
+    },
+    listedHost: async (signal) =>
+      (await inventory.hosts(hostRole(config), signal)).find(({ id }) => id === hostId),
     onRefused: (status) => {
       const failure = withdrawal(config, status);
       if (failure !== undefined) halt.abort(failure);
@@ -124,7 +131,7 @@ async function runAlone(run: Run): Promise<void> {
       role,
       config,
       ports: { ...ports, reports: reporter },
-      clock: ports.clock,
+      clock,
       journal,
       header: { version, fingerprint: fingerprintOf(config), bootId },
       run: hub.run,
@@ -199,7 +206,13 @@ async function setUp(
   const { clock, host } = ports;
   const since = clock.elapsed();
   try {
-    await takeAgentLock(host, reporter);
+    // Also for a run that is being stopped: only who has the lock may say that this host failed.
+    const lock = await host.lock('bootwright-agent', new AbortController().signal);
+    if (lock === undefined) {
+      // The other agent continues, and reports for this host.
+      reporter.close();
+      throw cliFailure('cli.already-running', 'another agent is running on this host');
+    }
     reportStop(stop.signal, reporter);
     stop.signal.throwIfAborted();
     const bootId = await readBootId(host, stop.signal);

@@ -3,7 +3,7 @@ import type { PollResult } from '../../engine/wait.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { LogsState } from '../../ports/inventory.ts';
-import { collect, collectorsOf, controllerLogArchive } from '../../steps/logs/collectors.ts';
+import { controllerLogArchive } from '../../steps/logs/collectors.ts';
 import { isEnded, isRejection } from './end.ts';
 import { gatherCluster, neededGathering } from './must-gather.ts';
 import { runningPod } from './run-pod.ts';
@@ -112,13 +112,17 @@ async function reportState(scope: StepScope, state: LogsState): Promise<void> {
   }
 }
 
-/** Notes how the pod and its node find names, for the log of a cluster that failed. */
+/** Files by which the pod of the controller and its node find names. */
+const resolvers = ['/etc/resolv.conf', '/tmp/var-run-resolv.conf', '/tmp/host-resolv.conf'];
+
+/** Notes them, for the log of a cluster that failed. */
 async function noteResolvers(scope: StepScope): Promise<void> {
-  for (const row of collectorsOf('cluster')) {
-    const found = await collect(row, scope, (text) => text);
-    scope.signal.throwIfAborted();
-    if ('text' in found) scope.note('info', `${row.name}: ${found.text.trim()}`);
-    else if (found.isAbsent) scope.note('info', `${row.name}: not there`);
-    else scope.note('warn', `could not read ${row.name}`, { reason: found.missing });
+  for (const path of resolvers) {
+    try {
+      const text = await scope.host.readText(path, scope.signal);
+      scope.note('info', `${path}: ${text?.trim() ?? 'not there'}`);
+    } catch (error) {
+      noteFailed(scope, `could not read ${path}`, error);
+    }
   }
 }

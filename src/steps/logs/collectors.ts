@@ -31,7 +31,7 @@ import {
 import { endOf, isRendered, machineConfigShape } from '../../layering/registry/log-secrets.ts';
 import { registryContainer, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { packArchive } from '../../lib/archive.ts';
-import { type Millis, renderDuration, seconds, unlimited } from '../../model/duration.ts';
+import { type Millis, renderDuration, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { RoleName } from '../../model/role.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -41,11 +41,9 @@ import { lsblkArgv } from '../disk/block-devices.ts';
 
 /**
  * Who collects. `run`: a run that failed or that somebody asks about, in one file. `builds`: a
- * bootstrap host that has built images, among the logs that its service is sent. `controller`: the
- * log of the controller as the service takes it, the first row with a text. `cluster`: the
- * controller of a cluster that failed, in its own log.
+ * bootstrap host that has built images, among the logs that its service is sent.
  */
-type LogUser = 'run' | 'builds' | 'controller' | 'cluster';
+type LogUser = 'run' | 'builds';
 
 /**
  * What runs for a text. A `*` in a path is each name of its folder that is wanted; it is in the
@@ -76,12 +74,11 @@ interface Limits {
 }
 
 /**
- * A row of the table: what is collected, who uses it, and what runs; for whoever reads a bundle,
- * what it is; limits that are not the usual ones.
+ * A row of a table: what is collected, and what runs; for whoever reads a bundle, what it is;
+ * limits that are not the usual ones.
  */
 type Row = readonly [
   name: string,
-  usedBy: readonly LogUser[],
   from: LogSource,
   what?: string,
   more?: Partial<Limits> & { readonly role?: RoleName },
@@ -94,8 +91,6 @@ const usual: Readonly<Record<LogUser, Limits>> = {
   run: { mostBytes: 256 * kib, limit: seconds(5) },
   // An API server that does not answer must not delay a report of the failure.
   builds: { mostBytes: 1024 * kib, limit: seconds(20) },
-  controller: { mostBytes: Number.POSITIVE_INFINITY, limit: unlimited },
-  cluster: { mostBytes: 64 * kib, limit: seconds(20) },
 };
 
 const { mount, data, store, scratch } = stagingPlaces;
@@ -191,66 +186,64 @@ const operated = (kind: KubeKind, show: Show = asYaml): LogSource => ({
 });
 
 const own = { own: true } as const;
-const [run, builds] = [['run'], ['builds']] as const;
 
-const table: readonly Row[] = [
-  ['journal.jsonl', run, own, 'the journal of the run', { mostBytes: 1024 * kib }],
-  ['status.json', run, own, 'how the run was shown last'],
-  ['plan.txt', run, own, 'every step with its end, and the plan'],
-  ['config.txt', run, own, 'every setting with its origin'],
-  ['host.txt', run, own, 'what "bootwright doctor" finds of the host', { limit: seconds(10) }],
-  ['credentials.json', builds, own],
-  ['kernel-arguments.txt', ['run', 'builds'], { file: '/proc/cmdline' }, '/proc/cmdline'],
-  ['disks.json', run, { argv: lsblkArgv }, 'what lsblk says of the disks'],
-  ['kernel.log', run, { argv: kernelArgv }, 'the end of the kernel log', { mostBytes: 512 * kib }],
-  [
-    'units.log',
-    run,
-    { argv: runUnitsArgv },
-    'the end of the log of bootkube and of what it needs',
-    { role: 'bootstrap' },
+const tables: Readonly<Record<LogUser, readonly Row[]>> = {
+  run: [
+    ['journal.jsonl', own, 'the journal of the run', { mostBytes: 1024 * kib }],
+    ['status.json', own, 'how the run was shown last'],
+    ['plan.txt', own, 'every step with its end, and the plan'],
+    ['config.txt', own, 'every setting with its origin'],
+    ['host.txt', own, 'what "bootwright doctor" finds of the host', { limit: seconds(10) }],
+    ['kernel-arguments.txt', { file: '/proc/cmdline' }, '/proc/cmdline'],
+    ['disks.json', { argv: lsblkArgv }, 'what lsblk says of the disks'],
+    ['kernel.log', { argv: kernelArgv }, 'the end of the kernel log', { mostBytes: 512 * kib }],
+    [
+      'units.log',
+      { argv: runUnitsArgv },
+      'the end of the log of bootkube and of what it needs',
+      { role: 'bootstrap' },
+    ],
+    ['mounts.txt', { file: '/proc/1/mounts' }, '/proc/1/mounts'],
+    ['processes.txt', { argv: processesArgv }, 'processes, with what the kernel waits for'],
+    ['agent.log', own, 'our log, with the output of tools', { mostBytes: 2048 * kib }],
+    ['*-build.log', { file: `${scratch}/*/build.log` }],
   ],
-  ['mounts.txt', run, { file: '/proc/1/mounts' }, '/proc/1/mounts'],
-  ['processes.txt', run, { argv: processesArgv }, 'processes, with what the kernel waits for'],
-  ['agent.log', run, own, 'our log, with the output of tools', { mostBytes: 2048 * kib }],
-  ['registries.conf', builds, { file: '/etc/containers/registries.conf' }],
-  ['policy.json', builds, { file: '/etc/containers/policy.json' }],
-  ['os-config-*', builds, { file: `${asideFolders.osConfigs}/*` }],
-  ['*-Containerfile', builds, { file: `${scratch}/*/context/${containerfileFile}` }],
-  ['*-build.log', ['run', 'builds'], { file: `${scratch}/*/build.log` }],
-  ['*-digest', builds, { file: `${scratch}/*/digest` }],
-  ['pool-*', builds, { file: `${poolsFolder}/*` }],
-  ['*', builds, { file: `${renderedFolder}/*`, isWanted: isRendered, show: fileShapes }],
-  ['container-*', builds, { file: `${containerLogs}/*`, isLink: true, isWanted: isServerLog }],
-  ['registry.log', builds, { argv: journalArgv(`CONTAINER_NAME=${registryContainer}`) }],
-  ['units.log', builds, { argv: journalArgv(...buildUnits.map((unit) => `--unit=${unit}`)) }],
-  ['podman-info.txt', builds, { argv: ['podman', 'info'] }],
-  ['podman-containers.txt', builds, { argv: ['podman', 'ps', '--all'] }],
-  ['podman-images.txt', builds, { argv: ['podman', 'images', '--digests'] }],
-  ['built-images.txt', builds, { argv: builtArgv }],
-  ['buildah-info.txt', builds, { argv: ['buildah', 'info'] }],
-  ['registry-tags.txt', builds, { argv: tagsArgv }],
-  ['disk-space.txt', builds, { argv: ['df', '--human-readable'] }],
-  ['memory.txt', builds, { argv: ['free', '--mebi'] }],
-  ['rendered-files.txt', builds, { argv: ['ls', '-l', '--recursive', '/etc/mcs/bootstrap'] }],
-  ['written-disk.txt', builds, { argv: ['ostree', 'admin', 'status', `--sysroot=${mount}`] }],
-  ['cluster-machineosconfigs.yaml', builds, objects(machineOSConfigs)],
-  ['cluster-machineosbuilds.yaml', builds, objects(machineOSBuilds)],
-  ['cluster-machineconfigpools.yaml', builds, objects(machineConfigPools)],
-  ['cluster-machineconfignodes.yaml', builds, objects(machineConfigNodes)],
-  ['cluster-jobs.yaml', builds, operated(jobs)],
-  ['cluster-nodes.yaml', builds, objects(nodes, (all) => asYaml(all.map(nodeShape)))],
-  ['cluster-machineconfigs.yaml', builds, objects(machineConfigs, renderedShapes)],
-  ['cluster-events.txt', builds, operated(events, eventLines)],
-  ['cluster-pods.yaml', builds, operated(pods, (all) => asYaml(all.map(podShape)))],
-  ['pod-*.log', builds, { logsOf: { kind: pods, namespace } }],
-  ['the log of pod *', ['controller'], own],
-  [controllerLogFile, ['controller'], own],
-  // Files by which the pod of the controller and its node find names.
-  ['/etc/resolv.conf', ['cluster'], { file: '/etc/resolv.conf' }],
-  ['/tmp/var-run-resolv.conf', ['cluster'], { file: '/tmp/var-run-resolv.conf' }],
-  ['/tmp/host-resolv.conf', ['cluster'], { file: '/tmp/host-resolv.conf' }],
-];
+  builds: [
+    ['credentials.json', own],
+    ['kernel-arguments.txt', { file: '/proc/cmdline' }],
+    ['registries.conf', { file: '/etc/containers/registries.conf' }],
+    ['policy.json', { file: '/etc/containers/policy.json' }],
+    ['os-config-*', { file: `${asideFolders.osConfigs}/*` }],
+    ['*-Containerfile', { file: `${scratch}/*/context/${containerfileFile}` }],
+    ['*-build.log', { file: `${scratch}/*/build.log` }],
+    ['*-digest', { file: `${scratch}/*/digest` }],
+    ['pool-*', { file: `${poolsFolder}/*` }],
+    ['*', { file: `${renderedFolder}/*`, isWanted: isRendered, show: fileShapes }],
+    ['container-*', { file: `${containerLogs}/*`, isLink: true, isWanted: isServerLog }],
+    ['registry.log', { argv: journalArgv(`CONTAINER_NAME=${registryContainer}`) }],
+    ['units.log', { argv: journalArgv(...buildUnits.map((unit) => `--unit=${unit}`)) }],
+    ['podman-info.txt', { argv: ['podman', 'info'] }],
+    ['podman-containers.txt', { argv: ['podman', 'ps', '--all'] }],
+    ['podman-images.txt', { argv: ['podman', 'images', '--digests'] }],
+    ['built-images.txt', { argv: builtArgv }],
+    ['buildah-info.txt', { argv: ['buildah', 'info'] }],
+    ['registry-tags.txt', { argv: tagsArgv }],
+    ['disk-space.txt', { argv: ['df', '--human-readable'] }],
+    ['memory.txt', { argv: ['free', '--mebi'] }],
+    ['rendered-files.txt', { argv: ['ls', '-l', '--recursive', '/etc/mcs/bootstrap'] }],
+    ['written-disk.txt', { argv: ['ostree', 'admin', 'status', `--sysroot=${mount}`] }],
+    ['cluster-machineosconfigs.yaml', objects(machineOSConfigs)],
+    ['cluster-machineosbuilds.yaml', objects(machineOSBuilds)],
+    ['cluster-machineconfigpools.yaml', objects(machineConfigPools)],
+    ['cluster-machineconfignodes.yaml', objects(machineConfigNodes)],
+    ['cluster-jobs.yaml', operated(jobs)],
+    ['cluster-nodes.yaml', objects(nodes, (all) => asYaml(all.map(nodeShape)))],
+    ['cluster-machineconfigs.yaml', objects(machineConfigs, renderedShapes)],
+    ['cluster-events.txt', operated(events, eventLines)],
+    ['cluster-pods.yaml', operated(pods, (all) => asYaml(all.map(podShape)))],
+    ['pod-*.log', { logsOf: { kind: pods, namespace } }],
+  ],
+};
 
 /** A row as one of its users collects it. */
 export interface Collector extends Limits {
@@ -263,9 +256,13 @@ export interface Collector extends Limits {
 
 /** What a user collects, in its order. Nothing of it changes a host or a cluster. */
 export const collectorsOf = (user: LogUser): readonly Collector[] =>
-  table
-    .filter(([, usedBy]) => usedBy.includes(user))
-    .map(([name, , from, what = '', more = {}]) => ({ ...usual[user], ...more, name, what, from }));
+  tables[user].map(([name, from, what = '', more = {}]) => ({
+    ...usual[user],
+    ...more,
+    name,
+    what,
+    from,
+  }));
 
 /** The end of a text. */
 interface TextEnd {
@@ -324,11 +321,9 @@ export async function collect(row: Collector, reach: LogReach, hide: Hide): Prom
   // The adapter ends a command by its limit, but for one that a disk holds in the kernel.
   const most = 'argv' in row.from ? limit + seconds(1) : limit;
   try {
-    const found = await (limit < unlimited
-      ? limited(reach.clock, workLimit(most, reach.signal), (signal) =>
-          read(row, { ...reach, signal }),
-        )
-      : read(row, reach));
+    const found = await limited(reach.clock, workLimit(most, reach.signal), (signal) =>
+      read(row, { ...reach, signal }),
+    );
     if (found === undefined) return absent;
     const { text: whole, size } =
       typeof found === 'string' ? { text: found, size: Buffer.byteLength(found) } : found;
@@ -430,7 +425,10 @@ function containersOf(found: readonly KubeObject[]): readonly PodContainer[] {
   return [...all.filter((one) => !isOfDaemon(one)), ...all.filter(isOfDaemon)].slice(0, mostLogs);
 }
 
-type LogScope = Omit<LogReach, 'kube'> & { readonly kube: Pick<Kube, 'podLog'> };
+type LogScope = Pick<LogReach, 'clock' | 'signal'> & {
+  readonly host: Pick<Host, 'readText'>;
+  readonly kube: Pick<Kube, 'podLog'>;
+};
 
 /** Whose log is wanted, and how much of it. */
 interface WantedLog {
@@ -450,17 +448,22 @@ export async function controllerLogArchive(
   { pod, sinceSeconds, file = controllerLogFile }: WantedLog,
 ): Promise<Uint8Array> {
   const { name = 'the controller', namespace = '' } = pod?.metadata ?? {};
-  const own: LogReach['own'] = {
-    'the log of pod *': async () => pod && kube.podLog({ namespace, name }, sinceSeconds, signal),
-    [controllerLogFile]: () => host.readText(file, signal),
-  };
+  const sources = [
+    [`the log of pod ${name}`, () => pod && kube.podLog({ namespace, name }, sinceSeconds, signal)],
+    [file, () => host.readText(file, signal)],
+  ] as const;
   let missing = '';
-  for (const row of collectorsOf('controller')) {
-    const found = await collect(row, { clock, host, signal, own }, (text) => text);
-    signal.throwIfAborted();
-    if ('text' in found && found.text !== '') return archiveOf(found.text, clock.now());
-    const reason = 'missing' in found ? found.missing : 'it is empty';
-    missing += `could not read ${row.name.replace('*', name).replace(controllerLogFile, file)}: ${reason}\n`;
+  for (const [what, readLog] of sources) {
+    let reason = 'it is not there';
+    try {
+      const text = await readLog();
+      if (text !== undefined && text !== '') return await archiveOf(text, clock.now());
+      if (text === '') reason = 'it is empty';
+    } catch (thrown) {
+      signal.throwIfAborted();
+      reason = asAgentError(thrown).message;
+    }
+    missing += `could not read ${what}: ${reason}\n`;
   }
   return archiveOf(missing, clock.now());
 }
