@@ -54,10 +54,8 @@ describe('the encapsulated machine config', () => {
     ['a web page', '<html>', 'ignition.html-page'],
     ['no JSON', 'x', 'ignition.not-json'],
     ['no object', '[]', 'ignition.encapsulated-missing'],
-    ['no storage', '{}', 'ignition.encapsulated-missing'],
     ['other files', '{"storage":{"files":[{"path":"/a"}]}}', 'ignition.encapsulated-missing'],
     ['no JSON inside', rendered('x'), 'ignition.encapsulated-invalid'],
-    ['no spec inside', rendered('{}'), 'ignition.encapsulated-invalid'],
     [
       'no image inside',
       rendered(machineConfig({ osImageURL: '' })),

@@ -1,4 +1,3 @@
-import fc from '../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 
 import { mergeConfigs } from './merge.ts';
@@ -49,22 +48,10 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
     },
   ],
   [
-    'entries are not matched by their position',
-    files({ path: '/a', mode: 1 }),
-    files({ path: '/b', mode: 2 }),
-    files({ path: '/a', mode: 1 }, { path: '/b', mode: 2 }),
-  ],
-  [
     'a link takes the place of a file with its path',
     { storage: { files: [{ path: '/a' }, { path: '/b' }] } },
     { storage: { links: [{ path: '/a', target: '/b' }] } },
     { storage: { files: [{ path: '/b' }], links: [{ path: '/a', target: '/b' }] } },
-  ],
-  [
-    'a directory takes the place of a link with its path',
-    { storage: { links: [{ path: '/a', target: '/b' }] } },
-    { storage: { directories: [{ path: '/a' }] } },
-    { storage: { directories: [{ path: '/a' }], links: [] } },
   ],
   [
     'a kernel argument is wanted or unwanted',
@@ -77,22 +64,6 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
     user({ groups: ['b', 'a'], sshAuthorizedKeys: ['k1'] }),
     user({ groups: ['c', 'a'], sshAuthorizedKeys: ['k2', 'k1'] }),
     user({ groups: ['b', 'a', 'c'], sshAuthorizedKeys: ['k1', 'k2'] }),
-  ],
-  [
-    'what is appended to a file is concatenated',
-    files({ path: '/a', append: [{ source: 'data:,1' }] }),
-    files({ path: '/a', append: [{ source: 'data:,1' }] }),
-    files({ path: '/a', append: [{ source: 'data:,1' }, { source: 'data:,1' }] }),
-  ],
-  [
-    'options of a filesystem are concatenated',
-    { storage: { filesystems: [{ device: '/d', options: ['-f'], mountOptions: ['ro'] }] } },
-    { storage: { filesystems: [{ device: '/d', options: ['-f'], mountOptions: ['ro'] }] } },
-    {
-      storage: {
-        filesystems: [{ device: '/d', options: ['-f', '-f'], mountOptions: ['ro', 'ro'] }],
-      },
-    },
   ],
   [
     'options to open an encrypted device are a set, options to make it are not',
@@ -137,12 +108,6 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
     withHeaders(header('b', '2'), header('c', '3')),
   ],
   [
-    'a header without a value stays where there is nothing to remove',
-    withHeaders(),
-    withHeaders(header('a')),
-    withHeaders(header('a')),
-  ],
-  [
     'configs to merge are known by their source',
     { ignition: { config: { merge: [{ source: 'data:,1' }] } } },
     {
@@ -154,16 +119,6 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
       ignition: {
         config: { merge: [{ source: 'data:,1', compression: '' }, { source: 'data:,2' }] },
       },
-    },
-  ],
-  [
-    'tang servers are known by their address',
-    { storage: { luks: [{ name: 'a', clevis: { tang: [{ url: 'http://a' }] } }] } },
-    {
-      storage: { luks: [{ name: 'a', clevis: { tang: [{ url: 'http://a', thumbprint: 't' }] } }] },
-    },
-    {
-      storage: { luks: [{ name: 'a', clevis: { tang: [{ url: 'http://a', thumbprint: 't' }] } }] },
     },
   ],
 ];
@@ -206,80 +161,5 @@ describe('merging two configs', () => {
     const before = structuredClone([parent, child]);
     mergeConfigs(parent, child);
     expect([parent, child]).toEqual(before);
-  });
-});
-
-const name = fc.constantFrom('a', 'b', 'c');
-const names = fc.uniqueArray(name);
-const byKey = <T>(entry: fc.Arbitrary<T>, key: keyof T): fc.Arbitrary<T[]> =>
-  fc.uniqueArray(entry, { selector: (value) => value[key], maxLength: 3 });
-
-/** Configs without lists that share their keys, and without headers: the rest is associative. */
-const anyConfig = fc
-  .record(
-    {
-      files: byKey(
-        fc.record(
-          {
-            path: name.map((path) => `/${path}`),
-            mode: fc.nat(0o777),
-            append: fc.array(fc.record({ source: name.map((text) => `data:,${text}`) })),
-            user: fc.record({ id: fc.nat(9), name }, { requiredKeys: [] }),
-          },
-          { requiredKeys: ['path'] },
-        ),
-        'path',
-      ),
-      units: byKey(
-        fc.record({ name, enabled: fc.boolean(), contents: name }, { requiredKeys: ['name'] }),
-        'name',
-      ),
-      users: byKey(
-        fc.record({ name, groups: names, uid: fc.nat(9) }, { requiredKeys: ['name'] }),
-        'name',
-      ),
-    },
-    { requiredKeys: [] },
-  )
-  .map((lists) =>
-    configOf({
-      storage: { files: lists.files },
-      systemd: { units: lists.units },
-      passwd: { users: lists.users },
-    }),
-  );
-
-const nothing = configOf({});
-
-describe('merging any configs', () => {
-  it('with an empty one changes nothing', () => {
-    fc.assert(
-      fc.property(anyConfig, (config) => {
-        expect(mergeConfigs(config, nothing)).toEqual(config);
-        expect(mergeConfigs(nothing, config)).toEqual(config);
-      }),
-    );
-  });
-
-  it('gives the same however three of them are taken together', () => {
-    fc.assert(
-      fc.property(anyConfig, anyConfig, anyConfig, (one, two, three) => {
-        expect(mergeConfigs(mergeConfigs(one, two), three)).toEqual(
-          mergeConfigs(one, mergeConfigs(two, three)),
-        );
-      }),
-    );
-  });
-
-  it('lets every scalar of the child win', () => {
-    fc.assert(
-      fc.property(anyConfig, anyConfig, (parent, child) => {
-        const merged = mergeConfigs(parent, child);
-        for (const unit of child.systemd?.units ?? []) {
-          const found = merged.systemd?.units?.find((candidate) => candidate.name === unit.name);
-          expect(found).toMatchObject(unit);
-        }
-      }),
-    );
   });
 });

@@ -83,11 +83,4 @@ describe('a pointer', () => {
   ])('is refused with %s', (...[, merge, authorities, code]) => {
     expect(() => pointerOf(merge, authorities)).toThrow(expect.objectContaining({ code }));
   });
-
-  it('is refused in a config without any', () => {
-    const config = parseConfig('{"ignition":{"version":"3.2.0"}}');
-    expect(() => readPointer(config)).toThrow(
-      expect.objectContaining({ code: 'ignition.pointer-missing' }),
-    );
-  });
 });

@@ -9,7 +9,7 @@ import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { Secret } from '../../model/secret.ts';
 import { fetchHost, hideSaved } from './fetch-host.ts';
 
@@ -130,11 +130,7 @@ describe('ignition/fetch-host', () => {
   });
 
   it.each<[string, string, string]>([
-    ['a page of HTML', '<!DOCTYPE html><html>log in</html>', 'ignition.html-page'],
-    ['an error of the service', '{"code":"409","reason":"no"}', 'ignition.error-body'],
     ['spec 2', '{"ignition":{"version":"2.2.0"}}', 'ignition.spec-2'],
-    ['nothing', '', 'ignition.empty'],
-    ['half a file', pointer.slice(0, 20), 'ignition.not-json'],
     [
       'a file that Ignition refuses',
       '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}',
@@ -149,27 +145,6 @@ describe('ignition/fetch-host', () => {
     });
     expect(failure).toMatchObject({ code });
     expect([...host.files.keys()]).toEqual([]);
-  });
-
-  it.each<[string, ConfigInput]>([
-    ['the file', { ...config, ignition: { file: '/opt/none.ign' } }],
-    ['the CA file', { ...config, ignition: { url: 'https://a.example', caFile: '/etc/no.pem' } }],
-  ])('says when %s is not there', async (_, input) => {
-    await expect(runStep(fetchHost, { config: input, host: fakeHost() })).rejects.toMatchObject({
-      code: 'ignition.file-not-found',
-      kind: 'input',
-    });
-  });
-
-  it('refuses a config with another digest than the configured one', async () => {
-    const { failure } = await tryStep(fetchHost, {
-      config: { ...config, ignition: { sha256: 'a'.repeat(64) } },
-      inventory: fakeInventory({ ignition: pointer }),
-    });
-    expect(failure).toMatchObject({
-      code: 'ignition.wrong-digest',
-      context: { actual: sha256, expected: 'a'.repeat(64) },
-    });
   });
 
   it('fetches again when the body was cut, whether the network says so or the length', async () => {
@@ -200,15 +175,6 @@ describe('ignition/fetch-host', () => {
     await expect(runStep(fetchHost, { config, inventory })).rejects.toMatchObject({
       code: 'ignition.oversized',
     });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(fetchHost, () => ({
-      config,
-      host: fakeHost(),
-      inventory: fakeInventory({ ignition: pointer }),
-    }));
-    expect.hasAssertions();
   });
 });
 

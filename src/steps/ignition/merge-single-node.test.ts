@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { mergeSingleNodeIgnition } from './merge-single-node.ts';
 
@@ -96,14 +96,5 @@ describe('ignition/merge-single-node', () => {
     const { failure } = await tryStep(mergeSingleNodeIgnition, { config, host, inventory });
     expect(failure).toMatchObject({ code: expect.stringMatching(/^ignition\./) as string });
     expect(host.textOf(path)).toBe(master);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(mergeSingleNodeIgnition, () => ({
-      config,
-      host: nodeWith(rendered),
-      inventory: fakeInventory({ ignition: overrides }),
-    }));
-    expect.hasAssertions();
   });
 });

@@ -4,7 +4,7 @@ import { authority } from '../../../test/support/authority.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { embeddedFile, readFileContent } from '../../ignition/resource.ts';
@@ -79,14 +79,6 @@ describe('host/configure-registries', () => {
     const { failure } = await tryStep(configureRegistries, { config, host });
     expect(failure).toMatchObject({ code: 'registries.bad-ca' });
     expect(host.calls).toEqual([]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(configureRegistries, () => ({
-      config,
-      host: trusting(),
-      clock: clockAt(now),
-    }));
   });
 });
 

@@ -4,7 +4,7 @@ import { pullSamples } from '../../../test/support/os-samples.ts';
 import { canPivotAtFirstBoot, deployFailure } from './deploy-final.ts';
 
 const image = 'registry.example:5000/os@sha256:1';
-const { otherArchitecture, noRoom, cut, died, gone } = pullSamples;
+const { otherArchitecture, noRoom, cut, gone } = pullSamples;
 
 const failed = (stderr: string): Error =>
   commandFailed({ argv: ['ostree'], duration: 1, stderr }, { exitCode: 1 });
@@ -12,33 +12,15 @@ const failed = (stderr: string): Error =>
 describe('deployFailure', () => {
   it.each([
     ['another architecture', otherArchitecture, 'image.wrong-architecture', false],
-    [
-      'another architecture, of a list',
-      'Error: no image found in image index for architecture s390x, variant "", OS linux',
-      'image.wrong-architecture',
-      false,
-    ],
     ['a disk that is too small', noRoom, 'image.no-room', false],
     ['a pull that is cut', cut, 'image.pull-cut', true],
-    ['a registry that dies in the middle', died, 'image.registry-unreachable', true],
     ['a registry that is gone', gone, 'image.registry-unreachable', true],
     ['something else', 'error: Bootloader write config: x', 'image.deploy-failed', true],
-    ['silence', '', 'image.deploy-failed', true],
   ])('tells %s, and whether the node can still get there by itself', (...row) => {
     const [, stderr, code, can] = row;
     const failure = deployFailure(failed(stderr), image);
     expect(failure).toMatchObject({ code, context: { image } });
     expect(canPivotAtFirstBoot(failure)).toBe(can);
-  });
-
-  it.each([
-    [noRoom, 'min-free-space-percent'],
-    [cut, 'unexpected EOF'],
-    ['Caused by:\n    0: Importing\n    1: it is Tuesday', 'it is Tuesday'],
-  ])('says the cause and not what led there', (stderr, words) => {
-    const { message } = deployFailure(failed(stderr), image);
-    expect(message).toContain(words);
-    expect(message).not.toContain('Importing');
   });
 
   it('leaves what is not of the program as it is', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes } from '../../model/duration.ts';
 import { deployToExistingRoot } from './deploy-to-existing-root.ts';
 
@@ -129,13 +129,6 @@ describe('image/deploy-to-existing-root', () => {
     expect(ran(host).filter((command) => command.includes('stateroot-init'))).toHaveLength(1);
   });
 
-  it('gives up after three attempts', async () => {
-    const host = liveRoot().on(['mount', rest]).fails(32, 'mount: not permitted');
-    const { failure } = await tryStep(deployToExistingRoot, { config: imageWith(), host, facts });
-    expect(failure).toMatchObject({ code: 'command.failed', context: { exitCode: 32 } });
-    expect(host.ran).toHaveLength(3);
-  });
-
   it('tells from time to time that a long deployment continues', async () => {
     const clock = fakeClock();
     const host = liveRoot();
@@ -153,14 +146,5 @@ describe('image/deploy-to-existing-root', () => {
       '10: deploying (9 min)',
       '20: deploying (19 min)',
     ]);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(deployToExistingRoot, () => ({
-      config: imageWith(),
-      host: liveRoot(),
-      facts,
-    }));
-    expect.hasAssertions();
   });
 });

@@ -31,8 +31,6 @@ describe('the image source', () => {
 
   it.each([
     [['--image-url', 'https://a.example']],
-    [['--image-url=https://a.example']],
-    [['--append-karg', 'x', '--image-file', '/a.raw']],
     [['-u', 'https://a.example']],
     [['-f/a.raw']],
     [['--stream', 'testing']],

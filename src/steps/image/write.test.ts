@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Config, type ConfigInput } from '../../config/schema.ts';
-import { isSafeToRepeat, reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { disk, ran, writeFacts, writer, writingHost } from '../../../test/support/written-disk.ts';
 import { describeRole } from '../../engine/describe.ts';
 import type { ChosenImage } from './facts.ts';
@@ -40,16 +40,6 @@ describe('image/write', () => {
     ]);
   });
 
-  it('passes further arguments on', async () => {
-    const args = ['--append-karg', 'ip=eth0:dhcp'];
-    const host = writingHost()
-      .on(writer.argv(...args))
-      .succeeds();
-    const config: ConfigInput = { image: { writerArgs: args } };
-    await runStep(writeImage, { config, host, facts: writeFacts() });
-    expect(writer.callOn(host)?.env).toEqual({ RUST_BACKTRACE: '0' });
-  });
-
   it('verifies a file again right before it is written', async () => {
     const sha256 = 'a'.repeat(64);
     const host = writingHost()
@@ -76,14 +66,6 @@ describe('image/write', () => {
         fields: expect.objectContaining({ devices: '/dev/sdb3' }) as object,
       }),
     );
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(writeImage, () => ({
-      host: writingHost().on(writer.argv()).prints('', writer.done),
-      facts: writeFacts(),
-    }));
-    expect.hasAssertions();
   });
 
   it.each<[ConfigInput['image'], string[]]>([
@@ -257,20 +239,6 @@ describe('image/write', () => {
     const wiped = host.ran.filter(([program]) => program === 'wipefs').map((words) => words.at(-1));
     expect(new Set(wiped)).toEqual(new Set(['/dev/sda2', '/dev/sda3']));
     expect(ran(host)).not.toContainEqual(disk.zero);
-  });
-
-  it('finds what it keeps by another number, since an earlier write has given it one', async () => {
-    const host = writingHost()
-      .on(tableArgv('/dev/sda'))
-      .prints(sfdiskOutput([3, 'boot', 129], [5, 'data', 9000]))
-      .on(writer.argv('-n', '--save-partindex', '5'))
-      .prints('', writer.done);
-    await runStep(writeImage, {
-      config: { image: { writerArgs: ['--save-partindex=3', '-n'] } },
-      host,
-      facts: keepingFacts(),
-    });
-    expect(writer.callOn(host)).toBeDefined();
   });
 
   it.each([['is gone', '3', writingHost(), sfdiskOutput([3, 'boot', 129])]])(

@@ -53,10 +53,6 @@ Caused by:
 
 Resetting partition table
 Error: install failed`;
-const noSpace = `Error: decoding and writing image
-
-Caused by:
-    No space left on device (os error 28)`;
 const refused = `Error: fetching image URL
 
 Caused by:
@@ -72,15 +68,10 @@ const ended = (text: string, more: { exitCode?: number; isRelayUnasked?: boolean
 
 describe('what the writer said', () => {
   it.each([
-    ['the disk is mounted', busy, 'disk.busy'],
     ['the kernel holds the disk', reread, 'disk.busy'],
-    ['the image stopped', cut, 'image.cut'],
-    ['the image is for other sectors', sectors, 'image.wrong-sector-size'],
     ['there is no partition', noPartitions, 'image.no-boot-partition'],
     ['gpg ended before the image did', gpg, 'image.bad-signature'],
     ['gpg refused', 'Error: GPG verification failure', 'image.bad-signature'],
-    ['the image is larger than the disk', noSpace, 'image.too-large'],
-    ['the server refused', refused, 'image.unreachable'],
     [
       'there is no udev',
       'Error: udevd socket missing; are we running in a container',

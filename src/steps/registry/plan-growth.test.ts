@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { planRegistryGrowth } from './copy.ts';
 
 const disk = coreOsDisk('sda');
@@ -29,9 +29,5 @@ describe('registry/plan-growth', () => {
   ])('fails when %s', async (_what, host, code) => {
     const { failure } = await tryStep(planRegistryGrowth, { host, facts });
     expect(failure).toMatchObject({ code });
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(planRegistryGrowth, () => ({ host: hostWith(), facts }));
   });
 });
