@@ -15,7 +15,7 @@ const none = new Map<string, string>();
 /** The kernel name of the disk that is chosen, or the failure. */
 function chosen(roots: readonly BlockDevice[], hints: DiskHints, paths = none): string {
   try {
-    return chooseByHints(roots, { hints, paths }).kname;
+    return chooseByHints(roots, hints, paths).kname;
   } catch (error) {
     const { code, message } = error as AgentError;
     return `${code}: ${message}`;

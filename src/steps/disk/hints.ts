@@ -1,7 +1,6 @@
 // Which disk the hints of a configuration mean. Exactly one must fit: no order of the disks of a
 // host is the same at each start.
 import { type DiskHints, givenHints, renderDiskHints } from '../../model/disk-hints.ts';
-import type { AgentError } from '../../model/failure.ts';
 import {
   bareWwn,
   type BlockDevice,
@@ -12,13 +11,6 @@ import {
   multipathOver,
 } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
-
-/** What a disk is asked for by. */
-interface Asked {
-  readonly hints: DiskHints;
-  /** Where the paths of the configuration lead, each by the path: those that a disk must have. */
-  readonly paths: ReadonlyMap<string, string>;
-}
 
 /** Types of lsblk that can carry a partition table and be started from. */
 const wholeTypes = /^(disk|loop|mpath|md|raid\d+|linear)$/;
@@ -55,65 +47,59 @@ export const availableDisks = (roots: readonly BlockDevice[]): readonly BlockDev
 ];
 
 /**
- * The one disk that fits. Arrays and loop devices are looked at only where a path leads to one.
+ * The one disk that fits. Arrays and loop devices are looked at only where a path leads to one; a
+ * multipath device is listed below each of its paths, and fits where one of them does.
+ * @param paths where the paths of the configuration lead, each by the path: those that a disk must
+ * have
  * @throws AgentError `disk.not-one`
  */
-export function chooseByHints(roots: readonly BlockDevice[], asked: Asked): BlockDevice {
+export function chooseByHints(
+  roots: readonly BlockDevice[],
+  hints: DiskHints,
+  paths: ReadonlyMap<string, string>,
+): BlockDevice {
   const named = everyDevice(roots).filter(
-    (device) => isWhole(device) && [...asked.paths.values()].some((path) => isNamed(device, path)),
+    (device) => isWhole(device) && [...paths.values()].some((path) => isNamed(device, path)),
   );
-  const disks = Map.groupBy([...disksOf(roots), ...named], ({ kname }) => kname).values();
-  const compared = [...disks].map((listed) => compare(listed, asked));
-  const [fits, ...others] = compared.filter(({ against }) => against.length === 0);
-  if (fits === undefined || others.length > 0) throw notOne(compared, asked);
-  return fits.disk;
-}
-
-interface Compared {
-  readonly disk: BlockDevice;
-  /** What excludes it. */
-  readonly against: readonly string[];
-}
-
-/** A multipath device is listed below each of its paths, and fits where one of them does. */
-function compare(listed: readonly BlockDevice[], { hints, paths }: Asked): Compared {
-  const [first] = listed
-    .map((disk) => ({
-      disk,
-      against: [
-        ...[...paths].flatMap(([asked, real]) => (isNamed(disk, real) ? [] : [`not ${asked}`])),
-        ...hintsAgainst(hints, disk).map(({ what, is }) => `${what} is ${is || 'not known'}`),
-      ],
-    }))
-    .toSorted((one, other) => one.against.length - other.against.length);
-  return first as Compared;
-}
-
-function notOne(compared: readonly Compared[], { hints, paths }: Asked): AgentError {
+  const nearest = new Map<string, { disk: BlockDevice; against: readonly string[] }>();
+  for (const disk of [...disksOf(roots), ...named]) {
+    const against = [
+      ...[...paths].flatMap(([asked, real]) => (isNamed(disk, real) ? [] : [`not ${asked}`])),
+      ...hintsAgainst(hints, disk).map(({ what, is }) => `${what} is ${is || 'not known'}`),
+    ];
+    const before = nearest.get(disk.kname);
+    if (before === undefined || against.length < before.against.length)
+      nearest.set(disk.kname, { disk, against });
+  }
+  const compared = [...nearest.values()].toSorted(
+    (one, other) => one.against.length - other.against.length,
+  );
   const fitting = compared.filter(({ against }) => against.length === 0).length;
-  const rows = compared
-    .toSorted((one, other) => one.against.length - other.against.length)
-    .map(({ disk, against }) => `${describeDisk(disk)}: ${against.join(', ') || 'fits'}`);
+  if (compared[0] !== undefined && fitting === 1) return compared[0].disk;
+  const rows = compared.map(
+    ({ disk, against }) => `${describeDisk(disk)}: ${against.join(', ') || 'fits'}`,
+  );
   const wanted = [...paths.keys(), renderDiskHints({ ...hints, deviceName: undefined })];
   const what = wanted.filter((word) => word !== '').join(' with ');
-  return diskFailure(
+  throw diskFailure(
     'disk.not-one',
     `${fitting === 0 ? 'no' : fitting} of ${compared.length} disks ${fitting > 1 ? 'fit' : 'fits'} ${what}: ${rows.join('; ') || 'this host has none'}`,
-    { context: { hints: what, disks: compared.map(({ disk }) => disk.path).join(' ') } },
+    {
+      context: { hints: what, disks: [...nearest.values()].map(({ disk }) => disk.path).join(' ') },
+    },
   );
 }
 
 const gibibyte = 1024 ** 3;
 
-/** What a disk says otherwise than a hint. */
-interface Against {
-  readonly what: string;
-  /** Empty where the disk does not say. */
-  readonly is: string;
-}
-
-/** What a disk says otherwise than hints do; where the name of a device leads is not looked at. */
-export function hintsAgainst(hints: DiskHints, disk: BlockDevice): readonly Against[] {
+/**
+ * What a disk says otherwise than hints do, empty where it does not say; where the name of a device
+ * leads is not looked at.
+ */
+export function hintsAgainst(
+  hints: DiskHints,
+  disk: BlockDevice,
+): readonly { readonly what: string; readonly is: string }[] {
   const { own, extension } = partsOfWwn(disk.wwn);
   const whole = bareWwn(disk.wwn);
   const rotational = disk.isRotational?.toString() ?? '';

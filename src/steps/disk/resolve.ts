@@ -45,7 +45,7 @@ export const resolveDisk = step({
     }
     const roots = await readBlockDevices(host, signal);
     const byHints = givenHints(hints).length > 0;
-    const chosen = byHints ? `/dev/${chooseByHints(roots, { hints, paths }).kname}` : '';
+    const chosen = byHints ? `/dev/${chooseByHints(roots, hints, paths).kname}` : '';
     const [asked, real] = [...paths][0] ?? [chosen, chosen];
     const device = chooseDisk(roots, { asked, real });
     note('info', `the install disk is ${device.path}`, {

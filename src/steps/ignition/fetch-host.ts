@@ -51,12 +51,6 @@ export const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
  */
 export const renderedIgnitionPath = '/opt/openshift/master.ign';
 
-/** The Ignition of this host as it was served, and what is saved of it. */
-interface SavedIgnition {
-  readonly served: Uint8Array;
-  readonly saved: HostIgnition;
-}
-
 /** What a config is received with. */
 export type ReceiveScope<Uses extends keyof IgnitionPorts> = Pick<
   StepScope<Uses>,
@@ -82,11 +76,12 @@ export async function readHostIgnition({
  * Fetches the Ignition of this host and saves it, byte for byte unless registries are set. It is
  * validated before it is written, because a host that boots with an invalid config needs manual
  * repair.
+ * @returns the config as it was served, and what is saved of it
  * @throws AgentError `ignition.*`, `registries.bad-ca`, and what its source fails with
  */
 export async function saveHostIgnition(
   scope: StepScope<keyof IgnitionPorts | 'clock'>,
-): Promise<SavedIgnition> {
+): Promise<{ readonly served: Uint8Array; readonly saved: HostIgnition }> {
   const { bytes: served, origin, config } = await readHostIgnition(scope);
   refuseWrongTime(config, scope.clock.now());
   const path = hostIgnitionPath(scope.config);
@@ -110,50 +105,6 @@ export function refuseWrongTime(config: IgnitionConfig, now: number): void {
 
 /** Bootstrap configs reach several MB; nothing larger than this is an Ignition config. */
 const LARGEST_BYTES = 64 * 1024 * 1024;
-
-/** A config that was received completely. */
-interface ReceivedConfig {
-  readonly bytes: Uint8Array;
-  /** Lower-case hexadecimal. */
-  readonly sha256: string;
-}
-
-/**
- * Reads a download to its end and compares it with its announced size and the expected digest.
- * @throws AgentError `ignition.cut`, `ignition.wrong-digest`, `ignition.oversized`, and what the
- * body fails with
- */
-export async function receive(
-  download: Download,
-  expected: { readonly sha256: string },
-): Promise<ReceivedConfig> {
-  const origin = shownUrl(download.origin);
-  const bytes = await readUpTo(download.body, LARGEST_BYTES);
-  if (bytes === undefined) {
-    throw ignitionSourceFailure('ignition.oversized', `${origin} sends more than 64 MiB`, {
-      context: { origin },
-    });
-  }
-  const { length } = bytes;
-  if (download.bytes !== undefined && download.bytes !== length) {
-    throw ignitionSourceFailure(
-      'ignition.cut',
-      `${origin} announced ${download.bytes} bytes and sent ${length}`,
-      { context: { origin, announced: download.bytes, received: length } },
-    );
-  }
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  if (expected.sha256 !== '' && expected.sha256 !== sha256) {
-    throw ignitionSourceFailure(
-      'ignition.wrong-digest',
-      `${origin} does not match ignition.sha256`,
-      {
-        context: { origin, expected: expected.sha256, actual: sha256 },
-      },
-    );
-  }
-  return { bytes, sha256 };
-}
 
 /**
  * Compares a config with a digest as coreos-installer writes it, `sha256-HEX` or `sha512-HEX`.
@@ -220,24 +171,44 @@ export function untilReady<T>(
 }
 
 /** A config that was received completely, and is valid. */
-export interface ValidIgnition extends ReceivedConfig {
+export interface ValidIgnition {
+  readonly bytes: Uint8Array;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string;
   readonly config: IgnitionConfig;
   /** Where it came from, for people. */
   readonly origin: string;
 }
 
 /**
- * Reads a download as Ignition, and hides its secrets.
+ * Reads a download to its end, compares it with its announced size and a digest where one is given,
+ * hides its secrets, and validates it as Ignition.
  * @throws AgentError `ignition.*`, and what the body fails with
  */
 export async function receiveValid(
   download: Download,
-  { sha256, hide }: { readonly sha256: string } & Pick<StepScope<never>, 'hide'>,
+  { sha256: expected, hide }: { readonly sha256: string } & Pick<StepScope<never>, 'hide'>,
 ): Promise<ValidIgnition> {
-  const received = await receive(download, { sha256 });
-  for (const secret of secretsInIgnition(Buffer.from(received.bytes).toString())) hide(secret);
-  const config = parseValidConfig(received.bytes);
-  return { ...received, config, origin: shownUrl(download.origin) };
+  const origin = shownUrl(download.origin);
+  const bytes = await readUpTo(download.body, LARGEST_BYTES);
+  if (bytes === undefined) {
+    const what = `${origin} sends more than 64 MiB`;
+    throw ignitionSourceFailure('ignition.oversized', what, { context: { origin } });
+  }
+  const { bytes: announced = bytes.length } = download;
+  if (announced !== bytes.length) {
+    const what = `${origin} announced ${announced} bytes and sent ${bytes.length}`;
+    const context = { origin, announced, received: bytes.length };
+    throw ignitionSourceFailure('ignition.cut', what, { context });
+  }
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (expected !== '' && expected !== sha256) {
+    const what = `${origin} does not match ignition.sha256`;
+    const context = { origin, expected, actual: sha256 };
+    throw ignitionSourceFailure('ignition.wrong-digest', what, { context });
+  }
+  for (const secret of secretsInIgnition(bytes.toString())) hide(secret);
+  return { bytes, sha256, config: parseValidConfig(bytes), origin };
 }
 
 /** Fetches the Ignition of this host. */
