@@ -50,18 +50,17 @@ export function readEncapsulated(rendered: Uint8Array | string): EncapsulatedMac
     const message = `rendered ignition config has no file ${ENCAPSULATED_PATH}`;
     throw ignitionFailure('ignition.encapsulated-missing', message);
   }
-  const parsed = MachineConfig.safeParse(parseMachineConfig(decodeResource(file.contents)));
-  if (parsed.success) return parsed.data.spec;
-  const member = parsed.error.issues[0]?.path.join('.') ?? '';
-  const what = `encapsulated machine config has no usable ${member}`;
-  throw ignitionFailure('ignition.encapsulated-invalid', what, { context: { member } });
-}
-
-function parseMachineConfig(bytes: Uint8Array): unknown {
+  const bytes = decodeResource(file.contents);
+  let json: unknown;
   try {
-    return parseJson(bytes);
+    json = parseJson(bytes);
   } catch (cause) {
     const message = 'encapsulated machine config is not JSON';
     throw ignitionFailure('ignition.encapsulated-invalid', message, { cause });
   }
+  const parsed = MachineConfig.safeParse(json);
+  if (parsed.success) return parsed.data.spec;
+  const member = parsed.error.issues[0]?.path.join('.') ?? '';
+  const what = `encapsulated machine config has no usable ${member}`;
+  throw ignitionFailure('ignition.encapsulated-invalid', what, { context: { member } });
 }

@@ -13,15 +13,8 @@ import { certificateBlocks } from '../lib/certificates.ts';
 import { ignitionFailure } from './failures.ts';
 import type { Config, Resource } from './types.ts';
 
-/** Where a pointer config says that the real config is. */
-export type Pointer = EmbeddedPointer | RemotePointer;
-
-/** The real config is inside the pointer. */
-interface EmbeddedPointer {
-  readonly kind: 'embedded';
-  /** The bytes of the real config, decompressed. */
-  readonly content: Uint8Array;
-}
+/** Where a pointer config says that the real config is: inside it, decompressed, or elsewhere. */
+export type Pointer = { readonly kind: 'embedded'; readonly content: Uint8Array } | RemotePointer;
 
 /** The real config is served, as a rule by the Machine Config Server. */
 export interface RemotePointer {
@@ -47,17 +40,16 @@ export function readPointer(config: Config): Pointer {
     throw ignitionFailure('ignition.pointer-missing', message);
   }
   const url = resource.source;
-  if (isDataUrl(url)) return { kind: 'embedded', content: embeddedContent(url, resource) };
+  if (isDataUrl(url)) {
+    const bytes = decodeDataUrl(url);
+    const { compression, verification } = resource;
+    // The inventory service embeds gzip without always saying so in `compression`.
+    const content = isGzip(bytes) || compression === 'gzip' ? gunzip(bytes) : bytes;
+    return { kind: 'embedded', content: decodeContent({ verification }, content) };
+  }
   const isSecure = /^https:/iu.test(url);
   const certificateAuthorities = isSecure ? trustedCertificates(config, url) : '';
   return { kind: 'remote', url, resource, certificateAuthorities };
-}
-
-/** The inventory service embeds gzip without always saying so in `compression`. */
-function embeddedContent(url: string, { compression, verification }: Resource): Uint8Array {
-  const bytes = decodeDataUrl(url);
-  const content = isGzip(bytes) || compression === 'gzip' ? gunzip(bytes) : bytes;
-  return verification === undefined ? content : decodeContent({ verification }, content);
 }
 
 /** All certificate authorities that are embedded in the config. */
@@ -69,16 +61,14 @@ function trustedCertificates(config: Config, url: string): string {
       context: { host: URL.parse(url)?.host ?? '' },
     });
   }
-  return embedded.flatMap((resource, index) => certificatesOf(resource, index)).join('\n');
-}
-
-function certificatesOf(resource: Resource, index: number): string[] {
-  const pem = Buffer.from(decodeResource(resource)).toString('latin1');
-  const certificates = certificateBlocks(pem).filter(isCertificate);
-  if (certificates.length > 0) return certificates;
-  throw ignitionFailure('ignition.ca-invalid', 'certificate authority has no PEM certificate', {
-    context: { index },
+  const blocks = embedded.map((resource, index) => {
+    const pem = Buffer.from(decodeResource(resource)).toString('latin1');
+    const certificates = certificateBlocks(pem).filter(isCertificate);
+    if (certificates.length > 0) return certificates.join('\n');
+    const message = 'certificate authority has no PEM certificate';
+    throw ignitionFailure('ignition.ca-invalid', message, { context: { index } });
   });
+  return blocks.join('\n');
 }
 
 function isCertificate(pem: string): boolean {

@@ -32,12 +32,10 @@ export function decideApply(status: OsStatus, wanted: WantedImage): ApplyDecisio
   checkChangeable(status);
   const { booted, staged, pending } = status;
   const next = staged ?? pending;
-  if (next !== undefined) return decideFrom(status, next, wanted);
-  return booted !== undefined && isWanted(booted, wanted) ? 'booted' : pullOf(status, wanted.image);
-}
-
-/** Where something else than what runs is staged, or first. */
-function decideFrom(status: OsStatus, next: OsDeployment, wanted: WantedImage): ApplyDecision {
+  if (next === undefined) {
+    const runs = booted !== undefined && isWanted(booted, wanted);
+    return runs ? 'booted' : pullOf(status, wanted.image);
+  }
   const { isLocked = false } = next;
   if (next.image !== wanted.image) {
     const what = `${describe(next)} ${isLocked ? 'is staged, and locked' : 'boots next'}`;
@@ -74,21 +72,12 @@ function isWanted(deployment: OsDeployment, { image, digest }: WantedImage): boo
   return image.includes('@') || (digest !== undefined && deployment.digest === digest);
 }
 
-/** What `rollback` has to do. */
-type RollbackDecision =
-  /** What was staged is dropped; what runs now is booted next. */
-  | 'drop-staged'
-  /** What ran before is put first. */
-  | 'swap'
-  /** What ran before is first already. */
-  | 'queued';
-
 /**
- * What going back means: an apply that was not booted yet is dropped, otherwise the host goes back
- * to what ran before.
+ * What going back means: an apply that was not booted yet is dropped (`drop-staged`), otherwise
+ * what ran before is put first (`swap`), or is first already (`queued`).
  * @throws AgentError `os.busy`, `os.read-only`, `os.nothing-to-roll-back`
  */
-export function decideRollback(status: OsStatus): RollbackDecision {
+export function decideRollback(status: OsStatus): 'drop-staged' | 'swap' | 'queued' {
   checkChangeable(status);
   if (status.staged !== undefined) return 'drop-staged';
   if (status.pending !== undefined) return 'queued';

@@ -8,7 +8,7 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { type BlockDevice, disksUnder, isUnformatted } from './block-devices.ts';
+import { disksUnder, isUnformatted } from './block-devices.ts';
 import { warnOfOthers } from './check.ts';
 import { emptyDisk, settleArgv } from './empty.ts';
 import { TargetDisk } from './facts.ts';
@@ -88,7 +88,17 @@ export const checkErase = (confirm: string | undefined) =>
         `${describeDisk(disk)} is erased by ${strongest?.method ?? 'secure-discard, or by zeros where it has none'}`,
       );
       const name = distinctName(disks);
-      if (confirm !== name) throw notConfirmed(disk, name, confirm);
+      if (confirm !== name) {
+        const shown = describeDisk(disk);
+        const why =
+          confirm === undefined
+            ? `${shown} is not confirmed`
+            : `--confirm ${confirm} is not what ${shown} is named by`;
+        throw diskFailure('disk.not-confirmed', `nothing was erased: ${why}`, {
+          hint: `everything on ${disk.path} will be lost: if it is the disk to erase, give --confirm ${JSON.stringify(name)}`,
+          context: { disk: disk.path },
+        });
+      }
       await requireAlone(scope, target);
     },
   });
@@ -103,18 +113,6 @@ export function distinctName({ roots, disk }: Disks): string {
     return disk.serial;
   if (disk.wwn !== '' && !others.some(({ wwn }) => wwn === disk.wwn)) return disk.wwn;
   return disk.path;
-}
-
-function notConfirmed(disk: BlockDevice, name: string, confirm: string | undefined): AgentError {
-  const shown = describeDisk(disk);
-  const message =
-    confirm === undefined
-      ? `nothing was erased: ${shown} is not confirmed`
-      : `nothing was erased: --confirm ${confirm} is not what ${shown} is named by`;
-  return diskFailure('disk.not-confirmed', message, {
-    hint: `everything on ${disk.path} will be lost: if it is the disk to erase, give --confirm ${JSON.stringify(name)}`,
-    context: { disk: disk.path },
-  });
 }
 
 const notWiped = ({ path }: { readonly path: string }, why: string): AgentError =>

@@ -75,18 +75,11 @@ export async function readTable(
   }));
 }
 
-/** The partitions that options make coreos-installer keep, and the options that fit none. */
-export interface SavedPartitions {
-  readonly kept: readonly KeptPartition[];
-  /** Labels and numbers, each by itself: coreos-installer takes that for nothing to keep. */
-  readonly missing: readonly string[];
-}
-
-/** Finds the partitions to keep by the options `save-partlabel` and `save-partindex`. */
-export function findSaved(
-  saved: readonly WriterUse[],
-  table: readonly KeptPartition[],
-): SavedPartitions {
+/**
+ * Finds the partitions to keep by the options `save-partlabel` and `save-partindex`, and the labels
+ * and numbers that fit none, each by itself: coreos-installer takes that for nothing to keep.
+ */
+export function findSaved(saved: readonly WriterUse[], table: readonly KeptPartition[]) {
   const wanted = saved.flatMap(({ option, value }) =>
     value.split(',').map((entry) => {
       const fits = option === 'save-partlabel' ? fitsLabel(entry) : fitsRange(entry);

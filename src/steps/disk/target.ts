@@ -114,16 +114,6 @@ const isAlike = (one: string, other: string): boolean =>
   one === '' || other === '' || inUdevLetters(one) === inUdevLetters(other);
 
 /**
- * The writer formats a DASD, which gives it its size; where no size is known there is none to
- * compare.
- */
-const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: DiskIdentity): boolean =>
-  sizeBytes === target.sizeBytes ||
-  sizeBytes === 0 ||
-  target.sizeBytes === 0 ||
-  kname.startsWith('dasd');
-
-/**
  * What shows that a device is another disk than the one that was found; undefined when nothing
  * does.
  */
@@ -137,7 +127,10 @@ function differenceOf(
   if (!isAlike(hardwareSerial(device), hardwareSerial(target)))
     return `its serial number is ${serial}`;
   if (!isAlike(wwn, target.wwn)) return `its WWN is ${wwn}`;
-  if (!isAsLarge(device, target)) {
+  // The writer formats a DASD, which gives it its size; where no size is known there is none to
+  // compare.
+  const isSized = sizeBytes > 0 && target.sizeBytes > 0 && !device.kname.startsWith('dasd');
+  if (isSized && sizeBytes !== target.sizeBytes) {
     return `it has ${sizeBytes} bytes, not ${target.sizeBytes}`;
   }
   // The kernel itself says these; udev may be reading the others again.

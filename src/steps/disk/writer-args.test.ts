@@ -5,7 +5,6 @@ import {
   copiesNetwork,
   keepsPartitions,
   kernelArgumentChanges,
-  missingChanges,
   readWriterSetup,
 } from './writer-args.ts';
 
@@ -18,11 +17,6 @@ describe('kernel arguments among those of the writer', () => {
     [['--copy-network', '--append-karg', 'x', '-n'], ['x'], []],
   ])('%j', (args, append, remove) => {
     expect(kernelArgumentChanges(args)).toEqual({ append, remove });
-  });
-
-  it('are changed only where they are not yet as wanted', () => {
-    const wanted = { append: ['a', 'b'], remove: ['c', 'd'] };
-    expect(missingChanges(wanted, ['b', 'c', 'quiet'])).toEqual({ append: ['a'], remove: ['c'] });
   });
 
   it.each([

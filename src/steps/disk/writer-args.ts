@@ -18,17 +18,6 @@ export function kernelArgumentChanges(writerArgs: readonly string[]): KernelArgu
   return { append: valuesOf('append-karg'), remove: valuesOf('delete-karg') };
 }
 
-/** What of the changes is still to be made to present kernel arguments. */
-export function missingChanges(
-  { append, remove }: KernelArgumentChanges,
-  present: readonly string[],
-): KernelArgumentChanges {
-  return {
-    append: append.filter((argument) => !present.includes(argument)),
-    remove: remove.filter((argument) => present.includes(argument)),
-  };
-}
-
 /** The options among arguments for coreos-installer. */
 export const usesIn = (writerArgs: readonly string[]): readonly WriterUse[] =>
   readWriterArgs(writerArgs).uses;
@@ -65,19 +54,11 @@ export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
 export const mayKeepPartitions = (writerArgs: readonly string[]): boolean =>
   usesIn(writerArgs).some((use) => isSaving(use) || use.option === 'config-file');
 
-/** The options of coreos-installer, of its arguments and of its configuration files. */
-interface WriterSetup {
-  /** It keeps partitions, so the disk is not cleaned. */
-  readonly keepsPartitions: boolean;
-  /** Labels and numbers of the partitions that it keeps. */
-  readonly saved: readonly WriterUse[];
-  /** Every option: those of configuration files first, as a later one counts. */
-  readonly uses: readonly WriterUse[];
-}
-
 /**
  * Reads the options of coreos-installer. Its configuration files are on the host; their keys are
  * the long options (coreos-installer, `docs/customizing-install.md`).
+ * @returns whether it keeps partitions, so that the disk is not cleaned; labels and numbers of
+ * those that it keeps; and every option, those of configuration files first, as a later one counts
  * @throws AgentError `image.writer-config`, where coreos-installer would not read such a file
  * either
  */
@@ -85,7 +66,7 @@ export async function readWriterSetup({
   host,
   config,
   signal,
-}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal'>): Promise<WriterSetup> {
+}: Pick<StepScope<'host'>, 'host' | 'config' | 'signal'>) {
   const inArgs = usesIn(config.image.writerArgs);
   const inFiles: WriterUse[] = [];
   for (const { option, value: path } of inArgs) {
@@ -94,7 +75,7 @@ export async function readWriterSetup({
     if (text === undefined) throw unreadable(path, 'it is not on the host');
     inFiles.push(...usesInFile(path, text));
   }
-  const uses = [...inFiles, ...inArgs];
+  const uses: readonly WriterUse[] = [...inFiles, ...inArgs];
   const saved = uses.filter(isSaving);
   return { keepsPartitions: saved.length > 0, saved, uses };
 }

@@ -13,13 +13,13 @@ import { givenVersion, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { refuseWipes } from '../disk/kept.ts';
 import { readWriterSetup, unreadable, usesIn, valueOf } from '../disk/writer-args.ts';
-import { readArchitecture, readTextOr, unreadableOutput } from '../host-commands.ts';
+import { readArchitecture, readBytes, readTextOr, unreadableOutput } from '../host-commands.ts';
 import { ignitionFileMissing } from '../ignition/failures.ts';
 import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { ChosenImage } from './facts.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
-import { headOfFile, headOfUrl, refuseUnfit, verifyFile } from './image-file.ts';
+import { headBytes, headOfUrl, refuseUnfit, verifyFile } from './image-file.ts';
 import {
   checkKeyfiles,
   keyfilesArgv,
@@ -252,7 +252,7 @@ async function checkFile(
   path: string,
 ): Promise<void> {
   if ((await host.realPath(path, signal)) === undefined) throw imageFileMissing(path);
-  refuseUnfit(await headOfFile(host, path, signal), path, disk);
+  refuseUnfit(await readBytes({ host, signal }, path, headBytes), path, disk);
 }
 
 async function checkUrl(

@@ -10,13 +10,7 @@ import { deployFailure } from './deploy-final.ts';
 import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import {
-  copiesNetwork,
-  kernelArgumentChanges,
-  missingChanges,
-  usesIn,
-  valueOf,
-} from '../disk/writer-args.ts';
+import { copiesNetwork, kernelArgumentChanges, usesIn, valueOf } from '../disk/writer-args.ts';
 import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
@@ -87,12 +81,15 @@ async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Pr
   for (const argv of argvs) await exec(scope, argv);
 }
 
+/** Changes kernel arguments where they are not yet as the arguments for coreos-installer ask. */
 async function changeKargs(scope: RootScope): Promise<void> {
   const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
   if (!asksForChange(wanted)) return;
   const { stdout } = await exec(scope, listKargsArgv);
   const present = kernelArgumentsIn('rpm-ostree', stdout);
-  const argv = rpmOstreeChangeArgv(present, missingChanges(wanted, present), { stateroot });
+  const append = wanted.append.filter((argument) => !present.includes(argument));
+  const remove = wanted.remove.filter((argument) => present.includes(argument));
+  const argv = rpmOstreeChangeArgv(present, { append, remove }, { stateroot });
   if (argv === undefined) return;
   await exec(scope, argv);
   await exec(scope, finalizeArgv);

@@ -5,7 +5,7 @@ import type { Host } from '../../ports/host.ts';
 import { imageRelayFailure } from '../../ports/image-relay.ts';
 import type { Web, WebRequest } from '../../ports/web.ts';
 import type { TargetDisk } from '../disk/facts.ts';
-import { readBytes, unreadableOutput } from '../host-commands.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { imageFailure } from './failures.ts';
 
 /** A slow medium reads 5 MB in a second; a compressed image has about 1 GB. */
@@ -32,11 +32,7 @@ export async function verifyFile(
 }
 
 /** How much of an image must be read to judge it: past the volume descriptor of an ISO. */
-const headBytes = 40 * 1024;
-
-/** The first bytes of an image file on the host. */
-export const headOfFile = (host: Host, path: string, signal: AbortSignal): Promise<Buffer> =>
-  readBytes({ host, signal }, path, headBytes);
+export const headBytes = 40 * 1024;
 
 /** The first bytes of an image at a URL; a server without ranges begins to send the whole image. */
 export async function headOfUrl(

@@ -28,19 +28,6 @@ const StreamMetadata = z.object({
   ),
 });
 
-/** The image of a stream for one kind of host. */
-interface StreamImage {
-  readonly url: string;
-  /** Of the stored file, lower-case hexadecimal. */
-  readonly sha256: string;
-  /** Version of the image, `416.94.202410211619-0`. */
-  readonly release: string;
-  /** `raw.gz`, `4k.raw.xz`. */
-  readonly format: string;
-  /** As `uname -m` prints it; streams use the same words. */
-  readonly architecture: string;
-}
-
 /**
  * Compressions from the one that unpacks fastest (coreos-installer 0.26: zstd 350 MiB/s, xz 150).
  */
@@ -53,13 +40,15 @@ const largestBytes = 16 * 1024 ** 2;
  * Finds the metal image of a stream for this host.
  * @param location a file on the host or an http(s) URL
  * @param sectorBytes logical sector size of the install disk
+ * @returns its address, the digest of the stored file, its version (`416.94.202410211619-0`),
+ * format (`4k.raw.xz`) and architecture, as `uname -m` prints it
  * @throws AgentError `image.stream-unreadable`, `image.not-in-stream`, `web.*`
  */
 export async function findInStream(
   scope: StepScope<'host' | 'web'>,
   location: SecretUrl,
   sectorBytes: number,
-): Promise<StreamImage> {
+) {
   const data = parseStream(await readStream(scope, location), location);
   const architecture = await readArchitecture(scope);
   const known = data.architectures[architecture];

@@ -12,6 +12,7 @@ import { execOnTarget } from '../disk/target.ts';
 import { mayKeepPartitions, readWriterSetup } from '../disk/writer-args.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
+import { stopStalled } from '../stop-stalled.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
 import { imageFailure } from './failures.ts';
 import { verifyFile } from './image-file.ts';
@@ -132,38 +133,25 @@ async function runWriter(
   writer: FollowedWriter,
 ): Promise<void> {
   const { host, config, signal, progress } = scope;
-  const stalled = new AbortController();
-  const over = new AbortController();
-  const watching = waitForStall(
-    scope,
-    disk.name,
-    writer,
-    AbortSignal.any([signal, over.signal]),
-  ).then(
-    (failure) => stalled.abort(failure),
-    () => undefined,
+  await stopStalled(
+    signal,
+    (until) => waitForStall(scope, disk.name, writer, until),
+    (until) =>
+      execOnTarget({ host, target: disk }, argv, {
+        signal: until,
+        limit: longestWrite,
+        // It has no handler for SIGTERM: what must be undone is ours, and has little time
+        // (coreos-installer 0.26).
+        isKillable: true,
+        underLock: writerLock(disk),
+        secrets: hiddenInWords(config.image.writerArgs),
+        env: { RUST_BACKTRACE: '0' },
+        onLine: (line) => {
+          const reported = writer.take(line);
+          if (reported !== undefined) progress(reported);
+        },
+      }),
   );
-  try {
-    await execOnTarget({ host, target: disk }, argv, {
-      signal: AbortSignal.any([signal, stalled.signal]),
-      limit: longestWrite,
-      // It has no handler for SIGTERM: what must be undone is ours, and has little time
-      // (coreos-installer 0.26).
-      isKillable: true,
-      underLock: writerLock(disk),
-      secrets: hiddenInWords(config.image.writerArgs),
-      env: { RUST_BACKTRACE: '0' },
-      onLine: (line) => {
-        const reported = writer.take(line);
-        if (reported !== undefined) progress(reported);
-      },
-    });
-  } catch (error) {
-    throw stalled.signal.aborted && !signal.aborted ? stalled.signal.reason : error;
-  } finally {
-    over.abort(new Error('the write is over'));
-    await watching;
-  }
 }
 
 /** A write without any progress for so long is given up; the service does the same. */

@@ -1,6 +1,9 @@
+import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import { osFailure } from '../../os/failures.ts';
 import { rpmOstreeCancelArgv } from '../../os/rpm-ostree.ts';
+import type { HostScope } from '../step.ts';
+import { stopStalled } from '../stop-stalled.ts';
 import { ask } from './read-host.ts';
 import type { CommandScope, DriverName } from './request.ts';
 
@@ -31,46 +34,44 @@ export async function runPull(
   argv: readonly string[],
 ): Promise<void> {
   const { host, signal, progress } = scope;
-  const over = new AbortController();
-  const stalled = new AbortController();
-  const watching = watch({ ...scope, signal: over.signal }, stalled);
   try {
-    await host.exec(argv, {
-      signal: AbortSignal.any([signal, stalled.signal]),
-      limit: pullLimit,
-      onLine: (line) => {
-        if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
-      },
-    });
+    await stopStalled(
+      signal,
+      (until) => waitForStall(scope, until),
+      (until) =>
+        host.exec(argv, {
+          signal: until,
+          limit: pullLimit,
+          onLine: (line) => {
+            if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
+          },
+        }),
+    );
   } catch (error) {
-    signal.throwIfAborted();
-    if (!stalled.signal.aborted) throw error;
+    const isStalled = asAgentError(error).code === 'os.pull-cut';
     // The daemon continues without its client.
-    if (driver === 'rpm-ostree') await ask(scope, rpmOstreeCancelArgv);
-    const what = `${scope.config.image}: no byte came for five minutes`;
-    throw osFailure('os.pull-cut', what, { cause: error });
-  } finally {
-    over.abort(new Error('the pull is over'));
-    await watching;
+    if (isStalled && driver === 'rpm-ostree') await ask(scope, rpmOstreeCancelArgv);
+    throw error;
   }
 }
 
-/** Stops a pull that stands still; returns once its signal aborts. */
-async function watch(scope: CommandScope, stalled: AbortController): Promise<void> {
-  const { clock, signal } = scope;
+/** Resolves once a pull stands still. */
+async function waitForStall(scope: CommandScope, signal: AbortSignal): Promise<Error> {
+  const { host, clock, note, config } = scope;
   let last = { bytes: Number.NEGATIVE_INFINITY, at: clock.elapsed() };
   try {
-    while (!stalled.signal.aborted) {
+    for (;;) {
       await clock.sleep(pollInterval, signal);
-      const bytes = await movedBytes(scope);
+      const bytes = await movedBytes({ host, signal });
       if (bytes === undefined || Math.abs(bytes - last.bytes) > idleBytes)
         last = { bytes: bytes ?? Number.NEGATIVE_INFINITY, at: clock.elapsed() };
       else if (clock.elapsed() - last.at >= stallLimit)
-        stalled.abort(new Error('the pull is stalled'));
+        return osFailure('os.pull-cut', `${config.image}: no byte came for five minutes`);
     }
   } catch (error) {
     // A host that cannot be asked says nothing of the pull.
-    if (!signal.aborted) scope.note('debug', 'the pull is not watched', { cause: String(error) });
+    if (!signal.aborted) note('debug', 'the pull is not watched', { cause: String(error) });
+    throw error;
   }
 }
 
@@ -81,7 +82,7 @@ const fetching = /^\d+ \S*(?:skopeo experimental-image-proxy|podman .{0,500}\bpu
  * What the programs of a pull have read and written so far; undefined while nothing is fetched from
  * a registry.
  */
-async function movedBytes(scope: CommandScope): Promise<number | undefined> {
+async function movedBytes(scope: HostScope): Promise<number | undefined> {
   const { host, signal } = scope;
   const running = (await ask(scope, pullingArgv))?.split('\n') ?? [];
   if (!running.some((line) => fetching.test(line.trim()))) return undefined;
