@@ -22,13 +22,6 @@ const annotated = (key: string): string =>
   );
 
 describe('buildRequestsIn', () => {
-  it('orders nothing where nothing is asked for', () => {
-    expect(orders('kind: ConfigMap\n', 'kind: Secret\n\tbroken')).toEqual({
-      toBuild: [],
-      builtBefore: [],
-    });
-  });
-
   it('puts the masters first, with the Secrets that they name', () => {
     const both = `${osConfigManifest('arbiter')}---\n${osConfigManifest('master')}`;
     const { toBuild } = orders(osConfigManifest('worker'), both);
@@ -56,13 +49,6 @@ describe('buildRequestsIn', () => {
       expect(builtBefore).toEqual(['worker']);
     },
   );
-
-  it('takes a Containerfile that continues the stage of the operator', () => {
-    const [from] = /^ *FROM .*\n/m.exec(osConfigManifest('master')) ?? [''];
-    expect(from).not.toBe('');
-    const { toBuild } = orders(osConfigManifest('master').replace(from, ''));
-    expect(toBuild).toHaveLength(1);
-  });
 
   it('takes a pool of the manifests', () => {
     const pool = 'kind: MachineConfigPool\nmetadata: {name: infra}\n';
@@ -133,12 +119,6 @@ describe('buildRequestsIn', () => {
       `apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- ${osConfigManifest('master').trim().replaceAll('\n', '\n  ')}\n`,
       'wrong-object',
       /os-0\.yaml:5: a MachineOSConfig is in a List/,
-    ],
-    [
-      'one in a List in a List',
-      `kind: List\nitems:\n- kind: List\n  items:\n  - ${osConfigManifest('master').trim().replaceAll('\n', '\n    ')}\n`,
-      'wrong-object',
-      /os-0\.yaml:3: a MachineOSConfig is in a List/,
     ],
     [
       'one in a List of its own',

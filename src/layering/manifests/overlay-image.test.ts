@@ -4,12 +4,7 @@ import { servedIgnition } from '../../../test/layering/served.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { decodeDataUrl } from '../../ignition/resource.ts';
-import {
-  embedServed,
-  overlayImage,
-  readServedConfig,
-  servedImageProblem,
-} from './served-config.ts';
+import { embedServed, overlayImage } from './served-config.ts';
 
 const image = `registry.example.com/ocl/worker@sha256:${'b'.repeat(64)}`;
 const rendered = `rendered-worker-${'1'.repeat(32)}`;
@@ -38,12 +33,6 @@ function served(reform: (source: string) => object): string {
 }
 
 describe('overlayImage', () => {
-  it('names the image wherever a machine looks for one', () => {
-    const overlaid = readServedConfig(overlayImage(servedIgnition(release), image));
-    expect(servedImageProblem(overlaid, image)).toBeUndefined();
-    expect(overlaid.rendered).toBe(rendered);
-  });
-
   it('gives what a server gives whose pool runs the image', () => {
     const other = servedIgnition({ rendered, osImage: image, image });
     expect(JSON.parse(overlayImage(servedIgnition(release), image))).toEqual(JSON.parse(other));

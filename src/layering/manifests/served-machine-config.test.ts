@@ -1,7 +1,7 @@
 import fc from '../../../test/support/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
+import { renderedText } from '../../../test/layering/rendered.ts';
 import { osImageIn, renderedNameIn, servedMachineConfig } from './served-machine-config.ts';
 
 const image = `registry.example.com/ocl/master@sha256:${'f'.repeat(64)}`;
@@ -107,10 +107,6 @@ describe('servedMachineConfig', () => {
 const path = 'f.yaml';
 
 describe('renderedNameIn', () => {
-  it('takes the name that the server goes by', () => {
-    expect(renderedNameIn({ path, text: poolText('master') })).toBe(renderedName('master'));
-  });
-
   it.each([
     ['names none', 'kind: MachineConfigPool\nstatus: {}\n', /f\.yaml:2: /],
     ['is empty', '', /f\.yaml: /],
@@ -126,11 +122,6 @@ describe('renderedNameIn', () => {
 });
 
 describe('osImageIn', () => {
-  it('takes the operating system by its digest', () => {
-    const text = renderedText('master');
-    expect(osImageIn({ path, text })).toBe(`quay.io/release/os@sha256:${'a'.repeat(64)}`);
-  });
-
   it.each([
     ['names it by a tag', /@sha256:a+/, ':latest', /f\.yaml:11: .*digest/],
     ['tells no release', /release-image-version/, 'other', /release-image-version$/],

@@ -46,13 +46,10 @@ describe('what a node says of itself', () => {
   const condition = (type: string, status: string) => ({ type, status });
   it.each<[string | undefined, ...object[]]>([
     [undefined, condition('Ready', 'True')],
-    [undefined, condition('Ready', 'True'), condition('DiskPressure', 'False')],
     ['not Ready'],
-    ['not Ready', condition('Ready', 'Unknown')],
     ['DiskPressure', condition('Ready', 'True'), condition('DiskPressure', 'True')],
     ['DiskPressure', condition('Ready', 'True'), condition('DiskPressure', 'Unknown')],
     ['NetworkUnavailable', condition('Ready', 'True'), condition('NetworkUnavailable', 'True')],
-    ['NetworkUnavailable', condition('Ready', 'True'), condition('NetworkUnavailable', 'Unknown')],
     // It is no reason for the operator either.
     [undefined, condition('Ready', 'True'), condition('MemoryPressure', 'True')],
   ])('keeps workload from it: %s by %j', (reason, ...conditions) => {
@@ -76,21 +73,12 @@ describe('maxUnavailable', () => {
     ['worker', 3, 10, 3],
     ['worker', '25%', 10, 2],
     ['worker', '5%', 10, 1],
-    ['worker', 'many', 10, 1],
     // The operator takes no number in quotes.
     ['worker', '2', 10, 1],
-    ['worker', '0x10', 100, 1],
     ['worker', '12.5%', 100, 1],
-    ['worker', '33%', 10, 3],
-    ['worker', '99%', 3, 2],
-    ['worker', '200%', 3, 6],
-    ['worker', true, 10, 1],
     ['worker', '0%', 10, 1],
-    ['worker', '100%', 10, 10],
     ['worker', -1, 10, 1],
-    ['worker', 1.5, 10, 1],
     ['worker', `${'9'.repeat(400)}%`, 10, 1],
-    ['worker', '100%', 0, 1],
     ['arbiter', 3, 3, 1],
   ])('of pool %s with %j and %i nodes is %i', (...[name, wanted, nodes, expected]) => {
     expect(maxUnavailable(pool(name, { maxUnavailable: wanted }), nodes)).toBe(expected);

@@ -43,8 +43,6 @@ describe('operatorReason', () => {
     ['its deployment is scaled down', deployment({ replicas: 0 }), undefined],
     ['its daemon is on a node of the pool', pod('w1', {}), 'node w1'],
     ['its daemon is on another node', pod('m0', {}), undefined],
-    ['its daemon has ended there', pod('w1', {}, { status: { phase: 'Failed' } }), undefined],
-    ['a pod has only the name of it', pod('w1', { name: 'other' }), undefined],
     ['a ReplicaSet has the name of it', pod('w1', { kind: 'ReplicaSet' }), undefined],
     ['it is an owner that does not control', pod('w1', { controller: false }), undefined],
     ['a pod of its deployment works on', pod('m0', replicaSet), 'mcd-x'],
@@ -67,10 +65,6 @@ describe('operatorReason', () => {
     ['its lease was given back', lease(0, { holderIdentity: '' }), undefined],
     ['a lease of another is renewed', lease(0, {}, 'machine-config-operator'), undefined],
     ['its builder is to run', deployment({}, 'machine-os-builder'), 'machine-os-builder'],
-    ['its builder is scaled down', deployment({ replicas: 0 }, 'machine-os-builder'), undefined],
-    ['another Deployment is there', deployment({}, 'machine-config-operator'), undefined],
-    ['its builder works on', pod('m0', { ...replicaSet, name: 'machine-os-builder-5c7' }), 'mcd-x'],
-    ['the lease of its builder is renewed', lease(0, {}, 'machine-os-builder'), 'lease'],
   ])('where %s', (_, objects, expected) => {
     const reason = operatorReason(objects, nodes);
     if (expected === undefined) expect(reason).toBeUndefined();

@@ -61,12 +61,6 @@ describe('what a node waits for', () => {
       'maxUnavailable 1: first m1',
     ],
     [
-      'what its agent does',
-      withNode({ currentImage: 'old', state: 'Working', reason: 'pulls the image' }),
-      'pulls the image',
-      'maxUnavailable 1: first m1',
-    ],
-    [
       'its uncordoning',
       withNode({ desiredDrain: 'uncordon-x', lastAppliedDrain: 'drain-x' }),
       'to be uncordoned',
@@ -118,21 +112,6 @@ describe('what a node waits for', () => {
         pods: [pod()],
         budgets: [budget({ status: { disruptionsAllowed: 1 } })],
       }),
-      'being drained',
-      'maxUnavailable 1: first m1',
-    ],
-    [
-      'a budget of another namespace',
-      withNode(draining, {
-        pods: [pod()],
-        budgets: [budget({ metadata: { name: 'web', namespace: 'x' } })],
-      }),
-      'being drained',
-      'maxUnavailable 1: first m1',
-    ],
-    [
-      'a pod that has ended',
-      withNode(draining, { pods: [pod({}, 'Succeeded')], budgets: [budget()] }),
       'being drained',
       'maxUnavailable 1: first m1',
     ],

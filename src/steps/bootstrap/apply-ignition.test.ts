@@ -1,8 +1,7 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { applyIgnition, placePullSecret } from './apply-ignition.ts';
 
@@ -42,33 +41,6 @@ describe('bootstrap/place-pull-secret', () => {
       ['mv', extracted, path],
     ]);
     expect(JSON.stringify([events, host.ran])).not.toContain('planted-secret');
-  });
-
-  it.each(['3.0.0', '3.1.0', '3.2.0', '3.3.0', '3.4.0', '3.5.0'])(
-    'reads it from spec %s',
-    async (version) => {
-      const host = hostWith(withContents(plain, version));
-      await runStep(placePullSecret, { host, facts });
-      expect(host.textOf(path)).toBe(secret);
-    },
-  );
-
-  it('unpacks what is compressed', async () => {
-    const contents = { source: base64(gzipSync(secret)), compression: 'gzip' };
-    const host = hostWith(withContents(contents));
-    await runStep(placePullSecret, { host, facts });
-    expect(host.textOf(path)).toBe(secret);
-  });
-
-  it.each([
-    ['the config has none', '{"ignition":{"version":"3.2.0"}}', 'ignition.file-missing'],
-    ['it lies elsewhere', withContents({ source: 'https://a.example' }), 'ignition.remote-source'],
-    ['it is damaged', withContents({ source: 'data:;base64,!!' }), 'ignition.data-url'],
-  ])('writes nothing when %s', async (_, bootstrap, code) => {
-    const host = hostWith(bootstrap);
-    const { failure } = await tryStep(placePullSecret, { host, facts });
-    expect(failure).toMatchObject({ code });
-    expect([...host.files.keys()]).toEqual([facts.ignition.path]);
   });
 
   it('says when bootstrap.ign is gone', async () => {
@@ -149,16 +121,5 @@ describe('bootstrap/apply-ignition', () => {
       message: expect.stringContaining('unauthorized') as string,
     });
     expect(host.ran).toHaveLength(3);
-  });
-
-  it('is safe to repeat', async () => {
-    await isSafeToRepeat(applyIgnition, () => {
-      const host = fakeHost();
-      host.on(podman).answers(() => {
-        host.withFile('/opt/openshift/openshift/cluster.yaml', 'kind: x');
-      });
-      return { config, host, facts };
-    });
-    expect.hasAssertions();
   });
 });

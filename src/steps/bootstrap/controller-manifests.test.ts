@@ -148,13 +148,8 @@ describe('the role of the controller', () => {
   it.each([
     ['', 'pods', ['get', 'list', 'watch', 'deletecollection']],
     ['', 'nodes', ['get', 'list', 'watch', 'patch']],
-    ['', 'events', ['create']],
-    ['', 'services', ['list', 'delete']],
     ['certificates.k8s.io', 'certificatesigningrequests/approval', ['update']],
-    ['batch', 'jobs', ['get', 'list', 'delete']],
-    ['config.openshift.io', 'clusterversions', ['get', 'list']],
     ['metal3.io', 'baremetalhosts', ['get', 'list', 'watch', 'update', 'patch']],
-    ['operators.coreos.com', 'installplans', ['get', 'list', 'update', 'delete']],
     ['machineconfiguration.openshift.io', '*', ['patch', 'get']],
   ])('may, in %j with %s, %j', (group, resource, verbs) => {
     expect(verbsOf(group, resource)).toEqual(verbs);
@@ -165,49 +160,5 @@ describe('the role of the controller', () => {
       'kubernetes.io/kube-apiserver-client-kubelet',
       'kubernetes.io/kubelet-serving',
     ]);
-  });
-});
-
-describe('what the controller lives in', () => {
-  it('is a namespace that lets a privileged pod in', () => {
-    expect(controllerManifest('nm')).toEqual({
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: {
-        name: 'assisted-installer',
-        labels: {
-          'security.openshift.io/scc.podSecurityLabelSync': 'false',
-          'pod-security.kubernetes.io/enforce': 'privileged',
-          'pod-security.kubernetes.io/audit': 'privileged',
-          'pod-security.kubernetes.io/warn': 'privileged',
-        },
-      },
-    });
-  });
-
-  it('takes no connections', () => {
-    expect(controllerManifest('network-policy')).toEqual({
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'NetworkPolicy',
-      metadata: { name: 'assisted-installer-network-policy', namespace: 'assisted-installer' },
-    });
-  });
-
-  it('binds its account to its role', () => {
-    expect(controllerManifest('sa')).toMatchObject({
-      kind: 'ServiceAccount',
-      metadata: { name: 'assisted-installer-controller', namespace: 'assisted-installer' },
-    });
-    expect(controllerManifest('role-binding')).toMatchObject({
-      kind: 'ClusterRoleBinding',
-      roleRef: { kind: 'ClusterRole', name: 'assisted-installer-controller' },
-      subjects: [
-        {
-          kind: 'ServiceAccount',
-          name: 'assisted-installer-controller',
-          namespace: 'assisted-installer',
-        },
-      ],
-    });
   });
 });

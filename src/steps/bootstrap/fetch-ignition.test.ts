@@ -219,12 +219,8 @@ describe('bootstrap/fetch-ignition', () => {
   });
 
   it.each([
-    ['a page of HTML', '<!DOCTYPE html><html>log in</html>', 'ignition.html-page'],
-    ['an error of the service', '{"code":"409","reason":"no"}', 'ignition.error-body'],
-    ['spec 2', '{"ignition":{"version":"2.2.0"}}', 'ignition.spec-2'],
     ['a config that names no release image', withoutRelease, 'bootstrap.no-mco-image'],
     ['a config without a pull secret', withSecret(), 'ignition.file-missing'],
-    ['an empty pull secret', withSecret(''), 'bootstrap.bad-pull-secret'],
     ['a cut pull secret', withSecret('{"auths":{"re'), 'bootstrap.bad-pull-secret'],
     ['a pull secret of another kind', withSecret('{"token":"t"}'), 'bootstrap.bad-pull-secret'],
   ])('leaves no file behind when %s comes', async (_, text, code) => {
