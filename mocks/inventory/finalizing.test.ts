@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   decideCompletion,
   decideIngressCa,
-  decideOperator,
   decideStage,
   isComplete,
   overdue,
@@ -60,28 +59,6 @@ describe('a stage of finalizing', () => {
     const late = overdue(cluster, minutes(limit) + 1);
     expect(late).toMatchObject(end);
     expect(late === undefined || overdue(late, minutes(2 * limit))).toBeUndefined();
-  });
-});
-
-describe('a stage whose limit is set', () => {
-  it('ends by that one, and others by theirs', () => {
-    const stage = 'Waiting for cluster operators';
-    const cluster = { ...finalizing, finalizing: { stage, isTimedOut: false, startedAt: 0 } };
-    expect(overdue(cluster, 8001, { [stage]: 8000 })).toMatchObject({ status: 'error' });
-    expect(overdue(cluster, 8001, { Done: 8000 })).toBeUndefined();
-  });
-});
-
-describe('a report of an operator', () => {
-  it('changes that one', () => {
-    const report = { name: 'console', status: 'failed', statusInfo: 'no route' } as const;
-    const decision = decideOperator(finalizing, report);
-    expect(decision).toMatchObject({ cluster: { operators: [report, { name: 'cvo' }] } });
-  });
-
-  it('of another name is refused', () => {
-    const report = { name: 'odf', status: 'failed', statusInfo: '' } as const;
-    expect(decideOperator(finalizing, report)).toMatchObject({ kind: 'refused', status: 404 });
   });
 });
 

@@ -41,17 +41,6 @@ const restart = (records: readonly JournalRecord[], now: Partial<JournalHeader> 
   });
 
 describe('what a restart would do', () => {
-  it('begins where there is no journal', () => {
-    expect(restart([])).toEqual({ kind: 'fresh' });
-  });
-
-  it('begins again after a reboot', () => {
-    expect(restart([header], { bootId: 'c' })).toEqual({
-      kind: 'set-aside',
-      because: 'the host was started again since',
-    });
-  });
-
   it.each<[string, readonly JournalRecord[], number, readonly string[]]>([
     ['with the first step', [header], 0, ['disk/find']],
     ['with it again before a loss', [header, ended('disk/find')], 0, ['disk/find']],

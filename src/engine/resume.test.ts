@@ -38,14 +38,6 @@ describe('decideResume', () => {
     },
   );
 
-  it('sets aside the journal of a version that differs in its last number', () => {
-    const decision = decideResume(linesOf({ ...header, version: '1.0.1' }), header);
-    expect(decision).toEqual({
-      kind: 'set-aside',
-      because: 'the journal is of version 1.0.1',
-    });
-  });
-
   it.each([
     ['is no entry', '{"type":"dreamed"}'],
     ['has a time that no date has', '{"type":"stopped","step":"a/one","at":1e300}'],

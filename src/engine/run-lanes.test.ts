@@ -67,12 +67,6 @@ describe('lanes', () => {
     expect(world.did).toEqual(['a/one', 'a/two', 'b/one']);
     expect(types(events)).not.toContain('lanes.started');
   });
-
-  it('run beside each other where it is not', async () => {
-    const inTurn = condition<ToyConfig>('the toy does not clean', ({ cleans }) => !cleans);
-    const { world } = await runToy(toy({ steps: [lanes(beside, { inTurn })] }));
-    expect(world.did).toEqual(['a/one', 'b/one', 'a/two']);
-  });
 });
 
 describe('a run that nobody wants any more', () => {

@@ -63,15 +63,4 @@ describe('a run that continues after a crash', () => {
     // The lines: header, disk/find started and finished, disk/wipe started.
     expect([await finds(3), await finds(4)]).toEqual([2, 1]);
   });
-
-  it('runs a step again whose work ends with the process', async () => {
-    const lock = toy({
-      steps: [findDisk, { ...doing('a/lock'), effect: 'locks' as const }, wipe],
-    });
-    const journal = memoryJournal();
-    const world = worldOf();
-    await runToy(lock, { journal, world });
-    await runToy(lock, { journal, world });
-    expect(world.did.filter((what) => what === 'a/lock')).toHaveLength(2);
-  });
 });

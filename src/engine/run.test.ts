@@ -112,14 +112,6 @@ describe('a step that fails', () => {
     ]);
   });
 
-  it('is followed by what always runs in each run that fails', async () => {
-    const journal = memoryJournal();
-    const world = breaks(2);
-    await runToy(three, { world, journal });
-    await runToy(three, { world, journal });
-    expect(world.did.filter((what) => what === 'logs/collect')).toHaveLength(2);
-  });
-
   it('keeps its own failure when the stop comes while that runs', async () => {
     const control = new AbortController();
     const world = worldOf((what) => {
@@ -130,13 +122,6 @@ describe('a step that fails', () => {
     });
     const { error } = await runToy(three, { world, signal: control.signal });
     expect(error).toMatchObject({ code: 'toy.broken' });
-  });
-
-  it('is tried again as often as it says', async () => {
-    const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
-    const { outcome, events } = await runToy(toy({ steps: [retried] }), { world: breaks(2) });
-    expect(outcome).toBe('finished');
-    expect(events.filter(({ type }) => type === 'step.retrying')).toHaveLength(2);
   });
 
   it('tells what the first attempt failed with when a later one fails with another thing', async () => {
@@ -195,18 +180,6 @@ describe('a step that fails', () => {
     });
     const { error } = await runToy(toy({ steps: [slow] }));
     expect(error).toMatchObject({ code: 'step.timed-out', context: { step: 'a/slow' } });
-  });
-
-  it('that does not stop when told is left behind', async () => {
-    const deaf = step({
-      id: 'a/deaf',
-      title: 'Hear nothing',
-      uses: [],
-      limit: seconds(5),
-      run: () => Promise.withResolvers<void>().promise,
-    });
-    const { error } = await runToy(toy({ steps: [deaf] }));
-    expect(error).toMatchObject({ code: 'step.timed-out' });
   });
 
   it('with something that is no failure of ours is a bug', async () => {

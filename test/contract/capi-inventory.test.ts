@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { inventoryOf } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import type { ListeningServer } from '../../src/adapters/http-server.ts';
 import { serveRoutes } from '../../src/adapters/http-server.ts';
@@ -99,7 +99,7 @@ const tokenOf = (name: string): string => {
 
 /** The client of an agent. */
 const agent = (name: string, token = tokenOf(name)) =>
-  inventoryV2({
+  inventoryOf('v2', {
     url: server.url,
     clusterId: cluster,
     infraEnvId: cluster,

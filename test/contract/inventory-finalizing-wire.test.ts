@@ -1,6 +1,6 @@
 // What the controller sends to the inventory service, and when.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type InventoryConnection, inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { type InventoryConnection, inventoryOf } from '../../src/adapters/http/inventory.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { InstallationView, Inventory } from '../../src/ports/inventory.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 function inventory(clock = quickClock()): Inventory {
-  const adapter = inventoryV2({
+  const adapter = inventoryOf('v2', {
     url: server.url,
     token: new Secret('token'),
     clusterId: 'C',

@@ -1,7 +1,7 @@
 // What goes over the wire to the inventory service.
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { inventoryOf } from '../../src/adapters/http/inventory.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import { userAgent } from '../../src/model/version.ts';
@@ -150,7 +150,7 @@ describe('requests of version 2', () => {
   });
 
   it('carry an empty token when there is none, and keep a prefix of the URL', async () => {
-    const { report } = inventoryV2({
+    const { report } = inventoryOf('v2', {
       url: `${stand.server.url}/proxied/`,
       clusterId: 'C',
       ...host,
@@ -213,14 +213,17 @@ describe('the logs of the controller', () => {
 });
 
 describe('requests of version 1', () => {
-  const version1 = (base: Parameters<typeof inventoryV1>[1]): Inventory =>
-    inventoryV1(
-      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
-      base,
-    );
+  const version1 = (api: 'v1' | 'bm-inventory-v1'): Inventory =>
+    inventoryOf(api, {
+      url: stand.server.url,
+      clusterId: 'C',
+      ...host,
+      clock: quickClock(),
+      random: fakeRandom(),
+    });
 
   it('report and ask for the Ignition of a role', async () => {
-    const inventory = version1('/api/bm-inventory/v1');
+    const inventory = version1('bm-inventory-v1');
     await inventory.report(host, { stage: 'Installing', info: '' }, signal);
     await inventory.hostIgnition('worker', signal);
     await inventory.hostIgnition('bootstrap', signal);
@@ -239,7 +242,7 @@ describe('requests of version 1', () => {
 
   it('are made once for each poll of a wait, whose service fails', async () => {
     stand.server.answering(json(503, {}));
-    const inventory = version1('/api/assisted-install/v1');
+    const inventory = version1('v1');
     const polls = [
       inventory.cluster,
       (end: AbortSignal) => inventory.hosts('master', end),
@@ -251,7 +254,7 @@ describe('requests of version 1', () => {
   });
 
   it('are not made for what version 1 has not', async () => {
-    const inventory = version1('/api/assisted-install/v1');
+    const inventory = version1('v1');
     await inventory.logsState(host, 'requested', signal);
     await inventory.clusterLogsState('requested', signal);
     await inventory.uploadControllerLogs(new Uint8Array(), signal);
@@ -265,7 +268,7 @@ describe('requests of version 1', () => {
         { id: 'w', role: 'worker' },
       ]),
     );
-    const inventory = version1('/api/assisted-install/v1');
+    const inventory = version1('v1');
     expect((await inventory.hosts('master', signal)).map(({ id }) => id)).toEqual(['b']);
   });
 });

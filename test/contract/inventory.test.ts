@@ -2,11 +2,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterSeed, hostSeed, operatorSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
-import {
-  type InventoryConnection,
-  inventoryV1,
-  inventoryV2,
-} from '../../src/adapters/http/inventory.ts';
+import { type InventoryConnection, inventoryOf } from '../../src/adapters/http/inventory.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import type {
   InstallationView,
@@ -82,9 +78,9 @@ const fakeHosts: readonly InventoryHost[] = hosts.map(
 );
 
 const subjects: readonly [string, () => Inventory][] = [
-  ['version 2 of the service', () => inventoryV2(options())],
-  ['version 1 of the service', () => inventoryV1(options(), '/api/assisted-install/v1')],
-  ['its oldest form', () => inventoryV1(options(), '/api/bm-inventory/v1')],
+  ['version 2 of the service', () => inventoryOf('v2', options())],
+  ['version 1 of the service', () => inventoryOf('v1', options())],
+  ['its oldest form', () => inventoryOf('bm-inventory-v1', options())],
   [
     'the fake inventory',
     () =>
@@ -270,7 +266,7 @@ let finalizing: InventoryServer;
 let adapter: InventoryConnection;
 beforeEach(async () => {
   finalizing = await startInventory({ cluster: finalizingCluster, hosts: finalizingHosts });
-  adapter = inventoryV2({
+  adapter = inventoryOf('v2', {
     url: finalizing.url,
     clusterId: id,
     infraEnvId,

@@ -161,24 +161,6 @@ describe('following', () => {
     expect(watchLines()[1]).toContain('resourceVersion=30&');
   });
 
-  it.each<[string, Responder]>([
-    ['an event', (_, response) => void response.end('{"type":"ERROR","object":{"code":410}}\n')],
-    ['the answer', status(410)],
-  ])('lists at once when history is lost by %s', async (_, bad) => {
-    watches.push(bad);
-    lists.push(listing(7, node(3)), listing(30, node(29)));
-    const pauses: number[] = [];
-    const clock = quickClock(50);
-    const sleep: typeof clock.sleep = (time, signal) => {
-      // A limit is longer than a pause.
-      if (time > 0 && time < seconds(10)) pauses.push(time);
-      return clock.sleep(time, signal);
-    };
-    follow({ clock: { ...clock, sleep } });
-    await view(2);
-    expect(pauses).toEqual([]);
-  });
-
   it('looks less and less for a kind that stays missing, as far as it may', async () => {
     server.answering(status(404));
     const clock = quickClock(2000);

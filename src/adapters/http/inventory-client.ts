@@ -50,7 +50,7 @@ export interface Call {
   readonly method: HttpRequest['method'];
   /** Below the base of the interface; parts are encoded already. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
   /** Sent as compact JSON that ends with a line feed, as the service's own client does. */
   readonly body?: Readonly<Record<string, unknown>> | string;
   /** Sent as a form instead of a body. */

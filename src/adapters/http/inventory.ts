@@ -58,14 +58,7 @@ export function openInventory(
     token: service.token,
     opened: opened ?? connection({ ...network, isInsecure: service.insecure }),
   };
-  switch (service.api) {
-    case 'v2':
-      return inventoryV2(options);
-    case 'v1':
-      return inventoryV1(options, '/api/assisted-install/v1');
-    case 'bm-inventory-v1':
-      return inventoryV1(options, '/api/bm-inventory/v1');
-  }
+  return inventoryOf(service.api, options);
 }
 
 /** Of a call that a wait repeats: retries below its polls would make many of each. */
@@ -82,71 +75,90 @@ export interface InventoryConnection extends Inventory {
 /** A host that a user took out of the cluster is not installed, and not waited for. */
 export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
 
-/** Limit of one report with its retries, unless given. */
-const usualReportLimit = minutes(2);
+type Api = Config['service']['api'];
 
-/** Sends a stage of a host, whose place depends on the version of the interface. */
-const reportTo =
-  (
-    client: InventoryClient,
-    limit: Millis,
-    pathOf: (host: HostRef) => string,
-  ): Inventory['report'] =>
-  (host, { stage, info }, signal) =>
-    client.send(
-      {
-        method: 'PUT',
-        path: `${pathOf(host)}/progress`,
-        body: { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) },
-        hasRequestId: true,
-        limit,
-        retries: unlessPassing,
-      },
-      signal,
-    );
+/** The paths of its interfaces; that of version 1 was another one until 2020-05-07. */
+const bases: Readonly<Record<Api, string>> = {
+  v2: '/api/assisted-install/v2',
+  v1: '/api/assisted-install/v1',
+  'bm-inventory-v1': '/api/bm-inventory/v1',
+};
 
-/** The inventory service by version 2 of its interface, in use since 2021-08. */
-export function inventoryV2(options: InventoryOptions): InventoryConnection {
-  const client = inventoryClient(options, '/api/assisted-install/v2');
+/**
+ * The inventory service by one of its interfaces. Version 2 is in use since 2021-08. Version 1,
+ * 2020 to 2022, has no infra-envs, one Ignition per role, and neither a state of logs nor logs of
+ * the cluster.
+ */
+export function inventoryOf(api: Api, options: InventoryOptions): InventoryConnection {
+  const isV2 = api === 'v2';
+  const client = inventoryClient(options, bases[api]);
   const cluster = `clusters/${id(options.clusterId)}`;
-  const limit = options.reportLimit ?? usualReportLimit;
+  const limit = options.reportLimit ?? minutes(2);
+  const whole = { method: 'GET', path: cluster } as const;
+  const list = { method: 'GET', path: `${cluster}/hosts` } as const;
   const hostPath = ({ infraEnvId, hostId }: HostRef): string =>
-    `infra-envs/${id(infraEnvId)}/hosts/${id(hostId)}`;
-  const file = (area: 'files' | 'credentials', name: string, signal: AbortSignal) => {
-    const [path, query] = [`${cluster}/downloads/${area}`, { file_name: name }];
-    return client.download({ method: 'GET', path, query, hasRequestId: true }, signal);
+    `${isV2 ? `infra-envs/${id(infraEnvId)}` : cluster}/hosts/${id(hostId)}`;
+  const download = (path: string, query: Call['query'], signal: AbortSignal) =>
+    client.download({ method: 'GET', path, query, hasRequestId: true }, signal);
+  const file = (name: string, signal: AbortSignal, area = 'files') =>
+    download(`${cluster}/downloads/${area}`, { file_name: name }, signal);
+  const ifV2 = async (call: Omit<Call, 'method'>, method: Call['method'], signal: AbortSignal) => {
+    signal.throwIfAborted();
+    if (isV2) await client.send({ ...call, method }, signal);
   };
-  const hosts = (query: Readonly<Record<string, string>>, signal: AbortSignal) =>
-    client.json({ ...polled, method: 'GET', path: `${cluster}/hosts`, query }, 'hosts', signal);
-  const putState = (of: string, state: string, hasRequestId: boolean, signal: AbortSignal) => {
-    const [path, body] = [`${of}/logs-progress`, { logs_state: state }];
-    return client.send({ method: 'PUT', path, body, hasRequestId, limit }, signal);
+  const hostsOfV1 = async (call: Call, signal: AbortSignal): Promise<readonly InventoryHost[]> => {
+    const listed = await client.json({ ...call, hasRequestId: true }, 'hosts', signal);
+    // The cluster stands for the infra-env where there are none.
+    const infraEnvId = options.clusterId;
+    return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
+  };
+  const hosts = async (role: string, more: Call['query'], signal: AbortSignal) => {
+    if (isV2) return client.json({ ...polled, ...list, query: { role, ...more } }, 'hosts', signal);
+    return (await hostsOfV1({ ...polled, ...list }, signal)).filter((one) => one.role === role);
   };
   return {
     ...installationCalls(client, options),
     close: client.close,
-    report: reportTo(client, limit, hostPath),
-    hostIgnition: (_, signal) => {
+    report: (host, { stage, info }, signal) => {
+      const body = { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) };
+      const how = { hasRequestId: true, limit, retries: unlessPassing } as const;
+      const path = `${hostPath(host)}/progress`;
+      return client.send({ ...how, method: 'PUT', path, body }, signal);
+    },
+    hostIgnition: (role, signal) => {
+      if (!isV2) return file(`${roleOnDisk(role)}.ign`, signal);
       // Singular "infra-env", here alone.
       const host = `infra-env/${id(options.infraEnvId)}/hosts/${id(options.hostId)}`;
-      const path = `${host}/downloads/ignition`;
-      return client.download({ method: 'GET', path, hasRequestId: true }, signal);
+      return download(`${host}/downloads/ignition`, undefined, signal);
     },
-    clusterFile: (name, signal) => file('files', name, signal),
-    kubeconfig: (signal) => file('credentials', 'kubeconfig-noingress', signal),
+    clusterFile: (name, signal) => file(name, signal),
+    kubeconfig: (signal) => file('kubeconfig-noingress', signal, isV2 ? 'credentials' : 'files'),
     cluster: (signal) => {
-      const query = { 'exclude-hosts': 'true' };
-      return client.json({ ...polled, method: 'GET', path: cluster, query }, 'cluster', signal);
+      const query = isV2 ? { 'exclude-hosts': 'true' } : undefined;
+      return client.json({ ...polled, ...whole, query }, 'cluster', signal);
     },
-    hosts: (role, signal) => hosts({ role }, signal),
-    namedHosts: (role, signal) => hosts({ role, 'with-inventory': 'true' }, signal),
+    hosts: (role, signal) => hosts(role, {}, signal),
+    namedHosts: (role, signal) => hosts(role, { 'with-inventory': 'true' }, signal),
     enabledHosts: async (signal) => {
-      const query = { 'exclude-hosts': 'false' };
-      const call = { method: 'GET', path: cluster, query, hasRequestId: true } as const;
-      return (await client.json(call, 'clusterHosts', signal)).filter(isEnabled);
+      const call: Call = { ...whole, query: { 'exclude-hosts': 'false' }, hasRequestId: true };
+      const all = isV2
+        ? await client.json(call, 'clusterHosts', signal)
+        : await hostsOfV1({ ...list, hasRequestId: true }, signal);
+      return all.filter(isEnabled);
     },
-    logsState: (host, state, signal) => putState(hostPath(host), state, false, signal),
-    clusterLogsState: (state, signal) => putState(cluster, state, true, signal),
+    logsState: (host, state, signal) => {
+      const body = { logs_state: state };
+      const path = `${hostPath(host)}/logs-progress`;
+      return ifV2({ path, body, hasRequestId: false, limit }, 'PUT', signal);
+    },
+    clusterLogsState: (state, signal) => {
+      const body = { logs_state: state };
+      return ifV2(
+        { path: `${cluster}/logs-progress`, body, hasRequestId: true, limit },
+        'PUT',
+        signal,
+      );
+    },
     uploadControllerLogs: (content, signal) => {
       const upload: Upload = {
         field: 'upfile',
@@ -154,62 +166,9 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
         contentType: 'application/x-gzip',
         content,
       };
-      const [path, query] = [`${cluster}/logs`, { logs_type: 'controller' }];
-      return client.send({ method: 'POST', path, query, upload, hasRequestId: true }, signal);
+      const query = { logs_type: 'controller' };
+      return ifV2({ path: `${cluster}/logs`, query, upload, hasRequestId: true }, 'POST', signal);
     },
-  };
-}
-
-/** The two bases of version 1: until 2020-05-07, and from then on. */
-type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
-
-/**
- * The inventory service by version 1 of its interface, 2020 to 2022: no infra-envs, one Ignition
- * per role, and neither a state of logs nor logs of the cluster.
- */
-export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryConnection {
-  const client = inventoryClient(options, base);
-  const cluster = `clusters/${id(options.clusterId)}`;
-  const file: Inventory['clusterFile'] = (name, signal) => {
-    const [path, query] = [`${cluster}/downloads/files`, { file_name: name }];
-    return client.download({ method: 'GET', path, query, hasRequestId: true }, signal);
-  };
-  const allHosts = async (
-    call: Pick<Call, 'hasRequestId' | 'retries' | 'limit'>,
-    signal: AbortSignal,
-  ): Promise<readonly InventoryHost[]> => {
-    const asked: Call = { ...call, method: 'GET', path: `${cluster}/hosts` };
-    const listed = await client.json(asked, 'hosts', signal);
-    // The cluster stands for the infra-env where there are none.
-    const infraEnvId = options.clusterId;
-    return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
-  };
-  const hosts: Inventory['hosts'] = async (role, signal) =>
-    (await allHosts({ ...polled, hasRequestId: true }, signal)).filter((one) => one.role === role);
-  const notServed = (signal: AbortSignal): Promise<void> => {
-    signal.throwIfAborted();
-    return Promise.resolve();
-  };
-  return {
-    ...installationCalls(client, options),
-    close: client.close,
-    report: reportTo(
-      client,
-      options.reportLimit ?? usualReportLimit,
-      ({ hostId }) => `${cluster}/hosts/${id(hostId)}`,
-    ),
-    hostIgnition: (role, signal) => file(`${roleOnDisk(role)}.ign`, signal),
-    clusterFile: file,
-    cluster: (signal) =>
-      client.json({ ...polled, method: 'GET', path: cluster }, 'cluster', signal),
-    hosts,
-    namedHosts: hosts,
-    enabledHosts: async (signal) =>
-      (await allHosts({ hasRequestId: true }, signal)).filter(isEnabled),
-    kubeconfig: (signal) => file('kubeconfig-noingress', signal),
-    logsState: (_host, _state, signal) => notServed(signal),
-    clusterLogsState: (_state, signal) => notServed(signal),
-    uploadControllerLogs: (_archive, signal) => notServed(signal),
   };
 }
 

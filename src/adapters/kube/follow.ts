@@ -53,7 +53,6 @@ export async function follow(
     pace: pauses(cluster.random),
     absence: pauses(cluster.random, following.timeouts.missing),
     isHealthy: false,
-    losses: 0,
   };
   try {
     for (;;) {
@@ -75,8 +74,6 @@ interface Course extends Cluster {
   readonly absence: Pauses;
   /** The server has answered since the last error. */
   isHealthy: boolean;
-  /** How often history was lost since something was heard. */
-  losses: number;
 }
 
 /** Lists where that is needed, and watches once. Resolves with the pause before the next round. */
@@ -116,7 +113,10 @@ async function round(course: Course): Promise<Millis> {
   const request = { ...following, timeouts, clock, version: known.version() ?? '' };
   try {
     const end = await watchOnce(server, { request, listener }, signal);
-    if (end === 'expired') return lost(course);
+    if (end === 'expired') {
+      known.lose();
+      return pace.next();
+    }
   } catch (error) {
     if (!isDenial(course, error)) throw error;
     known.lose();
@@ -127,7 +127,6 @@ async function round(course: Course): Promise<Millis> {
     if (clock.elapsed() - since >= shortest) heard.isAlive = true;
     if (heard.isAlive) pace.reset();
   }
-  course.losses = 0;
   return heard.isAlive ? 0 : pace.next();
 }
 
@@ -159,13 +158,6 @@ async function readOne(
     .ask({ method: 'GET', path, ...acceptOf(selection.kind) }, signal, readObject)
     .catch(noneWhereItIsMissing);
   return { objects: object === undefined ? [] : [keep(object)], version: '' };
-}
-
-/** The first list after a loss comes at once. */
-function lost(course: Course): Millis {
-  course.known.lose();
-  course.losses += 1;
-  return course.losses === 1 ? 0 : course.pace.next();
 }
 
 function answered(course: Course): void {

@@ -1,4 +1,4 @@
-import { inventoryV2 } from '../../../src/adapters/http/inventory.ts';
+import { inventoryOf } from '../../../src/adapters/http/inventory.ts';
 import type { ConnectionTimeouts } from '../../../src/adapters/http/connection.ts';
 import { web } from '../../../src/adapters/http/web.ts';
 import { defaultTimeouts } from '../../../src/adapters/kube/api-server.ts';
@@ -69,7 +69,9 @@ async function readSome({ body }: Download): Promise<void> {
 const inventory =
   (request: (service: Inventory) => Promise<unknown>): Sender =>
   (sending) =>
-    outcomeOf(request(inventoryV2({ url: sending.server.url, token, ...ids, ...common(sending) })));
+    outcomeOf(
+      request(inventoryOf('v2', { url: sending.server.url, token, ...ids, ...common(sending) })),
+    );
 
 /** What the first answer shows to who follows; it is asked again later, as long as anybody does. */
 async function firstAnswer(service: Inventory): Promise<void> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { InventoryOptions } from '../../../src/adapters/http/inventory-client.ts';
-import { inventoryV2 } from '../../../src/adapters/http/inventory.ts';
+import { inventoryOf } from '../../../src/adapters/http/inventory.ts';
 import { Secret } from '../../../src/model/secret.ts';
 import type { Inventory } from '../../../src/ports/inventory.ts';
 import { fakeRandom } from '../../support/fake-random.ts';
@@ -32,7 +32,7 @@ export function inventoryStand(): InventoryStand {
       return server;
     },
     v2: (more = {}) =>
-      inventoryV2({
+      inventoryOf('v2', {
         url: server.url,
         token: new Secret('token'),
         clusterId: 'C',
