@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inventoryHost } from '../../test/support/fake-inventory.ts';
-import { type Stage, stages } from '../model/stage.ts';
-import {
-  type AnsweredReport,
-  type HostSigns,
-  mayAskIgnition,
-  nextStage,
-  recordOf,
-} from './host-progress.ts';
+import { type Stage } from '../model/stage.ts';
+import { type HostSigns, mayAskIgnition, nextStage } from './host-progress.ts';
 
 const signs = (node: HostSigns['node'], hasAskedIgnition = false): HostSigns => ({
   node,
@@ -40,32 +34,9 @@ describe('the next stage of a host', () => {
     expect(nextStage(at(stage), signs(node, hasAsked))).toBe(next);
   });
 
-  it('is never one that the host has reached, whatever the cluster shows', () => {
-    for (const stage of stages) {
-      for (const node of ['none', 'joined', 'ready'] as const) {
-        const next = nextStage(at(stage), signs(node, true));
-        if (next !== undefined) expect(stages.indexOf(next)).toBeGreaterThan(stages.indexOf(stage));
-      }
-    }
-  });
-
   it.each(['installed', 'error', 'disabled'])('is none for a host that is %s', (status) => {
     expect(nextStage(at('Rebooting', status), signs('ready', true))).toBeUndefined();
     expect(mayAskIgnition(at('Rebooting', status), 'none')).toBe(false);
-  });
-
-  it('follows what the service has taken, before it shows it', () => {
-    const answered: AnsweredReport = { stage: 'Joined' };
-    expect(nextStage(at('Configuring'), signs('joined'), answered)).toBeUndefined();
-    expect(nextStage(at('Configuring'), signs('ready'), answered)).toBe('Done');
-    expect(nextStage(at('Joined'), signs('ready'), { stage: 'Done' })).toBeUndefined();
-  });
-
-  it('takes a refusal for an answer until the service has something else of the host', () => {
-    const host = at('Joined', 'installing-pending-user-action');
-    const refused: AnsweredReport = { stage: 'Done', refusedAt: recordOf(host) };
-    expect(nextStage(host, signs('ready'), refused)).toBeUndefined();
-    expect(nextStage(at('Joined'), signs('ready'), refused)).toBe('Done');
   });
 });
 

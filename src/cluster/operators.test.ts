@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { minutes, seconds } from '../model/duration.ts';
+import { minutes } from '../model/duration.ts';
 import type { MonitoredOperator, OperatorStatus } from '../ports/inventory.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import {
@@ -130,20 +130,6 @@ describe('the report of an operator', () => {
     const report = operatorReport({ known: entry, seen, failedFor: 0, sinceReport: minutes(1) });
     const expected = { name: 'cvo', version: '4.16.2', status, statusInfo: text };
     expect(report).toEqual(isSent ? expected : undefined);
-  });
-
-  it('sends text alone once a minute, and a status at once', () => {
-    const progress = { known: known('progressing', 'a'), failedFor: 0, sinceReport: seconds(59) };
-    const seen = { status: 'progressing', text: 'b', version: '' } as const;
-    expect(operatorReport({ ...progress, seen })).toBeUndefined();
-    expect(operatorReport({ ...progress, seen: { ...seen, status: 'available' } })).toBeDefined();
-  });
-
-  it('calls one of OLM failed after five minutes of failure', () => {
-    const progress = { known: known('progressing', '', 'olm'), sinceReport: minutes(9) };
-    const seen = { status: 'failed', text: 'no', version: '' } as const;
-    expect(operatorReport({ ...progress, seen, failedFor: minutes(5) - 1 })).toBeUndefined();
-    expect(operatorReport({ ...progress, seen, failedFor: minutes(5) })?.status).toBe('failed');
   });
 });
 

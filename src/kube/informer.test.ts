@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { fakeClock } from '../../test/support/fake-clock.ts';
 import { fakeKube } from '../../test/support/fake-kube.ts';
 import { type Followed, followed } from '../adapters/kube/follow.ts';
-import { sharedFollows } from '../adapters/shared-follow.ts';
 import { nodes, pods } from './kinds.ts';
 import { minutes } from '../model/duration.ts';
 import { kubeFailure } from '../ports/kube-failures.ts';
@@ -85,40 +84,6 @@ describe('an informer', () => {
     expect(store.by('node', 'of-a1')).toEqual([]);
     expect(namesOf(store.by('node', 'of-a2'))).toEqual(['a']);
     expect(namesOf(store.all())).toEqual(['a', 'c', 'd']);
-  });
-
-  it('says nothing of a list that shows the same', () => {
-    const { port, list } = shown();
-    const { changes, run } = setUp(port);
-    void run();
-    list(versioned('a', 'a1'));
-    list(versioned('a', 'a1'));
-    list(versioned('a', 'a1', '2'));
-    expect(changes).toEqual(['- a1', 'a1 a1']);
-  });
-
-  it('begins with all that others have seen who follow the same', async () => {
-    const { port, list, known } = shown();
-    const shared = sharedFollows(port.follow, JSON.stringify);
-    const [first, second] = [setUp({ follow: shared }), setUp({ follow: shared })];
-    void first.run();
-    await settle();
-    list(versioned('b', 'b1'));
-    known()?.happened({ type: 'put', object: versioned('a', 'a1') });
-    void second.run();
-    expect(second.changes).toEqual(['- a1', '- b1']);
-    known()?.happened({ type: 'gone', object: versioned('b', 'b1', '2') });
-    expect([first.changes, second.changes]).toEqual([
-      ['- b1', '- a1', 'b1 -'],
-      ['- a1', '- b1', 'b1 -'],
-    ]);
-    expect(namesOf(second.store.all())).toEqual(['a']);
-    known()?.missing();
-    const third = setUp({ follow: shared });
-    void third.run();
-    expect(third.changes).toEqual([]);
-    list(versioned('a', 'a1'));
-    expect(third.changes).toEqual(['- a1']);
   });
 
   it('keeps what it has seen throughout a gap, and says since when there is one', async () => {

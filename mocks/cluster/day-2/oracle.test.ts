@@ -75,41 +75,19 @@ describe('the day after', () => {
       'away at once: w1, w2',
     ],
     ['a host runs what it did', { hosts: [host('w1', { booted: before })] }, 'host w1 runs'],
-    [
-      'a record is old',
-      { hosts: [host('w1', { recorded: '' })] },
-      'the disk of w1 records nothing',
-    ],
     ['a host rebooted twice', { hosts: [host('w1', { restarts: 2 })] }, 'w1 went down 2, not 1'],
-    ['a host lost its power', { hosts: [host('w1', { powerLosses: 1 })] }, 'w1 went down 1, not 2'],
     [
       'a kernel argument lacks',
       { hosts: [host('w1', { commandLine: 'rw' })] },
       'kernel of w1 has nothing, not audit=1',
     ],
-    [
-      'a file lacks',
-      { hosts: [host('w1', { file: undefined })] },
-      'file of w1 has nothing, not text',
-    ],
     ['a node is cordoned', { nodes: [node('w1', cordoned)] }, 'node w1 is cordoned, not'],
-    [
-      'a node is degraded',
-      { nodes: [node('w1', { state: 'Degraded' })] },
-      'node w1 is Degraded, not',
-    ],
     [
       'a node has another image',
       { nodes: [node('w1', { current: 'x' })] },
       'node w1 has x, not rendered',
     ],
-    [
-      'a node asks still',
-      { nodes: [node('w1', { request: 'uncordon-x' })] },
-      'asks for uncordon-x, not',
-    ],
     ['nothing was built', { pools: [{ ...pool, final: before }] }, 'is the old one, not'],
-    ['nobody names the image', { pools: [{ ...pool, osConfig: undefined }] }, 'names nothing'],
     ['a budget was broken', { ready: [2, 1, 2] }, 'only 1 of 2 pods'],
     ['a request was refused', { refused: ['get pods'] }, 'refused: get pods'],
   ])('tells that %s', (_, change, text) => {

@@ -178,19 +178,9 @@ describe('the ConfigMap of an agent-based installation', () => {
 
   it.each([
     [
-      'no YAML',
-      { ...lso, 'lso.metadata.yaml': 'a: [' },
-      'operator lso: lso.metadata.yaml cannot be read',
-    ],
-    [
       'no namespace',
       { ...lso, 'lso.metadata.yaml': 'subscriptionName: a' },
       'operator lso: lso.metadata.yaml cannot be read',
-    ],
-    [
-      'a file less',
-      { 'lso.metadata.yaml': metadata('lso', ['gone.yaml']) },
-      'operator lso: its file gone.yaml is missing',
     ],
     [
       'an inherited name',

@@ -189,23 +189,6 @@ describe('approving certificate requests', () => {
       'certificate-requests-left.forbidden',
     ]);
   });
-
-  it('tries again what failed in passing', async () => {
-    const inner = fakeKube();
-    let failures = 1;
-    const kube: FakeKube = {
-      ...inner,
-      replace: (ref, object, options) => {
-        failures -= 1;
-        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'leader changed'));
-        return inner.replace(ref, object, options);
-      },
-    };
-    const { approvals, clock, put } = setUp({ kube });
-    await put('client');
-    await clock.advance(seconds(2));
-    expect(approvals()).toEqual(['csr-client']);
-  });
 });
 
 describe('a serving certificate for an address that came after the inventory', () => {

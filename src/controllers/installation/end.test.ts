@@ -34,11 +34,8 @@ function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
 describe('the end by the service', () => {
   it.each([
     ['installed', 'installed'],
-    ['cancelled', 'cancelled'],
     ['in error', 'error'],
-    ['adding hosts', 'adding-hosts'],
     ['reset', 'insufficient'],
-    ['reset, and can be installed again', 'ready'],
     ['being installed again', 'preparing-for-installation'],
   ])('comes when the cluster is %s, after answers that were missing', async (_, status) => {
     const { clock, inventory, later, run } = setUp();

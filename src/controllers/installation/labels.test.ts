@@ -95,27 +95,6 @@ describe('labelling nodes', () => {
     await clock.advance(seconds(1));
     expect(written()).toEqual([]);
   });
-
-  it('tries again what failed, while others continue', async () => {
-    const inner = fakeKube().put(machineConfigPools, pool());
-    let fails = true;
-    const kube: FakeKube = {
-      ...inner,
-      patch: (ref, patch, signal) => {
-        const isFirst = fails && ref.name === 'w0';
-        if (isFirst) fails = false;
-        return isFirst
-          ? Promise.reject(kubeFailure('kube.failed', 'no'))
-          : inner.patch(ref, patch, signal);
-      },
-    };
-    const labels = { a: 'b' };
-    const { clock, node } = setUp([host('w0', { labels }), host('w1', { labels })], kube);
-    node({ name: 'w0' });
-    node({ name: 'w1' });
-    await clock.advance(seconds(3));
-    expect(kube.writes.map(({ name }) => name)).toEqual(['w1', 'w0']);
-  });
 });
 
 describe('the pool of workers', () => {
@@ -182,14 +161,6 @@ describe('the pool of workers', () => {
     const { clock, written } = setUp([host('w0', infra)], kube);
     await clock.advance(seconds(12));
     expect(written()).toEqual(['pause']);
-  });
-
-  it('is unpaused at the next attempt where the first one failed', async () => {
-    const kube = failingPatches(fakeKube().put(machineConfigPools, pool(true, ours)), 2);
-    const { clock, written } = setUp([host('w0')], kube);
-    await clock.advance(seconds(12));
-    await clock.advance(seconds(3));
-    expect(written()).toEqual(['unpause']);
   });
 
   it('that may not be paused is asked for once, and keeps no label waiting', async () => {

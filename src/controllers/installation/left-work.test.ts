@@ -2,13 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runInstallation, tryInstallationStep } from '../../../test/support/run-installation.ts';
-import {
-  etcdCluster,
-  etcdNamespace,
-  isOverridden,
-  overridePatch,
-  recordedBefore,
-} from '../../cluster/etcd.ts';
+import { etcdCluster, etcdNamespace, isOverridden, overridePatch } from '../../cluster/etcd.ts';
 import { configMaps, machineConfigPools, machineOSConfigs, pods } from '../../kube/kinds.ts';
 import { minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -73,15 +67,6 @@ async function etcdIn(kube: FakeKube): Promise<KubeObject> {
 }
 
 describe('controller/do-left-work', () => {
-  it('puts etcd back, and takes it off the record', async () => {
-    const { kube, clock, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
-    kube.put(etcdCluster.kind, overridden);
-    await clock.advance(minutes(5));
-    expect(isOverridden(await etcdIn(kube))).toBe(false);
-    expect(recordedBefore(await etcdIn(kube))).toBeUndefined();
-    expect(recorded()).toEqual(record());
-  });
-
   it('puts etcd back by its annotation, without a record', async () => {
     const kube = etcdOn(['m1', 'm2', 'm3']).put(etcdCluster.kind, overridden);
     const { clock, stop } = runInstallation(['do-left-work'], { kube });
@@ -135,14 +120,6 @@ describe('controller/do-left-work', () => {
 
 describe('controller/remove-record', () => {
   const end = (kube: FakeKube) => tryInstallationStep(removeLeftRecord, { kube });
-
-  it('removes a record of which nothing is left', async () => {
-    const kube = fakeKube().put(etcdCluster.kind, etcd());
-    putRecord(kube, {});
-    const { failure } = await end(kube);
-    expect(failure).toBeUndefined();
-    expect(kube.objectsOf(configMaps)).toEqual([]);
-  });
 
   it('ends at once without a record', async () => {
     const kube = fakeKube();

@@ -280,16 +280,6 @@ describe('operators that the service gives up', () => {
     await run();
     expect(changes()).toEqual([stage(init), stage('Done'), 'complete true']);
   });
-
-  it('are left as they are where the service does not take the report', async () => {
-    const { giveUp, run, changes, inventory } = setUp('lso');
-    inventory.set({ finalizing: { stage: wait, isTimedOut: false } });
-    inventory.failing('reportOperator', away, Infinity);
-    giveUp(minutes(70), wait);
-    const { notes } = await run();
-    expect(notes).toContain('warn: continuing without the report of failed operators');
-    expect(changes().at(-1)).toBe('complete true');
-  });
 });
 
 describe('a controller that is killed', () => {

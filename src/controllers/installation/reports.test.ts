@@ -7,7 +7,6 @@ import { runInstallation } from '../../../test/support/run-installation.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { nodes, pods } from '../../kube/kinds.ts';
 import { cloudTaint } from '../../cluster/taint.ts';
-import { untilAborted } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InstallingHost } from '../../ports/inventory.ts';
@@ -196,16 +195,6 @@ describe('the logs of the config server', () => {
     expect(reported()).toEqual([]);
   });
 
-  it('are not read once every host has its Ignition', async () => {
-    const { clock, reported, stop } = setUp([host('m0', { stage: 'Configuring' })], {
-      kube: fakeKube().put(pods, server),
-    });
-    await clock.advance(seconds(60));
-    // The pod has no log here, so reading it would be noted.
-    expect((await stop()).notes).toEqual([]);
-    expect(reported()).toEqual([]);
-  });
-
   it('that may not be read are asked for once', async () => {
     let asked = 0;
     const kube: FakeKube = {
@@ -221,21 +210,6 @@ describe('the logs of the config server', () => {
     await clock.advance(seconds(60));
     expect(asked).toBe(1);
     expect((await stop()).notes).toEqual(['warn: cannot read a log of the config server']);
-  });
-
-  it('keep no node waiting', async () => {
-    const kube: FakeKube = {
-      ...fakeKube().put(pods, server),
-      podLog: async (_pod, _since, signal) => {
-        await untilAborted(signal);
-        return '';
-      },
-    };
-    const { node, reported } = setUp([host('m0'), host('m1')], { kube });
-    await settle();
-    node({ name: 'm0' });
-    await settle();
-    expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
   });
 });
 
@@ -298,12 +272,5 @@ describe('the cloud provider taint', () => {
       await clock.advance(seconds(10));
       expect(kube.writes).toEqual([]);
     }
-  });
-
-  it('stays elsewhere', async () => {
-    const { clock, kube, node } = setUp([host('m0')], { platform: 'none' });
-    node({ name: 'm0', notReady: 'x', taints: [cloudTaint] });
-    await clock.advance(seconds(30));
-    expect(kube.writes).toEqual([]);
   });
 });

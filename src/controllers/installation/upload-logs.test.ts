@@ -61,8 +61,6 @@ describe('controller/upload-logs-regularly', () => {
 
   it.each([
     ['its log is empty', kubeWith('')],
-    ['its log cannot be read', fakeKube().put(pods, pod())],
-    ['there is none', fakeKube()],
     ['the API server is away', fakeKube().lastError(kubeFailure('kube.unreachable', 'refused'))],
   ])('takes the local log when the pod is there but %s', async (_, kube) => {
     const inventory = fakeInventory();
@@ -87,7 +85,7 @@ describe('controller/upload-logs-regularly', () => {
     expect(inventory.controllerLogs).toHaveLength(1);
   });
 
-  it.each(['installed', 'error', 'cancelled', 'adding-hosts'])(
+  it.each(['installed', 'error'])(
     'ends when the cluster is %s: nothing may replace the last logs',
     async (status) => {
       const inventory = fakeInventory({ cluster: { status } });

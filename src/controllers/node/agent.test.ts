@@ -54,28 +54,6 @@ describe('the agent of a node', () => {
     expect(changing(host).filter(([program]) => program === 'rpm-ostree')).toEqual([]);
   });
 
-  it('reads each part of its host once in a pass', async () => {
-    const { annotate, host, passes, seen, start } = agentNode({
-      old: { files: [configFile('/etc/x', 'old')], units: [{ name: 'a.service', enabled: true }] },
-      next: {
-        files: [configFile('/etc/x', 'new')],
-        kernelArguments: ['a'],
-        passwordHash: '$y$new',
-      },
-    });
-    seen.isDraining = false;
-    annotate(toNext);
-    void start();
-    await passes();
-    const before = host.ran.length;
-    await passes(1);
-    const ran = host.ran.slice(before).map((argv) => argv.join(' '));
-    expect(ran.map((text) => text.split(' ')[0])).toEqual(
-      expect.arrayContaining(['rpm-ostree', 'stat', 'sha256sum', 'systemctl', 'getent']),
-    );
-    expect(ran.filter((text, at) => ran.indexOf(text) < at)).toEqual([]);
-  });
-
   it('writes nothing before it is drained', async () => {
     const { annotate, annotations, host, seen, settle } = agentNode({
       next: { files: [configFile('/etc/x', 'new')] },

@@ -13,7 +13,6 @@ import {
 import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { nodeControllerRules } from './manifests.ts';
 
 const label = (role: string): string => `node-role.kubernetes.io/${role}`;
 const pool = (name: string, role = name): KubeObject => ({
@@ -310,14 +309,5 @@ describe('roll out', () => {
       'patch nodes',
       'create events',
     ]);
-  });
-
-  it('may write no object that says what a pool is to have', () => {
-    const rules = Object.values(nodeControllerRules).flat();
-    const written = rules
-      .filter(({ apiGroups }) => apiGroups.includes('machineconfiguration.openshift.io'))
-      .flatMap(({ verbs }) => verbs)
-      .filter((verb) => !['get', 'list', 'watch'].includes(verb));
-    expect(written).toEqual([]);
   });
 });
