@@ -42,7 +42,7 @@ function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false 
     follow: (seen, signal) =>
       known.follow((view) => seen(isAway ? { lastError: away } : view), signal),
   };
-  const { stop } = runInstallation(['approve-requests', 'count-requests'], {
+  const { stop } = runInstallation(['approve-requests'], {
     kube,
     clock,
     inventory,

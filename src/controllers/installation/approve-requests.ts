@@ -17,23 +17,56 @@ import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { isConflict, isForbidden } from '../../ports/kube-failures.ts';
 import { informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
+import type { Result } from '../../kube/queue.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import type { NewCluster } from './new-cluster.ts';
 import { allOf, type InstallationScope } from './scope.ts';
 import { installationStore, type InstallationStores } from './stores.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 
+/** Of the keys, which are names of nodes, the one for counting the requests that are left. */
+const counting = '';
+
 /**
  * Approves the certificate requests of hosts of this cluster as they come. All others are left for
  * others to decide, and counted in an event.
  */
-export function requestControllers(
+export function requestController(
   scope: InstallationScope,
   stores: InstallationStores,
   cluster: NewCluster,
-): readonly Controller[] {
+): Controller {
   const work = requestWork(scope, stores, cluster);
-  return [approving(work), counting(work)];
+  const { requests, nodes, service, reads } = work;
+  const counts: Counts = new Map();
+  let addNode: (node: string) => void = () => undefined;
+  return {
+    id: 'controller/approve-requests',
+    title: 'Approve the certificate requests of the hosts of this cluster',
+    idle: 'waiting for certificate requests',
+    reads,
+    about: (node) =>
+      node === counting
+        ? 'certificate requests that are not approved'
+        : `certificate requests of ${node}`,
+    keys: () => [counting, ...new Set(requests.all().flatMap(claimedNodes))],
+    watch: (add) => {
+      addNode = add;
+      requests.onChange(({ before, after }) => {
+        for (const node of claimedNodes(after ?? before)) add(node);
+      });
+      nodes.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? counting));
+      service.onChange((hosts) => {
+        for (const { name } of hosts) add(name.toLowerCase());
+      });
+    },
+    reconcile: async (node, signal) => {
+      if (node === counting) return countLeft(work, counts, addNode, signal);
+      const open = requests.by('node', node).map(readRequest).filter(isOpen);
+      await allOf(open.map((request) => approve(work, request, signal)));
+      return {};
+    },
+  };
 }
 
 /** A request that may be approved. */
@@ -81,36 +114,9 @@ function requestWork(
     const hosts = service.view().cluster?.hosts ?? (record && recordedHosts(record));
     return { hosts: hosts && hostIndexOf(hosts), nodes: nodes.all(), isAwaited, machines };
   };
-  /** Makes the requests of a node be decided; set when the controller starts. */
-  const add: (node: string) => void = () => undefined;
   const reads = [requests, nodes, service, ...records];
-  return { scope, service, requests, nodes, own, known, reads, add };
+  return { scope, service, requests, nodes, own, known, reads };
 }
-
-/** Approves the requests of each node. */
-const approving = (work: Work): Controller => ({
-  id: 'controller/approve-requests',
-  title: 'Approve the certificate requests of the hosts of this cluster',
-  idle: 'waiting for certificate requests',
-  reads: work.reads,
-  about: (node) => `certificate requests of ${node}`,
-  keys: () => [...new Set(work.requests.all().flatMap(claimedNodes))],
-  watch: (add) => {
-    work.add = add;
-    work.requests.onChange(({ before, after }) => {
-      for (const node of claimedNodes(after ?? before)) add(node);
-    });
-    work.nodes.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? ''));
-    work.service.onChange((hosts) => {
-      for (const { name } of hosts) add(name.toLowerCase());
-    });
-  },
-  reconcile: async (node, signal) => {
-    const open = work.requests.by('node', node).map(readRequest).filter(isOpen);
-    await allOf(open.map((request) => approve(work, request, signal)));
-    return {};
-  },
-});
 
 const isOpen = (request: ReadRequest): request is OpenRequest =>
   request.state === 'pending' && request.claim !== undefined;
@@ -165,43 +171,34 @@ const countEvery = seconds(10);
 /** The shortest time between two reports of one cause. */
 const reportEvery = seconds(60);
 
+/** How many requests were reported last of each cause, and when. */
+type Counts = Map<RefusalCause, { readonly count: number; readonly at: Millis }>;
+
 /**
  * Counts the requests that are left. It finds those too that may be approved after all, and for
  * which no key was added: what other nodes have decides as well.
  */
-function counting(work: Work): Controller {
-  const { clock } = work.scope;
-  const reported = new Map<RefusalCause, { readonly count: number; readonly at: Millis }>();
-  return {
-    id: 'controller/count-requests',
-    title: 'Count the certificate requests that are not approved',
-    idle: 'waiting for certificate requests',
-    reads: work.reads,
-    about: () => 'certificate requests that are not approved',
-    keys: () => ['left'],
-    watch: () => undefined,
-    reconcile: async (_, signal) => {
-      for (const [cause, names] of leftNow(work)) {
-        const last = reported.get(cause) ?? { count: 0, at: -reportEvery };
-        const now = clock.elapsed();
-        if (names.length <= last.count || now - last.at < reportEvery) continue;
-        await reportLeft(work.scope, cause, names, signal);
-        reported.set(cause, { count: names.length, at: now });
-      }
-      return { after: countEvery };
-    },
-  };
+async function countLeft(
+  work: Work,
+  counts: Counts,
+  addNode: (node: string) => void,
+  signal: AbortSignal,
+): Promise<Result> {
+  for (const [cause, names] of leftNow(work, addNode)) {
+    const last = counts.get(cause) ?? { count: 0, at: -reportEvery };
+    const now = work.scope.clock.elapsed();
+    if (names.length <= last.count || now - last.at < reportEvery) continue;
+    await reportLeft(work.scope, cause, names, signal);
+    counts.set(cause, { count: names.length, at: now });
+  }
+  return { after: countEvery };
 }
 
 /** The names of the requests that are left now, by the cause. */
-function leftNow({
-  scope,
-  requests,
-  nodes,
-  own,
-  known,
-  add,
-}: Work): ReadonlyMap<RefusalCause, readonly string[]> {
+function leftNow(
+  { scope, requests, nodes, own, known }: Work,
+  addNode: (node: string) => void,
+): ReadonlyMap<RefusalCause, readonly string[]> {
   const left = new Map<RefusalCause, string[]>();
   const cluster = known();
   const now = scope.clock.now();
@@ -212,7 +209,7 @@ function leftNow({
       ? 'forbidden'
       : (cause ?? (claim && refusalNow(claim, nodes.get(claim.node), cluster)));
     const isFresh = now - Date.parse(metadata.creationTimestamp ?? '') < countsAfter;
-    if (why === undefined) add(claim?.node ?? '');
+    if (why === undefined) addNode(claim?.node ?? counting);
     else if (!isFresh) {
       const names = left.get(why) ?? [];
       left.set(why, names);

@@ -189,7 +189,7 @@ it('approves no request that is forged, in more than 200 ways, and the right one
   }
   for (const object of forged) kube.put(certificateSigningRequests, object);
   const clock = fakeClock({ auto: false });
-  runInstallation(['approve-requests', 'count-requests'], {
+  runInstallation(['approve-requests'], {
     kube,
     clock,
     inventory: fakeInventory({

@@ -2,7 +2,7 @@ import { notesOf } from '../../engine/events.ts';
 import { asRun, type Controller, startControllers } from '../../kube/manager.ts';
 import { applyAgentManifests } from './agent-manifests.ts';
 import { announceReady } from './announce-ready.ts';
-import { requestControllers } from './approve-requests.ts';
+import { requestController } from './approve-requests.ts';
 import { metalController } from './bare-metal-hosts.ts';
 import { completeInstallation } from './complete-installation.ts';
 import { waitForBootstrapHost, waitForCluster, waitForService } from './end.ts';
@@ -55,7 +55,7 @@ export function installationControllers(
     scopeOf('report-nodes').note('warn', text);
   }
   const controllers = [
-    ...requestControllers(scopeOf('approve-requests'), stores, cluster),
+    requestController(scopeOf('approve-requests'), stores, cluster),
     leftController(scopeOf('do-left-work')),
     unpauseController(scopeOf('unpause-pools')),
   ];

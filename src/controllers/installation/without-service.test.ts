@@ -169,7 +169,7 @@ describe('the cluster as the record shows it', () => {
       const spec = { username: 'system:node:m0' };
       kube.put(certificateSigningRequests, signingRequestObject('serving', pem, { name, spec }));
     };
-    const { stop } = runInstallation(['approve-requests', 'count-requests'], {
+    const { stop } = runInstallation(['approve-requests'], {
       kube,
       clock,
       config: { service: {} },
