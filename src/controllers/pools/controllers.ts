@@ -2,11 +2,10 @@ import { type Emit, notesOf } from '../../engine/events.ts';
 import { leaseObserver } from '../../layering/roll-out/ownership.ts';
 import { seconds } from '../../model/duration.ts';
 import type { Ports } from '../../ports/ports.ts';
-import type { Controller, Controllers } from '../../kube/manager.ts';
+import type { Controllers } from '../../kube/manager.ts';
 import { askingNodes, drainController, watchDrains } from './drain.ts';
-import { ownerController } from './owners.ts';
 import { rollOutController } from './roll-out.ts';
-import { type PoolScope, type PoolStores, poolStores, watchPools } from './stores.ts';
+import { type PoolScope, poolStores, watchPools } from './stores.ts';
 
 /** What has happened to a pool within this time is decided on together. */
 const gathered = seconds(1);
@@ -32,26 +31,28 @@ export function poolControllers({
   const stores = poolStores(scope);
   const observed = leaseObserver(scope.clock);
   const scopeOf = (id: string): PoolScope => ({ ...scope, observed, note: notesOf(emit, id) });
-  const owners = 'node-controller/find-owners';
   const rollOut = 'node-controller/roll-out';
   const drains = 'node-controller/drain-nodes';
   const reads = Object.values(stores).flat();
+  const { reconcile, ...rolling } = rollOutController(scopeOf(rollOut), stores);
   return {
     name: 'node-controller',
     controllers: [
-      {
-        id: owners,
-        title: 'Find out who runs each pool',
-        idle: 'the pools are watched',
-        about: (pool) => `owner of pool ${pool}`,
-        ...ofPools(stores, ownerController(scopeOf(owners), stores)),
-      },
       {
         id: rollOut,
         title: 'Roll out configurations and images to the nodes of pools',
         idle: 'the pools have nothing to roll out',
         about: (pool) => `roll-out of pool ${pool}`,
-        ...ofPools(stores, rollOutController(scopeOf(rollOut), stores)),
+        ...rolling,
+        settle: gathered,
+        reads,
+        keys: () => stores.pools.all().map(({ metadata }) => metadata.name),
+        watch: (add) => watchPools(stores, add),
+        reconcile: async (pool, signal) => {
+          const result = await reconcile(pool, signal);
+          const isThere = stores.pools.get(pool) !== undefined;
+          return isThere ? { after: decideAgain, ...result } : result;
+        },
       },
       {
         id: drains,
@@ -64,24 +65,5 @@ export function poolControllers({
         ...drainController(scopeOf(drains), stores),
       },
     ],
-  };
-}
-
-/** What controllers whose keys are pools have in common. */
-function ofPools(
-  stores: PoolStores,
-  { reconcile, ...body }: Pick<Controller, 'atOnce' | 'reconcile'>,
-): Omit<Controller, 'id' | 'title' | 'idle' | 'about'> {
-  return {
-    ...body,
-    settle: gathered,
-    reads: Object.values(stores).flat(),
-    keys: () => stores.pools.all().map(({ metadata }) => metadata.name),
-    watch: (add) => watchPools(stores, add),
-    reconcile: async (pool, signal) => {
-      const result = await reconcile(pool, signal);
-      const isThere = stores.pools.get(pool) !== undefined;
-      return isThere ? { after: decideAgain, ...result } : result;
-    },
   };
 }

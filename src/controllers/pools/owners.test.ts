@@ -29,7 +29,7 @@ function setUp() {
   kube.put(nodes, node('m0', 'master')).put(nodes, node('w0', 'worker'));
   const stop = new AbortController();
   onTestFinished(() => stop.abort(new Error('stop')));
-  const start = () => runPools('find-owners', { kube, clock: fakeClock(), signal: stop.signal });
+  const start = () => runPools('roll-out', { kube, clock: fakeClock(), signal: stop.signal });
   const messages = (): readonly string[] =>
     kube.objectsOf(events).map((event) => event['message'] as string);
   return { kube, stop, start, messages };

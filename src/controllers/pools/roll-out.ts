@@ -47,11 +47,15 @@ export function rollOutController(
   scope: PoolScope,
   stores: PoolStores,
 ): Pick<Controller, 'atOnce' | 'reconcile'> {
+  const reportOwner = ownerReports(scope);
   return {
     atOnce: 1,
     reconcile: async (pool, signal) => {
       const seen = storedView(pool, stores);
-      if (operatorOf(seen.snapshot.nodes, stores, scope) !== undefined) return {};
+      const operator = operatorOf(seen.snapshot.nodes, stores, scope);
+      const isThere = seen.snapshot.machineConfigPool !== undefined;
+      await reportOwner(pool, isThere ? (operator ?? '') : undefined, signal);
+      if (operator !== undefined) return {};
       const choice = choiceOf(seen);
       if (!('node' in choice))
         return choice.waitsFor === undefined ? {} : { status: `pool ${pool}: ${choice.waitsFor}` };
@@ -68,6 +72,29 @@ export function rollOutController(
       await performActions<PoolView, NodeChange>(plan, signal);
       return {};
     },
+  };
+}
+
+/**
+ * Says in the log and by an event of each pool who runs it, whenever that changes: why the operator
+ * does, empty where this controller does, undefined of a pool that is gone.
+ */
+function ownerReports(scope: PoolScope) {
+  const reported = new Map<string, string>();
+  return async (pool: string, owner: string | undefined, signal: AbortSignal): Promise<void> => {
+    if (owner === undefined) {
+      reported.delete(pool);
+      return;
+    }
+    const before = reported.get(pool);
+    // A pod of the operator is replaced now and then: who runs the pool stays the same.
+    if (before !== undefined && (before === '') === (owner === '')) return;
+    // It counts as reported although its event may be refused.
+    reported.set(pool, owner);
+    const message =
+      owner === '' ? 'bootwright node controller runs this pool' : `hands off: ${owner}`;
+    scope.note('info', `pool ${pool}: ${message}`);
+    await poolEvent(scope, pool, { type: 'Normal', reason: 'PoolOwner', message })(signal);
   };
 }
 
