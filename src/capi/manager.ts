@@ -1,10 +1,6 @@
-import type { Emit } from '../engine/events.ts';
-import { asAgentError, reportOf } from '../engine/failures.ts';
-import { seconds } from '../model/duration.ts';
-import { version } from '../model/version.ts';
-import type { Ports } from '../ports/ports.ts';
 import type { Contender } from '../kube/lease.ts';
-import { type Controller, type Controllers, startControllers } from '../kube/manager.ts';
+import { asRun, type Controller, type Controllers, startControllers } from '../kube/manager.ts';
+import { seconds } from '../model/duration.ts';
 
 /** The providers, as clusterctl names their kinds. */
 export const providers = ['bootstrap', 'control-plane'] as const;
@@ -32,18 +28,17 @@ export function hasSynced(all: readonly Provider[]): () => boolean {
 }
 
 /** Where providers run. */
-interface ProviderHome extends Pick<Contender, 'pod'> {
+interface ProviderHome extends Pick<Contender, 'pod'>, Pick<Controllers, 'queueOpened'> {
   readonly providers: readonly Provider[];
   /** Of their leases; that of each provider unless given. */
   readonly namespace: string | undefined;
-  readonly queueOpened: Controllers['queueOpened'];
 }
 
 /**
  * As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced
  * within 15 seconds.
  */
-const leaseTimes = { duration: seconds(15), renewDeadline: seconds(10), retryPeriod: seconds(2) };
+const times = { duration: seconds(15), renewDeadline: seconds(10), retryPeriod: seconds(2) };
 
 /**
  * Runs the controllers of providers, each provider by a lease of its own, until the signal aborts
@@ -51,40 +46,26 @@ const leaseTimes = { duration: seconds(15), renewDeadline: seconds(10), retryPer
  * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue
  * after
  */
-export async function runProviders(
-  scope: Pick<Ports, 'kube' | 'clock' | 'random'> & {
-    readonly emit: Emit;
-    readonly signal: AbortSignal;
-  },
+export function runProviders(
+  scope: Parameters<typeof startControllers>[0],
   { providers, namespace, pod, queueOpened }: ProviderHome,
-): Promise<never> {
-  const { clock, emit, signal } = scope;
-  const since = clock.elapsed();
+): Promise<void> {
   const stop = new AbortController();
-  const inner = AbortSignal.any([signal, stop.signal]);
+  const signal = AbortSignal.any([scope.signal, stop.signal]);
   const steps = providers.flatMap(({ controllers }) => controllers).length;
-  emit({ type: 'run.started', role: 'capi-manager', version, isResumed: false, steps });
-  let first: unknown;
-  const runs = providers.map(async ({ name, controllers }) => {
-    const place = { namespace: namespace ?? namespaceOf(name), pod, isSingleNode: false };
-    const lease = { lease: `bootwright-${name}`, ...place };
-    try {
-      await startControllers(
-        { ...scope, signal: inner },
-        { name, controllers, queueOpened, lease: { ...lease, times: leaseTimes } },
-      );
-    } catch (error) {
-      first ??= error;
-      stop.abort(error);
-    }
+  return asRun(scope, { name: 'capi-manager', steps }, async () => {
+    const failures: unknown[] = [];
+    const runs = providers.map(async ({ name, controllers }) => {
+      const place = { namespace: namespace ?? namespaceOf(name), pod, isSingleNode: false };
+      const lease = { lease: `bootwright-${name}`, ...place, times };
+      try {
+        await startControllers({ ...scope, signal }, { name, controllers, queueOpened, lease });
+      } catch (error) {
+        failures.push(error);
+        stop.abort(error);
+      }
+    });
+    await Promise.all(runs);
+    throw failures[0];
   });
-  await Promise.all(runs);
-  const duration = clock.elapsed() - since;
-  const error = asAgentError(signal.aborted ? signal.reason : first);
-  emit(
-    signal.aborted
-      ? { type: 'run.stopped', reason: error.message, duration }
-      : { type: 'run.failed', failure: reportOf(error), duration },
-  );
-  throw error;
 }

@@ -140,22 +140,13 @@ export async function contractKind(
   return { apiVersion: `${group}/${version}`, kind: { group, version, plural } };
 }
 
-/** Of `v1alpha1_v1beta1`, as Kubernetes orders versions. */
-export const highestVersion = (label: string): string | undefined =>
-  label
-    .split('_')
-    .filter((version) => rankOf(version) !== undefined)
-    .sort((one, other) => compare(rankOf(one) ?? [], rankOf(other) ?? []))
-    .at(-1);
-
-function rankOf(version: string): readonly number[] | undefined {
-  const [, major, stage, minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
-  if (major === undefined) return undefined;
-  const stability = ['alpha', 'beta', undefined].indexOf(stage);
-  return [stability, Number(major), Number(minor)];
-}
-
-function compare(one: readonly number[], other: readonly number[]): number {
-  const at = one.findIndex((number, index) => number !== other[index]);
-  return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
+/** Of `v1alpha1_v1beta1`, as Kubernetes orders versions: stable ones first, then by numbers. */
+function highestVersion(label: string): string | undefined {
+  const ranked = label.split('_').flatMap((version) => {
+    const [, major, stage = 'stable', minor = '0'] =
+      /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+    return major === undefined ? [] : { version, rank: `${stage} ${major} ${minor}` };
+  });
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  return ranked.sort((one, other) => compare(one.rank, other.rank)).at(-1)?.version;
 }

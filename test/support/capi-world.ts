@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { controlPlaneControllers } from '../../src/capi/control-plane/controllers.ts';
 import { controlPlaneStores } from '../../src/capi/control-plane/view.ts';
 import {
@@ -227,14 +228,19 @@ interface WorkingRun extends Pick<CapiRun, 'guest'> {
 }
 
 /**
- * The control-plane provider at work, by a clock that goes on only in `pass`; `end` resolves with
- * what it noted.
+ * The control-plane provider at work, until the test has ended, by a clock that goes on only in
+ * `pass`.
  */
 export function controlPlanesAtWork({ installer, ...run }: WorkingRun, start: Millis = 0) {
   const clock = fakeClock({ auto: false, start });
   const stop = new AbortController();
   const ended = runControlPlanes({ ...run, clock, signal: stop.signal });
   const runner = installer === undefined ? jobRunner(run.kube) : installer;
+  const end = async (): Promise<void> => {
+    stop.abort(new Error('the test ends'));
+    await ended;
+  };
+  onTestFinished(end);
   return {
     pass: async (time = seconds(1)): Promise<void> => {
       for (let passed = 0; passed < time; passed += 250) {
@@ -245,10 +251,7 @@ export function controlPlanesAtWork({ installer, ...run }: WorkingRun, start: Mi
       }
       await settle();
     },
-    end: async () => {
-      stop.abort(new Error('the test ends'));
-      return ended;
-    },
+    end,
   };
 }
 
@@ -259,6 +262,10 @@ export const machinesIn = (kube: FakeKube): readonly Machine[] =>
 /** The bootstrap host among them. */
 export const bootstrapIn = (kube: FakeKube): Machine | undefined =>
   machinesIn(kube).find(({ metadata }) => metadata.annotations?.[ownNames.role] === 'bootstrap');
+
+/** The bootstrap host reports a stage. */
+export const reportBootstrap = (kube: FakeKube, stage: string): void =>
+  report(kube, bootstrapIn(kube)?.metadata.name ?? '', stage);
 
 /** A host reports a stage. */
 export function report(kube: FakeKube, name: string, stage: string): void {

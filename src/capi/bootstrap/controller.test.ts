@@ -28,7 +28,11 @@ async function provider(kube: FakeKube, port: Kube = kube) {
   const clock = fakeClock({ auto: false, start: Date.UTC(2026, 10, 27) });
   const run = runBootstrap({ kube: port, clock, random: fakeRandom() }, stop.signal);
   await settle(60);
-  return { ...run, clock };
+  const pass = async (time = 0): Promise<void> => {
+    if (time > 0) await clock.advance(time);
+    await settle(60);
+  };
+  return { ...run, clock, pass };
 }
 
 /** A worker of a Cluster, as the provider leaves it. */
@@ -93,14 +97,13 @@ describe('the bootstrap provider', () => {
     const refusing: FakeKube['create'] = ({ denials }) =>
       denials === 'final' ? Promise.reject(refusal) : Promise.resolve({} as KubeObject);
     Object.assign(kube, { create: refusing });
-    const { clock } = await provider(kube);
+    const { pass } = await provider(kube);
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('SecretFailed');
     expect(findCondition(configOf(kube, 'w0').status?.conditions, 'Ready')?.message).toContain(
       'exceeded quota',
     );
     Object.assign(kube, { create });
-    await clock.advance(seconds(10));
-    await settle(60);
+    await pass(seconds(10));
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('WaitingForAgent');
   });
 
@@ -113,12 +116,12 @@ describe('the bootstrap provider', () => {
     kube.put(secrets, {
       metadata: { name: 'plane-install-assets', namespace, ownerReferences } as never,
     });
-    await provider(kube);
+    const { pass } = await provider(kube);
     expect(reasonOf(kube, 'm0', 'DataSecretAvailable')).toBe('WaitingForAssets');
     expect(configOf(kube, 'm0').status?.ready).toBeUndefined();
     putSecret(kube, 'plane-install-assets', { 'mco-image': 'r.test/mco' });
     putCluster(kube, { plane: { assets: { secretName: 'plane-install-assets' } } });
-    await settle(60);
+    await pass();
     const unit = parseValidConfig(textIn(secretOf(kube, 'm0'), 'value')).systemd?.units?.[0];
     const line = unit?.contents?.split('\n').find((one) => one.startsWith('ExecStart='));
     expect(line).toContain('-r bootstrap');
@@ -150,14 +153,9 @@ describe('the bootstrap provider', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  it.each([
-    ['Cluster', { spec: { paused: true } }, {}],
-    ['config, by an annotation without a value', {}, { 'cluster.x-k8s.io/paused': '' }],
-  ])('W2: writes nothing but that it is paused: %s', async (_, cluster, annotations) => {
-    const kube = fakeKube();
-    putCluster(kube, cluster);
-    putHost(kube, 'w0', { annotations });
-    await provider(kube);
+  // By its Cluster: test/capi/sizes.capi.test.ts.
+  it('writes nothing but that it is paused by an annotation without a value', async () => {
+    const { kube } = await prepared({ annotations: { 'cluster.x-k8s.io/paused': '' } });
     expect(reasonOf(kube, 'w0', 'Paused')).toBe('Paused');
     expect(kube.writes.map(({ verb, subresource }) => [verb, subresource])).toEqual([
       ['patch', 'status'],
@@ -215,26 +213,15 @@ describe('the bootstrap provider', () => {
     expect(trusted).toEqual(['first', 'second']);
   });
 
-  it('waits for nothing of a config that is gone', async () => {
-    const { kube, events } = await prepared({ spec: { pullSecretRef: { name: 'none' } } });
-    const last = (): unknown => events.findLast(({ type }) => type === 'wait.updated');
-    expect(last()).toMatchObject({ status: 'w0: PullSecretNotFound' });
-    kube.drop({ kind: bootstrapConfigs, namespace, name: 'w0' });
-    await settle(60);
-    expect(last()).toMatchObject({ status: 'the configs are watched' });
-  });
-
   it('goes by a Secret of the user that comes later', async () => {
-    const { kube, clock } = await prepared({ spec: { pullSecretRef: { name: 'pull' } } });
+    const { kube, pass } = await prepared({ spec: { pullSecretRef: { name: 'pull' } } });
     putSecret(kube, 'pull', { '.dockerconfigjson': '{"auths":{}}' });
-    await clock.advance(seconds(10));
-    await settle(60);
+    await pass(seconds(10));
     const config = parseValidConfig(textIn(secretOf(kube, 'w0'), 'value'));
     const pullSecret = readFileContent(config, '/root/.docker/config.json');
     expect(Buffer.from(pullSecret).toString()).toBe('{"auths":{}}');
     const writes = kube.writes.length;
-    await clock.advance(minutes(1));
-    await settle(60);
+    await pass(minutes(1));
     expect(kube.writes.length).toBe(writes);
   });
 
@@ -310,14 +297,13 @@ describe('the bootstrap provider', () => {
 
   it('has its Ignition once the Machine of a keyfile is there', async () => {
     const keyfiles = { 'w1_eth0.nmconnection': keyfile('b') };
-    const { kube, clock } = await prepared({ spec: network }, (one) =>
+    const { kube, pass } = await prepared({ spec: network }, (one) =>
       putSecret(one, 'network', keyfiles),
     );
     expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('NetworkSecretInvalid');
     putHost(kube, 'w1');
-    await settle(60);
-    await clock.advance(seconds(10));
-    await settle(60);
+    await pass();
+    await pass(seconds(10));
     expect(reasonOf(kube, 'w0', 'DataSecretAvailable')).toBe('Available');
   });
 
@@ -329,7 +315,7 @@ describe('the bootstrap provider', () => {
       false,
     ],
   ])('the data Secret %s with its config', async (_, machine, isNew) => {
-    const { kube } = await prepared();
+    const { kube, pass } = await prepared();
     const before = textIn(secretOf(kube, 'w0'), 'value');
     const config = configOf(kube, 'w0');
     putHost(kube, 'w0', { machine });
@@ -339,7 +325,7 @@ describe('the bootstrap provider', () => {
       metadata: { ...config.metadata, generation: 2 },
       spec,
     } as unknown as KubeObject);
-    await settle(60);
+    await pass();
     expect(textIn(secretOf(kube, 'w0'), 'value') !== before).toBe(isNew);
     expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
   });
@@ -384,17 +370,6 @@ describe('the bootstrap provider', () => {
     },
   );
 
-  it('W4: keeps two clusters of one name in two namespaces apart', async () => {
-    const kube = fakeKube();
-    putCluster(kube);
-    putCluster(kube, { ns: 'other', spec: { paused: true } });
-    putHost(kube, 'w0');
-    putHost(kube, 'w1', { ns: 'other' });
-    await provider(kube);
-    expect(secretOf(kube, 'w0')).toBeDefined();
-    expect(secretOf(kube, 'w1', 'other')).toBeUndefined();
-  });
-
   it('takes no Secret that belongs to something else', async () => {
     const kube = fakeKube();
     putCluster(kube);
@@ -406,7 +381,7 @@ describe('the bootstrap provider', () => {
   });
 
   it('finds out by the time alone that an agent is lost, and revokes the token of a host that is done', async () => {
-    const { kube, clock } = await prepared();
+    const { kube, clock, pass } = await prepared();
     const at = new Date(clock.now()).toISOString();
     const report = (stage: string) => {
       const config = configOf(kube, 'w0');
@@ -417,13 +392,12 @@ describe('the bootstrap provider', () => {
       });
     };
     report('Writing image to disk');
-    await settle(60);
+    await pass();
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('WritingImageToDisk');
-    await clock.advance(minutes(31));
-    await settle(60);
+    await pass(minutes(31));
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('AgentLost');
     report('Done');
-    await settle(60);
+    await pass();
     expect(reasonOf(kube, 'w0', 'Ready')).toBe('Installed');
     expect(reasonOf(kube, 'w0', 'AgentReporting')).toBe('Installed');
     expect(secretOf(kube, 'w0-agent')).toBeUndefined();
@@ -440,21 +414,19 @@ describe('the bootstrap provider', () => {
       const spec = { ...config.spec, installDevice: '/dev/vdb' };
       kube.put(bootstrapConfigs, { ...config, metadata, spec });
     });
-    const { clock, events } = await provider(kube);
+    const { events, pass } = await provider(kube);
     expect(configOf(kube, 'w0').status).toBeUndefined();
-    await clock.advance(seconds(1));
-    await settle(60);
+    await pass(seconds(1));
     expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
     expect(textIn(secretOf(kube, 'w0'), 'value')).toContain('/dev/vdb');
     expect(events.filter((event) => event.type === 'note' && event.level === 'warn')).toEqual([]);
   });
 
   it('is quiet once all is said', async () => {
-    const { kube, clock } = await prepared();
+    const { kube, pass } = await prepared();
     const writes = kube.writes.length;
     putCluster(kube);
-    await clock.advance(minutes(1));
-    await settle(60);
+    await pass(minutes(1));
     expect(kube.writes.length).toBe(writes);
   });
 

@@ -21,7 +21,7 @@ import {
 } from '../conditions.ts';
 import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
+import type { Millis } from '../../model/duration.ts';
 
 /** Changes of a status; its conditions follow. */
 export interface StatusChange extends Pick<
@@ -225,13 +225,9 @@ interface ProgressContext {
 /** Longest text of a host that is shown. */
 const longestMessage = 1024;
 
-/** Percentages are written at most so often, unless they rise by so much. */
-const percentsApart = { time: seconds(1), points: 5 } as const;
-
 /**
  * Decides what a report does to the progress of a host. A stage never goes back, unless a further
- * attempt begins; stages and failures are never dropped, percentages that follow each other quickly
- * are.
+ * attempt begins. The agent sends a percentage that has risen by some points only.
  */
 export function decideProgress(
   before: HostProgress | undefined,
@@ -274,17 +270,8 @@ function moved(before: HostProgress | undefined, to: Position, now: number): Pro
   const updatedAt = new Date(now).toISOString();
   if (before?.stage !== to.stage || before.attempt !== to.attempt)
     return { progress: { ...to, stageStartedAt: updatedAt, updatedAt } };
-  const isSame = before.percent === to.percent && before.message === to.message;
-  if (isSame || isTooSoon(before, to, now)) return {};
+  if (before.percent === to.percent && before.message === to.message) return {};
   return { progress: { ...to, stageStartedAt: before.stageStartedAt, updatedAt } };
-}
-
-function isTooSoon(before: HostProgress, to: Position, now: number): boolean {
-  if (to.percent === undefined || before.percent === undefined || to.percent === 100) return false;
-  const { time, points } = percentsApart;
-  const since = now - Date.parse(before.updatedAt);
-  // A clock that was set back says nothing.
-  return since >= 0 && since < time && Math.abs(to.percent - before.percent) < points;
 }
 
 function textOf(info: string): Pick<HostProgress, 'percent' | 'message'> {

@@ -13,6 +13,7 @@ import {
   machinesIn,
   managementCluster,
   report,
+  reportBootstrap,
   controlPlanesAtWork,
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
@@ -77,7 +78,7 @@ it('looks at the masters of a cluster that does not answer for a few seconds', a
 
 describe('a control plane of three', () => {
   it('says why a Machine is not made while core answers for none', async () => {
-    const { kube, pass, end } = atWork();
+    const { kube, pass } = atWork();
     const { create } = kube;
     const refusal = 'failed calling webhook "validation.machine.cluster.x-k8s.io"';
     const refusing: FakeKube['create'] = (selection, ...rest) =>
@@ -93,12 +94,11 @@ describe('a control plane of three', () => {
     await pass(seconds(2));
     expect([machinesIn(kube).length, kube.objectsOf(labMachines).length]).toEqual([1, 1]);
     expect(conditionIn(kube, 'MachinesCreated')).toBe('False WaitingForBootstrap');
-    await end();
   });
 
   it('says what keeps it from its template and its manifests, and continues by itself', async () => {
     const selector = { matchLabels: { a: 'b,c!=d' } };
-    const { kube, installer, pass, end } = atWork(controlPlaneOf({ manifestsSelector: selector }));
+    const { kube, installer, pass } = atWork(controlPlaneOf({ manifestsSelector: selector }));
     const { get } = kube;
     const refusal = kubeFailure('kube.denied', 'labmachinetemplates "masters" is forbidden', {
       context: { status: 403 },
@@ -119,11 +119,10 @@ describe('a control plane of three', () => {
     await pass(seconds(11));
     expect(installer.runs).toHaveLength(1);
     expect(machinesIn(kube)).toHaveLength(1);
-    await end();
   });
 
   it('says that its files are refused, and tries it once', async () => {
-    const { kube, pass, end } = atWork();
+    const { kube, pass } = atWork();
     const { create } = kube;
     let tries = 0;
     const refusing: FakeKube['create'] = (selection, object, ...rest) => {
@@ -136,11 +135,10 @@ describe('a control plane of three', () => {
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('False CreationFailed');
     expect(JSON.stringify(controlPlaneIn(kube)?.status?.conditions)).toContain('253 bytes');
     expect(tries).toBe(1);
-    await end();
   });
 
   it('has no kubeconfig before the API of its cluster answers, and stays installed', async () => {
-    const { kube, guest, pass, end } = atWork();
+    const { kube, guest, pass } = atWork();
     await pass();
     guest.lastError(kubeFailure('kube.unreachable', 'no route'));
     const { name = '' } = bootstrapIn(kube)?.metadata ?? {};
@@ -173,11 +171,10 @@ describe('a control plane of three', () => {
       await pass();
       expect(conditionIn(kube, 'Installed')).toBe(condition);
     }
-    await end();
   });
 
   it('gives a kubeconfig that version 1.1 renewed that of the installer', async () => {
-    const { kube, guest, pass, end } = atWork();
+    const { kube, guest, pass } = atWork();
     guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
     await pass();
     const name = bootstrapIn(kube)?.metadata.name ?? '';
@@ -200,14 +197,13 @@ describe('a control plane of three', () => {
     kube.put(secrets, { ...before, data, metadata: { ...free, annotations } });
     await pass();
     expect(secretText(published(), 'value')).toBe('short-lived');
-    await end();
   });
 
   it.each([
     ['its hosts are installed', 'Rebooting', true],
     ['a host works with them', 'Writing image to disk', false],
   ])('makes no other files where theirs are removed while %s', async (_, stage, isComplete) => {
-    const { kube, guest, installer, pass, end } = atWork();
+    const { kube, guest, installer, pass } = atWork();
     guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
     await pass();
     const name = bootstrapIn(kube)?.metadata.name ?? '';
@@ -230,17 +226,15 @@ describe('a control plane of three', () => {
     await pass();
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('True Generated');
     expect(machinesIn(kube)).toHaveLength(machines);
-    await end();
   });
 
   it('says at once which host failed', async () => {
-    const { kube, pass, end } = atWork();
+    const { kube, pass } = atWork();
     await pass();
-    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Failed');
+    reportBootstrap(kube, 'Failed');
     await pass();
     expect(conditionIn(kube, 'Available')).toBe('False HostInstallationFailed');
     expect(conditionIn(kube, 'BootstrapComplete')).toBe('False Failed');
-    await end();
   });
 });
 
@@ -251,11 +245,11 @@ describe('metadata for Machines', () => {
       labels: { rack: 'r1', [capiNames.clusterName]: 'other', [capiNames.controlPlane]: 'no' },
       annotations: { [ownNames.role]: 'bootstrap' },
     };
-    const { kube, pass, end } = atWork(
+    const { kube, pass } = atWork(
       controlPlaneOf({ machineTemplate: { ...machineTemplate, metadata } }),
     );
     await pass();
-    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+    reportBootstrap(kube, 'Waiting for control plane');
     await pass(seconds(3));
     const roles = machinesIn(kube).map((one) => one.metadata.annotations?.[ownNames.role]);
     expect(roles.toSorted()).toEqual(['bootstrap', undefined, undefined]);
@@ -267,7 +261,6 @@ describe('metadata for Machines', () => {
       });
     for (const kind of [bootstrapConfigs, labMachines])
       for (const one of kube.objectsOf(kind)) expect(one.metadata.labels).toHaveProperty('rack');
-    await end();
   });
 });
 
@@ -275,13 +268,12 @@ it('a long name with dots gives names that the API server takes', async () => {
   const name = `${'a'.repeat(39)}.${'b'.repeat(16)}.${'c'.repeat(5)}.d`;
   const plane = controlPlaneOf();
   const kube = managementCluster({ ...plane, metadata: { ...plane.metadata, name } });
-  const { pass, end } = controlPlanesAtWork({ kube, installer: null });
+  const { pass } = controlPlanesAtWork({ kube, installer: null });
   await pass();
   const [job] = kube.objectsOf(jobs);
   const names = [job?.metadata.name ?? '', machineName({ ...plane, metadata: { name } }, 0)];
   for (const one of names) expect(one).toMatch(/^[a-z0-9-]+(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
   for (const value of Object.values(job?.metadata.labels ?? {})) expect(value).toMatch(/[a-z0-9]$/);
-  await end();
 });
 
 /** A worker of day 2, as core and the bootstrap provider have made it. */
@@ -302,9 +294,9 @@ function worker(kube: FakeKube, name: string, stage: string): void {
 
 describe('the cluster that is installed', () => {
   it('has the certificate requests of a host approved until its node is there, and no other', async () => {
-    const { kube, guest, pass, end } = atWork();
+    const { kube, guest, pass } = atWork();
     await pass();
-    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Rebooting');
+    reportBootstrap(kube, 'Rebooting');
     worker(kube, 'w0', 'Rebooting');
     const csr = async (name: string, node: string): Promise<void> => {
       const subject = `O=system:nodes, CN=system:node:${node}`;
@@ -319,11 +311,10 @@ describe('the cluster that is installed', () => {
     const approved = guest.writes.filter(({ subresource }) => subresource === 'approval');
     const ofHosts = approved.filter(({ name }) => name?.startsWith('csr-') === true);
     expect(ofHosts.map(({ name }) => name)).toEqual(['csr-1', 'csr-3']);
-    await end();
   });
 
   it('has the authority of its config servers among the files of the installer, once masters serve by it', async () => {
-    const { kube, guest, pass, end } = atWork();
+    const { kube, guest, pass } = atWork();
     const place = { namespace: 'openshift-machine-config-operator' };
     const metadata = { ...place, name: 'machine-config-server-ca' };
     const pem = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n`;
@@ -346,13 +337,12 @@ describe('the cluster that is installed', () => {
     expect(
       kube.writes.filter((one) => one.verb === 'patch' && one.name === assetsName),
     ).toHaveLength(2);
-    await end();
   });
 
   it('is upgraded by its own operator once it is installed, and by digest', async () => {
-    const { kube, guest, pass, end } = atWork();
+    const { kube, guest, pass } = atWork();
     await pass();
-    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Rebooting');
+    reportBootstrap(kube, 'Rebooting');
     const image = (digit: string): string => `r.test/ocp@sha256:${digit.repeat(64)}`;
     const history = [{ state: 'Completed', version: '4.19.7', image: image('0') }];
     await pass();
@@ -367,7 +357,6 @@ describe('the cluster that is installed', () => {
     });
     expect(conditionIn(kube, 'Upgrading')).toBe('True Progressing');
     expect(controlPlaneIn(kube)?.status?.distributionVersion).toBe('4.19.7');
-    await end();
   });
 });
 
@@ -401,20 +390,19 @@ describe('nothing is made', () => {
     const kube = managementCluster();
     change(kube);
     const installer = jobRunner(kube);
-    const { pass, end } = controlPlanesAtWork({ kube, installer });
+    const { pass } = controlPlanesAtWork({ kube, installer });
     await pass(seconds(2));
     expect(conditionIn(kube, type)).toBe(expected);
     expect(installer.runs).toHaveLength(0);
     expect(machinesIn(kube)).toHaveLength(0);
-    await end();
   });
 });
 
 describe('the end of a control plane', () => {
   it('keeps its finalizer until the last Machine is gone', async () => {
-    const { kube, pass, end } = atWork();
+    const { kube, pass } = atWork();
     await pass();
-    report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+    reportBootstrap(kube, 'Waiting for control plane');
     await pass();
     for (const machine of machinesIn(kube)) {
       const metadata = { ...machine.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
@@ -433,15 +421,13 @@ describe('the end of a control plane', () => {
       await pass();
     }
     expect(controlPlaneIn(kube)).toBeUndefined();
-    await end();
   });
 });
 
 /** Runs a provider for two seconds. */
 async function run(kube: FakeKube, installer = jobRunner(kube)): Promise<void> {
-  const { pass, end } = controlPlanesAtWork({ kube, installer });
+  const { pass } = controlPlanesAtWork({ kube, installer });
   await pass(seconds(2));
-  await end();
 }
 
 /** Changes something right before the files of the installer are seen. */

@@ -9,6 +9,7 @@ import {
   machinesIn,
   managementCluster,
   report,
+  reportBootstrap,
   runControlPlanes,
 } from '../../../test/support/capi-world.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
@@ -101,9 +102,9 @@ async function replaceMaster(write: number) {
   const first = new AbortController();
   const installed = begin(kube, first);
   await pass(() => machinesIn(kube).length > 0);
-  report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Waiting for control plane');
+  reportBootstrap(kube, 'Waiting for control plane');
   await pass(() => machinesIn(kube).length === 3);
-  report(kube, bootstrapIn(kube)?.metadata.name ?? '', 'Done');
+  reportBootstrap(kube, 'Done');
   await pass(() => conditionIn(kube, 'BootstrapComplete') === 'True Complete');
   first.abort(new Error('the cluster is installed'));
   await installed;

@@ -45,11 +45,9 @@ export async function readInstallInputs(
       ? []
       : kube.list({ kind: secrets, namespace, labelSelector }, signal),
   ]);
-  const config = secretText(secret, installStateKeys.config);
-  const state = secretText(secret, installStateKeys.state);
   const inputs: InstallInputs = {
-    installConfig: config,
-    state,
+    installConfig: secretText(secret, installStateKeys.config),
+    state: secretText(secret, installStateKeys.state),
     manifests: manifestSecrets.flatMap((one) => {
       const found = one.metadata.annotations?.[ownNames.manifestFolder];
       const folder = installerFolders.find((known) => known === found);
@@ -65,37 +63,33 @@ export async function readInstallInputs(
     releaseImage,
     isSingleNode: replicas === 1,
   };
-  const hash = createHash('sha256').update(JSON.stringify(inputs)).digest('hex');
   const manifests =
     problem === undefined ? manifestsFinding(manifestSecrets) : wrong('Invalid', problem);
   const installState =
     secret === undefined
       ? wrong('SecretNotFound', `Secret ${name} does not exist; create it`)
-      : stateFinding(
-          name,
-          { config, state },
-          { replicas, cluster: labels?.[capiNames.clusterName] },
-        );
-  const isRight = installState.isRight && manifests.isRight;
-  return { installState, manifests, hash, inputs: isRight ? inputs : undefined };
+      : stateFinding(inputs, { replicas, cluster: labels?.[capiNames.clusterName] });
+  return {
+    installState,
+    manifests,
+    hash: createHash('sha256').update(JSON.stringify(inputs)).digest('hex'),
+    inputs: installState.isRight && manifests.isRight ? inputs : undefined,
+  };
 }
 
 function stateFinding(
-  secret: string,
-  files: Parameters<typeof readInstallConfig>[0],
+  { stateSecret, installConfig: config, state }: InstallInputs,
   expected: Parameters<typeof installConfigProblems>[1],
 ): CheckResult {
-  const { config: configKey, state: stateKey } = installStateKeys;
-  if (files.config === undefined && files.state === undefined)
-    return wrong('Invalid', `Secret ${secret} has no key ${configKey} or ${stateKey}`);
+  const invalid = (why: string): CheckResult => wrong('Invalid', `Secret ${stateSecret}${why}`);
+  if (config === undefined && state === undefined)
+    return invalid(` has no key ${installStateKeys.config} or ${installStateKeys.state}`);
   try {
-    const config = readInstallConfig(files);
-    const problems = config === undefined ? [] : installConfigProblems(config, expected);
-    return problems.length === 0
-      ? right('Valid')
-      : wrong('Invalid', `Secret ${secret}: ${problems.join('; ')}`);
+    const read = readInstallConfig({ config, state });
+    const problems = read === undefined ? [] : installConfigProblems(read, expected);
+    return problems.length === 0 ? right('Valid') : invalid(`: ${problems.join('; ')}`);
   } catch (error) {
-    return wrong('Invalid', `Secret ${secret}: ${asAgentError(error).message}`);
+    return invalid(`: ${asAgentError(error).message}`);
   }
 }
 

@@ -58,7 +58,7 @@ async function answered(kube: FakeKube, pass: () => Promise<void>): Promise<void
 
 describe('the files of a cluster by Jobs', () => {
   it("are made by the release's own installer, by digest, and nothing of the Jobs stays", async () => {
-    const { kube, pass, end } = byJobs();
+    const { kube, pass } = byJobs();
     await pass();
     expect(kube.objectsOf(jobs)).toHaveLength(1);
     await answered(kube, pass);
@@ -89,7 +89,6 @@ describe('the files of a cluster by Jobs', () => {
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('True Generated');
     expect(kube.objectsOf(jobs)).toEqual([]);
     expect(kube.objectsOf(serviceAccounts)).toEqual([]);
-    await end();
   });
 
   it.each<[string, string, string]>([
@@ -97,15 +96,14 @@ describe('the files of a cluster by Jobs', () => {
     ['elsewhere', `${installConfigOf(3)}x:\n  fips: true\n`, 'installer'],
     ['off', `${installConfigOf(3)}fips: false\n`, 'installer'],
   ])('are those of FIPS where the install-config asks for it: %s', async (...[, text, program]) => {
-    const { kube, pass, end } = byJobs();
+    const { kube, pass } = byJobs();
     setConfig(kube, text);
     await pass();
     expect(JSON.stringify(kube.objectsOf(jobs))).toContain(`image ${program}\\n`);
-    await end();
   });
 
   it('are made by the other installer once FIPS is corrected', async () => {
-    const { kube, pass, end } = byJobs();
+    const { kube, pass } = byJobs();
     await pass();
     await answered(kube, pass);
     const before = kube.objectsOf(jobs).map(({ metadata }) => metadata.name);
@@ -113,11 +111,10 @@ describe('the files of a cluster by Jobs', () => {
     await pass();
     const made = kube.objectsOf(jobs).filter(({ metadata }) => !before.includes(metadata.name));
     expect(JSON.stringify(made.map((one) => one['spec']))).toContain('image baremetal-installer');
-    await end();
   });
 
   it('are not made of what an install-config was before it was corrected', async () => {
-    const { kube, pass, end } = byJobs();
+    const { kube, pass } = byJobs();
     await pass();
     await answered(kube, pass);
     const before = jobNamed(kube, 'installer')?.metadata.name ?? '';
@@ -127,7 +124,6 @@ describe('the files of a cluster by Jobs', () => {
     expect(names.filter((name) => name.includes('installer'))).toHaveLength(1);
     expect(names).not.toContain(before);
     expect(kube.objectsOf(serviceAccounts)).toHaveLength(1);
-    await end();
   });
 
   it.each([
@@ -138,7 +134,7 @@ describe('the files of a cluster by Jobs', () => {
     ['level=error msg="platform is missing"', 'False InstallerFailed'],
     ['', 'False InstallerFailed'],
   ])('fail with what was said: %s', async (message, condition) => {
-    const { kube, pass, end } = byJobs();
+    const { kube, pass } = byJobs();
     await pass();
     await answered(kube, pass);
     const made = jobNamed(kube, 'installer');
@@ -148,6 +144,5 @@ describe('the files of a cluster by Jobs', () => {
     await pass();
     expect(conditionIn(kube, 'AssetsGenerated')).toBe(condition);
     expect(kube.objectsOf(jobs)).toHaveLength(2);
-    await end();
   });
 });

@@ -320,7 +320,7 @@ function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): Kub
   return jobOf(job, nameOf(controlPlane, 'installer', hash), {
     serviceAccountName: accountName(controlPlane),
     volumes: [
-      { name: 'inputs', projected: { defaultMode: 0o440, sources: sourcesOf(inputs, runs) } },
+      { name: 'inputs', projected: { defaultMode: 0o440, sources: sourcesOf(runs) } },
       { name: 'output', emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } },
       // As the API server mounts it into all containers of an account; the installer has none.
       {
@@ -353,14 +353,9 @@ function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): Kub
 }
 
 /** The files of the folder before each run, `RUN/PATH`, from the Secrets themselves. */
-function sourcesOf(inputs: InstallInputs, runs: readonly InstallerRun[]): readonly object[] {
-  const { manifests, stateSecret } = inputs;
+function sourcesOf(runs: readonly InstallerRun[]): readonly object[] {
   const items = runs.flatMap(({ files }, at) =>
-    Object.keys(files).map((path) => {
-      const manifest = manifests.find(({ folder, name }) => `${folder}/${name}` === path);
-      const { secret, name: key } = manifest ?? { secret: stateSecret, name: path };
-      return { secret, item: { key, path: `${at}/${path}` } };
-    }),
+    files.map(({ secret, key, path }) => ({ secret, item: { key, path: `${at}/${path}` } })),
   );
   return [...Map.groupBy(items, ({ secret }) => secret)].map(([name, all]) => ({
     secret: { name, items: all.map(({ item }) => item) },
@@ -374,7 +369,7 @@ function sourcesOf(inputs: InstallInputs, runs: readonly InstallerRun[]): readon
 function scriptOf(runs: readonly InstallerRun[]): string {
   const log = `${outputFolder}/${installerLog}`;
   const lines = runs.flatMap(({ command, files }, at) => [
-    ...(Object.keys(files).length === 0
+    ...(files.length === 0
       ? []
       : [`cp -rL --no-preserve=mode ${inputsFolder}/${at}/. ${outputFolder}/`]),
     `openshift-install create ${command} --dir ${outputFolder} >>${log} 2>&1 || { tail -n 20 ${log}; exit 1; }`,

@@ -1,4 +1,5 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { installStateKeys } from '../install-state.ts';
 
 /** A manifest of the user. */
 export interface InstallManifest {
@@ -59,20 +60,15 @@ export const installerFailures = {
 /** Builds an error of the installer. */
 export const installerFailure = failuresOf(installerFailures);
 
-/** A run of the installer, and what lies in its folder before it. */
+/** A run of the installer, and what is laid into its folder before it, from keys of Secrets. */
 export interface InstallerRun {
   readonly command: 'manifests' | 'ignition-configs' | 'single-node-ignition-config';
-  readonly files: Readonly<Record<string, string>>;
+  readonly files: readonly {
+    readonly path: string;
+    readonly secret: string;
+    readonly key: string;
+  }[];
 }
-
-/** Name of its state in its folder. */
-const installerState = '.openshift_install_state.json';
-
-/**
- * Without it the installer ignores the whole folder (openshift/installer,
- * `pkg/asset/manifests/operators.go`).
- */
-const firstManifest = 'cluster-config.yaml';
 
 /**
  * The runs of the installer. With an install-config the manifests are laid over those that it
@@ -81,20 +77,26 @@ const firstManifest = 'cluster-config.yaml';
  * @throws AgentError `installer.incomplete`
  */
 export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
-  const { installConfig, state, manifests, isSingleNode } = inputs;
+  const { installConfig, state, manifests, isSingleNode, stateSecret } = inputs;
   const command = isSingleNode ? 'single-node-ignition-config' : 'ignition-configs';
-  const laid = Object.fromEntries(
-    manifests.map(({ folder, name, content }) => [`${folder}/${name}`, content]),
-  );
-  const isWhole = manifests.length === 0 || `manifests/${firstManifest}` in laid;
+  const ofState = (key: string) => ({ path: key, secret: stateSecret, key });
+  const laid = manifests.map(({ folder, name: key, secret }) => ({
+    path: `${folder}/${key}`,
+    secret,
+    key,
+  }));
+  // Without it the installer ignores the whole folder (openshift/installer,
+  // `pkg/asset/manifests/operators.go`).
+  const first = 'manifests/cluster-config.yaml';
+  const isWhole = laid.length === 0 || laid.some(({ path }) => path === first);
   if (state !== undefined && isWhole)
-    return [{ command, files: { [installerState]: state, ...laid } }];
+    return [{ command, files: [ofState(installStateKeys.state), ...laid] }];
   if (installConfig === undefined) {
-    const what = `manifests/${firstManifest} is not among the ${manifests.length} manifests`;
+    const what = `${first} is not among the ${manifests.length} manifests`;
     throw installerFailure('installer.incomplete', what);
   }
   return [
-    { command: 'manifests', files: { 'install-config.yaml': installConfig } },
+    { command: 'manifests', files: [ofState(installStateKeys.config)] },
     { command, files: laid },
   ];
 }

@@ -75,6 +75,5 @@ describe('a cluster that was moved to another management cluster', () => {
     expect(conditionIn(to, 'BootstrapComplete')).toBe('True Complete');
     expect(conditionIn(to, 'Available')).toBe('True Available');
     expect(controlPlaneIn(to)?.status?.initialization).toEqual({ controlPlaneInitialized: true });
-    await second.end();
   });
 });

@@ -189,7 +189,7 @@ export const assetsLifetime: Millis = hours(24);
 export const assetsReserve: Millis = hours(2);
 
 /** The objects of a control plane, as the API server returns them. */
-export interface ControlPlaneObjects extends Pick<
+interface ControlPlaneObjects extends Pick<
   ControlPlaneView,
   'controlPlane' | 'cluster' | 'assets' | 'kubeconfig'
 > {

@@ -62,44 +62,40 @@ interface AccessScope {
  * the token was not seen yet
  */
 export async function callerOf(
-  scope: AccessScope,
-  request: Pick<RouteRequest, 'headers' | 'params' | 'signal'>,
+  { stores, kube }: AccessScope,
+  { headers, params, signal }: Pick<RouteRequest, 'headers' | 'params' | 'signal'>,
 ): Promise<Caller> {
-  const { stores } = scope;
-  const token = request.headers['x-secret-key'] ?? '';
+  const { configs, machines, clusters, tokens } = stores;
+  const token = headers['x-secret-key'] ?? '';
   const isToken = token !== '' && token.length <= 256;
   const view = isToken ? viewOfToken(stores, token) : undefined;
-  if (view === undefined) {
-    const { configs, machines, clusters, tokens } = stores;
-    const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
-    throw isBehind || (isToken && (await isUnseen(scope, request, token)))
-      ? new RefusedCall(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
-      : new RefusedCall(401, 'unauthenticated for invalid credentials');
-  }
-  return {
-    ...view,
-    token,
-    role: roleOf(view.machine),
-    hostId: view.config.metadata.uid ?? '',
-    clusterId: view.cluster.metadata.uid ?? '',
-  };
+  if (view !== undefined)
+    return {
+      ...view,
+      token,
+      role: roleOf(view.machine),
+      hostId: view.config.metadata.uid ?? '',
+      clusterId: view.cluster.metadata.uid ?? '',
+    };
+  const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
+  const secret = isToken ? await unseenSecret({ stores, kube }, params['host'], signal) : undefined;
+  throw isBehind || (secret !== undefined && isSame(hashOfToken(token), secret))
+    ? new RefusedCall(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
+    : new RefusedCall(401, 'unauthenticated for invalid credentials');
 }
 
-/**
- * Whether a token is that of the host in the path, whose Secret is there and was not seen yet: a
- * host may boot sooner than a watch tells of it.
- */
-async function isUnseen(
+/** The Secret of a host that was not seen yet: a host may boot sooner than a watch tells of it. */
+async function unseenSecret(
   { stores, kube }: AccessScope,
-  { params: { host = '' }, signal }: Pick<RouteRequest, 'params' | 'signal'>,
-  token: string,
-): Promise<boolean> {
-  const [config] = stores.configs.by('uid', host);
-  const { namespace } = config?.metadata ?? {};
-  const name = tokenSecretName(config?.metadata.name ?? '');
-  if (config === undefined || stores.tokens.get(name, namespace) !== undefined) return false;
-  const secret = await kube.get({ kind: secrets, namespace, name }, signal);
-  return secret !== undefined && isSame(hashOfToken(token), secret);
+  host: string | undefined,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const [config] = stores.configs.by('uid', host ?? '');
+  if (config === undefined) return undefined;
+  const { namespace } = config.metadata;
+  const name = tokenSecretName(config.metadata.name);
+  const isSeen = stores.tokens.get(name, namespace) !== undefined;
+  return isSeen ? undefined : kube.get({ kind: secrets, namespace, name }, signal);
 }
 
 function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undefined {
@@ -172,24 +168,19 @@ export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): reado
 /** Requests that a host may make at once, and for each second. */
 const allowed = { atOnce: 100, eachSecond: 20 } as const;
 
-/** Hosts that are known before those with nothing to be known are forgotten. */
-const mostKnown = 4096;
-
 /**
  * Limits the requests of each host by itself, so that one that is wild is heard less, and no other.
  */
 export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) => void {
-  const hosts = new Map<string, { left: number; at: Millis }>();
-  const forget = (now: Millis): void => {
-    for (const [id, { at }] of hosts) if (now - at > seconds(10)) hosts.delete(id);
-  };
+  /** Until when the requests of a host use its share up; of the others none is kept. */
+  const usedUntil = new Map<string, Millis>();
+  const share = seconds(1) / allowed.eachSecond;
   return (hostId) => {
     const now = clock.elapsed();
-    if (hosts.size > mostKnown) forget(now);
-    const { left, at } = hosts.get(hostId) ?? { left: allowed.atOnce, at: now };
-    const again = Math.min(allowed.atOnce, left + ((now - at) / seconds(1)) * allowed.eachSecond);
-    hosts.set(hostId, { left: Math.max(0, again - 1), at: now });
-    if (again < 1)
+    for (const [id, until] of usedUntil) if (until <= now) usedUntil.delete(id);
+    const until = (usedUntil.get(hostId) ?? now) + share;
+    if (until - now > allowed.atOnce * share)
       throw new RefusedCall(429, 'too many requests of this host', { 'retry-after': '1' });
+    usedUntil.set(hostId, until);
   };
 }
