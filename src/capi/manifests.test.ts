@@ -159,18 +159,6 @@ describe('manifests in Secrets', () => {
       'a/a.yaml:13:9: storage.files[0].path must be absolute [path-relative]',
     ],
     [
-      'Ignition of no version',
-      'a.yaml',
-      machineConfig('    storage: {}'),
-      'a/a.yaml:8:3: ignition config has no readable spec version: ignition.version must be a string such as 3.2.0 [ignition.no-version]',
-    ],
-    [
-      'a MachineConfig of no pool',
-      'a.yaml',
-      machineConfig('    ignition: {version: 3.4.0}').replace('/role', '/rolle'),
-      'warning a/a.yaml:5:3: the pools of the operator take none without the label machineconfiguration.openshift.io/role [no-role]',
-    ],
-    [
       'a file that is not UTF-8',
       'a.yaml',
       'a\nb: \u0000',
@@ -184,12 +172,6 @@ describe('manifests in Secrets', () => {
     ],
   ])('%s', (...[, file = '', text = '', ...found]) => {
     expect(ofFile(file, text)).toEqual(found);
-  });
-
-  it('MachineOSConfigs are judged as `lint` does', () => {
-    const found = ofFile('a.yaml', osConfig('master').replace('Job', 'Pod'));
-    expect(found).toHaveLength(1);
-    expect(found[0]).toMatch(/^a\/a\.yaml:9:5: spec\.imageBuilder\.imageBuilderType/);
   });
 
   it('all findings of a Secret come at once', () => {

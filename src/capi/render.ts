@@ -26,8 +26,7 @@ export interface RenderedFile {
   readonly objects: readonly KubeObject[];
 }
 
-const infrastructureGroup = 'infrastructure.cluster.x-k8s.io';
-const metal3Version = `${infrastructureGroup}/v1beta1`;
+const metal3Version = 'infrastructure.cluster.x-k8s.io/v1beta1';
 const pullSecretName = 'pull-secret';
 
 /** Name of the cluster of an install-config. */
@@ -37,137 +36,122 @@ export const clusterNameOf = (config: Fields): string =>
 /** Name of the Secret that a control plane takes its install-config from. */
 const installStateName = (cluster: string): string => `${cluster}-install-state`;
 
-const groupOf = (apiVersion: string): string => apiVersion.split('/')[0] ?? '';
-
-/** Makes an object of the cluster, which clusterctl moves with it. */
-type MakeObject = (apiVersion: string, kind: string, name: string, content: object) => KubeObject;
-
 /**
  * The objects that Cluster API makes a cluster from, in files in the order in which they are
- * applied, beside those of `installSecrets`.
+ * applied, beside those of `installSecrets`. clusterctl moves them with the cluster.
  */
 export function renderedFiles(config: Fields, choices: RenderChoices): readonly RenderedFile[] {
   const cluster = clusterNameOf(config);
   const { namespace, metal3 } = choices;
-  const workers = listOf(config['compute']).reduce<number>((sum, pool) => sum + countOf(pool), 0);
   const labels = { [capiNames.clusterName]: cluster, [capiNames.move]: '' };
-  const object: MakeObject = (apiVersion, kind, name, content) => ({
-    apiVersion,
-    kind,
+  const object = (type: ObjectType, name: string, content: object): KubeObject => ({
+    ...type,
     metadata: { name, namespace, labels },
     ...content,
   });
-  const pullSecret = object('v1', 'Secret', pullSecretName, {
-    type: 'kubernetes.io/dockerconfigjson',
-    stringData: { '.dockerconfigjson': textOf(config['pullSecret']) },
-  });
-  const files: RenderedFile[] = [
-    {
-      name: '00-namespace.yaml',
-      objects: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }],
-    },
-    { name: '05-pull-secret.yaml', objects: [pullSecret] },
-    { name: '20-control-plane.yaml', objects: [controlPlane(config, choices, object)] },
-    { name: '30-cluster.yaml', objects: [clusterObject(config, choices, object)] },
-  ];
+  const files: RenderedFile[] = [];
+  const add = (name: string, ...objects: readonly KubeObject[]): void =>
+    void files.push({ name: `${name}.yaml`, objects });
+  add('00-namespace', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  add(
+    '05-pull-secret',
+    object({ apiVersion: 'v1', kind: 'Secret' }, pullSecretName, {
+      type: 'kubernetes.io/dockerconfigjson',
+      stringData: { '.dockerconfigjson': textOf(config['pullSecret']) },
+    }),
+  );
+  const configSpec = configSpecOf(config, choices);
+  const workers = listOf(config['compute']).reduce<number>((sum, pool) => sum + countOf(pool), 0);
   if (metal3 !== undefined) {
     // A live ISO would be given no user data by Metal3: a disk image with a config drive.
     const image = { ...metal3, checksumType: 'sha256', format: 'qcow2' };
     const machines = (pool: string): KubeObject =>
-      object(metal3Version, 'Metal3MachineTemplate', `${cluster}-${pool}`, {
+      object(metal3Type('Metal3MachineTemplate'), `${cluster}-${pool}`, {
         spec: { template: { spec: { image } } },
       });
-    const metal3Cluster = object(metal3Version, 'Metal3Cluster', cluster, {
-      spec: { controlPlaneEndpoint: endpointOf(config), cloudProviderEnabled: false },
-    });
-    files.push(
-      { name: '10-metal3-cluster.yaml', objects: [metal3Cluster] },
-      { name: '11-metal3-masters.yaml', objects: [machines('masters')] },
-    );
-    if (workers > 0) files.push({ name: '12-metal3-workers.yaml', objects: [machines('workers')] });
+    const spec = { controlPlaneEndpoint: endpointOf(config), cloudProviderEnabled: false };
+    add('10-metal3-cluster', object(metal3Type('Metal3Cluster'), cluster, { spec }));
+    add('11-metal3-masters', machines('masters'));
+    if (workers > 0) add('12-metal3-workers', machines('workers'));
   }
-  if (workers > 0)
-    files.push({
-      name: '40-workers.yaml',
-      objects: workerObjects(config, choices, workers, object),
+  add(
+    '20-control-plane',
+    object(controlPlaneType, cluster, { spec: controlPlaneSpec(config, choices, configSpec) }),
+  );
+  add('30-cluster', object(clusterType, cluster, { spec: clusterSpec(config, choices) }));
+  if (workers > 0) {
+    const name = `${cluster}-workers`;
+    const template = { ...bootstrapConfigType, kind: `${bootstrapConfigType.kind}Template` };
+    const spec = workersSpec(cluster, workers, {
+      bootstrap: { configRef: refTo(template, name) },
+      infrastructureRef: infrastructureRef(choices, 'Metal3MachineTemplate', name),
     });
+    add(
+      '40-workers',
+      object(template, name, { spec: { template: { spec: configSpec } } }),
+      object({ ...machineType, kind: 'MachineDeployment' }, name, { spec }),
+    );
+  }
   return files;
 }
 
-/** The user fills in the one of another provider: the API server refuses it until then. */
-const infrastructureRef = ({ metal3 }: RenderChoices, kind: string, name: string) => ({
-  apiGroup: metal3 === undefined ? '' : infrastructureGroup,
-  kind: metal3 === undefined ? '' : kind,
+interface ObjectType {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+const clusterType: ObjectType = { ...machineType, kind: 'Cluster' };
+const metal3Type = (kind: string): ObjectType => ({ apiVersion: metal3Version, kind });
+
+const refTo = ({ apiVersion, kind }: ObjectType, name: string) => ({
+  apiGroup: apiVersion.split('/')[0] ?? '',
+  kind,
   name,
 });
 
-function controlPlane(config: Fields, choices: RenderChoices, object: MakeObject): KubeObject {
+/** The user fills in the one of another provider: the API server refuses it until then. */
+const infrastructureRef = ({ metal3 }: RenderChoices, kind: string, name: string) =>
+  metal3 === undefined ? { apiGroup: '', kind: '', name } : refTo(metal3Type(kind), name);
+
+function controlPlaneSpec(config: Fields, choices: RenderChoices, configSpec: object): object {
   const cluster = clusterNameOf(config);
   const ref = infrastructureRef(choices, 'Metal3MachineTemplate', `${cluster}-masters`);
-  return object(controlPlaneType.apiVersion, controlPlaneType.kind, cluster, {
-    spec: {
-      replicas: countOf(config['controlPlane']),
-      distributionVersion: choices.distributionVersion,
-      releaseImage: choices.releaseImage,
-      installStateSecretRef: { name: installStateName(cluster) },
-      manifestsSelector: { matchLabels: { [ownNames.installManifests]: cluster } },
-      machineTemplate: { spec: { infrastructureRef: ref } },
-      configSpec: configSpecOf(config, choices),
-    },
-  });
+  return {
+    replicas: countOf(config['controlPlane']),
+    distributionVersion: choices.distributionVersion,
+    releaseImage: choices.releaseImage,
+    installStateSecretRef: { name: installStateName(cluster) },
+    manifestsSelector: { matchLabels: { [ownNames.installManifests]: cluster } },
+    machineTemplate: { spec: { infrastructureRef: ref } },
+    configSpec,
+  };
 }
 
 /** Networks that are not given are as the installer assumes (`pkg/types/defaults`). */
-function clusterObject(config: Fields, choices: RenderChoices, object: MakeObject): KubeObject {
+function clusterSpec(config: Fields, choices: RenderChoices): object {
   const cluster = clusterNameOf(config);
   const networking = fieldsOf(config['networking']);
   const pods = listOf(networking['clusterNetwork']).map((one) => textOf(fieldsOf(one)['cidr']));
   const services = listOf(networking['serviceNetwork']).map(textOf);
-  const { apiVersion, kind } = controlPlaneType;
-  return object(machineType.apiVersion, 'Cluster', cluster, {
-    spec: {
-      clusterNetwork: {
-        pods: { cidrBlocks: pods.length === 0 ? ['10.128.0.0/14'] : pods },
-        services: { cidrBlocks: services.length === 0 ? ['172.30.0.0/16'] : services },
-      },
-      controlPlaneEndpoint: endpointOf(config),
-      controlPlaneRef: { apiGroup: groupOf(apiVersion), kind, name: cluster },
-      infrastructureRef: infrastructureRef(choices, 'Metal3Cluster', cluster),
+  return {
+    clusterNetwork: {
+      pods: { cidrBlocks: pods.length === 0 ? ['10.128.0.0/14'] : pods },
+      services: { cidrBlocks: services.length === 0 ? ['172.30.0.0/16'] : services },
     },
-  });
+    controlPlaneEndpoint: endpointOf(config),
+    controlPlaneRef: refTo(controlPlaneType, cluster),
+    infrastructureRef: infrastructureRef(choices, 'Metal3Cluster', cluster),
+  };
 }
 
-function workerObjects(
-  config: Fields,
-  choices: RenderChoices,
-  replicas: number,
-  object: MakeObject,
-): readonly KubeObject[] {
-  const clusterName = clusterNameOf(config);
-  const name = `${clusterName}-workers`;
-  const labels = { pool: name };
-  const { apiVersion } = bootstrapConfigType;
-  const kind = `${bootstrapConfigType.kind}Template`;
-  return [
-    object(apiVersion, kind, name, {
-      spec: { template: { spec: configSpecOf(config, choices) } },
-    }),
-    object(machineType.apiVersion, 'MachineDeployment', name, {
-      spec: {
-        clusterName,
-        replicas,
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            clusterName,
-            bootstrap: { configRef: { apiGroup: groupOf(apiVersion), kind, name } },
-            infrastructureRef: infrastructureRef(choices, 'Metal3MachineTemplate', name),
-          },
-        },
-      },
-    }),
-  ];
+function workersSpec(clusterName: string, replicas: number, refs: object): object {
+  const labels = { pool: `${clusterName}-workers` };
+  return {
+    clusterName,
+    replicas,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { clusterName, ...refs } },
+  };
 }
 
 function endpointOf(config: Fields) {
@@ -275,10 +259,7 @@ export function installSecrets(
   };
 }
 
-/**
- * Files in the order of their names, as many as fit into a Secret. The API server refuses one that
- * is larger.
- */
+/** Files in the order of their names, as many as fit into a Secret. */
 function parts(files: readonly InstallFile[]): readonly (readonly InstallFile[])[] {
   const all: InstallFile[][] = [];
   let bytes = mostBytes;

@@ -330,26 +330,7 @@ describe('the bootstrap provider', () => {
     expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
   });
 
-  it('changes nothing that a host has read after its cluster was moved, which no status is', async () => {
-    const { kube } = await prepared();
-    const before = textIn(secretOf(kube, 'w0'), 'value');
-    stop.abort(new Error('the cluster is moved'));
-    const { status: _, metadata, ...config } = configOf(kube, 'w0');
-    kube.drop({ kind: secrets, namespace, name: 'w0-agent' });
-    const data = secretOf(kube, 'w0');
-    const ownerReferences = [{ uid: 'moved', controller: true }];
-    const secretMetadata = { name: 'w0', ...data?.metadata, ownerReferences };
-    kube.put(secrets, { ...data, metadata: secretMetadata });
-    const [machine] = kube.objectsOf(capiMachines);
-    const spec = { ...(machine?.['spec'] as object), providerID: 'lab://w0' };
-    putHost(kube, 'w0', { machine: { spec } });
-    kube.put(bootstrapConfigs, { ...config, metadata: { ...metadata, uid: 'moved' } });
-    await provider(kube);
-    expect(textIn(secretOf(kube, 'w0'), 'value')).toBe(before);
-    expect(secretOf(kube, 'w0-agent')).toBeUndefined();
-    expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, dataSecretName: 'w0' });
-  });
-
+  // After a move nothing changes: test/capi/install.capi.test.ts.
   it.each([
     ['has not booted', false],
     ['may have booted', true],

@@ -21,6 +21,7 @@ import {
 } from '../api.ts';
 import { findCondition, isConditionTrue, wrong } from '../conditions.ts';
 import {
+  coreOwner,
   isClusterPaused,
   isControlledBy,
   placed,
@@ -92,14 +93,14 @@ export function bootstrapControllers({
           if (after !== undefined) add(placed(after, configNameOf(after)));
         });
         stores.clusters.onChange(({ after }) => addCluster(after));
+        stores.controlPlanes.onChange(({ after }) => {
+          const { name = '' } = (after && coreOwner(after.metadata, 'Cluster')) ?? {};
+          addCluster(stores.clusters.get(name, after?.metadata.namespace));
+        });
         stores.tokens.onChange(({ before, after }) => {
           if (before === undefined || after !== undefined) return;
           const { ownerReferences = [] }: Partial<OwnedMetadata> = before.metadata;
           for (const { name } of ownerReferences) add(placed(before, name));
-        });
-        stores.controlPlanes.onChange(({ after }) => {
-          if (after === undefined) return;
-          for (const one of stores.clusters.by('controlPlane', placed(after))) addCluster(one);
         });
       },
       reconcile: (key, signal) => reconcile(scope, key, signal),

@@ -1,7 +1,7 @@
 import { secrets as secretKind } from '../../kube/kinds.ts';
 import { textAt } from '../../kube/object.ts';
 import type { LadderName } from '../../model/stage.ts';
-import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { type Informer, informer } from '../../kube/informer.ts';
 import {
@@ -22,38 +22,35 @@ import type { MachineRole } from './ignition.ts';
 /** What the provider follows, all of it found within its own namespace. */
 export interface BootstrapStores {
   readonly configs: Informer<'uid'>;
-  /** By the config that they name, and by their Cluster. */
-  readonly machines: Informer<'config' | 'cluster'>;
-  /** By their own uid, and by their control plane. */
-  readonly clusters: Informer<'uid' | 'controlPlane'>;
+  /** By their Cluster. */
+  readonly machines: Informer<'cluster'>;
+  readonly clusters: Informer;
   readonly controlPlanes: Informer;
   /** Tokens of agents, by their hash. */
   readonly tokens: Informer<'hash'>;
 }
 
 /** Follows what the provider works with, in one namespace or in all. */
-export function bootstrapStores(
+export const bootstrapStores = (
   ports: Pick<Ports, 'kube' | 'clock'>,
   namespace?: string,
-): BootstrapStores {
-  const within = (selection: KubeSelection): KubeSelection => ({ ...selection, namespace });
-  const uidOf = ({ metadata }: KubeObject): readonly string[] => [metadata.uid ?? ''];
-  return {
-    configs: informer(ports, within({ kind: bootstrapConfigs }), { uid: uidOf }),
-    machines: informer(ports, within({ kind: capiMachines }), {
-      config: (machine) => [placed(machine, configNameOf(machine))],
-      cluster: (machine) => [placed(machine, textAt(machine, 'spec', 'clusterName'))],
-    }),
-    clusters: informer(ports, within({ kind: clusters }), {
-      uid: uidOf,
-      controlPlane: (cluster) => [placed(cluster, controlPlaneNameOf(cluster))],
-    }),
-    controlPlanes: informer(ports, within({ kind: controlPlanes })),
-    tokens: informer(ports, within({ kind: secretKind, labelSelector: ownNames.agentToken }), {
-      hash: (secret) => [textAt(secret, 'data', tokenKeys.hash)],
-    }),
-  };
-}
+): BootstrapStores => ({
+  configs: informer(ports, { kind: bootstrapConfigs, namespace }, { uid: (one) => [uidOf(one)] }),
+  machines: informer(
+    ports,
+    { kind: capiMachines, namespace },
+    { cluster: (machine) => [placed(machine, textAt(machine, 'spec', 'clusterName'))] },
+  ),
+  clusters: informer(ports, { kind: clusters, namespace }),
+  controlPlanes: informer(ports, { kind: controlPlanes, namespace }),
+  tokens: informer(
+    ports,
+    { kind: secretKind, labelSelector: ownNames.agentToken, namespace },
+    { hash: (secret) => [textAt(secret, 'data', tokenKeys.hash)] },
+  ),
+});
+
+const uidOf = ({ metadata }: KubeObject): string => metadata.uid ?? '';
 
 /** Keys of the Secret with the token of an agent. */
 export const tokenKeys = { token: 'token', hash: 'sha256' } as const;
