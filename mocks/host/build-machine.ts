@@ -14,12 +14,10 @@ const DiskPlan = z.strictObject({
   sizeGiB: z.number().positive().default(120),
   sectorBytes: z.union([z.literal(512), z.literal(4096)]).default(512),
   leftovers: Leftovers.default('none'),
-  isReadOnly: z.boolean().default(false),
   /** World Wide Name; one of the lab unless given. */
   wwn: z.string().optional(),
   /** Serial number; one of the lab unless given. */
   serial: z.string().optional(),
-  isRotational: z.boolean().default(false),
 });
 type DiskPlan = z.infer<typeof DiskPlan>;
 
@@ -98,15 +96,13 @@ function diskDevice(plan: DiskPlan, index: number): Device {
     sizeBytes: plan.sizeGiB * GIBIBYTE,
     sectorBytes: plan.sectorBytes,
     parents: [],
-    isReadOnly: plan.isReadOnly,
     identity: {
       serial: plan.serial ?? `LAB${number}`,
       wwn: plan.wwn ?? `0x5000c500a1b2c3${number}`,
       model: 'Lab Disk',
       vendor: 'LAB',
-      transport: 'sata',
       hctl: `${index}:0:0:0`,
-      isRotational: plan.isRotational,
+      isRotational: false,
     },
   };
 }

@@ -27,7 +27,6 @@ interface Identity {
   readonly wwn: string;
   readonly model: string;
   readonly vendor: string;
-  readonly transport: string;
   readonly hctl: string;
   readonly isRotational: boolean;
 }
@@ -50,7 +49,6 @@ export interface Device {
   content?: Content | undefined;
   /** Kind of the partition table, for whole disks. */
   table?: 'gpt' | 'dos' | undefined;
-  isReadOnly?: boolean;
 }
 
 /** The path under which a device is listed. */

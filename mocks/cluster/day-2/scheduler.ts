@@ -77,7 +77,7 @@ interface Choice {
  * The node of a pod: of those that its spec and their taints let it have the one with the fewest of
  * its app, workers first.
  */
-export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
+function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
   const made = textIn(pod, 'spec', 'affinity', ...ownNode);
   const selector = Object.entries(partAt(pod, 'spec', 'nodeSelector') ?? {});
   const same = pods.filter((one) => appOf(one) === appOf(pod) && !isOver(one));
@@ -94,7 +94,7 @@ export function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | u
 }
 
 /** What a scheduler says of a pod that no node takes. */
-export const unscheduledStatus = {
+const unscheduledStatus = {
   phase: 'Pending',
   conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
 } as const;

@@ -40,10 +40,6 @@ const forEachFile =
 
 const cat: Program = async (machine, call) => {
   const paths = call.argv.slice(1).filter((word) => word !== '--');
-  if (paths.length === 0) {
-    for await (const bytes of call.stdin) call.out(Buffer.from(bytes).toString('utf8'));
-    return 0;
-  }
   for (const path of paths) {
     if (!(await exists(machine, path)))
       return fail(call, `cat: ${path}: No such file or directory`);
@@ -84,18 +80,15 @@ const ls: Program = async (machine, call) => {
   return 0;
 };
 
-const test: Program = async (machine, call) => {
+const test: Program = async ({ files }, call) => {
   const [option = '', path = ''] = call.argv.slice(1);
-  const found = await stat(await machine.files.real(path)).catch(() => undefined);
+  const found = await stat(await files.real(path)).catch(() => undefined);
   if (found === undefined) return 1;
   const isTrue: Readonly<Record<string, boolean>> = {
     '-e': true,
     '-f': found.isFile(),
     '-d': found.isDirectory(),
-    '-s': found.size > 0,
-    '-r': true,
     '-x': (found.mode & 0o111) !== 0,
-    '-b': machine.devices.byPath(path) !== undefined,
   };
   return isTrue[option] === true ? 0 : 1;
 };
@@ -103,8 +96,8 @@ const test: Program = async (machine, call) => {
 /** `cp`, `mv` and `install`: into a folder that is there, else under the last name. */
 const place: Program = async (machine, call) => {
   const { files } = machine;
-  const words = sortWords(call.argv.slice(1), ['-m', '--mode', '-o', '-g']);
-  const [mode = '0755'] = words.all('-m', '--mode');
+  const words = sortWords(call.argv.slice(1), ['--mode']);
+  const [mode = '0755'] = words.all('--mode');
   const setMode = async (path: string): Promise<void> => {
     if (call.argv[0] === 'install') await chmod(path, Number.parseInt(mode, 8));
   };

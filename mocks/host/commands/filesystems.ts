@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { type Device, type Devices, type Mount, mountpointsOf } from '../devices.ts';
 import { stat } from '../files.ts';
@@ -147,29 +146,16 @@ function wipe(devices: Devices, device: Device): void {
   if (!isInUse(devices, device)) devices.remove(...devices.childrenOf(device));
 }
 
-/**
- * `if=/dev/zero of=DEVICE count=N` overwrites a part of a device; without `if` stdin goes into a
- * file.
- */
-const dd: Program = async ({ devices, files }, call) => {
-  const operands = new Map(call.argv.slice(1).map((word) => splitAtEquals(word)));
-  const path = operands.get('of') ?? '';
+/** `dd if=/dev/zero of=DEVICE bs=1M count=1`: the beginning of a device. */
+const dd: Program = ({ devices }, call) => {
+  const path = call.argv.find((word) => word.startsWith('of='))?.slice('of='.length) ?? '';
   const device = devices.byPath(path);
-  if (!operands.has('if') && device === undefined) {
-    await writeFile(await files.real(path), call.stdin);
-    return 0;
-  }
-  if (operands.get('if') !== '/dev/zero' || !operands.has('count')) {
-    return fail(call, 'dd: the lab overwrites with a count of zeroes only');
-  }
-  if (device === undefined) {
+  if (!call.argv.includes('if=/dev/zero') || !call.argv.includes('count=1'))
+    return fail(call, 'dd: the lab overwrites the beginning with zeroes only');
+  if (device === undefined)
     return fail(call, `dd: failed to open '${path}': No such file or directory`);
-  }
-  const isBeginning = (operands.get('seek') ?? '0') === '0';
-  if (isBeginning) wipe(devices, device);
-  call.err(
-    `${operands.get('count') ?? ''}+0 records in\n${operands.get('count') ?? ''}+0 records out\n`,
-  );
+  wipe(devices, device);
+  call.err('1+0 records in\n1+0 records out\n');
   return 0;
 };
 
@@ -186,11 +172,6 @@ const blkdiscard: Program = ({ devices }, call) => {
     return fail(call, `blkdiscard: ${path}: BLKSECDISCARD ioctl failed: Operation not supported`);
   wipe(devices, device);
   return 0;
-};
-
-const splitAtEquals = (word: string): readonly [string, string] => {
-  const at = word.indexOf('=');
-  return [word.slice(0, at), word.slice(at + 1)];
 };
 
 /** Programs that take signatures and tables from disks. */

@@ -1,5 +1,5 @@
 import { type Device, isMapped, mountpointsOf } from '../devices.ts';
-import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
+import { fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 
 type Value = string | number | boolean | null | readonly (string | null)[];
@@ -12,19 +12,14 @@ type Column = (device: Device, machine: Machine) => Value;
 const columns: Readonly<Record<string, Column>> = {
   name: ({ name }) => name,
   kname: ({ kname }) => kname,
-  pkname: ({ parents }) => parents[0] ?? null,
   'maj:min': ({ majorMinor }) => majorMinor,
   type: ({ type }) => type,
   size: ({ sizeBytes }) => sizeBytes,
-  ro: ({ isReadOnly }) => isReadOnly === true,
-  rm: ({ type }) => type === 'rom',
+  ro: () => false,
   rota: ({ identity }) => identity?.isRotational === true,
-  hotplug: () => false,
   'log-sec': ({ sectorBytes }) => sectorBytes,
-  'phy-sec': ({ sectorBytes }) => Math.max(sectorBytes, 4096),
   fstype: ({ content }) => content?.fstype ?? null,
   label: ({ content }) => orNull(content?.label),
-  uuid: ({ content }) => orNull(content?.uuid),
   partlabel: ({ entry }) => orNull(entry?.label),
   parttype: ({ entry }) => entry?.type ?? null,
   partuuid: ({ entry }) => entry?.uuid ?? null,
@@ -35,10 +30,6 @@ const columns: Readonly<Record<string, Column>> = {
   model: ({ identity }) => identity?.model ?? null,
   vendor: ({ identity }) => identity?.vendor ?? null,
   hctl: ({ identity }) => orNull(identity?.hctl),
-  tran: ({ identity }) => identity?.transport ?? null,
-  state: ({ type }) => (type === 'disk' ? 'running' : null),
-  // Of several it prints the last one.
-  mountpoint: (device, { devices }) => mountpointsOf(devices, device).at(-1) ?? null,
   mountpoints: (device, { devices }) => {
     const places = mountpointsOf(devices, device);
     return places.length === 0 ? [null] : places;
@@ -48,64 +39,29 @@ const columns: Readonly<Record<string, Column>> = {
 const orNull = (text: string | undefined): string | null =>
   text === undefined || text === '' ? null : text;
 
-const usual = ['name', 'maj:min', 'rm', 'size', 'ro', 'type', 'mountpoint'];
-
+/** `lsblk --json`: devices as a tree, each under all that it stands on. */
 const lsblk: Program = (machine, call) => {
-  const words = sortWords(call.argv.slice(1), ['--output', '-o', '--sort', '--exclude', '-e']);
-  const asked = words.all('--output', '-o').join(',').toLowerCase();
-  const names = asked === '' ? usual : asked.split(',');
+  const { devices } = machine;
+  const words = sortWords(call.argv.slice(1), ['--output']);
+  const names = words.all('--output').join(',').toLowerCase().split(',');
   const strange = names.find((name) => !(name in columns));
-  if (strange !== undefined) return fail(call, `lsblk: unknown column: ${strange}`);
-  const roots = rootsOf(machine, call, words.rest);
-  if (roots === undefined) return 32;
-  const shown: Shown = { machine, names, isFlat: words.has('--nodeps', '-d') };
-  if (words.has('--json', '-J', '-bJ', '-Jb')) {
-    const blockdevices = roots.map((root) => asJson(root, shown));
-    return print(call, `${JSON.stringify({ blockdevices }, null, 3)}\n`);
-  }
-  for (const device of roots.flatMap((root) => flattened(root, shown))) {
-    call.out(`${names.map((name) => asText(columns[name]?.(device, machine))).join(' ')}\n`);
-  }
-  return 0;
-};
-
-interface Shown {
-  readonly machine: Machine;
-  readonly names: readonly string[];
-  readonly isFlat: boolean;
-}
-
-function rootsOf(
-  { devices }: Machine,
-  call: Call,
-  paths: readonly string[],
-): readonly Device[] | undefined {
-  if (paths.length === 0) return devices.all().filter(({ parents }) => parents.length === 0);
-  const found = paths.flatMap((path) => devices.byPath(path) ?? []);
-  for (const path of paths) {
-    if (devices.byPath(path) === undefined) fail(call, `lsblk: ${path}: not a block device`);
-  }
-  return found.length === paths.length ? found : undefined;
-}
-
-function asJson(device: Device, shown: Shown): object {
-  const { machine, names, isFlat } = shown;
-  const fields = names.map((name) => [name, columns[name]?.(device, machine) ?? null] as const);
-  const children = isFlat ? [] : machine.devices.childrenOf(device);
-  return {
-    ...Object.fromEntries(fields),
-    ...(children.length === 0 ? {} : { children: children.map((one) => asJson(one, shown)) }),
+  if (strange !== undefined || !words.has('--json'))
+    return fail(call, `lsblk: unknown column: ${strange ?? ''}`);
+  const missing = words.rest.find((path) => devices.byPath(path) === undefined);
+  if (missing !== undefined) return fail(call, `lsblk: ${missing}: not a block device`, 32);
+  const roots =
+    words.rest.length === 0
+      ? devices.all().filter(({ parents }) => parents.length === 0)
+      : words.rest.flatMap((path) => devices.byPath(path) ?? []);
+  const asJson = (device: Device): object => {
+    const children = words.has('--nodeps') ? [] : devices.childrenOf(device);
+    return {
+      ...Object.fromEntries(names.map((name) => [name, columns[name]?.(device, machine) ?? null])),
+      ...(children.length === 0 ? {} : { children: children.map(asJson) }),
+    };
   };
-}
-
-const flattened = (device: Device, { machine, isFlat }: Shown): readonly Device[] =>
-  isFlat ? [device] : [device, ...machine.devices.above(device)];
-
-function asText(value: Value | undefined): string {
-  if (value === undefined || value === null) return '';
-  if (Array.isArray(value)) return value.join('\n');
-  return typeof value === 'boolean' ? String(Number(value)) : String(value);
-}
+  return print(call, `${JSON.stringify({ blockdevices: roots.map(asJson) }, null, 3)}\n`);
+};
 
 /** Numbers in sectors of the disk; without `sectorsize`, which came with util-linux 2.37. */
 const sfdisk: Program = ({ devices }, call) => {
@@ -125,20 +81,13 @@ const sfdisk: Program = ({ devices }, call) => {
   return print(call, `${JSON.stringify({ partitiontable: table }, null, 3)}\n`);
 };
 
-/** `MAJ:MIN` and the like without the device: only what block devices say. */
+/** `blockdev --rereadpt`. */
 const blockdev: Program = ({ devices }, call) => {
-  const words = sortWords(call.argv.slice(1));
-  const [path = ''] = words.rest;
+  const [path = ''] = sortWords(call.argv.slice(1)).rest;
   const device = devices.byPath(path);
-  if (device === undefined) {
+  if (device === undefined)
     return fail(call, `blockdev: cannot open ${path}: No such file or directory`);
-  }
-  if (words.has('--getss')) call.out(`${device.sectorBytes}\n`);
-  if (words.has('--getsize64')) call.out(`${device.sizeBytes}\n`);
-  if (words.has('--getsz')) call.out(`${device.sizeBytes / 512}\n`);
-  if (words.has('--getro')) call.out(device.isReadOnly === true ? '1\n' : '0\n');
-  const isBusy = devices.above(device).some((one) => isMapped(one) || one.type === 'raid1');
-  return words.has('--rereadpt') && isBusy
+  return devices.above(device).some((one) => isMapped(one) || one.type === 'raid1')
     ? fail(call, 'blockdev: ioctl error on BLKRRPART: Device or resource busy')
     : 0;
 };

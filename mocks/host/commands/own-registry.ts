@@ -61,7 +61,5 @@ const openssl: Program = async ({ files }, call) => {
 
 const df: Program = (_machine, call) => print(call, `Avail\n${100 * 2 ** 30}\n`);
 
-const grep: Program = () => 1;
-
 /** Programs around a registry of the host's own. */
-export const ownRegistryPrograms: Programs = { curl, openssl, df, grep };
+export const ownRegistryPrograms: Programs = { curl, openssl, df };

@@ -55,10 +55,8 @@ const subStates: Readonly<Record<UnitState, string>> = {
 };
 
 const properties: Readonly<Record<string, (units: Units, name: string) => string>> = {
-  Id: (_units, name) => name,
   ActiveState: (units, name) => units.stateOf(name),
   SubState: (units, name) => units.detailsOf(name).sub ?? subStates[units.stateOf(name)],
-  LoadState: (units, name) => (units.isKnown(name) ? 'loaded' : 'not-found'),
   NRestarts: (units, name) => String(units.detailsOf(name).restarts ?? 0),
   Result: (units, name) =>
     units.detailsOf(name).result ?? (units.stateOf(name) === 'failed' ? 'exit-code' : 'success'),
@@ -97,15 +95,6 @@ function status({ units, names, call }: UnitCall): number {
   return names.every((name) => units.isActive(name)) ? 0 : 3;
 }
 
-const isOneOf =
-  (...states: readonly UnitState[]) =>
-  ({ units, names, words, call }: UnitCall): number => {
-    if (!words.has('--quiet', '-q')) {
-      for (const name of names) call.out(`${units.stateOf(name)}\n`);
-    }
-    return names.some((name) => states.includes(units.stateOf(name))) ? 0 : 3;
-  };
-
 const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>> = {
   'list-units': ({ units, names, call }) => {
     for (const name of names.filter((one) => units.isActive(one))) {
@@ -113,8 +102,6 @@ const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>
     }
     return 0;
   },
-  'is-active': isOneOf('active'),
-  'is-failed': (of) => (isOneOf('failed')(of) === 0 ? 0 : 1),
   show,
   status,
   stop,
@@ -122,15 +109,6 @@ const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>
   restart: (of) => {
     if (of.names.every((name) => of.units.isKnown(name))) stop(of);
     return start(of);
-  },
-  reload: ({ units, names, call }) => {
-    for (const name of names) {
-      if (!units.isKnown(name)) {
-        return fail(call, `Failed to reload ${name}: Unit ${name} not found.`, 5);
-      }
-      if (!units.isActive(name)) return fail(call, `${name} is not active, cannot reload.`);
-    }
-    return 0;
   },
   'reset-failed': ({ units, names }) => {
     for (const name of names.filter((one) => units.stateOf(one) === 'failed')) {

@@ -1,19 +1,7 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fail, type Program, type Programs, sortWords } from '../call.ts';
 import { isFrozen, waitForThaw } from './filesystems.ts';
-import { copyTree, isThere, readdir, realpath, rm, stat, symlink } from '../files.ts';
-
-const realpathProgram: Program = async ({ files }, call) => {
-  const { rest } = sortWords(call.argv.slice(1));
-  const root = await realpath(files.root);
-  for (const path of rest) {
-    const real = await realpath(await files.real(path)).catch(() => undefined);
-    if (real === undefined)
-      return fail(call, `${call.argv[0] ?? ''}: ${path}: No such file or directory`);
-    call.out(`/${relative(root, real)}\n`);
-  }
-  return 0;
-};
+import { copyTree, isThere, readdir, rm, stat, symlink } from '../files.ts';
 
 /** `ln -s[fn] TARGET LINK`. What is absolute on the host leads to the host's own files here. */
 const ln: Program = async ({ files }, call) => {
@@ -32,8 +20,8 @@ const ln: Program = async ({ files }, call) => {
   }
 };
 
-/** Programs that make links and follow them. */
-export const linkPrograms: Programs = { ln, realpath: realpathProgram };
+/** The program that makes links. */
+export const linkPrograms: Programs = { ln };
 
 /** `du -sb PATH…`: the sum of the apparent sizes. */
 const du: Program = async ({ files }, call) => {
