@@ -134,8 +134,6 @@ export const copyFile = atOnce((from: string, to: string): void => copyFileSync(
 export const rename = atOnce((from: string, to: string): void => renameSync(from, to));
 /** Makes a symbolic link. */
 export const symlink = atOnce((target: string, path: string): void => symlinkSync(target, path));
-/** A path with every symbolic link followed. */
-export const realpath = atOnce((path: string): string => realpathSync.native(path));
 /** Sets the permissions of a file. */
 export const chmod = atOnce((path: string, mode: number): void => chmodSync(path, mode));
 /** What a path leads to. */

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { dirname, resolve } from 'node:path/posix';
 import {
   commandFailed,
   commandNotFound,
@@ -8,8 +10,8 @@ import {
 import { lineSplitter } from '../../src/adapters/host/spawn.ts';
 import type { Millis } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
-import { type FakeFile, fakeFiles, fakeWatch, fileOf, textOf } from './fake-files.ts';
+import { hostFailure } from '../../src/ports/host-failures.ts';
+import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../src/ports/host.ts';
 
 /** A host made of a table of commands and of files in memory. */
 export interface FakeHost extends Host {
@@ -33,8 +35,6 @@ export interface FakeHost extends Host {
   readonly locks: ReadonlySet<string>;
   /** The agent dies instead of running the command with this number, counted from 0. */
   readonly diesAt: (command: number | undefined) => void;
-  /** How many watch files now. */
-  readonly watching: () => number;
   /** Argvs that no row describes; an unknown argv throws as well. */
   readonly unknown: readonly (readonly string[])[];
 }
@@ -46,7 +46,7 @@ export function fakeHost({ clock }: { readonly clock?: Clock } = {}): FakeHost {
   const unknown: (readonly string[])[] = [];
   const locks = new Set<string>();
   const memory = fakeFiles();
-  const { watch, touched, watching } = fakeWatch(memory.chain);
+  const { watch, touched } = fakeWatch(memory.chain);
   let lastCommand: number | undefined;
 
   const rowOf = (argv: readonly string[]): CommandRow => {
@@ -97,7 +97,6 @@ export function fakeHost({ clock }: { readonly clock?: Clock } = {}): FakeHost {
       touched(path);
     },
     watch,
-    watching,
     textOf: (path) => textOf(memory.files.get(path)),
     diesAt: (command) => {
       lastCommand = command;
@@ -192,7 +191,7 @@ export const rest = Symbol('any further words');
 export const any = Symbol('any one word');
 
 /** An argv, exact, or with `any` for a word and `rest` at its end. */
-export type ArgvPattern = readonly (string | typeof any | typeof rest)[];
+type ArgvPattern = readonly (string | typeof any | typeof rest)[];
 
 /** What a fake command leaves behind. */
 export interface FakeResult {
@@ -208,7 +207,7 @@ export interface FakeResult {
 }
 
 /** What a dynamic answer is told. */
-export interface FakeCall {
+interface FakeCall {
   readonly argv: readonly string[];
   readonly host: FakeHost;
   readonly signal: AbortSignal;
@@ -216,20 +215,20 @@ export interface FakeCall {
 }
 
 /** An answer that depends on the call. Text is its stdout. */
-export type DynamicAnswer = (
+type DynamicAnswer = (
   argv: readonly string[],
   host: FakeHost,
   call: FakeCall,
 ) => FakeResult | string | undefined | void | Promise<FakeResult | string | undefined | void>;
 
 /** One line of the command table. */
-export interface CommandRow {
+interface CommandRow {
   readonly pattern: ArgvPattern;
   readonly answer: DynamicAnswer;
 }
 
 /** Whether an argv is what a pattern describes. */
-export function matches(pattern: ArgvPattern, argv: readonly string[]): boolean {
+function matches(pattern: ArgvPattern, argv: readonly string[]): boolean {
   const isOpen = pattern.at(-1) === rest;
   const words = isOpen ? pattern.slice(0, -1) : pattern;
   if (isOpen ? argv.length < words.length : argv.length !== words.length) return false;
@@ -237,7 +236,7 @@ export function matches(pattern: ArgvPattern, argv: readonly string[]): boolean 
 }
 
 /** A pattern as people read it. */
-export const renderPattern = (pattern: ArgvPattern): string =>
+const renderPattern = (pattern: ArgvPattern): string =>
   pattern
     .map((word) =>
       word === rest
@@ -269,7 +268,7 @@ export interface Answering {
 }
 
 /** Builds the sentence part of `fakeHost().on([...])`. */
-export function answering(add: (answer: DynamicAnswer) => FakeHost): Answering {
+function answering(add: (answer: DynamicAnswer) => FakeHost): Answering {
   return {
     prints: (stdout, stderr = '') => add(() => ({ stdout, stderr })),
     succeeds: () => add(() => ({})),
@@ -287,3 +286,154 @@ export function answering(add: (answer: DynamicAnswer) => FakeHost): Answering {
     answers: add,
   };
 }
+
+// The file half of a fake host.
+
+/** A file in memory. */
+interface FakeFile {
+  readonly bytes: Uint8Array;
+  readonly mode: number;
+}
+
+/** The file half of a fake host. */
+interface FakeFiles extends Pick<Host, 'readText' | 'writeFile' | 'remove' | 'list' | 'realPath'> {
+  readonly files: Map<string, FakeFile>;
+  readonly links: Map<string, string>;
+  /** The path, and each path that it leads to by links, whether or not something is there. */
+  readonly chain: (path: string) => readonly string[];
+}
+
+/** Text of a file in memory, or undefined. */
+const textOf = (file: FakeFile | undefined): string | undefined =>
+  file === undefined ? undefined : new TextDecoder().decode(file.bytes);
+
+/** A file with a text. */
+const fileOf = (content: string | Uint8Array, mode: number): FakeFile => ({
+  bytes: typeof content === 'string' ? new TextEncoder().encode(content) : content,
+  mode,
+});
+
+/** Files and symbolic links in memory; a directory is there when something is in it. */
+function fakeFiles(): FakeFiles {
+  const files = new Map<string, FakeFile>();
+  const links = new Map<string, string>();
+  const real = (path: string): string => chainOf(links, path).at(-1) ?? path;
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    await Promise.resolve();
+    signal.throwIfAborted();
+  };
+  return {
+    files,
+    links,
+    chain: (path) => chainOf(links, path),
+    readText: async (path, signal) => {
+      await enter(signal);
+      return textOf(files.get(real(path)));
+    },
+    writeFile: async (path, content, { signal, mode = 0o600 }) => {
+      await enter(signal);
+      const bytes = await gathered(path, content);
+      signal.throwIfAborted();
+      files.set(path, { bytes, mode });
+      return written(path, bytes);
+    },
+    remove: async (path, signal) => {
+      await enter(signal);
+      files.delete(path);
+      links.delete(path);
+    },
+    list: async (path, signal) => {
+      await enter(signal);
+      return namesIn([...files.keys(), ...links.keys()], path);
+    },
+    realPath: async (path, signal) => {
+      await enter(signal);
+      const target = real(path);
+      const known = [...files.keys(), ...links.values()].some(
+        (one) => one === target || one.startsWith(`${target}/`),
+      );
+      return known ? target : undefined;
+    },
+  };
+}
+
+/** As many links as the kernel follows. */
+const mostLinks = 40;
+
+function chainOf(links: ReadonlyMap<string, string>, path: string): readonly string[] {
+  const chain = [path];
+  for (let at = path; chain.length <= mostLinks; chain.push(at)) {
+    const target = links.get(at);
+    if (target === undefined) return chain;
+    at = resolve(dirname(at), target);
+  }
+  return [path];
+}
+
+async function gathered(
+  path: string,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<Uint8Array> {
+  if (typeof content === 'string') return new TextEncoder().encode(content);
+  if (content instanceof Uint8Array) return Uint8Array.from(content);
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of content) chunks.push(Uint8Array.from(chunk));
+  } catch (error) {
+    // What the source failed with is the cause, and not that the file could not be written.
+    if (error instanceof Error) throw error;
+    throw hostFailure('file.not-written', `${path} was not written`, { cause: error });
+  }
+  return Buffer.concat(chunks);
+}
+
+const written = (path: string, bytes: Uint8Array): WrittenFile => ({
+  path,
+  bytes: bytes.length,
+  sha256: createHash('sha256').update(bytes).digest('hex'),
+});
+
+function namesIn(paths: readonly string[], directory: string): readonly string[] {
+  const prefix = directory.endsWith('/') ? directory : `${directory}/`;
+  const names = paths
+    .filter((path) => path.startsWith(prefix))
+    .map((path) => path.slice(prefix.length).split('/')[0] ?? '');
+  return [...new Set(names)].sort();
+}
+
+/** The watching half of a fake host. */
+interface FakeWatch extends Pick<Host, 'watch'> {
+  /** Something has happened to a path. */
+  readonly touched: (path: string) => void;
+}
+
+/** Tells whoever watches a path of what happens to it; `chain` follows its links. */
+function fakeWatch(chain: (path: string) => readonly string[]): FakeWatch {
+  const watchers = new Set<(path: string) => void>();
+  return {
+    touched: (path) => {
+      for (const notify of [...watchers]) notify(path);
+    },
+    watch: (paths, changed, signal) => {
+      if (signal.aborted) return Promise.resolve();
+      const notify = (path: string): void => {
+        if (paths.some((watched) => concerns(path, chain(watched)))) changed();
+      };
+      watchers.add(notify);
+      changed();
+      return new Promise((resolve) => {
+        const end = (): void => {
+          watchers.delete(notify);
+          resolve();
+        };
+        signal.addEventListener('abort', end, { once: true });
+      });
+    },
+  };
+}
+
+/**
+ * A path matters if it is what is watched, is in it, or is a directory or link on the way to it.
+ */
+const concerns = (path: string, watched: readonly string[]): boolean =>
+  watched.some((one) => one === path || one === dirname(path) || one.startsWith(`${path}/`));

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { chooseNode, isOver, unscheduledStatus } from '../../mocks/cluster/day-2/scheduler.ts';
+import { isOver } from '../../mocks/cluster/day-2/scheduler.ts';
 import { partAt, textIn } from '../../mocks/layering/objects.ts';
 import { followed } from '../../src/adapters/kube/follow.ts';
-import { nodes as nodeKind, pods as podKind } from '../../src/kube/kinds.ts';
+import { pods as podKind } from '../../src/kube/kinds.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
 import { applied, brought, type Manifest, patched, written, stillOwned } from './kube-changes.ts';
-import { placedManifest, type ServedKind, servedAtFirst } from './served-kinds.ts';
 
 type WriteVerb = 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'evict';
 
@@ -52,18 +51,11 @@ export interface FakeKube extends Kube {
   readonly withBudget: (pod: string, message: string | undefined) => FakeKube;
   /** Once, between a call and its effect: another writer is quicker. */
   readonly before: (verb: WriteVerb | 'get' | 'list', then: Meanwhile) => FakeKube;
-  /** Once, after the effect of a call: its answer is as late as this is. */
-  readonly after: (verb: WriteVerb | 'get' | 'list', then: Meanwhile) => FakeKube;
   /**
    * Who follows sees nothing more until the function that is given is called, and then all of it at
    * once: what came and went in between is never seen, as after a history that was lost (410).
    */
   readonly holdViews: () => () => void;
-  /**
-   * Gives each pod a node that takes it, now and after each change; one that none takes stays
-   * Pending.
-   */
-  readonly schedules: () => FakeKube;
   /** Serves one more kind of manifests, as a cluster does when its definition is there. */
   readonly serves: (served: ServedKind) => FakeKube;
 }
@@ -75,32 +67,30 @@ export function fakeKube(): FakeKube {
   const logs = new Map<string, string>();
   const budgets = new Map<string, string | undefined>();
   const manifests = new Map<string, readonly AppliedManifest[]>();
-  const served = [...servedAtFirst];
+  const kinds = [...servedAtFirst];
   const writes: KubeWrite[] = [];
   const meanwhile = new Map<string, Meanwhile[]>();
   let lastError: AgentError | undefined;
   let version = 1;
   let held = 0;
-  let hasScheduler = false;
 
   const notify = (): void => {
     if (held === 0) for (const follower of followers) follower();
   };
-  const happen = async (moment: string): Promise<void> => meanwhile.get(moment)?.shift()?.();
   const enter = async (verb: WriteVerb | 'get' | 'list', signal: AbortSignal): Promise<void> => {
     await Promise.resolve();
-    await happen(`before ${verb}`);
+    await meanwhile.get(verb)?.shift()?.();
     signal.throwIfAborted();
     if (lastError !== undefined) throw lastError;
   };
   /** An answer comes before a view of what it says, and not when its caller has gone. */
   const answer = async <T>(verb: WriteVerb | 'get' | 'list', value: T, signal: AbortSignal) => {
     if (verb !== 'get' && verb !== 'list') setImmediate(notify);
-    await happen(`after ${verb}`);
+    await Promise.resolve();
     signal.throwIfAborted();
     return value;
   };
-  const keep = (kind: KubeKind, object: KubeObject): KubeObject => {
+  const store = (kind: KubeKind, object: KubeObject): KubeObject => {
     version += 1;
     const key = keyOf({ kind, ...placeOf(object) });
     const kept = {
@@ -112,23 +102,6 @@ export function fakeKube(): FakeKube {
       },
     };
     objects.set(key, kept);
-    return kept;
-  };
-  const bindPods = (): void => {
-    const all = selected({ kind: podKind });
-    for (const pod of all.filter((one) => nodeOf(one) === '' && !isDeleting(one))) {
-      const pods = selected({ kind: podKind });
-      const nodeName = chooseNode(pod, { pods, nodes: selected({ kind: nodeKind }) });
-      if (nodeName !== undefined) {
-        keep(podKind, { ...pod, spec: { ...(partAt(pod, 'spec') as object), nodeName } });
-      } else if (!isDeepStrictEqual(pod['status'], unscheduledStatus)) {
-        keep(podKind, { ...pod, status: unscheduledStatus });
-      }
-    }
-  };
-  const store = (kind: KubeKind, object: KubeObject): KubeObject => {
-    const kept = keep(kind, object);
-    if (hasScheduler) bindPods();
     return kept;
   };
   /** What was held by its finalizers alone is gone with the last of them. */
@@ -172,7 +145,6 @@ export function fakeKube(): FakeKube {
     },
     drop: (ref) => {
       objects.delete(keyOf(ref));
-      if (hasScheduler) bindPods();
       notify();
       return fake;
     },
@@ -191,15 +163,11 @@ export function fakeKube(): FakeKube {
       return fake;
     },
     serves: (one) => {
-      served.push(one);
+      kinds.push(one);
       return fake;
     },
     before: (verb, then) => {
-      meanwhile.set(`before ${verb}`, [...(meanwhile.get(`before ${verb}`) ?? []), then]);
-      return fake;
-    },
-    after: (verb, then) => {
-      meanwhile.set(`after ${verb}`, [...(meanwhile.get(`after ${verb}`) ?? []), then]);
+      meanwhile.set(verb, [...(meanwhile.get(verb) ?? []), then]);
       return fake;
     },
     holdViews: () => {
@@ -208,12 +176,6 @@ export function fakeKube(): FakeKube {
         held -= 1;
         notify();
       };
-    },
-    schedules: () => {
-      hasScheduler = true;
-      bindPods();
-      notify();
-      return fake;
     },
     get: async (ref, signal) => {
       await enter('get', signal);
@@ -294,7 +256,7 @@ export function fakeKube(): FakeKube {
     },
     apply: async (manifest, signal, { manager = 'bootwright', subresource } = {}) => {
       await enter('apply', signal);
-      const { ref, placed } = placedManifest(manifest, served);
+      const { ref, placed } = placedManifest(manifest, kinds);
       const old = objects.get(keyOf(ref));
       requireSame(old, { placed, subresource });
       const own = brought(placed, { plural: ref.kind.plural, subresource });
@@ -440,3 +402,72 @@ const readAs = ({ isMetadataOnly }: KubeKind, object: KubeObject): KubeObject =>
   isMetadataOnly === true
     ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: object.metadata }
     : object;
+
+/** A kind that manifests name, as the API server serves it. */
+interface ServedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly isNamespaced: boolean;
+}
+
+/** Kinds that any new cluster of OpenShift serves, and of OLM's those that manifests use. */
+const servedAtFirst: readonly ServedKind[] = [
+  ...served('v1', false, { Namespace: 'namespaces', Node: 'nodes' }),
+  ...served('v1', true, {
+    ConfigMap: 'configmaps',
+    Event: 'events',
+    Pod: 'pods',
+    Secret: 'secrets',
+    Service: 'services',
+    ServiceAccount: 'serviceaccounts',
+  }),
+  ...served('apps/v1', true, { DaemonSet: 'daemonsets', Deployment: 'deployments' }),
+  ...served('batch/v1', true, { Job: 'jobs' }),
+  ...served('rbac.authorization.k8s.io/v1', false, {
+    ClusterRole: 'clusterroles',
+    ClusterRoleBinding: 'clusterrolebindings',
+  }),
+  ...served('rbac.authorization.k8s.io/v1', true, { Role: 'roles', RoleBinding: 'rolebindings' }),
+  ...served('coordination.k8s.io/v1', true, { Lease: 'leases' }),
+  ...served('operators.coreos.com/v1', true, { OperatorGroup: 'operatorgroups' }),
+  ...served('operators.coreos.com/v1alpha1', true, {
+    ClusterServiceVersion: 'clusterserviceversions',
+    Subscription: 'subscriptions',
+  }),
+];
+
+function served(
+  apiVersion: string,
+  isNamespaced: boolean,
+  kinds: Readonly<Record<string, string>>,
+): readonly ServedKind[] {
+  return Object.entries(kinds).map(([kind, plural]) => ({
+    apiVersion,
+    kind,
+    plural,
+    isNamespaced,
+  }));
+}
+
+/** Where a manifest belongs, and the manifest with its namespace. */
+function placedManifest(
+  manifest: KubeObject,
+  kinds: readonly ServedKind[],
+): { readonly ref: KubeRef; readonly placed: KubeObject } {
+  const { apiVersion, kind } = manifest;
+  const metadata = Object(manifest.metadata) as Partial<KubeObject['metadata']>;
+  const { name } = metadata;
+  if (!apiVersion || !kind || !name) throw kubeFailure('kube.invalid', 'an incomplete manifest');
+  const found = kinds.find((one) => one.apiVersion === apiVersion && one.kind === kind);
+  if (found === undefined) throw kubeFailure('kube.not-found', `no ${kind} of ${apiVersion}`);
+  const words = apiVersion.split('/');
+  const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
+  const namespace = found.isNamespaced ? (metadata.namespace ?? 'default') : undefined;
+  const place = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const { namespace: _, ...others } = metadata;
+  return {
+    ref: { kind: { group, version, plural: found.plural }, ...place },
+    placed: { ...manifest, metadata: { ...others, ...place } },
+  };
+}
