@@ -47,17 +47,8 @@ describe('lint', () => {
   });
 
   it.each([
-    ['name: worker\nspec', 'name: infra\nspec', /^4: metadata\.name: it must match spec\.m/],
     ['Job', 'Pod', /^9: spec\.imageBuilder\.imageBuilderType: Invalid input: expected "Job"$/],
-    ['    name: push\n', '    {}\n', /^10: spec\.renderedImagePushSecret\.name: it is missing$/],
-    [
-      'containerFile:',
-      'containerFiles:',
-      /^13: spec\.containerFiles: unknown field: did you mean c/,
-    ],
     ['registry.example.com', 'localhost', /^12: spec\.renderedImagePushSpec: write HOST\.DOMAIN/],
-    ['/ocl/', '/a/b/', /^12: .* at most one namespace/],
-    ['  - content', '  - containerfileArch: ARM64\n    content', /^14: .*: write NoArch$/],
   ])('names the line of %j as %j', async (from, to, expected) => {
     const text = osConfigManifest('worker').replace(from, to);
     expect(text).not.toBe(osConfigManifest('worker'));
@@ -70,20 +61,10 @@ describe('lint', () => {
   const wanted = 'a MachineConfig, a MachineOSConfig or an Ignition config is expected';
   it.each<[string, string | Uint8Array, RegExp]>([
     ['nothing', '', new RegExp(`^f:1: error: ${wanted}, and this is empty$`)],
-    ['comments alone', '# why\n\n  # not\n', /^f:1: error: .*this is empty$/],
-    ['empty documents', '---\n---\n', /^f:1: error: .*this is empty$/],
     ['an empty List', 'kind: List\nitems: []\n', /^f:2: error: .*this List is empty$/],
     ['a binary file', new Uint8Array([127, 69, 0, 1]), /^f:1: error: .*this file is binary$/],
-    ['no UTF-8', new Uint8Array([97, 10, 0xe4, 10]), /^f:1: error: .*this file is not UTF-8$/],
-    ['broken YAML', 'a: 1\nb: [\n', /^f:2: error: Flow sequence/],
     ['an alias bomb', bomb, /^f:1: error: its aliases stand for too many values$/],
-    ['an alias to nothing', 'a: *b\n', /^f:1: error: the alias has no anchor before it$/],
-    ['an alias in itself', 'a: &a [*a]\n', /^f:1: error: the alias contains itself$/],
-    ['a deep nest', `a: ${'['.repeat(10_000)}`, /^f:1: error: it is nested too deeply/],
-    ['a member twice', 'a: 1\na: 2\n', /^f:2: error: /],
     ['another kind', 'kind: Secret\n', /^f:1: error: .*, and this is another object/],
-    ['a list', '- a\n', new RegExp(`^f:1: error: ${wanted}, and this is a list$`)],
-    ['a word', 'hello\n', new RegExp(`^f:1: error: ${wanted}, and this is a single word`)],
   ])('names what is wrong with %s, and continues', async (...[, content, expected]) => {
     const last = file('last.yaml', osConfigManifest('worker').replace('Job', 'Pod'));
     expect(await lint(file('f', content), last)).toBe(2);

@@ -136,17 +136,6 @@ describe('plan as JSON', () => {
   });
 });
 
-const planFormats = ['text', 'json'] as const;
-
-describe('every form of a plan', () => {
-  it.each(planFormats)('shows no secret as %s', (format) => {
-    expect(renderPlan(plan, format, [new Secret('hidden'), undefined])).not.toContain('hidden');
-  });
-
-  it.each(planFormats)('names every step as %s', (format) => {
-    const text = renderPlan(plan, format);
-    for (const { id } of [findDisk, writeDisk, waitForMasters, leave, sendLogs]) {
-      expect(text).toContain(id);
-    }
-  });
+it.each(['text', 'json'] as const)('a plan shows no secret as %s', (format) => {
+  expect(renderPlan(plan, format, [new Secret('hidden'), undefined])).not.toContain('hidden');
 });

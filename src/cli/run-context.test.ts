@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../test/support/fake-clock.ts';
 import type { RunEvent } from '../engine/events.ts';
-import { eventHub } from './run-context.ts';
+import { addressIn, eventHub } from './run-context.ts';
 
 describe('the hub of a run', () => {
   it('masks a text before it is cut, and leaves alone what sinks go by', () => {
@@ -56,4 +56,11 @@ describe('the hub of a run', () => {
       { type: 'lane.finished', lane: 'cluster' },
     ]);
   });
+});
+
+it('refuses what is no address to listen on, and takes none for none', () => {
+  expect(addressIn('--metrics', '')).toBeUndefined();
+  expect(() => addressIn('--metrics', '8080')).toThrow(
+    expect.objectContaining({ code: 'cli.bad-flag', kind: 'input' }),
+  );
 });

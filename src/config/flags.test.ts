@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { flagRows } from './flag-table.ts';
 import { asksHelp, readFlags } from './flags.ts';
-import type { SettingKey } from './settings.ts';
 
 const values = (...argv: readonly string[]): Record<string, unknown> =>
   Object.fromEntries([...readFlags(argv).layer].map(([key, { value }]) => [key, value]));
@@ -132,15 +131,6 @@ describe('flagRows', () => {
       's3-endpoint s3-bucket host port host-name installation-timeout high-availability-mode';
     const ours = ['events', 'status'];
     expect(Object.keys(flagRows).sort()).toEqual([...known.split(' '), ...ours].sort());
-  });
-
-  it('sets no setting twice, except by the short form of the role', () => {
-    const keys = Object.entries(flagRows)
-      .filter(([name]) => name !== 'r')
-      .flatMap(([, { meaning }]) =>
-        'sets' in meaning ? [meaning.sets] : 'addsTo' in meaning ? [meaning.addsTo] : [],
-      );
-    expect(new Set<SettingKey>(keys).size).toBe(keys.length);
   });
 });
 

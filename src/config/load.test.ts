@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { checkConfig, fingerprintOf, settingIn } from './load.ts';
+import { checkConfig, fingerprintOf } from './load.ts';
 import { mirrorsForm } from './read-value.ts';
 import { Config, type ConfigInput } from './schema.ts';
 import type { Layer, SettingKey } from './settings.ts';
@@ -33,9 +33,7 @@ describe('checkConfig', () => {
   });
 
   it.each<[SettingKey, unknown]>([
-    ['role', 'emperor'],
     ['cluster.controlPlaneCount', '3'],
-    ['disk.cleanup', 'no'],
     ['disk.format', '/dev/b'],
     ['disk.device', { path: '/dev/sda' }],
   ])('refuses %s as %j and says where it stands', (key, value) => {
@@ -50,39 +48,23 @@ describe('checkConfig', () => {
 });
 
 it.each([
-  ['data', true],
-  ['var*', true],
-  ['[a-c]?', true],
-  ['5', true],
-  ['5-', true],
-  ['-7', true],
   ['5-7', true],
-  ['5-7-9', true],
-  ['', false],
-  ['-', false],
-  ['0', false],
+  ['[a-c]?', true],
   ['7-5', false],
-  ['a,b', false],
   ['a**', false],
-  ['[a', false],
-  ['a\n', false],
 ])('disk.keep takes %j: %s', (entry, isTaken) => {
   const check = () => checkConfig([layer('file c.yaml:3', { 'disk.keep': ['data', entry] })]);
   if (isTaken) expect(check).not.toThrow();
   else expect(check).toThrow(expect.objectContaining({ context: { setting: 'disk.keep' } }));
 });
 
-it('network.keyfiles is refused beside another folder for coreos-installer', () => {
-  const values = { 'network.keyfiles': '/net', 'image.writerArgs': ['--network-dir', '/other'] };
+it.each<readonly [SettingKey, string, readonly string[]]>([
+  ['network.keyfiles', '/net', ['--network-dir', '/other']],
+  ['network.nmstate', '/a.yaml', ['--network-dir=/other']],
+])('%s is refused beside another folder for coreos-installer', (setting, value, args) => {
+  const values = { [setting]: value, 'image.writerArgs': args };
   expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(
-    expect.objectContaining({ context: { setting: 'network.keyfiles' } }),
-  );
-});
-
-it('network.nmstate is refused beside another folder for coreos-installer', () => {
-  const values = { 'network.nmstate': '/a.yaml', 'image.writerArgs': ['--network-dir=/other'] };
-  expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(
-    expect.objectContaining({ context: { setting: 'network.nmstate' } }),
+    expect.objectContaining({ context: { setting } }),
   );
 });
 
@@ -160,14 +142,6 @@ describe('what to write instead', () => {
       expect(config.image.stream.reveal()).toBe(stream);
     },
   );
-});
-
-describe('settingIn', () => {
-  it('finds a setting by its dotted name', () => {
-    const config = Config.parse({ role: 'worker', disk: { device: '/dev/a' } });
-    expect(settingIn(config, 'role')).toBe('worker');
-    expect(settingIn(config, 'disk.device')).toBe('/dev/a');
-  });
 });
 
 const of = (input: ConfigInput): string => fingerprintOf(Config.parse(input));

@@ -85,10 +85,8 @@ describe('fileLayer', () => {
 
   it.each([
     ['text that is no YAML', 'a: [\n'],
-    ['a key that stands twice', 'role: master\nrole: worker\n'],
     ['a list at the top', '- a\n'],
     ['a word where a section is', 'disk: /dev/sda\n'],
-    ['two documents', 'role: master\n---\nrole: worker\n'],
   ])('refuses %s', (_, text) => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code: 'config.malformed-file' }));
   });

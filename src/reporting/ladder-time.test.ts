@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
 import { minutes } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
+import { progressed, started, waiting } from '../../test/support/run-events.ts';
 import { Ladder } from './ladder.ts';
 
 type Timed = readonly [at: number, body: RunEventBody];
@@ -18,23 +19,9 @@ const read = (
   });
 };
 
-const started = (stage: Stage, lane?: string): RunEventBody => ({
-  type: 'step.started',
-  step: `a/${stage}`,
-  title: stage,
-  attempt: 1,
-  stage,
-  ...(lane === undefined ? {} : { lane }),
-});
-const status = (text: string, lane?: string): RunEventBody => ({
-  type: 'wait.updated',
-  step: 'a/wait',
-  sentence: 'it is so',
-  status: text,
-  waited: 0,
-  limit: 1,
-  ...(lane === undefined ? {} : { lane }),
-});
+const begins = (stage: Stage, lane?: string): RunEventBody =>
+  started(`a/${stage}`, stage, lane === undefined ? {} : { lane });
+const status = (text: string): RunEventBody => waiting('a/wait', text);
 const alive = (doing?: string, lane?: string): RunEventBody => ({
   type: 'step.alive',
   step: 'a/work',
@@ -52,10 +39,7 @@ describe('the heartbeat', () => {
     ['Waiting for control plane', [20, 40, 60]],
     ['Copying registry data to disk', [30, 60]],
   ] as const)('of %s comes thrice within the limit of the stage', (stage, beats) => {
-    const reports = read('bootstrap', [
-      [0, started(stage)],
-      ...eachMinute(1, 65, alive('copying')),
-    ]);
+    const reports = read('bootstrap', [[0, begins(stage)], ...eachMinute(1, 65, alive('copying'))]);
     expect(
       reports
         .slice(1)
@@ -66,7 +50,7 @@ describe('the heartbeat', () => {
 
   it('says what is done, and for how long', () => {
     const reports = read('master', [
-      [0, started('Writing image to disk')],
+      [0, begins('Writing image to disk')],
       ...eachMinute(5, 30, alive('deploying the image')),
     ]);
     expect(reports.slice(1)).toEqual([
@@ -77,7 +61,7 @@ describe('the heartbeat', () => {
 
   it('repeats what is shown where the work says nothing else', () => {
     const reports = read('worker', [
-      [0, started('Waiting for control plane')],
+      [0, begins('Waiting for control plane')],
       [1, status('1 of 2')],
       ...eachMinute(2, 30, alive()),
     ]);
@@ -92,13 +76,13 @@ describe('the heartbeat', () => {
       [5 * index, status(`${index} of 12`)] as const,
       [5 * index + 4, alive()] as const,
     ]).flat();
-    const reports = read('master', [[0, started('Writing image to disk')], ...news]);
+    const reports = read('master', [[0, begins('Writing image to disk')], ...news]);
     expect(reports.filter(([, info]) => info.includes('min'))).toEqual([]);
   });
 
   it('comes at once when the clock of the host was set back', () => {
     const reports = read('master', [
-      [600, started('Writing image to disk')],
+      [600, begins('Writing image to disk')],
       [2, alive('copying')],
     ]);
     expect(reports).toHaveLength(2);
@@ -114,8 +98,8 @@ describe('the heartbeat', () => {
     };
     const lanes: readonly Timed[] = [
       [0, fork],
-      [0, started('Writing image to disk', 'disk')],
-      [0, started('Waiting for control plane', 'cluster')],
+      [0, begins('Writing image to disk', 'disk')],
+      [0, begins('Waiting for control plane', 'cluster')],
     ];
     expect(read('bootstrap', [...lanes, [50, alive('x', 'cluster')]])).toHaveLength(1);
     expect(read('bootstrap', [...lanes, [50, alive('x', 'other')]])).toHaveLength(1);
@@ -131,14 +115,14 @@ describe('texts that come again', () => {
     ]);
 
   it('renew the time of a stage for half its limit, and then no more', () => {
-    const reports = read('bootstrap', [[0, started('Waiting for bootkube')], ...flapping(1, 600)]);
+    const reports = read('bootstrap', [[0, begins('Waiting for bootkube')], ...flapping(1, 600)]);
     expect(reports.at(-1)?.[0]).toBeLessThanOrEqual(31);
     expect(reports.length).toBeGreaterThan(20);
   });
 
   it('are shown again once there is progress', () => {
     const reports = read('bootstrap', [
-      [0, started('Waiting for bootkube')],
+      [0, begins('Waiting for bootkube')],
       ...flapping(1, 120),
       [120, status('etcd is up')],
       [121, status('bootkube runs')],
@@ -154,7 +138,7 @@ describe('texts that come again', () => {
       [at, body] as const,
       [at, alive()] as const,
     ]);
-    const reports = read('worker', [[0, started('Waiting for control plane')], ...events]);
+    const reports = read('worker', [[0, begins('Waiting for control plane')], ...events]);
     expect(reports.at(-1)?.[0]).toBe(599);
   });
 });
@@ -168,15 +152,10 @@ describe('the percentages of one step', () => {
       percent: Math.floor(((at - 1) * 100) / of),
     },
   });
-  const percent = (step: string, value: number): RunEventBody => ({
-    type: 'step.progress',
-    step,
-    progress: { info: `${value}%`, percent: value },
-  });
   const written: readonly Timed[] = [
-    [0, started('Writing image to disk')],
-    [1, percent('image/write', 98)],
-    [2, percent('image/write', 100)],
+    [0, begins('Writing image to disk')],
+    [1, progressed('image/write', 98)],
+    [2, progressed('image/write', 100)],
   ];
 
   it('do not hold back what a later step says: each step of a build is seen', () => {
@@ -188,7 +167,7 @@ describe('the percentages of one step', () => {
   });
 
   it('begin again with the next step of the same stage', () => {
-    const reports = read('bootstrap', [...written, [3, percent('other/copy', 7)]]);
+    const reports = read('bootstrap', [...written, [3, progressed('other/copy', 7)]]);
     expect(reports.at(-1)).toEqual([3, '7%']);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../engine/events.ts';
+import { progressed, started, waited, waiting } from '../../test/support/run-events.ts';
 import { Ladder, type StageReport } from './ladder.ts';
 
 const read = (
@@ -15,27 +16,10 @@ const read = (
     .map(({ stage, info }) => [stage, info] as const);
 };
 
-const started = (
-  step: string,
-  stage?: Extract<RunEventBody, { type: 'step.started' }>['stage'],
-  more: { readonly lane?: string; readonly stageInfo?: string; readonly attempt?: number } = {},
-): RunEventBody => ({
-  type: 'step.started',
-  step,
-  title: step,
-  attempt: 1,
-  ...(stage === undefined ? {} : { stage }),
-  ...more,
-});
-const percent = (value: number, lane?: string): RunEventBody => ({
-  type: 'step.progress',
-  step: 'image/write',
-  ...(lane === undefined ? {} : { lane }),
-  progress: { info: `${value}%`, percent: value },
-});
+const percent = (value: number, lane?: string): RunEventBody =>
+  progressed('image/write', value, lane === undefined ? {} : { lane });
 
 it('brings back the text of the stage that is shown, behind lanes that have ended too', () => {
-  const wait = { step: 'a/waits', sentence: 's', waited: 0 } as const;
   expect(
     read('bootstrap', [
       started('host/confirm', 'Installing', { stageInfo: 'master' }),
@@ -46,8 +30,8 @@ it('brings back the text of the stage that is shown, behind lanes that have ende
       started('c/masters', 'Waiting for control plane', { lane: 'cluster', stageInfo: 'masters' }),
       started('c/event', 'Waiting for controller', { lane: 'cluster', stageInfo: 'pod event' }),
       { type: 'lane.finished', lane: 'cluster' },
-      { ...wait, type: 'wait.updated', status: 'no answer', limit: 1 },
-      { ...wait, type: 'wait.finished', isReached: true },
+      waiting('a/waits', 'no answer'),
+      waited('a/waits'),
       started('next/step'),
     ]),
   ).toEqual([
@@ -97,29 +81,16 @@ describe('a ladder of one line', () => {
     expect(shown.slice(1).map(([, info]) => info)).toEqual(reported);
   });
 
-  const waiting = (status: string): RunEventBody => ({
-    type: 'wait.updated',
-    step: 'a/waits',
-    sentence: 's',
-    status,
-    waited: 0,
-    limit: 1,
-  });
-  const reached: RunEventBody = {
-    type: 'wait.finished',
-    step: 'a/waits',
-    sentence: 's',
-    isReached: true,
-    waited: 0,
-  };
+  const missing = (status: string): RunEventBody => waiting('a/waits', status);
+  const reached = waited('a/waits');
   const stage = started('a/waits', 'Waiting for bootkube', { stageInfo: 'waits' });
 
   it.each([
     ['to the next step', [started('b/works')], 'waits'],
-    ['where the next step waits too', [started('b/works'), waiting('the next')], 'the next'],
+    ['where the next step waits too', [started('b/works'), missing('the next')], 'the next'],
     ['where the next step has a text', [started('b/works', 'Waiting for controller')], ''],
   ])('has the text of a wait that is over no longer than %s', (_, after, info) => {
-    const shown = read('bootstrap', [stage, waiting('not listed yet'), reached, ...after]);
+    const shown = read('bootstrap', [stage, missing('not listed yet'), reached, ...after]);
     expect(shown.at(1)).toEqual(['Waiting for bootkube', 'not listed yet']);
     expect(shown.at(-1)?.[1]).toBe(info);
   });
@@ -127,16 +98,12 @@ describe('a ladder of one line', () => {
   it('keeps the text of a wait that is not over, and of progress after one', () => {
     const shown = (...bodies: readonly RunEventBody[]) =>
       read('bootstrap', [stage, ...bodies, started('b/works')]).at(-1)?.[1];
-    expect(shown(waiting('not listed yet'))).toBe('not listed yet');
-    expect(shown(waiting('not listed yet'), reached, percent(60))).toBe('60%');
+    expect(shown(missing('not listed yet'))).toBe('not listed yet');
+    expect(shown(missing('not listed yet'), reached, percent(60))).toBe('60%');
   });
 
   it('has the text of a second attempt, and its percentages above those of the first', () => {
-    const again: RunEventBody = {
-      type: 'step.progress',
-      step: 'image/write',
-      progress: { info: 'again from the start, about 3 min left' },
-    };
+    const again = progressed('image/write', 'again from the start, about 3 min left');
     const shown = read('master', [
       started('image/write', 'Writing image to disk'),
       percent(60),
@@ -148,24 +115,8 @@ describe('a ladder of one line', () => {
     ]);
   });
 
-  it('tells what a wait misses beside the present stage', () => {
-    expect(
-      read('worker', [
-        started('control-plane/wait', 'Waiting for control plane'),
-        {
-          type: 'wait.updated',
-          step: 'control-plane/wait',
-          sentence: 'two masters are done',
-          status: '1 of 2',
-          waited: 0,
-          limit: 1,
-        },
-      ]).at(-1),
-    ).toEqual(['Waiting for control plane', '1 of 2']);
-  });
-
   it('tells nothing of a request that is retried', () => {
-    const retried = { ...waiting('503, attempt 1'), attempt: 1 } as RunEventBody;
+    const retried = waiting('a/waits', '503, attempt 1', { attempt: 1 });
     expect(read('bootstrap', [stage, retried, { ...reached, attempt: 2 }])).toEqual([
       ['Waiting for bootkube', 'waits'],
     ]);

@@ -4,6 +4,7 @@ import type { RunEventBody } from '../engine/events.ts';
 import { seconds } from '../model/duration.ts';
 import { failuresOf } from '../model/failure.ts';
 import type { StageReport } from './ladder.ts';
+import { progressed, started } from '../../test/support/run-events.ts';
 import { Reporter, type ReporterOptions } from './reporter.ts';
 
 const failure = failuresOf({
@@ -14,15 +15,9 @@ const failure = failuresOf({
   'inventory.rejected': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
 });
 
-const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody => ({
-  type: 'step.started',
-  step: 'a/b',
-  title: 'A',
-  attempt: 1,
-  stage,
-  stageInfo,
-});
-
+const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody =>
+  started('a/b', stage, { stageInfo });
+const text = (info: string): RunEventBody => progressed('a/b', info);
 const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }> => ({
   type: 'run.failed',
   duration: 1,
@@ -107,20 +102,7 @@ describe('reporter', () => {
     expect(isFlushed).toBe(false);
     await clock.advance(seconds(2));
     expect(isFlushed).toBe(true);
-  });
-
-  it('does not wait a second time when the minute was in vain', async () => {
-    const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
-    emit(stageStarted('Rebooting'));
-    const first = reporter.flush(new AbortController().signal);
-    await clock.advance(seconds(61));
-    await first;
-    await reporter.flush(new AbortController().signal);
-    expect(clock.sleeping()).toBe(0);
-  });
-
-  it('flushes at once when nothing waits', async () => {
-    const { reporter, clock } = setUp(() => undefined);
+    // Not a second time: the minute was in vain.
     await reporter.flush(new AbortController().signal);
     expect(clock.sleeping()).toBe(0);
   });
@@ -212,7 +194,7 @@ describe('reporter', () => {
     });
     emit(stageStarted('Starting installation', 'master'));
     emit(stageStarted('Installing', 'master'));
-    emit({ type: 'step.progress', step: 'a/b', progress: { info: 'half' } });
+    emit(text('half'));
     const settled = reporter.settled(seconds(10), new AbortController().signal);
     await clock.advance(seconds(10));
     expect(await settled).toEqual({
@@ -241,19 +223,10 @@ describe('reporter', () => {
       await settle();
     });
     emit(stageStarted('Installing', 'master'));
-    emit({ type: 'step.progress', step: 'a/b', progress: { info: 'half' } });
+    emit(text('half'));
     const settled = reporter.settled(seconds(10), new AbortController().signal);
     await clock.advance(seconds(10));
     expect((await settled).unanswered).toEqual([{ stage: 'Installing', info: 'half' }]);
-  });
-
-  it('says in which status the service takes no new stage', async () => {
-    const { reporter, emit } = setUp(() => {
-      throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
-    });
-    emit(stageStarted('Installing', 'master'));
-    const status = await reporter.settled(seconds(10), new AbortController().signal);
-    expect(status).toEqual({ unanswered: [], refusedIn: 'cancelled' });
   });
 
   it.each([
@@ -301,7 +274,7 @@ describe('reporter', () => {
       emit(stageStarted(stage, 'master'));
       await reporter.settled(seconds(10), signal);
     }
-    emit({ type: 'step.progress', step: 'a/b', progress: { info: '50%', percent: 50 } });
+    emit(progressed('a/b', 50));
     emit(stageStarted('Rebooting', ''));
     const status = await reporter.settled(seconds(10), signal);
     expect(sent).toEqual(['Starting installation/master', 'Rebooting/']);
@@ -411,26 +384,6 @@ describe('reporter', () => {
     }
     expect(sent).not.toEqual([]);
     for (const report of sent) expect(report).not.toMatch(/x+h/);
-  });
-
-  it('sends of the texts that wait for one stage the newest', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const { clock, sent, emit } = setUp(() => promise);
-    emit(stageStarted('Installing', 'master'));
-    for (const info of ['one', 'two', 'three']) {
-      emit({ type: 'step.progress', step: 'a/b', progress: { info } });
-    }
-    resolve();
-    await settle();
-    expect(sent).toEqual(['Installing/master']);
-    await clock.advance(seconds(10));
-    expect(sent).toEqual(['Installing/master', 'Installing/three']);
-  });
-
-  const text = (info: string): RunEventBody => ({
-    type: 'step.progress',
-    step: 'a/b',
-    progress: { info },
   });
 
   it('changes the text of one stage each ten seconds at most', async () => {

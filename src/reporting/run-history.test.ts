@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
 import { historyFrom, type RunHistory, runHistoryOf } from './run-history.ts';
+import { started, waiting } from '../../test/support/run-events.ts';
 import type { RunStatus } from './run-status.ts';
 
 const failure = (message: string) =>
@@ -12,20 +13,6 @@ const begin: RunEventBody = {
   isResumed: false,
   steps: 2,
 };
-const started = (step: string, attempt = 1): RunEventBody => ({
-  type: 'step.started',
-  step,
-  title: 't',
-  attempt,
-});
-const waiting = (step: string, status: string): RunEventBody => ({
-  type: 'wait.updated',
-  step,
-  sentence: 's',
-  status,
-  waited: 1,
-  limit: 100,
-});
 const failed = (step: string, message: string): RunEventBody => ({
   type: 'step.failed',
   step,
@@ -51,13 +38,18 @@ it('is empty of a run that did not begin', () => {
 it('names the step that the run failed by, not one beside it, and its last wait', () => {
   const history = after(
     ...[begin, started('aside'), started('main'), waiting('main', 'one'), waiting('main', 'two')],
-    ...[waiting('aside', 'x'), failed('aside', 'other'), started('main', 2), failed('main', 'm')],
+    ...[
+      waiting('aside', 'x'),
+      failed('aside', 'other'),
+      started('main', undefined, { attempt: 2 }),
+      failed('main', 'm'),
+    ],
     ...[end('m'), started('always'), waiting('always', 'y'), failed('always', 'm')],
   );
   expect(history).toMatchObject({
     since: 10,
     failed: { step: 'main', since: 12, until: 18, attempt: 2, state: 'failed' },
-    wait: { step: 'main', status: 'two', since: 13, limit: 100 },
+    wait: { step: 'main', status: 'two', since: 14, limit: 100 },
   });
   expect(history.steps['aside']?.state).toBe('failed');
 });

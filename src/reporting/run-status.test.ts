@@ -1,27 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEventBody } from '../engine/events.ts';
+import { progressed, started, waited, waiting } from '../../test/support/run-events.ts';
 import { RunStatus, runStatusOf } from './run-status.ts';
 
 const step = 'image/write';
-const started = (attempt: number): RunEventBody => ({
-  type: 'step.started',
-  step,
-  title: 'Write the image',
-  attempt,
+const begins = (attempt: number): RunEventBody =>
+  started(step, undefined, { title: 'Write the image', attempt });
+const progress = progressed(step, 40, {
+  progress: { info: '40%', percent: 40, bytesPerSecond: 1e6, remaining: 5 },
 });
-const progress = (percent: number): RunEventBody => ({
-  type: 'step.progress',
-  step,
-  progress: { info: `${percent}%`, percent, bytesPerSecond: 1e6, remaining: 5 },
-});
-const waiting: RunEventBody = {
-  type: 'wait.updated',
-  step,
-  sentence: 'the disk is free',
-  status: 'md127 holds it',
-  waited: 2,
-  limit: 100,
-};
+const waits = waiting(step, 'md127 holds it', { waited: 2 });
 const failure = { code: 'a.b', kind: 'host', message: 'm', hint: 'h', context: {} } as const;
 
 /** The status after events that come one millisecond after the other, from 10 on. */
@@ -43,7 +31,7 @@ function after(bodies: readonly RunEventBody[]): RunStatus | undefined {
 
 describe('the status of a run', () => {
   it('is there from its beginning', () => {
-    expect(runStatusOf(new Set())({ ...started(1), at: 1, run: 'r' })).toBeUndefined();
+    expect(runStatusOf(new Set())({ ...begins(1), at: 1, run: 'r' })).toBeUndefined();
     expect(after([])).toEqual({
       v: 1,
       run: 'r',
@@ -60,25 +48,18 @@ describe('the status of a run', () => {
   });
 
   it.each<[string, readonly RunEventBody[], object]>([
-    ['a step', [started(1)], { since: 11, attempt: 1 }],
-    ['a second attempt, since the first', [started(1), started(2)], { since: 11, attempt: 2 }],
-    ['progress', [started(1), progress(40)], { percent: 40, remaining: 5, bytesPerSecond: 1e6 }],
-    ['a wait since it began', [started(1), waiting], { wait: { since: 10, limit: 100 } }],
+    ['a step', [begins(1)], { since: 11, attempt: 1 }],
+    ['a second attempt, since the first', [begins(1), begins(2)], { since: 11, attempt: 2 }],
+    ['progress', [begins(1), progress], { percent: 40, remaining: 5, bytesPerSecond: 1e6 }],
+    ['a wait since it began', [begins(1), waits], { wait: { since: 10, limit: 100 } }],
   ])('shows %s', (_, events, shown) => {
     expect(after(events)?.running).toMatchObject([{ step, title: 'Write the image', ...shown }]);
   });
 
   it('forgets a wait that ended, and a step that did', () => {
-    const reached: RunEventBody = {
-      type: 'wait.finished',
-      step,
-      sentence: 'the disk is free',
-      isReached: true,
-      waited: 3,
-    };
-    expect(after([started(1), waiting, reached])?.running[0]?.wait).toBeUndefined();
+    expect(after([begins(1), waits, waited(step)])?.running[0]?.wait).toBeUndefined();
     const finished: RunEventBody = { type: 'step.finished', step, duration: 1 };
-    expect(after([started(1), finished])).toMatchObject({ running: [], ended: 1 });
+    expect(after([begins(1), finished])).toMatchObject({ running: [], ended: 1 });
   });
 
   it('counts the steps of the main line, each once', () => {
@@ -101,7 +82,7 @@ describe('the status of a run', () => {
       { state: 'failed', reason: `${step}: a.b: m; h` },
     ],
   ])('says how the run ended: %o', (event, shown) => {
-    expect(after([started(1), { type: 'step.failed', step, failure }, event])).toMatchObject({
+    expect(after([begins(1), { type: 'step.failed', step, failure }, event])).toMatchObject({
       ...shown,
       running: [],
     });

@@ -36,8 +36,8 @@ describe('the built program', () => {
     expect(map.version).toBe(3);
   });
 
-  it.each([['--help'], ['-h'], ['help']])('prints help for %s without the rest', async (word) => {
-    const ended = await bundle.run([word], { path: bundle.startAlone });
+  it('prints help without the rest', async () => {
+    const ended = await bundle.run(['--help'], { path: bundle.startAlone });
     expect(ended).toEqual({ exitCode: 0, stdout: bootwright().helpInformation(), stderr: '' });
   });
 
@@ -54,8 +54,8 @@ describe('the built program', () => {
     expect(JSON.parse(stdout)).toMatchObject({ version, commit });
   });
 
-  it.each(['22.11.0', '18.0.0', '8.17.0'])('says a sentence to Node %s', async (old) => {
-    const pretend = `Object.defineProperty(process.versions, 'node', { value: '${old}' })`;
+  it('says a sentence to an older Node', async () => {
+    const pretend = "Object.defineProperty(process.versions, 'node', { value: '22.11.0' })";
     const ended = await bundle.run(['--version'], {
       node: ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`],
     });
@@ -69,8 +69,6 @@ describe('the built program', () => {
       'dist/bootwright.mjs',
       'plan -r worker --boot-device /dev/vda --url http://192.0.2.1 --cluster-id A --host-id B',
     ],
-    ['dist/bootwright.mjs', 'config schema'],
-    ['scripts/suites/main.ts', '--list'],
     ['scripts/lab.ts', '--list'],
   ])('says in one line that the output of %s %s is not written', (file, words) => {
     const { exitCode, stderr } = shell('"$0" "$@" > /dev/full', [
@@ -83,7 +81,6 @@ describe('the built program', () => {
   it.each([
     ['the program', ['dist/bootwright.mjs', 'config', 'schema']],
     ['a page', ['dist/bootwright.mjs', '--help']],
-    ['the list of suites', ['scripts/suites/main.ts', '--list']],
     ['the list of scenarios', ['scripts/lab.ts', '--list']],
   ])('ends quietly where nobody reads the output: %s', (_, [file = '', ...words]) => {
     const line = `exec 3> >(:); wait $!; "$0" "$@" >&3`;

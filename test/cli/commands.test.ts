@@ -19,27 +19,19 @@ const line =
   '--role worker --url http://127.0.0.1:1 --cluster-id c --host-id h --boot-device /dev/null';
 
 describe('plan', () => {
-  it.each(['master', 'worker', 'arbiter'])(
-    'prints the role %s without a word more',
-    async (role) => {
-      const words = `plan ${line} -r ${role}`.split(' ');
-      const { exitCode, stdout, stderr } = await bundle.run(words);
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      expect(stdout).toContain(`Role ${role}: `);
-      expect(stdout).toMatch(/^! image\/write /m);
-      expect(stdout).toMatch(/^ +\$ coreos-installer install /m);
-    },
-  );
-
-  it('is JSON that keeps to the published schema', async () => {
-    const { stdout } = await bundle.run(['plan', ...line.split(' '), '--format', 'json']);
-    expect(JSON.parse(stdout)).toMatchObject({ v: 1, role: 'worker' });
+  it('prints the role without a word more', async () => {
+    const { exitCode, stdout, stderr } = await bundle.run(['plan', ...line.split(' ')]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain('Role worker: ');
+    expect(stdout).toMatch(/^! image\/write /m);
+    expect(stdout).toMatch(/^ +\$ coreos-installer install /m);
   });
 
-  it('shows no token', async () => {
-    const { stdout } = await bundle.run(['plan', ...line.split(' ')], {
+  it('is JSON, without the token', async () => {
+    const { stdout } = await bundle.run(['plan', ...line.split(' '), '--format', 'json'], {
       environment: { PULL_SECRET_TOKEN: 'hidden-token' },
     });
+    expect(JSON.parse(stdout)).toMatchObject({ v: 1, role: 'worker' });
     expect(stdout).not.toContain('hidden-token');
   });
 
@@ -51,12 +43,6 @@ describe('plan', () => {
     expect(stderr).toContain(
       'error: images.controller is not set [bootstrap.no-controller-image]\n',
     );
-  });
-
-  it('refuses a role that does not exist', async () => {
-    const { exitCode, stderr } = await bundle.run(['plan', '--role', 'nobody']);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('config.invalid-value');
   });
 });
 
@@ -104,20 +90,6 @@ describe('config', () => {
     expect(JSON.parse(stdout)).toEqual({
       errors: [expect.objectContaining({ code: 'config.invalid-value' })],
     });
-  });
-
-  it.each([
-    '-r bootstrap',
-    '-r bootstrap --mco-image q.example/mco:1',
-    '-r master --control-plane-count 1 --mco-image q.example/mco:1',
-  ])('finds "%s" complete', async (role) => {
-    const words = `config validate ${line} ${role}`.split(' ');
-    expect(await bundle.run(words)).toMatchObject({ exitCode: 0 });
-  });
-
-  it('prints its JSON Schema', async () => {
-    const { stdout } = await bundle.run(['config', 'schema']);
-    expect(JSON.parse(stdout)).toMatchObject({ type: 'object', additionalProperties: false });
   });
 });
 

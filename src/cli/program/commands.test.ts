@@ -76,27 +76,18 @@ describe('the page of a command', () => {
   );
 });
 
-describe('version', () => {
-  it('is that of the package', () => {
-    expect(version).toBe(packageJson.version);
-  });
+it('the version is that of the package', () => {
+  expect(version).toBe(packageJson.version);
 });
 
 describe('a command line', () => {
   it.each<[string, readonly string[]]>([
-    ['plan', []],
     ['plan', ['-r', 'worker', '--format', 'json', '--boot-device', '/dev/sda']],
-    ['plan', ['--format=json', '-role=worker']],
     ['config', ['show', '--format', 'json', '--url', 'http://h']],
-    ['config', ['validate', '--insecure']],
-    ['config', ['schema']],
     ['status', ['--steps', '--host.root', '/mnt']],
-    ['controller', []],
     ['controller', ['--kubeconfig', '/k', '--verbose']],
-    ['node', ['rollback', '--format', 'json']],
     ['node', ['apply', 'q.io/a/b:1', '--reboot', '--append-karg', 'a=1', '--delete-karg', 'b']],
     ['node', ['apply', 'q.io/a/b:1', '--record']],
-    ['node', ['rollback', '--reboot']],
   ])('understands %s %j', async (command, words) => {
     await expect(parsed(command, ...words)).resolves.toBe(0);
   });
@@ -104,22 +95,16 @@ describe('a command line', () => {
   it.each<[string, readonly string[], string, string]>([
     ['plan', ['--format', 'jsno'], 'cli.bad-flag', 'did you mean json'],
     ['plan', ['--format', 'x'], 'cli.bad-flag', 'bootwright help plan'],
-    ['plan', ['--format'], 'cli.bad-flag', 'bootwright help plan'],
     ['config', ['shwo'], 'cli.unknown-command', 'did you mean bootwright config show'],
     ['config', ['zzzzz'], 'cli.unknown-command', 'show, validate, schema'],
     ['config', ['schema', 'more'], 'cli.bad-flag', 'bootwright help config schema'],
-    ['controller', ['--kubeconfig'], 'cli.bad-flag', 'bootwright help controller'],
     ['controller', ['--url', 'http://h'], 'cli.bad-flag', 'bootwright help controller'],
     ['node', ['aplpy'], 'cli.unknown-command', 'did you mean bootwright node apply'],
     ['node', ['apply'], 'cli.bad-flag', 'bootwright help node apply'],
-    ['node', ['rollback', '--fromat', 'json'], 'cli.bad-flag', 'did you mean --format'],
     ['node', ['rollback', '--fromat=json'], 'cli.bad-flag', 'did you mean --format'],
     ['node', ['rollback', '--record'], 'cli.bad-flag', 'bootwright help node rollback'],
     ['lint', [], 'cli.bad-flag', 'bootwright help lint'],
     ['layer', ['build', '--os-confg', 'a'], 'cli.bad-flag', 'did you mean --os-config'],
-    ['layer', ['push'], 'cli.unknown-command', 'build, status, unpause'],
-    ['layer', ['status'], 'cli.bad-flag', 'bootwright help layer status'],
-    ['layer', ['biuld'], 'cli.unknown-command', 'did you mean bootwright layer build'],
     ['layer', ['burn'], 'cli.unknown-command', 'build, status, unpause'],
   ])('refuses %s %j', async (...[command, words, code, hint]) => {
     await expect(parsed(command, ...words)).rejects.toMatchObject({

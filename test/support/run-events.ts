@@ -1,0 +1,53 @@
+import type { RunEventBody } from '../../src/engine/events.ts';
+
+type Of<Type> = Extract<RunEventBody, { readonly type: Type }>;
+
+/** What makes an event of a step: its first value stands beside what is usual. */
+type Maker<Type, First> = (
+  step: string,
+  first?: First,
+  more?: Partial<Omit<Of<Type>, 'type' | 'step'>>,
+) => Of<Type>;
+
+/** A step that began, with the stage that it reports. */
+export const started: Maker<'step.started', Of<'step.started'>['stage']> = (
+  step,
+  stage,
+  more = {},
+) => ({
+  type: 'step.started',
+  step,
+  title: step,
+  attempt: 1,
+  ...(stage === undefined ? {} : { stage }),
+  ...more,
+});
+
+/** Progress of a step, with a text or with a percentage. */
+export const progressed: Maker<'step.progress', string | number> = (step, how = '', more = {}) => ({
+  type: 'step.progress',
+  step,
+  progress: typeof how === 'string' ? { info: how } : { info: `${how}%`, percent: how },
+  ...more,
+});
+
+/** A wait of a step, with what is missing. */
+export const waiting: Maker<'wait.updated', string> = (step, status = '', more = {}) => ({
+  type: 'wait.updated',
+  step,
+  sentence: 'it is so',
+  status,
+  waited: 0,
+  limit: 100,
+  ...more,
+});
+
+/** A wait of a step that has ended well. */
+export const waited: Maker<'wait.finished', true> = (step, isReached = true, more = {}) => ({
+  type: 'wait.finished',
+  step,
+  sentence: 'it is so',
+  isReached,
+  waited: 0,
+  ...more,
+});
