@@ -1,5 +1,5 @@
-// Clusters of other sizes than three masters, with the real core: of one name, in two namespaces,
-// beside each other.
+// What the API server and clusterctl take of our files; then clusters of other sizes than three
+// masters, with the real core: of one name, in two namespaces, beside each other.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   assetKeys,
@@ -21,6 +21,7 @@ import {
   devClusters,
   workerObjects,
 } from './cluster.ts';
+import { definitionsSuite } from './definitions-suite.ts';
 import { bootNext, joinNode, type ScriptedHost, textIn } from './hosts.ts';
 import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
@@ -32,22 +33,22 @@ const [east, west] = ['east', 'west'] as const;
 const limit = (): AbortSignal => AbortSignal.timeout(60_000);
 
 let rig: CapiRig;
-let node: ManagementNode;
+let node: ManagementNode | undefined;
 let managers: readonly Manager[] = [];
 const hosts: Record<'east' | 'west', ScriptedHost[]> = { east: [], west: [] };
 
 beforeAll(async () => {
   rig = await startCapi();
-  const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
-  node = await startNode(rig, kubeconfig);
-  managers = await startManagers(rig);
+  await rig.deploy();
 });
 afterAll(async () => {
   for (const host of [...hosts.east, ...hosts.west]) await host[Symbol.asyncDispose]();
   await Promise.all(managers.map(({ kill }) => kill()));
-  await node[Symbol.asyncDispose]();
+  await node?.[Symbol.asyncDispose]();
   await rig[Symbol.asyncDispose]();
 });
+
+definitionsSuite(() => rig);
 
 const put = async (objects: readonly KubeObject[]): Promise<void> => {
   for (const object of objects) await rig.apply(object);
@@ -86,6 +87,12 @@ const domainsIn = async (namespace: string): Promise<readonly string[]> =>
     .toSorted();
 
 describe('two clusters of one name (W4)', () => {
+  beforeAll(async () => {
+    const kubeconfig = await rig.kube.kubeconfigFor({ server: rig.guest.url });
+    node = await startNode(rig, kubeconfig);
+    managers = await startManagers(rig);
+  });
+
   it('have a bootstrap host each, that knows nothing of the other', async () => {
     const sizes = [
       { namespace: east, replicas: 1 },

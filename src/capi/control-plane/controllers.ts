@@ -8,7 +8,7 @@ import type { Queue, Result } from '../../kube/queue.ts';
 import { patchOf } from '../../kube/write.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
+import { isForbidden, isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import {
   assetKeys,
@@ -17,7 +17,7 @@ import {
   kubeconfigSecretName,
   type OpenShiftControlPlane,
 } from '../api.ts';
-import { type CheckResult, right, wrong } from '../conditions.ts';
+import { type CheckResult, findCondition, right, wrong } from '../conditions.ts';
 import { isControlledBy, placed, refOf, refTo, secretText } from '../objects.ts';
 import { type Guest, guestSeen, guestsOf, type OpenGuest } from './guest.ts';
 import { readInstallInputs } from './inputs.ts';
@@ -35,7 +35,7 @@ import {
   storedControlPlane,
 } from './view.ts';
 
-interface ControlPlaneOptions extends Omit<ControlPlaneScope, 'note' | 'failures'> {
+interface ControlPlaneOptions extends Omit<ControlPlaneScope, 'note'> {
   readonly emit: Emit;
   readonly stores: ControlPlaneStores;
   readonly openGuest: OpenGuest;
@@ -60,7 +60,7 @@ export function controlPlaneControllers({
   const id = 'control-plane/reconcile';
   let addKey: Queue['add'] = () => undefined;
   const guests = guestsOf({ open: openGuest, clock }, (key) => addKey(key));
-  const scope = { ...options, note: notesOf(emit, id), guests, failures: new Map() };
+  const scope = { ...options, note: notesOf(emit, id), guests };
   return [
     {
       id,
@@ -87,11 +87,10 @@ interface Work extends ControlPlaneScope {
 
 /** One pass over a control plane, by its informers. */
 async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<Result> {
-  const { kube, clock, stores, guests, failures } = work;
+  const { kube, clock, stores, guests } = work;
   const view = storedControlPlane(stores, refOf(key), clock.now());
   if (view === undefined) {
     await guests.close(key);
-    failures.delete(key);
     return {};
   }
   const { controlPlane } = view;
@@ -104,11 +103,10 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  const template = creationFinding(view, failure) ?? pass.templateCheck;
-  const failed = failures.get(key);
+  const assets = failure && assetsFinding(pass, failure);
   const status = controlPlaneStatus(pass, {
-    template,
-    assets: failed?.hash === pass.inputs?.hash ? failed && assetsFinding(failed.error) : undefined,
+    template: creationFinding(view, failure) ?? pass.templateCheck,
+    assets,
     guestGap: guest?.gap(),
     healthChecks: stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
   });
@@ -116,7 +114,8 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     const patch = patchOf(controlPlane, { status }, 'status');
     await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
   }
-  if (failure !== undefined) throw failure;
+  // A failure by the inputs is final until they change, or the Job is removed.
+  if (failure !== undefined && !(assets !== undefined && failure.isFinal)) throw failure;
   return mayChangeByTime(pass) ? { after: decideAgain } : {};
 }
 
@@ -185,8 +184,18 @@ const failureReasons: Readonly<Record<string, string>> = {
   'kube.invalid': 'CreationFailed',
 };
 
-const assetsFinding = ({ code, message }: AgentError): CheckResult =>
-  wrong(failureReasons[code] ?? 'InstallerFailed', message);
+/** Why the files cannot be made; each reason is counted and noted once. */
+function assetsFinding({ view, metrics, note }: Pass, error: AgentError): CheckResult | undefined {
+  const { code, message } = error;
+  const isOfInstaller = code.startsWith('installer.');
+  if (view.hasAssets || !(isOfInstaller || isRefused(error))) return undefined;
+  const { metadata, status } = view.controlPlane;
+  if (findCondition(status?.conditions, 'AssetsGenerated')?.message !== message) {
+    if (isOfInstaller) metrics?.installerEnded('failed');
+    note('warn', `the files of control plane ${metadata.name} cannot be made`, { code });
+  }
+  return wrong(failureReasons[code] ?? 'InstallerFailed', message);
+}
 
 /** Follows the guest once its bootstrap host has a control plane; not while nothing may change. */
 async function followGuest(

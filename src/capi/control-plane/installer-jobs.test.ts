@@ -9,6 +9,7 @@ import {
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { jobs, pods, secrets, serviceAccounts } from '../../kube/kinds.ts';
 import { partOf } from '../../kube/object.ts';
+import { seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ownNames } from '../api.ts';
 
@@ -144,5 +145,11 @@ describe('the files of a cluster by Jobs', () => {
     await pass();
     expect(conditionIn(kube, 'AssetsGenerated')).toBe(condition);
     expect(kube.objectsOf(jobs)).toHaveLength(2);
+    // As docs/cluster-api.md says: it runs again once it is removed.
+    if (made === undefined) throw new Error('no Job');
+    kube.drop({ kind: jobs, namespace: capiNamespace, name: made.metadata.name });
+    await pass(seconds(3));
+    expect(jobNamed(kube, 'installer')?.['status']).toBeUndefined();
+    expect(conditionIn(kube, 'AssetsGenerated')).toBe('False Generating');
   });
 });

@@ -1,35 +1,24 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
-import { asAgentError } from '../../engine/failures.ts';
-import { isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, capiNames, type OwnerReference, ownNames } from '../api.ts';
-import { placed, secretData } from '../objects.ts';
+import { secretData } from '../objects.ts';
 import { installerFailure, type InstallFiles, madeFiles } from './installer.ts';
 import { removeJobs, stepByJobs } from './installer-jobs.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Makes the files of a control plane once, by Jobs whose events call for the next step, and never
- * once a host may work with some. A failure by its inputs is final until the inputs change.
- * @throws a failure that may end by itself
+ * Takes the next step to the files of a control plane, by Jobs whose events call for another: once,
+ * and never when a host may work with some.
+ * @throws AgentError as `stepByJobs`
  */
 export async function makeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
-  const { view, template, failures } = pass;
+  const { view, template } = pass;
   const { controlPlane, cluster } = view;
   const { inputs, hash = '' } = pass.inputs ?? {};
   if (inputs === undefined || template === undefined || cluster === undefined) return;
   if (!view.isInfrastructureReady || view.assets !== undefined) return;
-  const key = placed(controlPlane);
-  const failed = failures.get(key);
-  if (failed?.hash === hash && failed.error.isFinal) return;
-  try {
-    await stepByJobs(pass, { controlPlane, cluster, inputs, hash }, signal);
-    failures.delete(key);
-  } catch (thrown) {
-    signal.throwIfAborted();
-    recordFailure(pass, key, hash, thrown);
-  }
+  await stepByJobs(pass, { controlPlane, cluster, inputs, hash }, signal);
 }
 
 /** The Jobs are not needed once the files exist. */
@@ -39,22 +28,6 @@ export async function removeUsedJobs(
 ): Promise<void> {
   const isDue = view.hasAssets && hasJobs;
   if (isDue && (await removeJobs(kube, view.controlPlane, signal))) metrics?.installerEnded('made');
-}
-
-/** @throws a failure that may end by itself */
-function recordFailure(
-  { failures, metrics, note }: Pass,
-  key: string,
-  hash: string,
-  thrown: unknown,
-): void {
-  const error = asAgentError(thrown);
-  const { code, isFinal } = error;
-  if (code.startsWith('installer.')) metrics?.installerEnded('failed');
-  else if (!isRefused(thrown)) throw thrown;
-  failures.set(key, { hash, error });
-  if (!isFinal) throw thrown;
-  note('warn', `the files of control plane ${key} cannot be made`, { code });
 }
 
 /** A Secret has no more (Kubernetes, `MaxSecretSize`). */

@@ -1,5 +1,4 @@
 import type { Note } from '../../engine/events.ts';
-import type { AgentError } from '../../model/failure.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { CheckResult } from '../conditions.ts';
@@ -10,18 +9,9 @@ import type { UsableTemplate } from './template.ts';
 import type { UpgradeVerdict } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 
-/** The last run of the installer that failed. */
-interface FailedInstaller {
-  /** Hash of its inputs. */
-  readonly hash: string;
-  readonly error: AgentError;
-}
-
-/** What the provider works with, and what it keeps of control planes. */
+/** What the provider works with. */
 export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly note: Note;
-  /** The last run of the installer that failed, by the keys of control planes. */
-  readonly failures: Map<string, FailedInstaller>;
   /** The image of this program, for the Jobs of the installer. */
   readonly ownImage?: string | undefined;
   readonly metrics?: Pick<ManagerMetrics, 'installerEnded'> | undefined;

@@ -1,4 +1,3 @@
-// Our definitions and files, as Cluster API's own programs take them.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -17,12 +16,7 @@ import {
   controlPlaneObject,
   machineObjects,
 } from './cluster.ts';
-import {
-  type CapiRig,
-  customResourceDefinitions,
-  deployedObjects,
-  startManagement,
-} from './rig.ts';
+import { type CapiRig, customResourceDefinitions, deployedObjects } from './rig.ts';
 
 const run = promisify(execFile);
 const top = resolve(import.meta.dirname, '../..');
@@ -30,13 +24,6 @@ const guide = join(top, 'docs/cluster-api.md');
 const kinds = [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates];
 
 let rig: CapiRig;
-
-beforeAll(async () => {
-  const management = await startManagement();
-  rig = { ...management, guest: await management.kube.startGuest() };
-  await rig.deploy();
-});
-afterAll(() => rig[Symbol.asyncDispose]());
 
 const put = async (objects: readonly KubeObject[]): Promise<void> => {
   for (const object of objects) await rig.apply(object);
@@ -52,7 +39,20 @@ const statusOf = (asked: Promise<unknown>): Promise<number> =>
     },
   );
 
-describe('what is refused by the definitions', () => {
+/**
+ * Our definitions and files, as the API server and Cluster API's own programs take them, in a
+ * management cluster without managers.
+ */
+export function definitionsSuite(started: () => CapiRig): void {
+  beforeAll(() => {
+    rig = started();
+  });
+
+  describe('definitions', describeDefinitions);
+  describe('clusterctl', describeClusterctl);
+}
+
+function describeDefinitions(): void {
   let made = 0;
   const named = (name: string) => ({ nodeRegistration: { name } });
   const cluster = 'unchanged';
@@ -189,9 +189,9 @@ describe('what is refused by the definitions', () => {
     });
     expect(await statusOf(creation)).toBe(status);
   });
-});
+}
 
-describe('clusterctl', () => {
+function describeClusterctl(): void {
   const offline = { GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' };
   let folder: string;
   const at = (...names: readonly string[]): string => join(folder, ...names);
@@ -294,7 +294,7 @@ describe('clusterctl', () => {
     const certificates = { group: 'cert-manager.io', version: 'v1', plural: 'certificates' };
     for (const kind of [...kinds, certificates]) await client.list({ kind });
   });
-});
+}
 
 interface ClusterctlConfig {
   readonly 'cert-manager'?: { readonly url: string };
