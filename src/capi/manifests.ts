@@ -101,7 +101,7 @@ function readManifest(file: string, bytes: Uint8Array, add: AddFinding): readonl
   }
   const source = decodeSource(file, bytes);
   if (isSourceFinding(source)) {
-    add(source.place, source.problem);
+    add(source.place, source.message);
     return [];
   }
   if (file.endsWith('.json'))
@@ -118,7 +118,7 @@ function readManifest(file: string, bytes: Uint8Array, add: AddFinding): readonl
   if (documents.length === 0) add(`${file}:1:1`, 'the file is empty');
   return documents.flatMap((document, at) => {
     if (isSourceFinding(document)) {
-      add(document.place, document.problem);
+      add(document.place, document.message);
       return [];
     }
     for (const { place, message, severity } of objectFindings(document))

@@ -10,7 +10,7 @@ import {
 import { isFields } from '../../lib/fields.ts';
 import { isLabelValue, isPullSpec } from './schema.ts';
 import type { SourceObject } from './source-object.ts';
-import { type LintFinding, lintFindingOf } from './source-text.ts';
+import type { LintFinding } from './source-text.ts';
 import { jsonIn } from '../../lib/json.ts';
 
 /** A reason why the operator cannot use a MachineOSConfig that the API server accepts. */
@@ -25,7 +25,7 @@ const HASH_LENGTH = 32;
 /** The findings of an object that should be a MachineOSConfig. */
 export function lintOSConfig(source: SourceObject): readonly LintFinding[] {
   const otherwise = kindFinding(source);
-  if (otherwise !== undefined) return [lintFindingOf(otherwise)];
+  if (otherwise !== undefined) return [otherwise];
   const read = checkedOSConfig(source);
   if (Array.isArray(read)) return read;
   return osConfigFindings(read).map(({ path, message }) => ({
@@ -54,58 +54,33 @@ export function buildableOSConfig(source: SourceObject): MachineOSConfig {
  * it. Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status
  * that a build ends in.
  */
-export function osConfigFindings(config: MachineOSConfig): readonly OSConfigFinding[] {
-  return [...pushSpecFindings(config), ...nameFindings(config), ...fileFindings(config)];
-}
-
-function pushSpecFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[] {
-  const path = 'spec.renderedImagePushSpec';
+export function osConfigFindings({ name, spec }: MachineOSConfig): readonly OSConfigFinding[] {
   const pushSpec = spec.renderedImagePushSpec;
-  const refused: OSConfigFinding[] = [];
+  const rendered = `rendered-${name}-${'0'.repeat(HASH_LENGTH)}`;
+  const findings: OSConfigFinding[] = [];
   if (!isNamedReference(pushSpec)) {
-    refused.push(
-      error(
-        path,
-        `the operator cannot read ${pushSpec} as the name of an image: write HOST/NAMESPACE/NAME:TAG in lower case`,
-      ),
-    );
+    const what = `the operator cannot read ${pushSpec} as the name of an image`;
+    const message = `${what}: write HOST/NAMESPACE/NAME:TAG in lower case`;
+    findings.push({ path: 'spec.renderedImagePushSpec', message });
   }
   if (!isPullSpec(withDigest(pushSpec, SOME_DIGEST))) {
-    refused.push(
-      error(
-        path,
-        `the image could not be used after the build: status.currentImagePullSpec takes HOST/NAMESPACE/NAME with at most one namespace; shorten ${pushSpec}`,
-      ),
-    );
+    const what = 'the image could not be used after the build: status.currentImagePullSpec takes';
+    const message = `${what} HOST/NAMESPACE/NAME with at most one namespace; shorten ${pushSpec}`;
+    findings.push({ path: 'spec.renderedImagePushSpec', message });
   }
-  return refused;
-}
-
-function nameFindings({ name }: MachineOSConfig): readonly OSConfigFinding[] {
-  const path = 'metadata.name';
-  const rendered = `rendered-${name}-${'0'.repeat(HASH_LENGTH)}`;
-  if (isLabelValue(rendered)) return [];
-  const most = 63 - rendered.length + name.length;
-  return [
-    error(
-      path,
-      `the name of a build's MachineConfig, ${rendered}, is longer than a label may be: give the pool a name of at most ${most} characters`,
-    ),
-  ];
-}
-
-function fileFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[] {
-  const files = spec.containerFile ?? [];
-  return files.flatMap(({ containerfileArch }, index) =>
-    containerfileArch === 'NoArch'
-      ? []
-      : [
-          error(
-            `spec.containerFile[${index}].containerfileArch`,
-            `the builder reads only the entry for NoArch and ignores the one for ${containerfileArch}: write NoArch`,
-          ),
-        ],
-  );
+  if (!isLabelValue(rendered)) {
+    const what = `the name of a build's MachineConfig, ${rendered}, is longer than a label may be`;
+    const most = 63 - rendered.length + name.length;
+    const message = `${what}: give the pool a name of at most ${most} characters`;
+    findings.push({ path: 'metadata.name', message });
+  }
+  for (const [index, { containerfileArch }] of (spec.containerFile ?? []).entries()) {
+    if (containerfileArch === 'NoArch') continue;
+    const what = 'the builder reads only the entry for NoArch and ignores the one for';
+    const message = `${what} ${containerfileArch}: write NoArch`;
+    findings.push({ path: `spec.containerFile[${index}].containerfileArch`, message });
+  }
+  return findings;
 }
 
 /** A Secret as far as layering looks at it. */
@@ -116,36 +91,34 @@ export interface RegistrySecret {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** The objects that a MachineOSConfig refers to. */
-export interface ReferencedObjects {
-  readonly pools: readonly string[];
-  /** Secrets of the namespace `openshift-machine-config-operator`. */
-  readonly secrets: readonly RegistrySecret[];
-}
-
 /**
  * What the operator rejects of the objects that a MachineOSConfig refers to. Content is never
  * quoted.
+ * @param secrets those of the namespace `openshift-machine-config-operator`
  */
 export function referenceFindings(
   { spec }: MachineOSConfig,
-  { pools, secrets }: ReferencedObjects,
+  {
+    pools,
+    secrets,
+  }: { readonly pools: readonly string[]; readonly secrets: readonly RegistrySecret[] },
 ): readonly OSConfigFinding[] {
   const pool = spec.machineConfigPool.name;
-  const findings = pools.includes(pool)
-    ? []
-    : [error('spec.machineConfigPool.name', `there is no MachineConfigPool ${pool}`)];
-  const named = [
-    ['spec.baseImagePullSecret.name', spec.baseImagePullSecret?.name],
-    ['spec.renderedImagePushSecret.name', spec.renderedImagePushSecret.name],
-  ] as const;
-  for (const [path, name] of named) {
-    if (name === undefined) continue;
-    const problem = secretProblem(
-      name,
-      secrets.find((secret) => secret.name === name),
-    );
-    if (problem !== undefined) findings.push(error(path, problem));
+  const findings: OSConfigFinding[] = [];
+  if (!pools.includes(pool)) {
+    const message = `there is no MachineConfigPool ${pool}`;
+    findings.push({ path: 'spec.machineConfigPool.name', message });
+  }
+  for (const key of ['baseImagePullSecret', 'renderedImagePushSecret'] as const) {
+    const name = spec[key]?.name;
+    const message =
+      name === undefined
+        ? undefined
+        : secretProblem(
+            name,
+            secrets.find((one) => one.name === name),
+          );
+    if (message !== undefined) findings.push({ path: `spec.${key}.name`, message });
   }
   return findings;
 }
@@ -166,5 +139,3 @@ function secretProblem(name: string, secret: RegistrySecret | undefined): string
   if (content === undefined) return `Secret ${name} has no ${key}`;
   return isFields(jsonIn(content)) ? undefined : `${key} of Secret ${name} is not JSON`;
 }
-
-const error = (path: string, message: string): OSConfigFinding => ({ path, message });

@@ -16,14 +16,14 @@ describe('decodeSource', () => {
     ['half of a character at the end', [0x61, 0x0a, 0xc3]],
     ['a surrogate', [0xed, 0xa0, 0x80]],
   ])('refuses %s', (...[, bytes]) => {
-    const problem = 'a text is expected, in UTF-8, and this file is not UTF-8';
-    expect(decodeSource('f', Uint8Array.from(bytes))).toMatchObject({ place: 'f:1', problem });
+    const message = 'a text is expected, in UTF-8, and this file is not UTF-8';
+    expect(decodeSource('f', Uint8Array.from(bytes))).toMatchObject({ place: 'f:1', message });
   });
 
   it('says of a binary file that it is one, and what is wanted', () => {
     expect(decodeSource('f', Uint8Array.from([0x7f, 0]), 'a Pod')).toMatchObject({
       place: 'f:1',
-      problem: 'a Pod is expected, in UTF-8, and this file is binary',
+      message: 'a Pod is expected, in UTF-8, and this file is binary',
     });
   });
 });

@@ -1,37 +1,6 @@
 import type { AgentError } from '../../model/failure.ts';
 import { layeringFailure } from '../failures.ts';
 
-/** Why a file, or one of its documents, cannot be read. */
-export interface SourceFinding {
-  readonly code: 'layering.malformed-file' | 'layering.wrong-object';
-  /** `FILE:LINE`. */
-  readonly place: string;
-  /** What is wrong there, and what to do about it. */
-  readonly problem: string;
-}
-
-/** A text, or a part of it, that no parser can make sense of. */
-export const malformed = (place: string, problem: string): SourceFinding => ({
-  code: 'layering.malformed-file',
-  place,
-  problem,
-});
-
-/** Another object than the expected one. */
-export const wrongObject = (place: string, problem: string): SourceFinding => ({
-  code: 'layering.wrong-object',
-  place,
-  problem,
-});
-
-/** Whether reading gave a finding and not an object. */
-export const isSourceFinding = (read: object): read is SourceFinding =>
-  'problem' in read && 'place' in read;
-
-/** The finding as an error, for callers that need the whole file. */
-export const sourceFailure = ({ code, place, problem }: SourceFinding): AgentError =>
-  layeringFailure(code, `${place}: ${problem}`);
-
 /** What is wrong at one place of a file. */
 export interface LintFinding {
   /** `FILE:LINE`. */
@@ -43,12 +12,27 @@ export interface LintFinding {
   readonly message: string;
 }
 
-/** A finding of a file that cannot be read, for people. */
-export const lintFindingOf = ({ place, problem }: SourceFinding): LintFinding => ({
-  place,
-  severity: 'error',
-  message: problem,
-});
+/** Why a file, or one of its documents, cannot be read. */
+export interface SourceFinding extends LintFinding {
+  readonly code: 'layering.malformed-file' | 'layering.wrong-object';
+}
+
+const findingOf =
+  (code: SourceFinding['code']) =>
+  (place: string, message: string): SourceFinding => ({ code, place, severity: 'error', message });
+
+/** A text, or a part of it, that no parser can make sense of. */
+export const malformed = findingOf('layering.malformed-file');
+
+/** Another object than the expected one. */
+export const wrongObject = findingOf('layering.wrong-object');
+
+/** Whether reading gave a finding and not an object. */
+export const isSourceFinding = (read: object): read is SourceFinding => 'severity' in read;
+
+/** The finding as an error, for callers that need the whole file. */
+export const sourceFailure = ({ code, place, message }: SourceFinding): AgentError =>
+  layeringFailure(code, `${place}: ${message}`);
 
 /** A text that was read. */
 export interface SourceFile {

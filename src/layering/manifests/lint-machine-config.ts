@@ -15,7 +15,6 @@ import {
   decodeSource,
   isSourceFinding,
   type LintFinding,
-  lintFindingOf,
   wrongObject,
 } from '../api/source-text.ts';
 
@@ -39,16 +38,14 @@ export const lintMachineConfigs = (files: readonly LintedFile[]): readonly LintF
 
 function findingsIn(file: LintedFile): readonly LintFinding[] {
   const text = decodeSource(file.path, file.bytes, WANTED);
-  if (isSourceFinding(text)) return [lintFindingOf(text)];
+  if (isSourceFinding(text)) return [text];
   const listed = readListed(text, WANTED);
   if (listed.length === 0 && !file.isInFolder)
-    return [
-      lintFindingOf(wrongObject(`${file.path}:1`, `${WANTED} is expected, and this is empty`)),
-    ];
+    return [wrongObject(`${file.path}:1`, `${WANTED} is expected, and this is empty`)];
   return listed.flatMap((source) => {
     if (!isSourceFinding(source)) return findingsOf(source, file.isInFolder);
     const isOther = file.isInFolder && source.code === 'layering.wrong-object';
-    return isOther ? [] : [lintFindingOf(source)];
+    return isOther ? [] : [source];
   });
 }
 

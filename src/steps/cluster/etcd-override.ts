@@ -56,7 +56,7 @@ export const patchEtcd = step({
     const poll = async (): Promise<PollResult<true>> => {
       const view = etcds.view();
       const [etcd] = view.objects;
-      if (etcd !== undefined) return overriding(scope, etcd);
+      if (etcd !== undefined) return override(scope, etcd);
       return { status: bootkube.withFailure(gapIn(view) ?? 'there is no etcd/cluster yet') };
     };
     await scope.until('etcd/cluster has the override', poll, {
@@ -67,28 +67,29 @@ export const patchEtcd = step({
   },
 });
 
-/** The API server is unavailable for a while whenever etcd gains or loses a member. */
-async function overriding(scope: StepScope<'kube'>, etcd: KubeObject): Promise<PollResult<true>> {
+/**
+ * The API server is unavailable for a while whenever etcd gains or loses a member.
+ * @throws AgentError `cluster.etcd-not-overridden`
+ */
+async function override(
+  { kube, signal }: StepScope<'kube'>,
+  found: KubeObject,
+): Promise<PollResult<true>> {
+  const record = recordedBefore(found);
+  const before = record === undefined ? overridesOf(found) : record.before;
+  let kept: KubeObject | undefined;
   try {
-    await override(scope, etcd);
-    return { done: true };
+    if (record === undefined || !isOverridden(found))
+      await kube.patch(etcdCluster, overridePatch(before), signal);
+    kept = await kube.get(etcdCluster, signal);
   } catch (error) {
-    scope.signal.throwIfAborted();
+    signal.throwIfAborted();
     const { code } = asAgentError(error);
     if (!code.startsWith('kube.')) throw error;
     return { status: `etcd/cluster cannot be changed yet (${code})` };
   }
-}
-
-/** @throws AgentError `cluster.etcd-not-overridden`, `kube.*` */
-async function override({ kube, signal }: StepScope<'kube'>, found: KubeObject): Promise<void> {
-  const record = recordedBefore(found);
-  const before = record === undefined ? overridesOf(found) : record.before;
-  if (record === undefined || !isOverridden(found)) {
-    await kube.patch(etcdCluster, overridePatch(before), signal);
-  }
-  const kept = await kube.get(etcdCluster, signal);
-  if (kept !== undefined && isOverridden(kept) && recordedBefore(kept) !== undefined) return;
+  if (kept !== undefined && isOverridden(kept) && recordedBefore(kept) !== undefined)
+    return { done: true };
   const what = 'etcd/cluster has no override after it was patched';
   throw etcdFailure('cluster.etcd-not-overridden', what, { context: { object: 'etcd/cluster' } });
 }

@@ -103,18 +103,15 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
     for (const secret of known.flatMap(({ secrets }) => secrets)) scope.hide(secret);
     const hide: Hide = (text) => withoutSecretLooks(scope.mask(text));
     const sources = known.map(({ from, registries }) => ({ from, registries }));
-    const credentials = (): Promise<string> => Promise.resolve(JSON.stringify(sources, null, 2));
+    const own = { 'credentials.json': () => Promise.resolve(JSON.stringify(sources, null, 2)) };
     const kube = { podLog: scope.kube.podLog, list: listedOnce(scope.kube) };
-    const own = { 'credentials.json': credentials };
     const reach = { ...scope, kube, own, showsFailures: true };
     const bundle = openBundle(reach, hide);
-    for (const kind of ['own', 'file', 'argv', 'objects', 'logsOf'] as const) {
-      const ofKind = collectorsOf('builds').filter(({ from }) => kind in from);
-      const rows = (await Promise.all(ofKind.map((row) => rowsOf(row, reach)))).flat();
-      // Large ones one after the other; the others beside each other: the host reboots soon.
-      for (const row of kind === 'file' ? rows : []) await bundle.add(row);
-      if (kind !== 'file') await Promise.all(rows.map(bundle.add));
-    }
+    const found = collectorsOf('builds').map((row) => rowsOf(row, reach));
+    const rows = (await Promise.all(found)).flat();
+    // Large ones one after the other; the others beside each other: the host reboots soon.
+    for (const row of rows) if ('file' in row.from) await bundle.add(row);
+    await Promise.all(rows.filter(({ from }) => !('file' in from)).map(bundle.add));
     await bundle.close(`gathered ${occasion}`);
     for (const argv of copyCommands(config.cluster.hostId)) await run(argv);
   } catch (error) {

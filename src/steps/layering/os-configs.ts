@@ -136,55 +136,42 @@ export const setAsideOsConfigs = step({
     await host.exec(asideFoldersArgv, { signal, limit: seconds(20) });
     for (const { pool, pushSecret, baseSecret } of request.pools) {
       for (const path of [pushSecret, baseSecret])
-        if (path !== undefined) await copySecret(scope, path);
-      await setAside(scope, { isWanted: isOsConfigOf(pool), to: asidePath(pool) });
+        if (path !== undefined) await copyManifest(scope, path, isSecretFor(path));
+      const isWanted = isOsConfigOf(pool);
+      // Written first and taken away then, so that it is always in one place at least.
+      const file = await copyManifest(scope, asidePath(pool), isWanted);
+      if (file === undefined) continue;
+      const rest = withoutDocuments(file, isWanted);
+      if (rest === '') await host.remove(file.path, signal);
+      else await host.writeFile(file.path, rest, { signal, mode: 0o600 });
     }
   },
 });
 
-type IsWanted = (object: SourceObject) => boolean;
+const isSecretFor =
+  (path: string) =>
+  ({ value }: SourceObject): boolean =>
+    asideSecret(registrySecretOf(value)?.name ?? '') === path;
 
-async function setAside(
+/**
+ * Copies an object of the manifests to a place of its own; gives its file, or undefined where an
+ * earlier run has taken it out already.
+ * @throws AgentError `layering.not-stashed`
+ */
+async function copyManifest(
   scope: StepScope<'host'>,
-  { isWanted, to }: { readonly isWanted: IsWanted; readonly to: string },
-): Promise<void> {
+  to: string,
+  isWanted: (object: SourceObject) => boolean,
+): Promise<SourceFile | undefined> {
   const { host, signal } = scope;
-  const found = await find(scope, isWanted);
-  if (found === undefined) {
-    await requireSetAside(scope, to);
-    return;
-  }
-  // Written first and taken away then, so that it is always in one place at least.
-  await host.writeFile(to, found.text, { signal, mode: 0o600 });
-  const rest = withoutDocuments(found.file, isWanted);
-  if (rest === '') await host.remove(found.file.path, signal);
-  else await host.writeFile(found.file.path, rest, { signal, mode: 0o600 });
-}
-
-async function copySecret(scope: StepScope<'host'>, to: string): Promise<void> {
-  const found = await find(
-    scope,
-    ({ value }) => asideSecret(registrySecretOf(value)?.name ?? '') === to,
-  );
-  if (found === undefined) await requireSetAside(scope, to);
-  else await scope.host.writeFile(to, found.text, { signal: scope.signal, mode: 0o600 });
-}
-
-async function find(
-  scope: StepScope<'host'>,
-  isWanted: IsWanted,
-): Promise<{ readonly file: SourceFile; readonly text: string } | undefined> {
   for (const file of await readManifestFiles(scope)) {
     const found = readableDocuments(file).find(({ object }) => isWanted(object));
-    if (found !== undefined) return { file, text: found.text };
+    if (found === undefined) continue;
+    await host.writeFile(to, found.text, { signal, mode: 0o600 });
+    return file;
   }
-  return undefined;
-}
-
-/** An earlier run may have come so far. */
-async function requireSetAside({ host, signal }: StepScope<'host'>, path: string): Promise<void> {
-  if ((await host.readText(path, signal)) !== undefined) return;
-  throw layeringFailure('layering.not-stashed', `neither ${path} nor its manifest exists`);
+  if ((await host.readText(to, signal)) !== undefined) return undefined;
+  throw layeringFailure('layering.not-stashed', `neither ${to} nor its manifest exists`);
 }
 
 /**
