@@ -5,44 +5,45 @@ import {
   withNodes,
 } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { rest } from '../../../test/support/fake-host.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { nodes } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import { nodes } from '../../kube/kinds.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { waitForMasters } from './wait-for-masters.ts';
-
-const config: ConfigInput = {
-  role: 'bootstrap',
-  cluster: { id: 'c', hostId: 'id-own' },
-  service: { url: 'http://svc.example' },
-};
-const facts = { controlPlane: { units: ['bootkube.service'] } };
-const threeMasters = 'controlPlane: {replicas: 3}\nplatform: {none: {}}\n';
-const refused = inventoryFailure('inventory.refused', 'lower stage');
-const down = inventoryFailure('inventory.unreachable', 'service is down');
-
-const host = (name: string, more: Partial<InventoryHost> = {}): InventoryHost =>
-  inventoryHost({ id: `id-${name}`, infraEnvId: `env-${name}`, name, ...more });
-
-function setUp({ yaml = threeMasters, hosts = [host('m1'), host('M2'), host('own')] } = {}) {
-  const clock = fakeClock({ auto: false });
-  const kube: FakeKube = withInstallConfig(fakeKube(), yaml);
-  const inventory = fakeInventory({ hosts });
-  return { config, facts, clock, kube, inventory, host: bootkubeHost() };
-}
-
-const reported = (inventory: ReturnType<typeof fakeInventory>): readonly string[] =>
-  inventory.reports.map(({ host: { hostId, infraEnvId }, stage, info }) =>
-    [infraEnvId, hostId, stage, info].join(' '),
-  );
+import type { Kube } from '../../ports/kube.ts';
+import { waitForMasters, nodeTarget, waitForArbiter } from './wait-for-masters.ts';
 
 describe('cluster/wait-for-masters', () => {
+  const config: ConfigInput = {
+    role: 'bootstrap',
+    cluster: { id: 'c', hostId: 'id-own' },
+    service: { url: 'http://svc.example' },
+  };
+  const facts = { controlPlane: { units: ['bootkube.service'] } };
+  const threeMasters = 'controlPlane: {replicas: 3}\nplatform: {none: {}}\n';
+  const refused = inventoryFailure('inventory.refused', 'lower stage');
+  const down = inventoryFailure('inventory.unreachable', 'service is down');
+
+  const host = (name: string, more: Partial<InventoryHost> = {}): InventoryHost =>
+    inventoryHost({ id: `id-${name}`, infraEnvId: `env-${name}`, name, ...more });
+
+  function setUp({ yaml = threeMasters, hosts = [host('m1'), host('M2'), host('own')] } = {}) {
+    const clock = fakeClock({ auto: false });
+    const kube: FakeKube = withInstallConfig(fakeKube(), yaml);
+    const inventory = fakeInventory({ hosts });
+    return { config, facts, clock, kube, inventory, host: bootkubeHost() };
+  }
+
+  const reported = (inventory: ReturnType<typeof fakeInventory>): readonly string[] =>
+    inventory.reports.map(({ host: { hostId, infraEnvId }, stage, info }) =>
+      [infraEnvId, hostId, stage, info].join(' '),
+    );
+
   it('reports each master as it becomes Ready, and ends with the second, without a sleep', async () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);
@@ -296,5 +297,72 @@ describe('cluster/wait-for-masters', () => {
     await settle();
     controller.abort(new Error('the run is stopped'));
     expect((await end).failure).toMatchObject({ message: 'the run is stopped' });
+  });
+});
+
+describe('cluster/wait-for-arbiter', () => {
+  const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
+  const facts = { controlPlane: { units: [] } };
+
+  it('is over at once where there is none: no sleep, no node listed, no host asked for', async () => {
+    const clock = fakeClock({ auto: false });
+    const inventory = fakeInventory();
+    const followed: string[] = [];
+    const cluster = withInstallConfig(fakeKube(), 'controlPlane: {replicas: 3}');
+    const kube: Kube = {
+      ...cluster,
+      follow: (selection, seen, signal) => {
+        followed.push(selection.kind.plural);
+        return cluster.follow(selection, seen, signal);
+      },
+    };
+    await runStep(waitForArbiter, { config, facts, clock, kube, inventory, host: bootkubeHost() });
+    expect([clock.now(), inventory.calls, followed]).toEqual([0, [], ['configmaps']]);
+  });
+
+  it('waits for the arbiter and reports it, not a master', async () => {
+    const clock = fakeClock({ auto: false });
+    const yaml = 'controlPlane: {replicas: 2}\narbiter: {replicas: 1}';
+    const kube = withInstallConfig(fakeKube(), yaml);
+    const inventory = fakeInventory({
+      hosts: [
+        inventoryHost({ id: 'id-m1', name: 'm1' }),
+        inventoryHost({ id: 'id-a1', name: 'a1', role: 'arbiter' }),
+      ],
+    });
+    withNodes(kube, { name: 'm1' });
+    const end = runStep(waitForArbiter, {
+      config,
+      facts,
+      clock,
+      kube,
+      inventory,
+      host: bootkubeHost(),
+    });
+    await clock.advance(1000);
+    withNodes(kube, { name: 'a1', role: 'arbiter' });
+    const { events } = await end;
+    expect(inventory.reports.map(({ host }) => host.hostId)).toEqual(['id-a1']);
+    expect(kube.objectsOf(nodes)).toHaveLength(2);
+    expect(events[0]).not.toHaveProperty('stage');
+    expect(statusesOf(events)).toEqual(['0 of 1 arbiter ready; no arbiter has joined yet']);
+  });
+
+  it.each([
+    ['master', 0, 0],
+    ['master', 1, 0],
+    ['master', 2, 1],
+    ['master', 3, 2],
+    ['master', 4, 2],
+    ['master', 5, 2],
+    ['arbiter', 0, 0],
+    ['arbiter', 1, 1],
+    ['arbiter', 2, 1],
+  ] as const)('of the role %s with %i replicas, %i are waited for', (role, replicas, target) => {
+    const config = {
+      controlPlaneReplicas: role === 'master' ? replicas : 3,
+      arbiterReplicas: role === 'arbiter' ? replicas : 1,
+    };
+    expect(nodeTarget(role, config)).toBe(target);
   });
 });

@@ -1,26 +1,28 @@
 import { describe, expect, it } from 'vitest';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { addDefaultOsConfigs } from './manifests.ts';
+import { repositoryIn } from '../../layering/manifests/served-config.ts';
+import { addDefaultOsConfigs, nameRepositories } from './manifests.ts';
 import { readOsConfigs } from './os-configs.ts';
 
-const folder = '/opt/openshift/openshift';
-const pullSecret = JSON.stringify({
-  auths: { 'quay.io': { auth: 'cmVsZWFzZQ==' }, 'registry.example.com': { auth: 'cHVzaA==' } },
-});
-const host = (secret = pullSecret) =>
-  fakeHost()
-    .withFile('/root/.docker/config.json', secret)
-    .withFile('/opt/openshift/manifests/x.yaml', '{}');
-const configOf = (pushTo: string): ConfigInput => ({
-  cluster: { openshiftVersion: '4.21.0' },
-  layering: { pushTo },
-});
-const config = configOf('registry.example.com/ocl');
-
 describe('layering/add-default-os-configs', () => {
+  const folder = '/opt/openshift/openshift';
+  const pullSecret = JSON.stringify({
+    auths: { 'quay.io': { auth: 'cmVsZWFzZQ==' }, 'registry.example.com': { auth: 'cHVzaA==' } },
+  });
+  const host = (secret = pullSecret) =>
+    fakeHost()
+      .withFile('/root/.docker/config.json', secret)
+      .withFile('/opt/openshift/manifests/x.yaml', '{}');
+  const configOf = (pushTo: string): ConfigInput => ({
+    cluster: { openshiftVersion: '4.21.0' },
+    layering: { pushTo },
+  });
+  const config = configOf('registry.example.com/ocl');
+
   it('writes what the next step takes for an order of every pool', async () => {
     const machine = host();
     const { notes } = await runStep(addDefaultOsConfigs, { host: machine, config });
@@ -80,5 +82,20 @@ describe('layering/add-default-os-configs', () => {
   ])('refuses %s', async (...[, given, machine, code]) => {
     const { failure } = await tryStep(addDefaultOsConfigs, { host: machine, config: given });
     expect(failure).toMatchObject({ code: `layering.${code}` });
+  });
+});
+
+describe('layering/name-repositories', () => {
+  const config = { layering: { mode: 'on' as const } };
+  const facts = { request: requestFor(['master', 'worker']) };
+
+  it('tells workers where their images lie, among the manifests that are rendered and applied', async () => {
+    const host = fakeHost();
+    await runStep(nameRepositories, { config, host, facts });
+    const manifest = '/opt/openshift/openshift/99-bootwright-os-repository-worker.yaml';
+    expect([...host.files.keys()]).toEqual([manifest]);
+    const text = host.textOf(manifest) ?? '';
+    const { spec } = JSON.parse(text) as { readonly spec: { readonly config: object } };
+    expect(repositoryIn(JSON.stringify(spec.config))).toBe('registry.example.com/ocl/worker');
   });
 });

@@ -5,19 +5,21 @@ import {
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
+import { coreOsDisk, targetOf, lsblkOutput } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { rest } from '../../../test/support/fake-host.ts';
+import { rest, fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
-import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
-import { startRegistry } from './staging-registry.ts';
-
-const disk = coreOsDisk('sda');
-const stagingMount = stagingPlaces.mount;
-const facts = { rendered: laneRendered, disk: targetOf(disk) };
-const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
+import type { BlockDevice } from '../disk/block-devices.ts';
+import type { BuildRequest } from './facts.ts';
+import { startRegistry, stopRegistry } from './staging-registry.ts';
 
 describe('layering/start-registry', () => {
+  const disk = coreOsDisk('sda');
+  const stagingMount = stagingPlaces.mount;
+  const facts = { rendered: laneRendered, disk: targetOf(disk) };
+  const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
+
   it('grows the written disk, and starts the registry of the release', async () => {
     const { host } = run();
     const { value } = await runStep(startRegistry, run(host));
@@ -102,5 +104,72 @@ describe('layering/start-registry', () => {
       kind: 'release',
       why: expect.stringContaining('too-small') as string,
     });
+  });
+});
+
+describe('layering/stop-registry', () => {
+  const { mount, work } = stagingPlaces;
+
+  const mounted: BlockDevice = coreOsDisk('sda');
+  const sda: BlockDevice = {
+    ...mounted,
+    children: mounted.children.map((part) =>
+      part.label === 'root' ? { ...part, mountpoints: [mount] } : part,
+    ),
+  };
+
+  const hostWith = (disk = sda): FakeHost =>
+    fakeHost().on([rest]).succeeds().on(['lsblk', rest]).prints(lsblkOutput(disk));
+
+  const on: BuildRequest = { kind: 'on', pools: [], why: '' };
+
+  const stop = (host: FakeHost, differs: object = {}) =>
+    tryStep(stopRegistry, {
+      config: { role: 'bootstrap', layering: { mode: 'on' } },
+      host,
+      clock: fakeClock(),
+      facts: {
+        request: on,
+        disk: targetOf(sda),
+        ...differs,
+      },
+    });
+
+  const did = (host: FakeHost): readonly string[] =>
+    host.ran.map((argv) => argv.join(' ')).filter((command) => !command.startsWith('lsblk'));
+
+  const stopped = 'podman rm --force --ignore --time 10 bootwright-registry';
+
+  it('ends the registry, clears its data and gives the disk free', async () => {
+    const host = hostWith();
+    const { failure } = await stop(host);
+    expect(failure).toBeUndefined();
+    expect(did(host)).toEqual([
+      stopped,
+      `umount --recursive --quiet ${work}/storage/overlay`,
+      `rm --recursive --force --one-file-system ${work}`,
+      `sync --file-system ${mount}`,
+      `umount ${mount}`,
+    ]);
+  });
+
+  it('waits for the last that still works on the disk', async () => {
+    const host = hostWith();
+    let tries = 0;
+    host.on(['umount', mount]).answers(() => {
+      tries += 1;
+      return tries < 3 ? { exitCode: 32, stderr: 'target is busy.' } : {};
+    });
+    const { failure, events } = await stop(host);
+    expect(failure).toBeUndefined();
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'wait.updated', status: 'target is busy.' }),
+    );
+  });
+
+  it('stops the registry after a run that had come further', async () => {
+    const host = hostWith(mounted);
+    await stop(host);
+    expect(did(host)).toEqual([stopped]);
   });
 });

@@ -1,0 +1,492 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { handOverFacts, fallbackFacts } from '../../../test/layering/hand-over-site.ts';
+import { publishedFor } from '../../../test/layering/lane-facts.ts';
+import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
+import {
+  coreOsDisk,
+  deployableHost,
+  lsblkOutput,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { type FakeHost, rest, fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { webFailure } from '../../adapters/http/failures.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { parseConfig } from '../../ignition/parse.ts';
+import { readPointer } from '../../ignition/pointer.ts';
+import { readServedConfig, servedImageProblem } from '../../layering/manifests/served-config.ts';
+import type { BlockDevice } from '../disk/block-devices.ts';
+import {
+  bootsBuiltImage,
+  overwriteOs,
+  deployOwn,
+  deployWorkerImage,
+  overlayWorkerConfig,
+} from './deploy-image.ts';
+import type { WorkerImage, WorkerBoot } from './facts.ts';
+import { workerFiles } from './find-worker-image.ts';
+
+describe('the final OS image', () => {
+  const osImage = 'quay.example/rhcos@sha256:9';
+  const path = '/opt/install-dir/worker-h.ign';
+
+  const dataUrl = (text: string): string => `data:;base64,${Buffer.from(text).toString('base64')}`;
+  const machineConfig = JSON.stringify({
+    spec: { osImageURL: osImage, kernelArguments: ['crashkernel=1G', 'nosmt'] },
+  });
+  const rendered = JSON.stringify({
+    ignition: { version: '3.4.0' },
+    storage: {
+      files: [
+        {
+          path: '/etc/ignition-machine-config-encapsulated.json',
+          contents: { source: dataUrl(machineConfig) },
+        },
+      ],
+    },
+  });
+  const pointerTo = (source: string): string =>
+    JSON.stringify({ ignition: { version: '3.2.0', config: { merge: [{ source }] } } });
+  const embedded = pointerTo(`data:;base64,${gzipSync(rendered).toString('base64')}`);
+  const served = 'http://api-int.example:22624/config/worker';
+
+  const hostWith = (disk: BlockDevice, ignition = embedded): FakeHost =>
+    deployableHost(disk, 'BOOT_IMAGE=/vmlinuz ignition.platform.id=openstack quiet')
+      .on(['getenforce'])
+      .prints('Enforcing')
+      .withFile(path, ignition);
+
+  const sda = coreOsDisk('sda');
+
+  interface Setting {
+    readonly host: FakeHost;
+    readonly disk?: BlockDevice;
+    readonly web?: FakeWeb;
+    readonly writerArgs?: string[];
+    readonly signal?: AbortSignal;
+  }
+
+  const facts = {
+    disk: targetOf(sda),
+    ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+    written: { disk: '/dev/sda' },
+    published: undefined,
+    boot: undefined,
+  };
+
+  const overwrite = ({ host, disk = sda, web = fakeWeb(), writerArgs = [], ...more }: Setting) =>
+    runStep(overwriteOs, {
+      config: { image: { skipMcoReboot: true, writerArgs } },
+      host,
+      web,
+      clock: fakeClock(),
+      facts: { ...facts, disk: targetOf(disk) },
+      ...more,
+    });
+
+  const ran = (host: FakeHost): string[] =>
+    host.ran.map((argv) => argv.join(' ')).filter((command) => !command.startsWith('lsblk'));
+
+  const deploy = (extra: string, platform = 'openstack'): string =>
+    `ostree container image deploy --sysroot /mnt --authfile /root/.docker/config.json --imgref ostree-unverified-registry:${osImage} --karg ignition.platform.id=${platform} --karg $ignition_firstboot --stateroot rhcos${extra}`;
+
+  /** A host whose Ignition leads to a machine-config-server that answers at the fourth time. */
+  const comingUp = () => ({
+    host: hostWith(sda, pointerTo(served)),
+    web: fakeWeb()
+      .with(served, rendered)
+      .failing(served, webFailure('web.unreachable', 'cannot be reached'), 3),
+  });
+
+  describe('image/overwrite-os', () => {
+    it('puts the final system on the disk, with the kernel arguments of both', async () => {
+      const host = hostWith(sda);
+      const writerArgs = ['--append-karg', 'ip=eth0:dhcp', '--copy-network', '--delete-karg', 'x'];
+      const { notes } = await overwrite({ host, writerArgs });
+      expect(notes).toEqual([]);
+      expect(ran(host)).toEqual([
+        'uname -m',
+        'cat /proc/cmdline',
+        'getenforce',
+        'mount /dev/sda4 /mnt',
+        'fsfreeze --unfreeze /mnt',
+        'mount /dev/sda3 /mnt/boot',
+        'fsfreeze --unfreeze /mnt/boot',
+        'growpart --free-percent=92 /dev/sda 4',
+        'xfs_growfs /mnt',
+        'setenforce 0',
+        deploy(' --karg ip=eth0:dhcp --karg crashkernel=1G --karg nosmt'),
+        'fsfreeze --freeze /mnt/boot',
+        'umount /mnt/boot',
+        'fsfreeze --freeze /mnt',
+        'umount /mnt',
+        'setenforce 1',
+      ]);
+    });
+
+    it('fetches the rendered config from the machine-config-server, and waits until it is up', async () => {
+      const { host, web } = comingUp();
+      const { events } = await overwrite({ host, web });
+      expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt'));
+      expect(web.opened).toHaveLength(4);
+      expect(web.opened[0]).toMatchObject({
+        accept: 'application/vnd.coreos.ignition+json; version=3.4.0',
+      });
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: 'wait.updated', status: 'cannot be reached' }),
+      );
+    });
+
+    it.each([
+      ['nvme0n1', 'mount /dev/nvme0n1p4 /mnt', 'growpart --free-percent=92 /dev/nvme0n1 4'],
+      ['mmcblk1', 'mount /dev/mmcblk1p4 /mnt', 'growpart --free-percent=92 /dev/mmcblk1 4'],
+    ])('finds the partitions of %s', async (kname, mount, grow) => {
+      const disk = coreOsDisk(kname);
+      const host = hostWith(disk);
+      await overwrite({ host, disk });
+      expect(ran(host)).toEqual(expect.arrayContaining([mount, grow]));
+    });
+
+    it('waits until udev knows the partitions that were just written', async () => {
+      const host = hostWith(sda);
+      const unread = sda.children.map((child) => ({ ...child, label: '', partLabel: '' }));
+      let polls = 0;
+      host.on(['lsblk', rest]).answers(() => {
+        polls += 1;
+        return { stdout: lsblkOutput(polls < 3 ? { ...sda, children: unread } : sda) };
+      });
+      const { notes } = await overwrite({ host });
+      expect(notes).toEqual([]);
+      expect(polls).toBeGreaterThanOrEqual(3);
+      expect(ran(host)).toContain('mount /dev/sda4 /mnt');
+    });
+
+    it('gives up on a disk without them after a minute', async () => {
+      const host = hostWith({ ...sda, children: [] });
+      const { notes } = await overwrite({ host, disk: sda });
+      expect(notes).toHaveLength(1);
+      expect(ran(host)).not.toContain('mount /dev/sda4 /mnt');
+    });
+
+    it('says bare metal where the command line of the live system says nothing', async () => {
+      const host = hostWith(sda).on(['cat', '/proc/cmdline']).prints('');
+      await overwrite({ host });
+      expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt', 'metal'));
+    });
+
+    it('leaves a disk of s390x as it is', async () => {
+      const host = hostWith(sda).on(['uname', '-m']).prints('s390x');
+      await overwrite({ host });
+      expect(ran(host)).toEqual(['uname -m']);
+    });
+
+    it('writes to a disk that an earlier run has left frozen', async () => {
+      const host = hostWith(sda);
+      const { notes } = await overwrite({ host });
+      expect(notes).toEqual([]);
+      const commands = ran(host);
+      for (const place of ['/mnt', '/mnt/boot']) {
+        const thawed = commands.indexOf(`fsfreeze --unfreeze ${place}`);
+        expect(thawed).toBe(commands.findIndex((command) => command.endsWith(` ${place}`)) + 1);
+      }
+    });
+
+    it.each<[string, string, string[]]>([
+      ['mount /dev/sda3', 'mount /dev/sda3 /mnt/boot', ['umount /mnt', 'setenforce 1']],
+      [
+        'the deployment',
+        deploy(' --karg crashkernel=1G --karg nosmt'),
+        ['umount /mnt/boot', 'umount /mnt', 'setenforce 1'],
+      ],
+      [
+        'umount of a frozen file system',
+        'umount /mnt/boot',
+        ['fsfreeze --unfreeze /mnt/boot', 'umount /mnt/boot', 'umount /mnt', 'setenforce 1'],
+      ],
+    ])('undoes what is left when it fails at %s, and does not fail', async (_, broken, undone) => {
+      const host = hostWith(sda).on(broken.split(' ')).fails(1, 'error: no');
+      const { notes } = await overwrite({ host });
+      expect(notes).toEqual([
+        'warn: the final OS image is not written; the node will reboot once more',
+      ]);
+      const commands = ran(host);
+      expect(commands.filter((command) => command === broken).length).toBeGreaterThanOrEqual(3);
+      expect(commands.slice(-undone.length)).toEqual(undone);
+    });
+
+    it.each<[string, (host: FakeHost) => unknown]>([
+      ['is not there', (host) => host.on(['getenforce']).isMissing()],
+      ['is off', (host) => host.on(['getenforce']).prints('Disabled')],
+      ['only tells', (host) => host.on(['getenforce']).prints('Permissive')],
+    ])('touches SELinux neither before nor after where it %s', async (_, set) => {
+      const host = hostWith(sda)
+        .on(['setenforce', rest])
+        .fails(1, 'setenforce: SELinux is disabled');
+      set(host);
+      const { notes } = await overwrite({ host });
+      expect(notes).toEqual([]);
+      expect(ran(host).filter((command) => command.startsWith('setenforce'))).toEqual([]);
+    });
+
+    it.each([
+      ['points nowhere', '{"ignition":{"version":"3.2.0"}}'],
+      ['embeds nothing that can be read', pointerTo('data:,{}')],
+    ])('tells and continues when the Ignition %s', async (_, ignition) => {
+      const host = hostWith(sda, ignition);
+      const { notes } = await overwrite({ host });
+      expect(notes).toHaveLength(1);
+      expect(ran(host)).toEqual(['uname -m']);
+    });
+
+    it('stops when the run is stopped, with nothing left mounted', async () => {
+      const run = new AbortController();
+      const host = hostWith(sda);
+      host.on(['xfs_growfs', '/mnt']).answers(() => {
+        run.abort(new Error('stopped'));
+      });
+      await expect(overwrite({ host, signal: run.signal })).rejects.toThrow('stopped');
+      expect(ran(host).slice(-3)).toEqual(['umount /mnt/boot', 'umount /mnt', 'setenforce 1']);
+    });
+  });
+
+  describe('the built image', () => {
+    const { published } = handOverFacts;
+    const { published: released } = fallbackFacts;
+    const workers = publishedFor(['worker']);
+
+    it.each([
+      ['nothing is known of one', undefined, undefined, false],
+      ['it was built', published, undefined, true],
+      ['it was built for workers alone', workers, undefined, false],
+      ['it could not be built', released, undefined, false],
+      ['a worker found none', undefined, { kind: 'release', why: 'none' }, false],
+      ['a worker has it on its disk', undefined, { kind: 'deployed' }, true],
+      ['a worker gets it at its first boot', undefined, { kind: 'first-boot', why: 'x' }, true],
+    ] as const)('is booted first when %s', (...[, built, boot, isBooted]) => {
+      expect(bootsBuiltImage(built, boot)).toBe(isBooted);
+    });
+  });
+});
+
+describe('layering/deploy-own', () => {
+  const digest = `sha256:${'d'.repeat(64)}`;
+  const address = '192.0.2.5:22626';
+  const final = `registry.example/ocl/master@${digest}`;
+  const staged = `${address}/ocl/master@${digest}`;
+  const rendered = `rendered-master-${'0'.repeat(32)}`;
+  const file = `/etc/mcs/bootstrap/machine-configs/${rendered}.yaml`;
+  const machineConfig = `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: ${rendered}
+spec:
+  osImageURL: ${final}
+  kernelArguments: [nosmt]
+  config: {ignition: {version: 3.5.0}}
+`;
+  const sda = coreOsDisk('sda');
+  const originOf = (image: string): string =>
+    `[origin]\ncontainer-image-reference=ostree-unverified-registry:${image}\n`;
+
+  const hostWith = (origins = originOf(final)): FakeHost =>
+    deployableHost(sda).on(['find', rest]).prints(origins).withFile(file, machineConfig);
+
+  const published = publishedFor(['master'], { rendered, file, staged, digest, final });
+  const registry = {
+    kind: 'running',
+    address,
+    certificates: '/certificates',
+    authFile: '/auth.json',
+  } as const;
+
+  const settings = (host: FakeHost, differs: object = {}) => ({
+    config: {
+      role: 'bootstrap' as const,
+      layering: { mode: 'on' as const },
+    },
+    host,
+    clock: fakeClock(),
+    facts: {
+      disk: targetOf(sda),
+      written: { disk: '/dev/sda' },
+      registry,
+      published,
+      ...differs,
+    },
+  });
+
+  const commandsOf = (host: FakeHost): readonly string[] => host.ran.map((argv) => argv.join(' '));
+
+  it('does not freeze the file system that the registry writes to', async () => {
+    const host = hostWith();
+    await tryStep(deployOwn, settings(host));
+    expect(commandsOf(host)).not.toContain('fsfreeze --freeze /mnt');
+    expect(commandsOf(host).slice(-2)).toEqual(['sync --file-system /mnt', 'umount /mnt']);
+  });
+
+  it.each([
+    ['the registry of this host', originOf(staged)],
+    ['nothing', '[origin]\nrefspec=rhcos/x86_64/stable\n'],
+  ])('never leaves a disk that follows %s', async (_, origins) => {
+    const host = hostWith(origins);
+    const { failure } = await tryStep(deployOwn, settings(host));
+    expect(failure).toMatchObject({ code: 'image.wrong-origin' });
+    expect(commandsOf(host).slice(-2)).toEqual(['umount /mnt/boot', 'umount /mnt']);
+  });
+
+  it('fails when the first boot could not do it either', async () => {
+    const host = hostWith();
+    host.on(['ostree', rest]).fails(1, 'Writing content object: No space left on device');
+    const { failure } = await tryStep(deployOwn, settings(host));
+    expect(failure).toMatchObject({ code: 'image.no-room' });
+  });
+});
+
+describe('layering/deploy-worker-image', () => {
+  const { image, rendered, repository } = workerCase;
+  const sda = coreOsDisk('sda');
+  const found = { image, rendered, served: workerFiles.served, authFile: workerFiles.authFile };
+
+  const hostWith = (): FakeHost =>
+    deployableHost(sda).withFile(workerFiles.served, servedToWorker());
+
+  interface Setting {
+    readonly host?: FakeHost;
+    readonly worker?: WorkerImage;
+    readonly failurePolicy?: 'fail' | 'fallback-stock';
+  }
+
+  const deploy = ({
+    host = hostWith(),
+    worker = { kind: 'overlay', ...found },
+    failurePolicy = 'fail',
+  }: Setting) => {
+    const config: ConfigInput = { role: 'worker', layering: { repository, failurePolicy } };
+    const facts = { disk: targetOf(sda), image: worker };
+    return tryStep(deployWorkerImage, { config, host, clock: fakeClock(), facts });
+  };
+
+  const deployments = (host: FakeHost): readonly string[] =>
+    host.ran.filter(([program]) => program === 'ostree').map((argv) => argv.join(' '));
+
+  const failing = (stderr: string): FakeHost =>
+    hostWith()
+      .on(['ostree', rest])
+      .fails(1, `Error: Performing deployment\n\nCaused by:\n    0: ${stderr}`);
+
+  it('puts the image on the disk, under the name that the node will say', async () => {
+    const host = hostWith();
+    const { value, notes } = await deploy({ host });
+    expect(value).toEqual({ kind: 'deployed' });
+    expect(notes).toEqual([]);
+    expect(deployments(host)).toEqual([
+      `ostree container image deploy --sysroot /mnt --authfile ${workerFiles.authFile} --imgref ostree-unverified-registry:${image} --karg ignition.platform.id=metal --karg $ignition_firstboot --stateroot rhcos`,
+    ]);
+  });
+
+  it('trusts the certificates of the cluster', async () => {
+    const host = hostWith();
+    const { certificates } = workerFiles;
+    await deploy({ host, worker: { kind: 'served', ...found, certificates } });
+    expect(deployments(host)[0]).toContain(`--cert-dir ${certificates}`);
+  });
+
+  it.each(['connection refused', 'unexpected EOF', 'something else'])(
+    'leaves it to the first boot when the deployment fails with %s',
+    async (stderr) => {
+      const { value, notes } = await deploy({ host: failing(stderr) });
+      expect(value).toMatchObject({ kind: 'first-boot' });
+      expect(notes).toEqual([
+        'warn: the built OS image is not deployed; the node will pull it and reboot once more',
+      ]);
+    },
+  );
+
+  it('leaves s390x to the first boot', async () => {
+    const host = hostWith().on(['uname', '-m']).prints('s390x');
+    expect((await deploy({ host })).value).toMatchObject({ kind: 'first-boot' });
+    expect(deployments(host)).toEqual([]);
+  });
+
+  const noRoom = "min-free-space-percent '3%' would be exceeded";
+  const other = 'Image has architecture arm64; expected amd64';
+
+  it.each([
+    [noRoom, 'image.no-room'],
+    [other, 'image.wrong-architecture'],
+  ])('promises nothing when the first boot could not do it either: %s', async (stderr, code) => {
+    expect((await deploy({ host: failing(stderr) })).failure).toMatchObject({ code });
+    const { value } = await deploy({ host: failing(stderr), failurePolicy: 'fallback-stock' });
+    expect(value).toMatchObject({ kind: 'release' });
+  });
+
+  it('fails by any policy when the cluster serves what does not fit', async () => {
+    const { failure } = await deploy({
+      host: failing(noRoom),
+      worker: { kind: 'served', ...found },
+      failurePolicy: 'fallback-stock',
+    });
+    expect(failure).toMatchObject({ code: 'image.no-room' });
+  });
+
+  it('tells when what was served is gone', async () => {
+    const host = hostWith();
+    await host.remove(workerFiles.served, new AbortController().signal);
+    const { failure } = await deploy({ host });
+    expect(failure).toMatchObject({ code: 'layering.served-lost' });
+  });
+});
+
+describe('layering/overlay-worker-config', () => {
+  const { ignition, image, rendered, repository } = workerCase;
+  const overlaid = ignition.replace('.ign', '-overlaid.ign');
+  const sda = coreOsDisk('sda');
+  const found = { image, rendered, served: workerFiles.served, authFile: workerFiles.authFile };
+
+  const hostWith = (): FakeHost =>
+    fakeHost()
+      .on([rest])
+      .succeeds()
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(sda))
+      .withFile(ignition, workerPointer)
+      .withFile(workerFiles.served, servedToWorker());
+
+  const settings = (
+    host: FakeHost,
+    worker: WorkerImage = { kind: 'overlay', ...found },
+    boot: WorkerBoot = { kind: 'deployed' },
+  ) => ({
+    config: { role: 'worker' as const, layering: { repository } },
+    host,
+    clock: fakeClock(),
+    facts: {
+      disk: targetOf(sda),
+      ignition: { path: ignition, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+      image: worker,
+      boot,
+    },
+  });
+
+  it('makes an Ignition with which the node joins as one that runs the image', async () => {
+    const host = hostWith();
+    await runStep(overlayWorkerConfig, settings(host));
+    const pointer = readPointer(parseConfig(host.textOf(overlaid) ?? ''));
+    expect(pointer.kind).toBe('embedded');
+    const served = readServedConfig(pointer.kind === 'embedded' ? pointer.content : '');
+    expect(servedImageProblem(served, image)).toBeUndefined();
+    expect(host.files.get(overlaid)?.mode).toBe(0o600);
+    // A run that is resumed compares it with what was fetched.
+    expect(host.textOf(ignition)).toBe(workerPointer);
+  });
+
+  it('fails, with nothing left mounted, where the disk does not hold what was written', async () => {
+    const host = hostWith().on(['cmp', rest]).fails(1, 'differ: byte 1');
+    const { failure } = await tryStep(overlayWorkerConfig, settings(host));
+    expect(failure).toMatchObject({ code: 'command.failed' });
+    expect(host.ran.at(-1)).toEqual(['umount', '/mnt']);
+  });
+});
