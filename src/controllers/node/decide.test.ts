@@ -166,7 +166,11 @@ describe('what is done next for a node', () => {
       { node: { ...has, desiredDrain: 'uncordon-c2', lastAppliedDrain: 'drain-c2' } },
       ['waits'],
     ],
-    ['stages once more after another boot', { marker: marker({ bootId: 'x' }) }, ['stage']],
+    [
+      'stages once more after another boot',
+      { marker: marker({ bootId: 'x' }), change: staged },
+      ['stage'],
+    ],
     [
       'stages what may be staged',
       { marker: marker({ phase: 'staging' }), change: staged },
@@ -180,7 +184,7 @@ describe('what is done next for a node', () => {
     ],
     [
       'ends what was begun with a reboot by one',
-      { change: ofFiles(any), marker: begun(), node: drained },
+      { change: ofFiles(), marker: begun(), node: drained },
       ['reboot'],
     ],
     ['waits for that', { node: { ...drained, desiredDrain: 'uncordon-c2' } }, ['waits']],

@@ -15,7 +15,6 @@ import { patchOf, readAgain } from '../../kube/write.ts';
 import {
   controllerApp,
   isOperatedNow,
-  nodesOf,
   operatorOf,
   poolEvent,
   type PoolScope,
@@ -136,7 +135,7 @@ export function drainController(
       }
       if (node === undefined || requestOf(node) === '') return {};
       const [pool] = poolsOfNode(node, stores.pools.all());
-      const members = pool === undefined ? [node] : nodesOf(pool, stores);
+      const members = pool === undefined ? [node] : stores.nodes.by('pool', pool);
       if (operatorOf(members, stores, scope) !== undefined) {
         if (isCordoned(node)) ofOperator.set(name, requestOf(node));
         return { after: readPodsEvery };

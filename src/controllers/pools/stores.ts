@@ -6,6 +6,7 @@ import {
   nodes as nodeKind,
   pods as podKind,
 } from '../../kube/kinds.ts';
+import { selectorText } from '../../kube/selector.ts';
 import { listAt, partOf, textAt } from '../../kube/object.ts';
 import type { PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
@@ -44,25 +45,59 @@ export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
 /** The objects that roll-outs are about, as they were last seen. */
 export interface PoolStores {
   readonly pools: Informer;
-  readonly nodes: Informer;
+  /**
+   * By the pool that rolls out to it, by custom pools of which several select it, and those that
+   * carry a member of etcd.
+   */
+  readonly nodes: Informer<'pool' | 'doubled' | 'etcd'>;
   readonly osConfigs: Informer;
-  readonly builds: Informer;
+  /** By their MachineOSConfig. */
+  readonly builds: Informer<'osConfig'>;
   readonly deployments: readonly Informer[];
   readonly leases: readonly Informer[];
   /** Of the operator's namespace, by their node, and those of the operator's controller. */
   readonly pods: Informer<'node' | 'controller'>;
 }
 
+const memberRoles = ['master', 'control-plane', 'arbiter'].map(
+  (role) => `node-role.kubernetes.io/${role}`,
+);
+
+/** Whether a node carries a member of etcd. */
+const carriesMember = ({ metadata: { labels = {} } }: KubeObject): boolean =>
+  memberRoles.some((role) => labels[role] !== undefined);
+
 /** Follows all that decides about roll-outs. */
 export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolStores {
   const { namespace } = scope;
   const one = (ref: KubeRef): Informer => informer(scope, selectionOf(ref));
+  const pools = informer(scope, { kind: machineConfigPools });
+  const selecting = (node: KubeObject): readonly string[] => poolsOfNode(node, pools.all());
+  const nodes = informer(
+    scope,
+    { kind: nodeKind },
+    {
+      pool: (node) => selecting(node).slice(0, 1),
+      doubled: (node) => doubledIn(selecting(node)),
+      etcd: (node) => (carriesMember(node) ? [''] : []),
+    },
+  );
+  pools.onChange(({ before, after }) => {
+    const selector = (pool: KubeObject | undefined): unknown =>
+      pool && partOf(pool, 'spec', 'nodeSelector');
+    const isSame = before !== undefined && isDeepStrictEqual(selector(before), selector(after));
+    if (!isSame) for (const index of ['pool', 'doubled'] as const) nodes.reindex(index);
+  });
   const refs = operatorRefs(namespace);
   return {
-    pools: informer(scope, { kind: machineConfigPools }),
-    nodes: informer(scope, { kind: nodeKind }),
+    pools,
+    nodes,
     osConfigs: informer(scope, { kind: machineOSConfigs }),
-    builds: informer(scope, { kind: machineOSBuilds }),
+    builds: informer(
+      scope,
+      { kind: machineOSBuilds },
+      { osConfig: (build) => [textAt(build, 'spec', 'machineOSConfig', 'name')] },
+    ),
     deployments: refs.deployments.map(one),
     leases: refs.leases.map(one),
     pods: informer(
@@ -76,7 +111,7 @@ export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolSto
   };
 }
 
-/** One pool at one moment. */
+/** One pool at one moment, by the stores or by a reading of its own. */
 export interface PoolView {
   readonly snapshot: Omit<PoolSnapshot, 'jobs'>;
   /** Its nodes that another custom pool selects too. */
@@ -84,14 +119,6 @@ export interface PoolView {
   /** All nodes that carry a member of etcd, where one of the pool does. */
   readonly members?: readonly KubeObject[];
 }
-
-const memberRoles = ['master', 'control-plane', 'arbiter'].map(
-  (role) => `node-role.kubernetes.io/${role}`,
-);
-
-/** Whether a node carries a member of etcd. */
-const carriesMember = ({ metadata: { labels = {} } }: KubeObject): boolean =>
-  memberRoles.some((role) => labels[role] !== undefined);
 
 /** The pools other than those of all masters and all workers; a node may be in one of them. */
 const isCustom = (name: string): boolean => name !== 'master' && name !== 'worker';
@@ -105,43 +132,22 @@ function doubledIn(selecting: readonly string[]): readonly string[] {
   return custom.length > 1 ? custom : [];
 }
 
-/** All objects of the cluster that a view is made of. */
-type PoolObjects = Readonly<
-  Record<'pools' | 'nodes' | 'osConfigs' | 'builds', readonly KubeObject[]>
->;
-
-const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
-  objects.find(({ metadata }) => metadata.name === name);
-
-function viewOf(pool: string, { pools, nodes, osConfigs, builds }: PoolObjects): PoolView {
-  const selected = nodes.map((node) => ({ node, selecting: poolsOfNode(node, pools) }));
-  const own = selected.flatMap(({ node, selecting }) => (selecting[0] === pool ? [node] : []));
+/** A pool as the stores show it. */
+export function storedView(pool: string, stores: PoolStores): PoolView {
+  const { pools, nodes, osConfigs, builds } = stores;
+  const own = nodes.by('pool', pool);
   return {
     snapshot: {
       pool,
       nodes: own,
-      machineConfigPool: named(pools, pool),
-      osConfig: named(osConfigs, pool),
-      builds: builds.filter((build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool),
+      builds: builds.by('osConfig', pool),
+      machineConfigPool: pools.get(pool),
+      osConfig: osConfigs.get(pool),
     },
-    doubled: selected
-      .filter(({ selecting }) => doubledIn(selecting).includes(pool))
-      .map(({ node }) => node.metadata.name),
-    ...(own.some(carriesMember) ? { members: nodes.filter(carriesMember) } : {}),
+    doubled: nodes.by('doubled', pool).map(({ metadata: { name } }) => name),
+    ...(own.some(carriesMember) ? { members: nodes.by('etcd', '') } : {}),
   };
 }
-
-/** A pool as the stores show it. */
-export const storedView = (
-  pool: string,
-  { pools, nodes, osConfigs, builds }: PoolStores,
-): PoolView =>
-  viewOf(pool, {
-    pools: pools.all(),
-    nodes: nodes.all(),
-    osConfigs: osConfigs.all(),
-    builds: builds.all(),
-  });
 
 /** The same by requests: what a watch shows may be late, and two nodes would change at once. */
 export async function readView(
@@ -149,19 +155,35 @@ export async function readView(
   pool: string,
   signal: AbortSignal,
 ): Promise<PoolView> {
-  const list = (kind: KubeKind): Promise<readonly KubeObject[]> => kube.list({ kind }, signal);
-  const [pools, nodes, osConfigs, builds] = await Promise.all([
+  const list = (kind: KubeKind, more: object = {}): Promise<readonly KubeObject[]> =>
+    kube.list({ kind, ...more }, signal);
+  const [pools, osConfigs, builds] = await Promise.all([
     list(machineConfigPools),
-    list(nodeKind),
     list(machineOSConfigs),
     list(machineOSBuilds),
   ]);
-  return viewOf(pool, { pools, nodes, osConfigs, builds });
+  const machineConfigPool = pools.find(({ metadata: { name } }) => name === pool);
+  const selector = selectorText(partOf(machineConfigPool, 'spec', 'nodeSelector'));
+  const selected = selector === undefined ? [] : await list(nodeKind, { labelSelector: selector });
+  const poolsOf = (node: KubeObject): readonly string[] => poolsOfNode(node, pools);
+  const nodes = selected.filter((node) => poolsOf(node)[0] === pool);
+  const roles = nodes.some(carriesMember) ? memberRoles : [];
+  const members = await Promise.all(roles.map((role) => list(nodeKind, { labelSelector: role })));
+  const byName = new Map(members.flat().map((node) => [node.metadata.name, node]));
+  return {
+    snapshot: {
+      pool,
+      nodes,
+      machineConfigPool,
+      osConfig: osConfigs.find(({ metadata: { name } }) => name === pool),
+      builds: builds.filter((build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool),
+    },
+    doubled: selected
+      .filter((node) => doubledIn(poolsOf(node)).includes(pool))
+      .map(({ metadata: { name } }) => name),
+    ...(roles.length === 0 ? {} : { members: [...byName.values()] }),
+  };
 }
-
-/** The nodes of a pool as the stores show them. */
-export const nodesOf = (pool: string, { pools, nodes }: PoolStores): readonly KubeObject[] =>
-  nodes.all().filter((node) => poolsOfNode(node, pools.all())[0] === pool);
 
 /**
  * Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined
