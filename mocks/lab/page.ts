@@ -89,8 +89,8 @@ function follow(run: ShownRun, update: Update): () => void {
   const poll = (): void => {
     for (const host of hosts) host();
     faults();
-    const { status, statusInfo } = run.lab.inventory.store.cluster();
-    update({ kind: 'cluster', at: Date.now(), status, info: statusInfo });
+    const { status, statusInfo: info } = run.lab.inventory.store.cluster();
+    update({ kind: 'cluster', at: Date.now(), status, info, logs: run.logs });
   };
   update({ kind: 'begin', at: run.startedAt, startedAt: run.startedAt });
   void followRails(run, update);

@@ -25,7 +25,7 @@ interface FailureSummary {
   readonly why?: string | undefined;
   /** What to do next. */
   readonly hint?: string | undefined;
-  /** Where its agent left its logs. */
+  /** Where its agent left its logs, on this machine. */
   readonly logs?: string | undefined;
 }
 

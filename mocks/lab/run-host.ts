@@ -54,7 +54,9 @@ async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const leavesByIronic = !host.machine.units.isActive('agent.service');
   if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
     const log = join(host.folder, `agent-${host.agentStarts}.log`);
-    host.failure = { ...failureIn(await readFile(log, 'utf8'), end), ...failedBy(host) };
+    const said = failureIn(await readFile(log, 'utf8'), end);
+    const logs = said.logs && join(host.folder, 'root', said.logs);
+    host.failure = { ...said, ...failedBy(host), ...(logs === undefined ? {} : { logs }) };
     return 'failed';
   }
   return reboot(lab, host);

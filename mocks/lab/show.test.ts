@@ -17,7 +17,12 @@ const report: LabReport = {
   hosts: [host],
 };
 
-const failure = { code: 'disk.busy', message: 'in use', hint: 'unmount it', logs: '/opt/b.tar.gz' };
+const failure = {
+  code: 'disk.busy',
+  message: 'in use',
+  hint: 'unmount it',
+  logs: '/tmp/run/m1/root/opt/b.tar.gz',
+};
 const failed: LabReport = {
   ...report,
   outcome: 'failed',

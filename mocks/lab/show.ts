@@ -1,6 +1,7 @@
 // Shows a run to whoever started the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
@@ -35,7 +36,8 @@ export async function showRun(
       signal,
       watch: (run) => {
         ({ folder } = run);
-        const ends = [printChanges(run, stdout), page.watch(run)];
+        const logs = join(run.folder, CONTROLLER_LOGS);
+        const ends = [printChanges(run, stdout), page.watch({ ...run, logs })];
         return () => {
           for (const end of ends) end();
         };
@@ -150,9 +152,7 @@ function hostLines(
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
     ...(outcome === 'done' ? [] : host.waits.map((wait) => `still ${wait}`)),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
-    ...(failure === undefined
-      ? []
-      : failureLines(failure, rerun, folder && `${folder}/${name}/root`)),
+    ...(failure === undefined ? [] : failureLines(failure, rerun, folder !== undefined)),
   ];
   return [
     `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
@@ -163,7 +163,7 @@ function hostLines(
 function failureLines(
   { code, message, why, hint, logs }: NonNullable<HostReport['failure']>,
   rerun: string,
-  root: string | undefined,
+  isKept: boolean,
 ): readonly string[] {
   return [
     `${code}: ${message}`,
@@ -171,11 +171,7 @@ function failureLines(
     ...(hint === undefined ? [] : [`next: ${hint}`]),
     ...(logs === undefined
       ? []
-      : [
-          root === undefined
-            ? `logs: ${rerun}`
-            : `next: scripts/bootwright logs read ${root}${logs}`,
-        ]),
+      : [isKept ? `next: scripts/bootwright logs read ${logs}` : `logs: ${rerun}`]),
   ];
 }
 

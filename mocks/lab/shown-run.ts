@@ -38,6 +38,8 @@ export interface ShownRun {
   readonly whereabouts?: ReadonlyMap<string, string> | undefined;
   /** What continues beside the hosts. */
   readonly beside?: (() => string) | undefined;
+  /** Where the logs of the controller are, once they are uploaded. */
+  readonly logs?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }

@@ -8,27 +8,17 @@ const infraEnvId = 'b2f4d8f0-0000-4000-8000-000000000001';
 const cluster = clusterSeed({ id: 'b2f4d8f0-0000-4000-8000-000000000002' });
 const seed = { clusterId: cluster.id, infraEnvId, role: 'master' } as const;
 const host = hostSeed({ ...seed, id: 'b2f4d8f0-0000-4000-8000-000000000003', hostname: 'm1' });
-const bootstrap = hostSeed({
-  ...seed,
-  id: 'b2f4d8f0-0000-4000-8000-000000000004',
-  hostname: 'm0',
-  isBootstrap: true,
-});
 const issuer = tokenIssuer();
 const token = issuer.issue({ infra_env_id: infraEnvId });
 const v2 = '/api/assisted-install/v2';
 
 let server: InventoryServer | undefined;
 afterEach(() => server?.close());
-const started = async (hosts = [host]): Promise<InventoryServer> =>
-  (server = await startInventory({ cluster, hosts, auth: issuer.auth }));
+const started = async (): Promise<InventoryServer> =>
+  (server = await startInventory({ cluster, hosts: [host], auth: issuer.auth }));
 
-const report = (
-  { url }: InventoryServer,
-  body: object,
-  { of = host.id, env = infraEnvId } = {},
-): Promise<Response> =>
-  fetch(`${url}${v2}/infra-envs/${env}/hosts/${of}/progress`, {
+const report = ({ url }: InventoryServer, body: object): Promise<Response> =>
+  fetch(`${url}${v2}/infra-envs/${infraEnvId}/hosts/${host.id}/progress`, {
     method: 'PUT',
     body: `${JSON.stringify(body)}\n`,
     headers: { 'x-secret-key': token, 'content-type': 'application/json' },
@@ -66,22 +56,5 @@ describe('the inventory service', () => {
     const answer = await fetch(`${url}${path}`, { headers: { 'x-secret-key': secret } });
     expect(answer.status).toBe(status);
     expect(await answer.json()).toMatchObject({ code: status });
-  });
-
-  it('takes reports for each host by its own ladder, at its own infra-env', async () => {
-    const service = await started([host, bootstrap]);
-    const of = bootstrap.id;
-    await report(service, { current_stage: 'Rebooting' });
-    await report(service, { current_stage: 'Installing' }, { of });
-    const waiting = { current_stage: 'Waiting for bootkube' };
-    expect((await report(service, waiting, { of })).status).toBe(200);
-    expect((await report(service, waiting)).status).toBe(409);
-    expect((await report(service, { current_stage: 'Configuring' })).status).toBe(200);
-    const elsewhere = { env: cluster.id };
-    expect((await report(service, { current_stage: 'Joined' }, elsewhere)).status).toBe(404);
-    expect(service.store.hosts().map(({ stage }) => stage)).toEqual([
-      'Configuring',
-      'Waiting for bootkube',
-    ]);
   });
 });

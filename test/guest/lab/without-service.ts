@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { RunEvent } from '../../../src/engine/events.ts';
+import { eventLine } from '../../../src/page/event-line.ts';
 import { planOfAgent } from '../../../mocks/lab/agent.ts';
 import type { LabOptions } from '../../../mocks/lab/options.ts';
 import { type LabPage, openLabPage } from '../../../mocks/lab/page.ts';
@@ -18,7 +20,6 @@ import { bootWorker, installFromNetwork } from '../network/network-install.ts';
 import { openNetworkSite } from '../network/network-site.ts';
 import type { Guest } from '../rig/guest.ts';
 import { doubtsAbout } from './guest-host.ts';
-import { progressIn } from './live-progress.ts';
 
 const POLL_INTERVAL_MILLIS = 250;
 
@@ -55,6 +56,7 @@ export async function runWithoutService({
   try {
     await using site = await openNetworkSite(folder);
     shown.isAt('starts from the network');
+    print('the machine starts from the network');
     const install = await installFromNetwork(site, 'ipxe', {
       signal,
       onLive: (guest) => followed(guest, { print, shown }),
@@ -78,32 +80,25 @@ export async function runWithoutService({
   }
 }
 
-/** The machine on a page, as a rail of its plan. */
-interface ShownMachine {
-  /** Takes everything that the agent has emitted so far. */
-  readonly emitted: (events: ReturnType<typeof eventsIn>) => void;
-  /** What it is at while no agent runs on it. */
-  readonly isAt: (phase: string) => void;
-  /** Shows how it ended, with what is not as expected, and saves the page. */
-  readonly end: (outcome: LabReport['outcome'], differences: readonly string[]) => Promise<void>;
-}
+type Shown = Awaited<ReturnType<typeof showMachine>>;
 
-async function showMachine({ update, end }: LabPage): Promise<ShownMachine> {
+/** Shows the machine on a page, as a rail of its plan. */
+async function showMachine({ update, end }: LabPage) {
   const host = hostname;
   const rail = railOfPlan(await planOfAgent(['--config', config], {}), []);
   update({ kind: 'host', at: Date.now(), id: host, name: host, role: 'worker', rail });
+  /** What it is at while no agent runs on it. */
   const isAt = (phase: string): void => {
     update({ kind: 'phase', at: Date.now(), host, phase });
   };
-  let read = 0;
   return {
     isAt,
-    emitted: (events) => {
-      for (const event of events.slice(read)) update({ kind: 'event', at: event.at, host, event });
-      if (read === 0 && events.length > 0) isAt('');
-      read = events.length;
+    emitted: (event: RunEvent): void => {
+      isAt('');
+      update({ kind: 'event', at: event.at, host, event });
     },
-    end: async (outcome, differences) => {
+    /** Shows how it ended, with what is not as expected, and saves the page. */
+    end: async (outcome: LabReport['outcome'], differences: readonly string[]): Promise<void> => {
       const isAsExpected = outcome === 'installed';
       const text = isAsExpected ? 'runs the installed system' : differences.join('; ');
       update({ kind: 'host-end', at: Date.now(), host, isGood: isAsExpected, text });
@@ -112,19 +107,20 @@ async function showMachine({ update, end }: LabPage): Promise<ShownMachine> {
   };
 }
 
-interface Watchers {
-  readonly print: (text: string) => void;
-  readonly shown: Pick<ShownMachine, 'emitted'>;
-}
-
-/** Reports what a machine says until the function that comes back is called. */
-function followed({ console, job }: Guest, { print, shown }: Watchers): () => void {
-  let printed = 0;
+/** Reports what the agent of a machine does until the function that comes back is called. */
+function followed(
+  { job }: Guest,
+  { print, shown }: { readonly print: (text: string) => void; readonly shown: Shown },
+): () => void {
+  let read = 0;
   const reportNew = (): void => {
-    const lines = progressIn(console.text());
-    for (const line of lines.slice(printed)) print(line);
-    printed = lines.length;
-    shown.emitted(eventsIn(job.text()));
+    const events = eventsIn(job.text());
+    for (const event of events.slice(read)) {
+      const line = eventLine(event);
+      if (line !== undefined && line.level !== 'debug') print(line.text);
+      shown.emitted(event);
+    }
+    read = events.length;
   };
   const looking = setInterval(reportNew, POLL_INTERVAL_MILLIS);
   return () => {
