@@ -64,7 +64,7 @@ describe.each(generations)('$name', (generation) => {
 describe('what a live image does not know', () => {
   const [oldest] = generations;
   it.each([
-    [['lsblk', '--json', '--output', 'NAME,PARTN'], 'lsblk --output PARTN needs util-linux 2.39'],
+    [['lsblk', '--json', '--output', 'NAME,PARTN'], 'lsblk: nobody has looked up --output PARTN'],
     [
       ['coreos-installer', 'install', '--console', 'tty0'],
       'install --console needs coreos-installer 0.16.0',

@@ -231,7 +231,7 @@ async function warnOfMirror(scope: StepScope<'host'>, ignition: string | undefin
  * this program may run in emulation.
  * @throws AgentError `boot.no-loader` when no known vendor is there
  */
-export function shimPath(directories: readonly string[], architecture: string): string {
+function shimPath(directories: readonly string[], architecture: string): string {
   const vendor = vendors.find((name) => directories.includes(name));
   if (vendor === undefined) {
     const what = `the EFI system partition has no boot loader of ${vendors.join(', ')}`;

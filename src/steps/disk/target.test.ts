@@ -26,7 +26,6 @@ const outcomeOf = (roots: readonly BlockDevice[], of: TargetDisk, links = new Ma
 describe('the install disk among the devices of the host', () => {
   it.each<[string, Partial<BlockDevice>, Partial<TargetDisk>, string]>([
     ['as it was', {}, {}, 'sda'],
-    ['in other letters', { serial: ' S1 ' }, {}, 'sda'],
     ['while udev reads it again', { serial: '', wwn: '' }, {}, 'sda'],
     ['chosen by hints', { hctl: '0:0:1:0' }, { hints: { hctl: '0:0:1:0', model: 'X' } }, 'sda'],
     [

@@ -29,21 +29,6 @@ describe('node apply', () => {
     expect(changing(host)).toEqual([['systemctl', 'reboot']]);
   });
 
-  it('is the same when it was stopped before any of its commands and is run again', async () => {
-    const { host: whole } = coreOsNode();
-    await runOnNode(applyImage, whole);
-    for (let command = 0; command < whole.ran.length; command += 1) {
-      const { host, world } = coreOsNode();
-      host.diesAt(command);
-      await expect(runOnNode(applyImage, host)).rejects.toMatchObject({ code: 'command.stopped' });
-      host.diesAt(undefined);
-      // The lock goes with the process that held it.
-      const again = coreOsNode(world);
-      await runOnNode(applyImage, again.host);
-      expect(again.world).toMatchObject({ order: ['2', '1', '0'], booted: '1', staged: '2' });
-    }
-  });
-
   it.each<[string, (host: FakeHost) => unknown]>([
     ['os.busy', (host) => host.lockedByAnother('bootwright-node')],
     ['os.not-managed', (host) => host.on(['test', '-e', '/run/ostree-booted']).fails(1)],
