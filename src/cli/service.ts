@@ -26,7 +26,7 @@ export const networkOf = async ({ service, proxy }: Pick<Config, 'service' | 'pr
 /** Logs each retry of a request. */
 export const emitRetries =
   (emit: Emit) =>
-  ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
+  ({ what, failure, attempt, delay }: RetryNotice): void => {
     const fields = {
       what,
       code: failure.code,

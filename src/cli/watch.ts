@@ -7,13 +7,13 @@ import { flagFailure } from '../config/failures.ts';
 import { wordsBehindFlags } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { asAgentError } from '../engine/failures.ts';
+import { asAgentError, changedFailure } from '../engine/failures.ts';
 import { untilAborted } from '../engine/wait.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
-import { AgentError } from '../model/failure.ts';
+import type { AgentError } from '../model/failure.ts';
 import { type LivePage, livePage } from '../page/server.ts';
 import { updatesOf } from '../page/service.ts';
 import { caps, emptyPage, type PageState } from '../page/state.ts';
@@ -310,10 +310,8 @@ function onFailure({ page, mask, until }: Following, failure: AgentError, at: nu
 }
 
 /** The failure without secrets in its message. */
-const masked = (
-  { code, kind, hint, message, context, cause }: AgentError,
-  mask: PageSource['mask'],
-): AgentError => new AgentError({ code, kind, hint, title: '' }, mask(message), { context, cause });
+const masked = (failure: AgentError, mask: PageSource['mask']): AgentError =>
+  changedFailure(failure, { message: mask(failure.message) });
 
 function endDeleted(page: LivePage, at: number): void {
   const text = 'deleted';

@@ -41,10 +41,19 @@ export function asAgentError(thrown: unknown): AgentError {
  */
 export function withFirst(last: AgentError, first: AgentError | undefined): AgentError {
   if (first === undefined || first.code === last.code) return last;
-  const { code, kind, hint, isFinal, context } = last;
-  const row = { code, kind, hint, title: '', ...(isFinal ? { isFinal } : {}) };
   const message = `${last.message} (the first attempt failed with ${first.code}: ${first.message})`;
-  return new AgentError(row, message, { context, cause: last.cause ?? first });
+  return changedFailure(last, { message, cause: last.cause ?? first });
+}
+
+/** A failure with another message, context or cause. */
+export function changedFailure(
+  failure: AgentError,
+  change: Partial<Pick<AgentError, 'message' | 'context' | 'cause'>>,
+): AgentError {
+  const { code, kind, hint, isFinal } = failure;
+  const { message = failure.message, context = failure.context, cause = failure.cause } = change;
+  const row = { code, kind, hint, title: '', ...(isFinal ? { isFinal } : {}) };
+  return new AgentError(row, message, { context, cause });
 }
 
 /** A failure as events carry it. */

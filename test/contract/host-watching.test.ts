@@ -62,15 +62,6 @@ everyHost((subject) => {
       ]);
     });
 
-    it('rings for names that come to a directory', async () => {
-      await subject().put(path('names/first'), '');
-      await watching([path('names')], async (notified) => {
-        await subject().put(path('names/second'), '');
-        await notified();
-      });
-      await expect(subject().host.list(path('names'), signal)).resolves.toHaveLength(2);
-    });
-
     it('rings for what a chain of links leads to, and when it leads elsewhere', async () => {
       await subject().put(path('pods/0.log'), 'a');
       await subject().put(path('pods/1.log'), 'a');

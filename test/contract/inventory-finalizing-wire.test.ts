@@ -38,64 +38,6 @@ function inventory(clock = quickClock()): Inventory {
 }
 
 describe('requests of the controller', () => {
-  it.each<[string, string, (port: Inventory) => Promise<unknown>, string]>([
-    [
-      'a stage of finalizing',
-      'PUT clusters/C/progress',
-      (port) => port.reportFinalizing('Adding router ca', signal),
-      '{"finalizing_stage":"Adding router ca"}',
-    ],
-    [
-      'an operator',
-      'PUT clusters/C/monitored-operators',
-      (port) =>
-        port.reportOperator(
-          { name: 'cvo', version: '4.20.1', status: 'progressing', statusInfo: '80% "done"' },
-          signal,
-        ),
-      '{"name":"cvo","status":"progressing","version":"4.20.1","status_info":"80% \\"done\\""}',
-    ],
-    [
-      'an operator of which little is known',
-      'PUT clusters/C/monitored-operators',
-      (port) =>
-        port.reportOperator(
-          { name: 'cvo', version: '', status: 'available', statusInfo: '' },
-          signal,
-        ),
-      '{"name":"cvo","status":"available"}',
-    ],
-    [
-      'the certificates of the ingress, a text as JSON',
-      'POST clusters/C/uploads/ingress-cert',
-      (port) => port.uploadIngressCa('-----BEGIN\nx\n', signal),
-      '"-----BEGIN\\nx\\n"',
-    ],
-    [
-      'a success',
-      'POST clusters/C/actions/complete-installation',
-      (port) => port.complete({ isSuccess: true, error: '' }, signal),
-      '{"is_success":true}',
-    ],
-    [
-      'a failure',
-      'POST clusters/C/actions/complete-installation',
-      (port) => port.complete({ isSuccess: false, error: 'late', data: { REPORT: [] } }, signal),
-      '{"is_success":false,"error_info":"late","data":{"REPORT":[]}}',
-    ],
-  ])('%s', async (...[, line, call, body]) => {
-    await call(inventory(fakeClock({ auto: false })));
-    const [seen] = server.seen;
-    const [method, path] = line.split(' ');
-    expect(`${seen?.method} ${seen?.path}`).toBe(`${method} /api/assisted-install/v2/${path}`);
-    expect(seen?.body).toBe(`${body}\n`);
-    expect(seen?.headers).toMatchObject({
-      'x-secret-key': 'token',
-      'content-type': 'application/json',
-      'x-request-id': expect.any(String) as string,
-    });
-  });
-
   it('are tried 16 times at most: what it does, it does again', async () => {
     server.answering(json(503, {}));
     const call = inventory(quickClock(100)).reportFinalizing('Done', signal);

@@ -47,7 +47,6 @@ const hosts = [
   seedOf(3, { hostname: 'w1', role: 'worker', inventory: 'not JSON' }),
 ];
 const host = { infraEnvId: m0.infraEnvId, hostId: m0.id };
-const other = { infraEnvId: cluster.id, hostId: hosts[1]?.id ?? '' };
 
 let server: InventoryServer;
 beforeEach(async () => {
@@ -106,16 +105,6 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     await inventory.report(host, { stage: 'Rebooting', info: '' }, signal);
     await expect(inventory.logsState(host, 'requested', signal)).resolves.toBeUndefined();
     await expect(inventory.clusterLogsState('requested', signal)).resolves.toBeUndefined();
-  });
-
-  it('takes reports for other hosts', async () => {
-    const report = { stage: 'Waiting for ignition', info: '' } as const;
-    await expect(make().report(other, report, signal)).resolves.toBeUndefined();
-  });
-
-  it('takes logs of the controller', async () => {
-    const archive = Uint8Array.from([0x1f, 0x8b, 0, 255]);
-    await expect(make().uploadControllerLogs(archive, signal)).resolves.toBeUndefined();
   });
 
   it('gives the Ignition of this host as a stream', async () => {

@@ -42,12 +42,6 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
       expect(changed['data']).toEqual({ change: '4', other: '3' });
     });
 
-    it('wins where another says something else', async () => {
-      await world().put(configMaps, manifest('a', { data: { k: 'theirs', keep: '1' } }));
-      const changed = await apply(manifest('a', { data: { k: 'ours' } }));
-      expect(changed['data']).toEqual({ k: 'ours', keep: '1' });
-    });
-
     const by = (manager: string, object: KubeObject, subresource?: string) =>
       world().kube.apply(object, live, {
         manager,
@@ -131,18 +125,10 @@ export function applySuite(world: () => ApplyWorld, named: (suffix: string) => s
 
     it.each([
       [{ kind: 'ConfigMap', metadata: { name: 'a' } }],
-      [{ apiVersion: 'v1', metadata: { name: 'a' } }],
-      [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }],
       [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '' } }],
       [{ apiVersion: 'v1', kind: 'ConfigMap' }],
     ])('refuses %o', async (object) => {
       await expect(apply(object)).rejects.toMatchObject({ code: 'kube.invalid' });
-    });
-
-    it('rejects with the reason of who aborts', async () => {
-      const reason = new Error('enough');
-      const applied = world().kube.apply(manifest('a'), AbortSignal.abort(reason));
-      await expect(applied).rejects.toBe(reason);
     });
   });
 }

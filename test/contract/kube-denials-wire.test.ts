@@ -92,16 +92,6 @@ describe('following where not all is allowed', () => {
     expect(views.some(({ lastError }) => lastError !== undefined)).toBe(false);
   });
 
-  it('shows what may not be listed, once, and asks each 30 seconds', async () => {
-    stand.server.answering(forbids('list'));
-    const clock = quickClock(1000);
-    const since = clock.elapsed();
-    follow(final({ clock }));
-    await expect.poll(() => count('limit='), often).toBeGreaterThanOrEqual(6);
-    expect(clock.elapsed() - since).toBeGreaterThanOrEqual(5 * seconds(30));
-    expect(views).toMatchObject([{ isSynced: false, lastError: { code: 'kube.denied' } }]);
-  });
-
   it('reads one that is named where only that is allowed', async () => {
     let reads = 0;
     stand.server.answering((seen, response) => {

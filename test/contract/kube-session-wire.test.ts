@@ -58,7 +58,8 @@ function rotating() {
   });
   const kube = stand.cluster({
     credentials: () => Promise.resolve(kubeconfigFor(server.url, { user: { token: `t${token}` } })),
-    clock: quickClock(1000),
+    // A call has three seconds then, and a pause a few milliseconds.
+    clock: quickClock(20),
     timeouts: defaultTimeouts,
   });
   const get = (name: string) => kube.get({ kind: nodes, name }, new AbortController().signal);

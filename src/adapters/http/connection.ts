@@ -2,13 +2,10 @@ import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { type Proxies } from '../../lib/proxies.ts';
 import { proxyFor } from './proxies.ts';
-import type { RetryNotice } from './retry.ts';
 import type { Trust } from './tls.ts';
 import type { Way, WayOptions } from './way.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Random } from '../../ports/random.ts';
 
 /** Timeouts of a connection. */
 export interface ConnectionTimeouts {
@@ -84,14 +81,4 @@ async function open(
   const tls = isSecure ? (await import('./tls.ts')).tlsOptionsFor(options) : {};
   const { timeouts = defaultTimeouts } = options;
   return way({ ...to, tls, proxyTls: tls, timeout: timeouts.connect });
-}
-
-/** What everything that makes requests is given. */
-export interface CallerOptions {
-  /** Proxies, trust and timeouts of every request. */
-  readonly connection?: ConnectionOptions;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Called before each retry, with the request. */
-  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
 }

@@ -6,7 +6,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
-import { type CallerOptions, type Connection, connection } from './connection.ts';
+import { type Connection, connection } from './connection.ts';
 import {
   type Exchange,
   type HttpResponse,
@@ -21,7 +21,7 @@ import {
 import { inventoryFailure } from './failures.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
-import { AttemptFailure, retriesFor, type RetryNotice, type Tries, withRetry } from './retry.ts';
+import { AttemptFailure, type CallerOptions, retriesFor, withRetry } from './retry.ts';
 
 /** How the inventory service is reached. */
 export interface InventoryOptions extends CallerOptions {
@@ -113,17 +113,15 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     };
     const policy = {
       peer: 'the service',
-      clock: options.clock,
-      random: options.random,
+      what: nameOf(request),
       limit: what.limit ?? options.callLimit,
       retries: what.retries,
-      onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: nameOf(request) }),
-      silence: ({ attempts, elapsed }: Tries) =>
+      silence: () =>
         inventoryFailure('inventory.unreachable', `${request.url.origin} does not answer`, {
-          context: { url: shown(request.url), attempts, elapsed },
+          context: { url: shown(request.url) },
         }),
     };
-    return withRetry(policy, signal, attempt);
+    return withRetry(options, policy, signal, attempt);
   };
   return {
     json: (what, record, signal) =>
@@ -185,14 +183,13 @@ const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;
 
 const nameOf = ({ method, url }: HttpRequest): string => `${method} ${url.pathname}`;
 
-function noResponse(request: HttpRequest, networkError: NetworkError): AttemptFailure {
-  const code = networkError.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
+function noResponse({ url }: HttpRequest, { kind, words, context }: NetworkError): AttemptFailure {
+  const code = kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
   return new AttemptFailure({
-    retries: retriesFor(networkError.kind),
-    failure: ({ attempts, elapsed }) =>
-      inventoryFailure(code, `${request.url.origin} cannot be reached: ${networkError.words}`, {
-        context: { url: shown(request.url), ...networkError.context, attempts, elapsed },
-      }),
+    retries: retriesFor(kind),
+    failure: inventoryFailure(code, `${url.origin} cannot be reached: ${words}`, {
+      context: { url: shown(url), ...context },
+    }),
   });
 }
 
@@ -203,15 +200,13 @@ async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<
     status >= 300 && status < 400
       ? `it redirects to ${shownUrl(URL.parse(location ?? '', request.url.href) ?? '')}; use that as the URL`
       : wordsOfServiceError(await shortText(answer.body));
+  const message = `${nameOf(request)} answered ${status}${said === '' ? '' : `: ${said}`}`;
   return new AttemptFailure({
     retries: retriesFor(status),
     notBefore: answer.retryAfter,
-    failure: ({ attempts, elapsed }) =>
-      inventoryFailure(
-        codeFor(status, answer),
-        `${nameOf(request)} answered ${status}${said === '' ? '' : `: ${said}`}`,
-        { context: { url: shown(request.url), status, ...hostStatusIn(said), attempts, elapsed } },
-      ),
+    failure: inventoryFailure(codeFor(status, answer), message, {
+      context: { url: shown(request.url), status, ...hostStatusIn(said) },
+    }),
   });
 }
 

@@ -1,6 +1,5 @@
-import { BlockList, isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { canonicalAddress } from '../../lib/address.ts';
+import { canonicalAddress, isInBlock } from '../../lib/address.ts';
 import type { Proxies } from '../../lib/proxies.ts';
 
 /** The proxy for an address, or undefined when it is to be reached directly. */
@@ -45,7 +44,7 @@ interface Target {
 
 function isNamedBy(entry: string, target: Target): boolean {
   if (entry === '*') return true;
-  if (entry.includes('/')) return target.address !== undefined && isInBlock(entry, target.address);
+  if (entry.includes('/')) return target.address !== undefined && isInBlock(target.address, entry);
   // Two colons without brackets are IPv6, which has no port then.
   const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
   if (port !== undefined && Number(port) !== Number(target.port)) return false;
@@ -56,18 +55,4 @@ function isNamedBy(entry: string, target: Target): boolean {
   return (
     target.name.endsWith(domain.startsWith('.') ? domain : `.${domain}`) || target.name === domain
   );
-}
-
-function isInBlock(entry: string, address: string): boolean {
-  const [, host = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
-  const bare = bareName(host);
-  const network = canonicalAddress(bare);
-  if (network === undefined || isIP(network) !== isIP(address)) return false;
-  // Of an IPv4 block that is written as IPv6.
-  const bits = Number(length) - (isIP(network) === 4 && bare.includes(':') ? 96 : 0);
-  const type = isIP(address) === 4 ? 'ipv4' : 'ipv6';
-  if (bits < 0 || bits > (type === 'ipv4' ? 32 : 128)) return false;
-  const list = new BlockList();
-  list.addSubnet(network, bits, type);
-  return list.check(address, type);
 }

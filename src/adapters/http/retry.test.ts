@@ -4,34 +4,24 @@ import { fakeRandom } from '../../../test/support/fake-random.ts';
 import { reportRetries, type WaitEnd, type WaitUpdate } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { inventoryFailure } from './failures.ts';
-import {
-  AttemptFailure,
-  pauseBefore,
-  retryAfter,
-  type Tries,
-  type Verdict,
-  withRetry,
-} from './retry.ts';
+import { AttemptFailure, pauseBefore, retryAfter, withRetry } from './retry.ts';
 
 const signal = new AbortController().signal;
-const silence = (tries: Tries) =>
-  inventoryFailure('inventory.unreachable', 'silent', { context: { ...tries } });
-const policyOf = (clock = fakeClock()) => ({
+const policy = {
   peer: 'the service',
-  clock,
-  random: fakeRandom(),
-  silence,
-});
-const failing = (more: Partial<Verdict> = {}): AttemptFailure =>
+  what: 'GET /x',
+  silence: () => inventoryFailure('inventory.unreachable', 'silent'),
+};
+const callerOf = (clock = fakeClock()) => ({ clock, random: fakeRandom() });
+const failing = (more: Partial<AttemptFailure['verdict']> = {}): AttemptFailure =>
   new AttemptFailure({
     retries: Infinity,
-    failure: (tries) =>
-      inventoryFailure('inventory.unreachable', 'gone', { context: { ...tries } }),
+    failure: inventoryFailure('inventory.unreachable', 'gone'),
     ...more,
   });
 
 /** Fails so many times, then gives its count. */
-const after = (failures: number, verdict: Partial<Verdict> = {}) => {
+const after = (failures: number, verdict: Partial<AttemptFailure['verdict']> = {}) => {
   let attempts = 0;
   return () => {
     attempts += 1;
@@ -54,12 +44,9 @@ describe('trying again', () => {
       updated: (update: WaitUpdate) => reported.push(update),
       finished: (end: WaitEnd) => reported.push(end),
     };
-    const answers503 = (tries: Tries) =>
-      inventoryFailure('inventory.unreachable', 'm', { context: { ...tries, status: 503 } });
-    const policy = { ...policyOf(clock), random: { ...fakeRandom(), between: () => 1000 } };
-    await reportRetries(listener, () =>
-      withRetry(policy, signal, after(2, { failure: answers503 })),
-    );
+    const failure = inventoryFailure('inventory.unreachable', 'm', { context: { status: 503 } });
+    const caller = { clock, random: { ...fakeRandom(), between: () => 1000 } };
+    await reportRetries(listener, () => withRetry(caller, policy, signal, after(2, { failure })));
     const who = { sentence: 'the service' };
     expect(reported).toEqual([
       { ...who, status: '503, attempt 1', attempt: 1, waited: 0, limit: minutes(10) },
@@ -71,7 +58,7 @@ describe('trying again', () => {
   it('ends an attempt that does not end by itself', async () => {
     const clock = fakeClock();
     const stuck = (inner: AbortSignal) => clock.sleep(minutes(60), inner);
-    const tried = withRetry(policyOf(clock), signal, stuck);
+    const tried = withRetry(callerOf(clock), policy, signal, stuck);
     await expect(tried).rejects.toMatchObject({
       code: 'inventory.unreachable',
       context: { attempts: 1 },
@@ -81,27 +68,27 @@ describe('trying again', () => {
 
   it('waits as long as the other side asks, within reason', async () => {
     const clock = fakeClock();
-    const policy = policyOf(clock);
-    await withRetry(policy, signal, after(1, { notBefore: seconds(30) }));
+    const caller = callerOf(clock);
+    await withRetry(caller, policy, signal, after(1, { notBefore: seconds(30) }));
     expect(clock.now()).toBe(seconds(30));
-    await withRetry(policy, signal, after(1, { notBefore: minutes(60) }));
+    await withRetry(caller, policy, signal, after(1, { notBefore: minutes(60) }));
     expect(clock.now()).toBe(seconds(90));
   });
 
   it('stops in a pause with the reason of the signal', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');
-    const policy = {
-      ...policyOf(fakeClock({ auto: false })),
+    const caller = {
+      ...callerOf(fakeClock({ auto: false })),
       onRetry: () => controller.abort(reason),
     };
-    await expect(withRetry(policy, controller.signal, after(9))).rejects.toBe(reason);
+    await expect(withRetry(caller, policy, controller.signal, after(9))).rejects.toBe(reason);
   });
 
   it('passes on what is no failed attempt', async () => {
     const broken = new TypeError('a networkError of ours');
-    const policy = policyOf();
-    await expect(withRetry(policy, signal, () => Promise.reject(broken))).rejects.toBe(broken);
+    const tried = withRetry(callerOf(), policy, signal, () => Promise.reject(broken));
+    await expect(tried).rejects.toBe(broken);
   });
 });
 

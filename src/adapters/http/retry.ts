@@ -2,23 +2,46 @@
 // 408, 429, 5xx and passing errors of the network for as long as the call may take. That agent went
 // on for half an hour and more, in silence; here every call has a limit, and each retry is logged.
 import pRetry from 'p-retry';
+import { changedFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { retryListener } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
+import type { ConnectionOptions } from './connection.ts';
 import type { NetworkErrorKind } from './network-error.ts';
 
-/** How often a call was tried, and for how long. */
-export interface Tries {
-  readonly attempts: number;
-  readonly elapsed: Millis;
+/** What everything that makes requests is given. */
+export interface CallerOptions {
+  /** Proxies, trust and timeouts of every request. */
+  readonly connection?: ConnectionOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Called before each retry, with the request. */
+  readonly onRetry?: (notice: RetryNotice) => void;
 }
 
-/**
- * One attempt that failed: what it becomes if it was the last, and whether there may be another.
- */
+/** A retry that is about to be slept for. */
+export interface RetryNotice {
+  /** The request, for people. */
+  readonly what: string;
+  readonly failure: AgentError;
+  readonly attempt: number;
+  readonly delay: Millis;
+}
+
+/** What a failed attempt means. */
+interface Verdict {
+  /** Of the call, if this attempt was the last. */
+  readonly failure: AgentError;
+  /** How many retries this kind of failure is worth. */
+  readonly retries: number;
+  /** The other side asked to be left alone for so long. */
+  readonly notBefore?: Millis | undefined;
+}
+
+/** One attempt that failed. */
 export class AttemptFailure extends Error {
   override readonly name = 'AttemptFailure';
   readonly verdict: Verdict;
@@ -29,35 +52,18 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** What a failed attempt means. */
-export interface Verdict {
-  readonly failure: (tries: Tries) => AgentError;
-  /** How many retries this kind of failure is worth. */
-  readonly retries: number;
-  /** The other side asked to be left alone for so long. */
-  readonly notBefore?: Millis | undefined;
-}
-
-/** A retry that is about to be slept for. */
-export interface RetryNotice {
-  readonly failure: AgentError;
-  readonly attempt: number;
-  readonly delay: Millis;
-}
-
 /** How a call is retried. */
-export interface RetryPolicy {
+interface RetryPolicy {
   /** Who is asked, for people: `the service`. */
   readonly peer: string;
-  readonly clock: Clock;
-  readonly random: Random;
+  /** The request, for people. */
+  readonly what: string;
   /** Of the whole call, 10 minutes unless given. */
   readonly limit?: Millis | undefined;
   /** How many retries a kind of failure gets of those that it is worth; all unless given. */
   readonly retries?: ((worth: number) => number) | undefined;
-  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** What a call fails with when its limit passes before any attempt has failed. */
-  readonly silence: (tries: Tries) => AgentError;
+  readonly silence: () => AgentError;
 }
 
 /** How long a call may take in all, unless it has a limit of its own. */
@@ -88,21 +94,23 @@ export const pauseBefore = (index: number, random: Random): Millis =>
  * @throws AgentError the failure of the last attempt; the signal's reason when it aborts
  */
 export async function withRetry<T>(
-  policy: RetryPolicy,
+  { clock, random, onRetry }: CallerOptions,
+  { peer, what, limit = usualLimit, retries = (worth) => worth, silence }: RetryPolicy,
   signal: AbortSignal,
   attempt: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { clock, peer, limit = usualLimit, retries = (worth: number) => worth } = policy;
   const since = clock.elapsed();
   const waits = retryListener();
   let attempts = 0;
   let isWaiting = false;
-  let last: Verdict | undefined;
-  const tries = (): Tries => ({ attempts, elapsed: clock.elapsed() - since });
-  const late = (): Error => (last?.failure ?? policy.silence)(tries());
+  let last: AgentError | undefined;
+  const elapsed = (): Millis => clock.elapsed() - since;
+  const counted = (failure: AgentError): AgentError =>
+    changedFailure(failure, { context: { ...failure.context, attempts, elapsed: elapsed() } });
+  const late = (): Error => counted(last ?? silence());
   const endWait = (isReached: boolean): void => {
-    if (!isWaiting) return;
-    waits.finished({ sentence: peer, isReached, attempt: attempts, waited: tries().elapsed });
+    if (isWaiting)
+      waits.finished({ sentence: peer, isReached, attempt: attempts, waited: elapsed() });
   };
 
   const work = (inner: AbortSignal): Promise<T> =>
@@ -118,20 +126,15 @@ export async function withRetry<T>(
         maxTimeout: 0,
         onFailedAttempt: async ({ error }) => {
           if (!(error instanceof AttemptFailure)) throw error;
-          last = error.verdict;
-          const failure = last.failure(tries());
-          const delay = delayFor(last, attempts - 1, policy.random);
-          const { elapsed } = tries();
-          if (attempts > retries(last.retries) || elapsed + delay >= limit) throw failure;
-          policy.onRetry?.({ failure, attempt: attempts, delay });
-          const { status = failure.message } = failure.context;
-          waits.updated({
-            sentence: peer,
-            status: `${String(status)}, attempt ${attempts}`,
-            attempt: attempts,
-            waited: elapsed,
-            limit,
-          });
+          const { verdict } = error;
+          last = verdict.failure;
+          const failure = counted(last);
+          const delay = delayFor(verdict, attempts - 1, random);
+          const waited = elapsed();
+          if (attempts > retries(verdict.retries) || waited + delay >= limit) throw failure;
+          onRetry?.({ what, failure, attempt: attempts, delay });
+          const status = `${String(failure.context['status'] ?? failure.message)}, attempt ${attempts}`;
+          waits.updated({ sentence: peer, status, attempt: attempts, waited, limit });
           isWaiting = true;
           await clock.sleep(delay, inner);
         },

@@ -10,10 +10,10 @@ import {
   headerOf,
   type HttpClient,
 } from './exchange.ts';
-import { type CallerOptions, type Connection, connection } from './connection.ts';
+import { type Connection, connection } from './connection.ts';
 import { webFailure } from './failures.ts';
 import type { NetworkError } from './network-error.ts';
-import { AttemptFailure, retriesFor, type RetryNotice, type Tries, withRetry } from './retry.ts';
+import { AttemptFailure, type CallerOptions, retriesFor, withRetry } from './retry.ts';
 
 /** How URLs are read. */
 export interface WebOptions extends CallerOptions {
@@ -26,7 +26,7 @@ const mostRedirects = 10;
 
 /** Reading by http and https. */
 export function web(options: WebOptions): Web & { readonly close: () => Promise<void> } {
-  const { clock, random, openLimit: limit } = options;
+  const { clock, openLimit: limit } = options;
   const connections = new Map<string, Connection>();
   const connectionFor = ({ ca = '', caOnly = false }: WebRequest): Connection => {
     const key = `${String(caOnly)} ${ca}`;
@@ -43,17 +43,13 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
       const shown = shownUrl(start);
       const policy = {
         peer: start.host,
-        clock,
-        random,
+        what: shown,
         limit,
-        onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: shown }),
-        silence: ({ attempts, elapsed }: Tries) =>
-          webFailure('web.unreachable', `${shown} does not answer`, {
-            context: { url: shown, attempts, elapsed },
-          }),
+        silence: () =>
+          webFailure('web.unreachable', `${shown} does not answer`, { context: { url: shown } }),
       };
       const client = { connection: connectionFor(request), clock };
-      return withRetry(policy, request.signal, (inner) =>
+      return withRetry(options, policy, request.signal, (inner) =>
         follow(client, start, {
           ...request,
           // The retries end with the beginning of the answer, the body lives on.
@@ -116,23 +112,20 @@ async function take(url: URL, answer: HttpResponse, request: WebRequest): Promis
   const retries = status === 404 ? 0 : retriesFor(status);
   const code = status >= 500 || retries > 0 ? 'web.unreachable' : 'web.refused';
   const said = status === 200 ? 'does not support range requests' : `answered ${status}`;
+  const context = { url: shownUrl(url), status };
   throw new AttemptFailure({
     retries,
     notBefore: answer.retryAfter,
-    failure: ({ attempts, elapsed }) =>
-      webFailure(code, `${shownUrl(url)} ${said}`, {
-        context: { url: shownUrl(url), status, attempts, elapsed },
-      }),
+    failure: webFailure(code, `${shownUrl(url)} ${said}`, { context }),
   });
 }
 
-function noResponse(url: URL, networkError: NetworkError): AttemptFailure {
-  const code = networkError.kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
+function noResponse(url: URL, { kind, words, context }: NetworkError): AttemptFailure {
+  const code = kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
   return new AttemptFailure({
-    retries: retriesFor(networkError.kind),
-    failure: ({ attempts, elapsed }) =>
-      webFailure(code, `${shownUrl(url)} cannot be reached: ${networkError.words}`, {
-        context: { url: shownUrl(url), ...networkError.context, attempts, elapsed },
-      }),
+    retries: retriesFor(kind),
+    failure: webFailure(code, `${shownUrl(url)} cannot be reached: ${words}`, {
+      context: { url: shownUrl(url), ...context },
+    }),
   });
 }

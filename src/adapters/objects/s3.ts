@@ -1,20 +1,19 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { type CallerOptions, type Connection, connection } from '../http/connection.ts';
+import { type Connection, connection } from '../http/connection.ts';
 import { answerTo, wholeBody } from '../http/exchange.ts';
 import { networkErrorOf } from '../http/network-error.ts';
 import {
   AttemptFailure,
+  type CallerOptions,
   fewRetries,
   retriesFor,
   retryAfter,
-  type RetryNotice,
-  type Tries,
   withRetry,
 } from '../http/retry.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
-import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
 import { version } from '../../model/version.ts';
 import type { Download } from '../../ports/inventory.ts';
@@ -37,18 +36,17 @@ export function s3Objects(options: ObjectsOptions): Objects {
   return {
     get: async (bucket, key, signal) => {
       const what = `${bucket}/${key}`;
+      const shown = shownUrl(options.endpoint);
       const policy = {
         peer: 'the object store',
-        clock: options.clock,
-        random: options.random,
+        what,
         limit: options.openLimit,
-        onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what }),
-        silence: ({ attempts, elapsed }: Tries) =>
-          objectsFailure('objects.unreachable', `${shownUrl(options.endpoint)} does not answer`, {
-            context: { object: what, endpoint: shownUrl(options.endpoint), attempts, elapsed },
+        silence: () =>
+          objectsFailure('objects.unreachable', `${shown} does not answer`, {
+            context: { object: what, endpoint: shown },
           }),
       };
-      return withRetry(policy, signal, async (inner) => {
+      return withRetry(options, policy, signal, async (inner) => {
         const both = AbortSignal.any([signal, inner]);
         try {
           client ??= makeClient(options, reach);
@@ -60,8 +58,7 @@ export function s3Objects(options: ObjectsOptions): Objects {
         } catch (error) {
           both.throwIfAborted();
           const proxy = reach.proxyOf(new URL(options.endpoint));
-          const endpoint = shownUrl(options.endpoint);
-          throw failedAttempt(error, { what, endpoint, proxy, now: options.clock.now() });
+          throw failedAttempt(error, { what, endpoint: shown, proxy, now: options.clock.now() });
         }
       });
     },
@@ -176,32 +173,25 @@ function failedAttempt(
   const networkError = networkErrorOf(error, proxy);
   // The library signs by the clock of the store from now on.
   const isSkewed = name === 'RequestTimeTooSkewed';
-  const failure = ({ attempts, elapsed }: Tries): AgentError => {
-    const context = { object: what, endpoint, attempts, elapsed };
-    if (status === undefined) {
-      return objectsFailure(
+  const context = { object: what, endpoint };
+  if (status === undefined)
+    return new AttemptFailure({
+      retries: retriesFor(networkError.kind),
+      failure: objectsFailure(
         'objects.unreachable',
         `${endpoint} cannot be reached: ${networkError.words}`,
-        {
-          context: { ...context, ...networkError.context },
-          cause: error,
-        },
-      );
-    }
-    return objectsFailure(codeFor(status), `${what}: the store answered ${status} ${name}`, {
+        { context: { ...context, ...networkError.context }, cause: error },
+      ),
+    });
+  return new AttemptFailure({
+    // What a store does not have now it will not have in a minute.
+    retries: isSkewed ? fewRetries : status === 404 ? 0 : retriesFor(status),
+    notBefore: retryAfter($response?.headers?.['retry-after'], now),
+    failure: objectsFailure(codeFor(status), `${what}: the store answered ${status} ${name}`, {
       context: { ...context, status, answer: message },
       ...(isSkewed ? { hint: 'set the clock of this host, or of the store' } : {}),
-    });
-  };
-  if (status !== undefined) {
-    // What a store does not have now it will not have in a minute.
-    return new AttemptFailure({
-      failure,
-      retries: isSkewed ? fewRetries : status === 404 ? 0 : retriesFor(status),
-      notBefore: retryAfter($response?.headers?.['retry-after'], now),
-    });
-  }
-  return new AttemptFailure({ failure, retries: retriesFor(networkError.kind) });
+    }),
+  });
 }
 
 function codeFor(status: number): Parameters<typeof objectsFailure>[0] {
