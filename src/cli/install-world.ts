@@ -32,7 +32,6 @@ export interface RunWorld extends AsyncDisposable {
   /** All but the reports, which need the role of the run. */
   readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
-  readonly mask: Mask;
 }
 
 /** Of who only checks: an installation has time. */
@@ -92,7 +91,6 @@ export async function openWorld(
   return {
     ports,
     hub,
-    mask,
     showStatus: (text) => status?.show(text),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

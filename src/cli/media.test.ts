@@ -27,14 +27,11 @@ describe('media', () => {
     ['no source', ['--out', 'x', '--image', 'i'], '--iso and --pxe'],
     ['two sources', ['--iso', 'a', '--pxe', 'b', '--out', 'x'], '--iso and --pxe'],
     ['no image of the agent', ['--iso', 'a', '--out', 'x'], 'is not known'],
-    ...['https://u:planted@registry.example/b:1', 'registry.example/b:la test', '-v'].map(
-      (image) =>
-        [
-          'an image that no host can pull',
-          ['--iso', 'a', '--out', 'x', '--image', image],
-          'is no name of an image',
-        ] as const,
-    ),
+    [
+      'an image that no host can pull',
+      ['--iso', 'a', '--out', 'x', '--image', 'https://u:planted@registry.example/b:1'],
+      'is no name of an image',
+    ],
   ])('refuses %s', async (_, words, message) => {
     await expect(bootwright().run(['media', '--config', host(), ...words])).rejects.toMatchObject({
       code: 'cli.bad-flag',
@@ -50,13 +47,6 @@ describe('media', () => {
     expect(err().match(/^note: .*/gm)).toEqual([
       'note: image.writerArgs: --image-file: /run/media/rhcos.raw.gz is a path on the live system: it is not in the medium',
     ]);
-  });
-
-  it('names a source that is not there', async () => {
-    await expect(media(['--iso', at('none.iso')])).rejects.toMatchObject({
-      code: 'media.not-live',
-      message: `${at('none.iso')} cannot be read`,
-    });
   });
 
   it('prints all that an install would refuse, and makes nothing', async () => {
@@ -105,7 +95,6 @@ describe('media', () => {
       'of PuTTY',
       'PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\nAAAAC3NzaC1lZDI1\nPrivate-Lines: 1\nplanted\n',
     ],
-    ['that is a text', 'planted words\n'],
   ])('takes no key %s for a public one', async (_, text) => {
     const key = file('id', text);
     const failure: unknown = await media(['--ssh-key', key]).catch((thrown: unknown) => thrown);

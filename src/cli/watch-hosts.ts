@@ -10,7 +10,7 @@ import { plainLine } from '../lib/plain-text.ts';
 import { readUpTo } from '../lib/read-up-to.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import { type Millis, minutes, renderDuration, seconds } from '../model/duration.ts';
-import type { AgentError } from '../model/failure.ts';
+import { AgentError } from '../model/failure.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Web } from '../ports/web.ts';
 import { RunStatus } from '../reporting/run-status.ts';
@@ -120,17 +120,6 @@ export interface HostWatch {
   readonly signal: AbortSignal;
 }
 
-/** What is known of a host that is watched. */
-interface Known {
-  readonly status?: RunStatus;
-  /** Why it does not answer now. */
-  readonly lastError?: string;
-  readonly failed?: { readonly at: Millis; readonly failure: AgentError };
-  /** When it stopped answering in the step that reboots it. */
-  readonly leftAt?: Millis;
-  readonly isInstalled?: boolean;
-}
-
 /**
  * Follows one host until it is installed, its run failed and no other one began in two minutes, or
  * the signal aborts. A host that does not answer is asked again: nothing counts as installed but
@@ -138,78 +127,52 @@ interface Known {
  * two minutes.
  */
 export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
-  const { name, read, print, clock, signal } = watch;
+  const { name, read, clock, signal } = watch;
+  let status: RunStatus | undefined;
+  let lastError: string | undefined;
+  let failed: { readonly at: Millis; readonly failure: AgentError } | undefined;
+  // When it stopped answering in the step that reboots it: everything else is done by then.
+  let leftAt = Infinity;
+  const print = (lines: readonly string[]): void =>
+    watch.print(lines.map((line) => `${name}: ${line}`));
+  const onError = (error: string): void => {
+    const isLeft = status?.running.some(({ step }) => step === 'finish/leave-host') === true;
+    const away = isLeft ? 'no answer, and it was about to reboot' : 'no answer';
+    if (error !== lastError)
+      print([`${status === undefined ? 'not reached yet' : away}: ${error}`]);
+    lastError = error;
+    if (isLeft) leftAt = Math.min(leftAt, clock.elapsed());
+  };
+  /** Whether the host says that it is installed. */
+  const onAnswer = (answer: RunStatus): boolean => {
+    const isBack = lastError !== undefined && status !== undefined;
+    print([...(isBack ? ['answers again'] : []), ...statusChanges(status, answer)]);
+    const earlier = status?.run === answer.run ? failed : undefined;
+    [status, lastError, leftAt, failed] = [answer, undefined, Infinity, undefined];
+    try {
+      return isHostInstalled(name, answer);
+    } catch (thrown) {
+      failed = earlier ?? { at: clock.elapsed(), failure: asAgentError(thrown) };
+      return false;
+    }
+  };
+  const isPast = (at = Infinity): boolean => clock.elapsed() - at >= restartsWithin;
   const isOver = (): boolean => signal.aborted;
-  let known: Known = {};
-  while (!isOver()) {
-    const { lines, ...now } = await read().then(
-      (status) => afterAnswer(known, status, { name, at: clock.elapsed() }),
-      (thrown: unknown) =>
-        afterError(known, plainLine(asAgentError(thrown).message), clock.elapsed()),
-    );
+  while (!isOver() && !isPast(failed?.at)) {
+    const answer = await read().catch(asAgentError);
     // A read that was aborted says nothing of the host.
     if (isOver()) break;
-    known = now;
-    print(lines.map((line) => `${name}: ${line}`));
-    const { isInstalled = false, leftAt, failed } = known;
-    const isPast = (at = Infinity): boolean => clock.elapsed() - at >= restartsWithin;
-    if (isInstalled || isPast(leftAt)) return { kind: 'installed' };
-    if (isPast(failed?.at)) break;
-    await clock.sleep(pause, signal).catch(() => undefined);
+    if (answer instanceof AgentError) onError(plainLine(answer.message));
+    else if (onAnswer(answer)) return { kind: 'installed' };
+    if (isPast(leftAt)) return { kind: 'installed' };
+    if (!isPast(failed?.at)) await clock.sleep(pause, signal).catch(() => undefined);
   }
-  const { failed } = known;
   return failed === undefined
-    ? { kind: 'unknown', text: `${name}: ${lastKnown(known)}` }
+    ? { kind: 'unknown', text: `${name}: ${lastKnown(status, lastError)}` }
     : { kind: 'failed', failure: failed.failure };
 }
 
-interface Heard extends Known {
-  readonly lines: readonly string[];
-}
-
-function afterAnswer(
-  { status: before, lastError, failed: earlier }: Known,
-  status: RunStatus,
-  { name, at }: { readonly name: string; readonly at: Millis },
-): Heard {
-  const failure = failureOf(name, status);
-  const isSameRun = before?.run === status.run;
-  const failed =
-    failure === undefined || failure === 'installed'
-      ? undefined
-      : ((isSameRun ? earlier : undefined) ?? { at, failure });
-  const isBack = lastError !== undefined && before !== undefined;
-  return {
-    status,
-    lines: [...(isBack ? ['answers again'] : []), ...statusChanges(before, status)],
-    ...(failure === 'installed' ? { isInstalled: true } : {}),
-    ...(failed === undefined ? {} : { failed }),
-  };
-}
-
-function afterError(known: Known, lastError: string, at: Millis): Heard {
-  const { status, leftAt = at } = known;
-  const isLeft = status !== undefined && isLeaving(status);
-  const away = isLeft ? 'no answer, and it was about to reboot' : 'no answer';
-  const what = status === undefined ? 'not reached yet' : away;
-  const lines = lastError === known.lastError ? [] : [`${what}: ${lastError}`];
-  return { ...known, lastError, lines, ...(isLeft ? { leftAt } : {}) };
-}
-
-/** Undefined while its run continues. */
-function failureOf(name: string, status: RunStatus): AgentError | 'installed' | undefined {
-  try {
-    return isHostInstalled(name, status) ? 'installed' : undefined;
-  } catch (thrown) {
-    return asAgentError(thrown);
-  }
-}
-
-/** Its last step, which reboots it, has begun: everything else is done. */
-const isLeaving = ({ state, running }: RunStatus): boolean =>
-  state === 'running' && running.some(({ step }) => step === 'finish/leave-host');
-
-function lastKnown({ status, lastError }: Known): string {
+function lastKnown(status: RunStatus | undefined, lastError: string | undefined): string {
   const steps = status?.running.map(({ step, wait }) =>
     plainLine(wait === undefined ? step : `${step}, waits until ${wait.sentence}: ${wait.status}`),
   );

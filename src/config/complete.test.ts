@@ -58,7 +58,6 @@ describe('the role', () => {
 
 describe('requireComplete', () => {
   it.each<[string, Values, readonly SettingKey[]]>([
-    ['a whole line', service, []],
     ['nothing at all', {}, ['disk.device', 'service.url']],
     ['no disk', { ...service, 'disk.device': '' }, ['disk.device']],
     [
@@ -67,11 +66,6 @@ describe('requireComplete', () => {
       [],
     ],
     ['a disk by hints', { ...service, 'disk.device': '', 'disk.hints': { rotational: false } }, []],
-    [
-      'hints that say nothing',
-      { ...service, 'disk.device': '', 'disk.hints': {} },
-      ['disk.device'],
-    ],
     ['no cluster', { ...service, 'cluster.id': '' }, ['cluster.id']],
     ['no host', { ...service, 'cluster.hostId': '' }, ['cluster.hostId']],
     ['no host, version 1', { ...service, 'cluster.hostId': '', 'service.api': 'v1' }, []],
@@ -91,14 +85,12 @@ describe('requireComplete', () => {
       ['s3.secretAccessKey'],
     ],
     ['a key without its id', { ...store, 's3.secretAccessKeyFile': '/key' }, ['s3.accessKeyId']],
-    ['half of what is not used', { ...service, ...id }, []],
     [
       'a file that is asked for and not named',
       { ...service, 'ignition.source': 'file' },
       ['ignition.file'],
     ],
     ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
-    ['a live image', { ...service, 'image.source': 'live' }, []],
   ])('%s', (_, values, keys) => {
     expect(missingIn(given(values))).toEqual(keys);
   });
@@ -106,7 +98,6 @@ describe('requireComplete', () => {
   it.each<[string, Values, string | undefined]>([
     ['always', { 'cluster.controlPlaneCount': 2 }, 'config.invalid-value'],
     ['always', { 'cluster.controlPlaneCount': 3 }, undefined],
-    ['always', {}, undefined],
     ['auto', { 'cluster.controlPlaneCount': 2 }, undefined],
   ])('with etcdOverride %s and %j is refused with %s', (etcdOverride, more, code) => {
     const layer = given({ ...service, ...more, 'bootstrap.etcdOverride': etcdOverride });
@@ -186,22 +177,10 @@ describe('derive', () => {
       'c',
     ],
     [
-      'an infra-env that is given stays',
-      { 'cluster.id': 'c', 'cluster.infraEnvId': 'i' },
-      'cluster.infraEnvId',
-      'i',
-    ],
-    [
       'a worker counts no control plane',
       { role: 'worker', 'cluster.controlPlaneCount': 1 },
       'cluster.controlPlaneCount',
       0,
-    ],
-    [
-      'a master keeps the count',
-      { role: 'master', 'cluster.controlPlaneCount': 1 },
-      'cluster.controlPlaneCount',
-      1,
     ],
   ])('%s', (...[, values, key, value]) => {
     expect(derive(given(values)).get(key)?.value).toBe(value);

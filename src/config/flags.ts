@@ -2,7 +2,7 @@ import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
 import { configFailure, flagFailure, raise, type Refuse, whatToWrite } from './failures.ts';
 import { type FlagMeaning, flagRows, ownFlagRows } from './flag-table.ts';
-import { flagName, type FlagUse, flagWord, scanFlags } from './go-flags.ts';
+import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { addOldServiceSettings } from './old-contract.ts';
 import { goBoolean, readValue } from './read-value.ts';
 import {
@@ -115,16 +115,29 @@ function isOwnSet(uses: readonly FlagUse[], name: string, refuse: Refuse): boole
   return value === true;
 }
 
+/** A command line whatever is wrong with it; a flag that does not exist takes no value. */
+const scanAnyway = (argv: readonly string[]) =>
+  scanFlags(argv, {
+    lookup: (name) => knownFlags.get(name) ?? { isBoolean: true },
+    unknown: unknownFlag,
+    refuse: () => undefined,
+  });
+
 /**
  * The words of a command line that are neither flags nor their values. As with assisted-installer,
  * an install reads nothing from the first of them on.
  */
 export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
-  scanFlags(argv, {
-    lookup: (name) => knownFlags.get(name) ?? { isBoolean: true },
-    unknown: unknownFlag,
-    refuse: () => undefined,
-  }).rest;
+  scanAnyway(argv).rest;
+
+/**
+ * Whether a command line asks for help, whatever else is wrong with it: `-h`, `--help`, and either
+ * with a true value behind `=`. A word that is the value of another flag asks for nothing.
+ */
+export const asksHelp = (argv: readonly string[]): boolean =>
+  scanAnyway(argv).uses.some(
+    ({ name, text = 'true' }) => /^h(?:elp)?$/.test(name) && goBoolean(text) === true,
+  );
 
 function unknownFlag(name: string): AgentError {
   const instead = insteadOf(name === 'metrics' ? 'log.metrics' : name);
@@ -146,21 +159,4 @@ function secretFlag(key: keyof typeof secretFiles, origin: string): AgentError {
       context: { setting: key },
     },
   );
-}
-
-/**
- * Whether a command line asks for help, whatever else is wrong with it: `-h`, `--help`, and either
- * with a true value behind `=`. A word that is the value of another flag asks for nothing.
- */
-export function asksHelp(words: readonly string[]): boolean {
-  for (let at = 0; at < words.length; at += 1) {
-    const [, name, value] = flagWord.exec(words[at] ?? '') ?? [];
-    if (name === undefined) return false;
-    if (name === 'h' || name === 'help') {
-      if (goBoolean(value ?? 'true') === true) return true;
-    } else if (value === undefined && knownFlags.get(name)?.isBoolean === false) {
-      at += 1;
-    }
-  }
-  return false;
 }

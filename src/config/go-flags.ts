@@ -65,7 +65,7 @@ export function scanFlags(
 }
 
 /** A word that is a flag: its name, and its value where it has one. */
-export const flagWord = /^--?([^-=][^=]*)(?:=(.*))?$/s;
+const flagWord = /^--?([^-=][^=]*)(?:=(.*))?$/s;
 
 /** A flag as people write it: `-r`, `--role`. */
 export const flagName = (name: string): string => (name.length === 1 ? `-${name}` : `--${name}`);

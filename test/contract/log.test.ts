@@ -121,17 +121,6 @@ describe('the log', () => {
     await expect(log.close()).resolves.toBeUndefined();
   });
 
-  it('continues when a file takes no more lines', async () => {
-    await writeFile(at('full'), '');
-    // A descriptor for reading refuses each write, as a full disk does.
-    const full = openSync(at('full'), constants.O_RDONLY);
-    const log = open({ descriptors: [full], format: 'pretty' });
-    expect(() => log.sink(note('lost'))).not.toThrow();
-    await log.close();
-    expect(await lines()).toHaveLength(1);
-    closeSync(full);
-  });
-
   it('does not wait for a reader that does not read', async () => {
     // A pipe whose other end is open, and never read.
     execFileSync('mkfifo', [at('pipe')]);

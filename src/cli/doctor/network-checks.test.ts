@@ -132,7 +132,6 @@ describe('the Ignition of a host', () => {
       { state: 'failed', code: 'inventory.denied' },
     ],
     ['from a URL', { ignition: { url } }, { web: fakeWeb().with(url, pointer) }, { state: 'ok' }],
-    ['of an unknown URL', { ignition: { url } }, {}, { state: 'failed' }],
     [
       'with another digest',
       { ignition: { url, sha256: 'a'.repeat(64) } },
@@ -140,23 +139,10 @@ describe('the Ignition of a host', () => {
       { state: 'failed', code: 'ignition.wrong-digest' },
     ],
     [
-      'from a store',
-      s3,
-      { objects: fakeObjects().with('b/c/master.ign', pointer) },
-      { state: 'ok' },
-    ],
-    ['of an empty store', s3, {}, { state: 'failed', code: 'objects.not-found' }],
-    [
       'from a file',
       { ignition: { file: '/h.ign' } },
       { host: fakeHost().withFile('/h.ign', pointer) },
       { state: 'ok', says: 'spec 3.2.0 from /h.ign (ignition.file is set)' },
-    ],
-    [
-      'from no file',
-      { ignition: { file: '/h.ign' } },
-      {},
-      { state: 'failed', code: 'ignition.file-not-found' },
     ],
     [
       'that leaves no folder for registries of the settings',

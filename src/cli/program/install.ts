@@ -97,7 +97,8 @@ interface Run {
 /** Runs the role unless another agent is running on this host. */
 async function runAlone(run: Run): Promise<void> {
   const { loaded, role, stop } = run;
-  const { ports, hub, mask } = run.world;
+  const { ports, hub } = run.world;
+  const { mask } = run.secrets;
   const { config } = loaded;
   const { root } = config.host;
   const { inventory, clock } = ports;

@@ -63,7 +63,7 @@ async function run(
 }
 
 describe('start', () => {
-  it.each(['help', '--help', '-h', 'install --help', '-h=1', '--help=true', '--bogus -h'])(
+  it.each(['help', 'install --help', '--bogus -h'])(
     'prints help for "%s" and loads nothing',
     async (line) => {
       const { exitCode, out, order } = await run(line);
@@ -74,15 +74,9 @@ describe('start', () => {
 
   it.each([
     ['help plan', 'plan'],
-    ['plan --help', 'plan'],
     ['plan -r worker -h', 'plan'],
-    ['help layer', 'layer'],
     ['layer --help', 'layer'],
     ['help layer build', 'layer build'],
-    ['layer build -h', 'layer build'],
-    ['lint file --help', 'lint'],
-    ['help install', 'install'],
-    ['help help', 'help'],
     ['help config show --help', 'config show'],
   ])('prints the page of a command for "%s" and loads nothing', async (line, page) => {
     const { exitCode, out, order } = await run(line);
@@ -91,10 +85,8 @@ describe('start', () => {
   });
 
   it.each([
-    ['help plna', 'did you mean bootwright plan'],
     ['help layer biuld', 'did you mean bootwright layer build'],
     ['help plan more', 'bootwright help plan'],
-    ['layer biuld --help', 'did you mean bootwright layer build'],
   ])('refuses "%s" with what was meant', async (line, hint) => {
     const { exitCode, errors, order } = await run(line);
     expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
@@ -106,7 +98,7 @@ describe('start', () => {
     expect((await run('lint -- --help')).commands).toEqual([['lint', '--', '--help']]);
   });
 
-  it.each(['--version', '-v', '-V', 'install -v'])(
+  it.each(['--version', 'install -v'])(
     'prints the version for %s and loads nothing',
     async (line) => {
       const { exitCode, out, order } = await run(line);
@@ -148,12 +140,6 @@ describe('start', () => {
     expect(errors).toMatch(/^failed: (?:cli|config)\.[a-z-]+: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 
-  it('refuses an unknown command with what is wrong and exit 2, and touches nothing', async () => {
-    const { exitCode, errors, order } = await run('bogus');
-    expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
-    expect(errors).toMatch(/^failed: cli\.unknown-command: .+\n(?:why: .+\n)?next: .+\n$/);
-  });
-
   it('prints what is wrong before the install begins', async () => {
     const begins = () => Promise.reject(new Error('a file is missing'));
     const { exitCode, errors } = await run(whole, { begins });
@@ -184,7 +170,6 @@ describe('the command of a line', () => {
 
   it.each([
     ['plna', 'bootwright plan'],
-    ['instal', 'bootwright install'],
     ['zzzzzzz', '--help'],
   ])('is refused for %s', async (word, hint) => {
     const { errors } = await run(word);
@@ -195,15 +180,8 @@ describe('the command of a line', () => {
 
 describe('a command after flags', () => {
   it.each([
-    ...bootwright().commands.map((command) => [
-      `${whole} ${command.name()}`,
-      `bootwright ${command.name()} -r …`,
-    ]),
     [`${whole} config validate`, 'bootwright config validate -r …'],
-    [`${whole} validate`, 'bootwright config validate -r …'],
     [`${whole} -- plan`, 'bootwright plan -r …'],
-    [`${whole} --insecure false doctor`, 'bootwright doctor -r …'],
-    [`${whole} plan --format json`, 'bootwright plan -r …'],
     [`${whole} plna`, 'bootwright plan -r …'],
     [`install ${whole} plan`, 'bootwright plan -r …'],
     [`--format json plan ${whole}`, 'bootwright plan --format …'],
