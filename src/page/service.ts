@@ -8,17 +8,25 @@ const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
 /** Statuses of a host in which it is a node (`host.status`). */
 const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
 
+const tones: Readonly<Record<MonitoredOperator['status'], Tone>> = {
+  available: 'good',
+  progressing: 'busy',
+  failed: 'bad',
+  '': 'waiting',
+};
+
 /**
  * What an answer of the inventory service tells a page; what is not new in it changes nothing
  * there.
  * @param at when it came, in milliseconds since the epoch
  */
-export function updatesOf(answer: ClusterOverview, at: number): readonly PageUpdate[] {
-  const cluster = withoutFuture(answer, at);
-  const { name, version, status, statusInfo, startedAt, finalizing, hosts, operators } = cluster;
+export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
+  const { name, version, status, statusInfo, finalizing, hosts, operators } = cluster;
   const info = finalizing === '' ? statusInfo : `${statusInfo}: ${finalizing}`;
+  const title = `Cluster ${name}, OpenShift ${version}`;
+  const startedAt = past(cluster.startedAt, at);
   return [
-    { kind: 'begin', at, startedAt, title: `Cluster ${name}, OpenShift ${version}` },
+    { kind: 'begin', at, startedAt, title },
     { kind: 'cluster', at, status, info, logs: logsOf(cluster, 'controller') },
     ...hosts.flatMap((host) => hostUpdates(host, cluster, at)),
     ...operators.map((operator) => operatorUpdate(operator, at)),
@@ -30,32 +38,16 @@ export function updatesOf(answer: ClusterOverview, at: number): readonly PageUpd
  * A time of the service that is still to come counts as now: its clock, or what it was given, is
  * wrong.
  */
-function withoutFuture(cluster: ClusterOverview, at: number): ClusterOverview {
-  const past = (time: number | undefined): number | undefined => time && Math.min(time, at);
-  return {
-    ...cluster,
-    startedAt: past(cluster.startedAt),
-    completedAt: past(cluster.completedAt),
-    hosts: cluster.hosts.map((host) => ({ ...host, stageSince: past(host.stageSince) })),
-  };
-}
+const past = (time: number | undefined, at: number): number | undefined =>
+  time && Math.min(time, at);
 
-function endOf(
-  { status, statusInfo, completedAt }: ClusterOverview,
-  at: number,
-): readonly PageUpdate[] {
+function endOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
+  const { status, statusInfo, completedAt } = cluster;
   if (!ends.has(status)) return [];
   const isGood = status === 'installed';
   const details = isGood || statusInfo === '' ? [] : [statusInfo];
-  return [{ kind: 'end', at: completedAt ?? at, isGood, text: status, details }];
+  return [{ kind: 'end', at: past(completedAt, at) ?? at, isGood, text: status, details }];
 }
-
-const tones: Readonly<Record<MonitoredOperator['status'], Tone>> = {
-  available: 'good',
-  progressing: 'busy',
-  failed: 'bad',
-  '': 'waiting',
-};
 
 function operatorUpdate({ name, status, statusInfo }: MonitoredOperator, at: number): PageUpdate {
   const word = status === '' ? 'not reported' : status;
@@ -74,13 +66,24 @@ function hostUpdates(
   const needsPerson = status === 'error' || status.includes('pending-user-action');
   const info = needsPerson ? statusInfo : host.stageInfo;
   const rail = railOfStages(ladderOf(role, cluster.isSingleNode));
-  const since = host.stageSince ?? at;
+  const since = past(host.stageSince, at) ?? at;
+  const isGood = installed.has(status);
+  const end = { kind: 'host-end', at: isGood ? since : at, host: id, isGood } as const;
   return [
     { kind: 'host', at, id, name: name === '' ? id : name, role, rail, hardware },
     { kind: 'stage', at, host: id, stage, info, status, since },
-    ...hostEnd(host, cluster, at),
+    ...(isGood ? [{ ...end, text: status }] : []),
+    ...(['cancelled', 'stopped'].includes(status)
+      ? [{ ...end, isStopped: true, text: 'stopped' }]
+      : []),
+    ...(status === 'error' ? [{ ...end, text: 'failed', failure: failureOf(host, cluster) }] : []),
   ];
 }
+
+const failureOf = (host: HostOverview, cluster: ClusterOverview): Partial<HostFailure> => ({
+  ...failureIn(host.statusInfo),
+  logs: host.hasLogs ? logsOf(cluster, `host&host_id=${host.id}`) : '',
+});
 
 /**
  * Whether the service ended a host because of others (assisted-service,
@@ -89,18 +92,6 @@ function hostUpdates(
 export const isVictim = ({ status, statusInfo }: Pick<HostOverview, 'status' | 'statusInfo'>) =>
   status === 'error' && statusInfo === 'Host is part of a cluster that failed to install';
 
-function hostEnd(host: HostOverview, cluster: ClusterOverview, at: number): readonly PageUpdate[] {
-  const { id, status, statusInfo, stageSince, hasLogs } = host;
-  if (installed.has(status))
-    return [{ kind: 'host-end', at: stageSince ?? at, host: id, isGood: true, text: status }];
-  const end = { kind: 'host-end', at, host: id, isGood: false } as const;
-  if (status === 'cancelled' || isVictim(host))
-    return [{ ...end, isStopped: true, text: 'stopped' }];
-  if (status !== 'error') return [];
-  const logs = hasLogs ? logsOf(cluster, `host&host_id=${id}`) : '';
-  return [{ ...end, text: 'failed', failure: { ...failureIn(statusInfo), logs } }];
-}
-
 const logsOf = ({ id }: Pick<ClusterOverview, 'id'>, type: string): string =>
   `at the service, /api/assisted-install/v2/clusters/${id}/logs?logs_type=${type}`;
 
@@ -108,7 +99,7 @@ const logsOf = ({ id }: Pick<ClusterOverview, 'id'>, type: string): string =>
  * A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets
  * before it; else only its text.
  */
-export function failureIn(statusInfo: string): Pick<HostFailure, 'code' | 'message' | 'hint'> {
+function failureIn(statusInfo: string): Pick<HostFailure, 'code' | 'message' | 'hint'> {
   const text = statusInfo.startsWith('Failed - ')
     ? statusInfo.slice('Failed - '.length)
     : statusInfo;
