@@ -12,7 +12,7 @@ import { railSteps } from '../../src/page/rail.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { linesOf } from './install/report-lines.ts';
-import { keyfilesOn } from './install/written-keyfiles.ts';
+
 import {
   type MadeMedium,
   makeMedium,
@@ -23,6 +23,7 @@ import {
 import { bootWorker, installFromNetwork, type NetworkInstall } from './network/network-install.ts';
 import { openNetworkSite } from './network/network-site.ts';
 import { freePort } from '../../mocks/kube/program.ts';
+import { keyfilesOn } from './rig/os-disk.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 const deploy = resolve(import.meta.dirname, '../../deploy');
@@ -56,7 +57,7 @@ beforeAll(async () => {
       const watching = watchToTheEnd(hostPort, over.signal);
       const hostForwards = [{ hostPort, guestPort: statusPort }];
       worker = await installFromNetwork(site, 'medium', { medium: medium.path, hostForwards });
-      keyfiles = keyfilesOn(worker.target);
+      keyfiles = await keyfilesOn(worker.target);
       boot = await bootWorker(site, worker);
       watched = await watching;
     })(),

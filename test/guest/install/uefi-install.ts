@@ -10,8 +10,8 @@ import type { LayeredImages } from './layered-images.ts';
 import { startLiveInstall } from './live-install.ts';
 import { moveNode, takeNodeBack } from './node-commands.ts';
 import { reportsTo, startOutside } from './outside.ts';
-import { keyfilesOn } from './written-keyfiles.ts';
 import { deadlineSeconds, type PreparedGuests, targetMiB } from './prepare.ts';
+import { keyfilesOn } from '../rig/os-disk.ts';
 
 /** how the install by UEFI went. */
 export interface UefiInstall {
@@ -109,7 +109,7 @@ export async function installByUefi(
     await guest.job.waitForLine(/^ALL-SAID$/, deadlineSeconds);
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();
-  const keyfiles = keyfilesOn(target);
+  const keyfiles = await keyfilesOn(target);
   const start = (name: string, node?: Job): Promise<DiskBoot> =>
     bootInstalled(
       {

@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { bootInstalled, type DiskBoot } from '../install/first-boot.ts';
 import { deadlineSeconds, targetMiB } from '../install/prepare.ts';
-import { agentEnds } from '../rig/agent-end.ts';
 import { createBlankDisk } from '../rig/disks.ts';
 import type { RunEvent } from '../../../src/engine/events.ts';
 import { eventsIn } from '../install/job-log.ts';
 import { type Guest, startGuest } from '../rig/guest.ts';
 import type { HostForward } from '../rig/qemu-argv.ts';
+import { GuestError } from '../rig/serial-log.ts';
 import { example, type NetworkSite } from './network-site.ts';
 
 /**
@@ -100,4 +100,32 @@ export function bootWorker(
     { machineConfigServer },
     { ...place, ...(signal === undefined ? {} : { signal }) },
   );
+}
+
+/**
+ * The last line of an agent that has failed, as the journal of a live system sends it to the
+ * console.
+ */
+const lastOfFailure = / bootwright\[\d+\]: logs: /;
+
+/**
+ * Waits until a live guest has ended, as its agent reboots it.
+ * @throws GuestError when the agent or the start of the system has failed, and the guest stays on;
+ * when it is late
+ */
+async function agentEnds(
+  { console, ended }: Pick<Guest, 'console' | 'ended'>,
+  deadlineSeconds: number,
+): Promise<void> {
+  const failed = console.waitForLine(lastOfFailure, deadlineSeconds).then(
+    () => {
+      throw new GuestError('the agent has failed: its last lines say why, and what to do');
+    },
+    // A guest that has ended says no more lines either.
+    (error: unknown) =>
+      ended(1).catch(() => {
+        throw error;
+      }),
+  );
+  await Promise.race([ended(deadlineSeconds), failed]);
 }

@@ -1,6 +1,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, createReadStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  createReadStream,
+  mkdirSync,
+  openAsBlob,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -9,11 +17,12 @@ import { type MockServer, startMockServer } from '../../../mocks/http/mock-serve
 import { networkLive } from '../../../scripts/parts/scripted.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
+import { buildAgentImage, openContainerStore } from '../../support/container-store.ts';
 import { pointerConfig } from '../install/ignition.ts';
+import { rangeOf } from '../install/image-server.ts';
 import { renderedFor, seenByGuests } from '../install/outside.ts';
+import { createFolderDisk } from '../rig/disks.ts';
 import { emulated } from '../rig/live-guest.ts';
-import { createImageDisk } from './image-disk.ts';
-import { serveFiles } from './web-files.ts';
 
 const run = promisify(execFile);
 
@@ -122,4 +131,58 @@ async function fillTftpFolder(folder: string, parts: string): Promise<void> {
   const modules = ['normal', 'configfile', 'linux', 'efinet', 'tftp'];
   const program = ['-O', 'x86_64-efi', '-o', at('grubx64.efi'), '-c', at('early.cfg'), '-p', ''];
   await run('grub-mkimage', [...program, ...modules]);
+}
+
+/**
+ * A web server with files, as one stands beside a rack; it knows ranges. What it has no file for is
+ * not found.
+ */
+async function serveFiles(files: Readonly<Record<string, string>>): Promise<MockServer> {
+  const blobs = new Map<string, Blob>(
+    await Promise.all(
+      Object.entries(files).map(
+        async ([name, path]) => [`/${name}`, await openAsBlob(path)] as const,
+      ),
+    ),
+  );
+  return startMockServer({
+    answer: ({ url, headers }) => {
+      const blob = blobs.get(new URL(url).pathname);
+      if (blob === undefined) return new Response(null, { status: 404 });
+      const range = headers.get('range') ?? undefined;
+      const [from, to] = rangeOf(range, blob.size);
+      return new Response(blob.slice(from, to), {
+        status: range === undefined ? 200 : 206,
+        headers: {
+          'content-length': String(to - from),
+          'accept-ranges': 'bytes',
+          ...(range === undefined
+            ? {}
+            : { 'content-range': `bytes ${from}-${to - 1}/${blob.size}` }),
+        },
+      });
+    },
+  });
+}
+
+const built = 'localhost/bootwright-test:guest';
+
+/**
+ * Makes a disk with the shipped image under a name, as podman of a guest finds it in an additional
+ * store.
+ */
+async function createImageDisk(path: string, name: string): Promise<void> {
+  const store = openContainerStore();
+  await buildAgentImage(store, built);
+  const folder = `${path}.store`;
+  const images = join(folder, 'images');
+  const target = `containers-storage:[overlay@${images}+${join(folder, 'run')}]${name}`;
+  await store.run('buildah', 'push', '--quiet', built, target);
+  try {
+    await createFolderDisk(path, images);
+  } finally {
+    // Where the driver keeps its layers is a mount of its own.
+    await run('umount', [join(images, 'overlay')]);
+    rmSync(folder, { recursive: true });
+  }
 }

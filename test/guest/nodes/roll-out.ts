@@ -1,8 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { bundlePath } from '../../../scripts/bundle.ts';
 import { osImage } from '../../../scripts/parts/scripted.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
@@ -10,9 +12,9 @@ import { startRig } from '../../../scripts/rig.ts';
 import type { PoolProgress } from '../../../src/layering/roll-out/progress.ts';
 import { addLayer } from '../../installer/layered-image.ts';
 import { type GuestRegistry, startGuestRegistry } from '../install/guest-registry.ts';
+import { machineConfig } from '../install/ignition.ts';
 import { seenByGuests } from '../install/outside.ts';
 import { createAgentDisk } from '../install/prepare.ts';
-import { createNodeDisks, growRoot } from './node-disk.ts';
 import { type NodeMachine, startNodeMachine } from './node-machine.ts';
 import {
   allowDisruptions,
@@ -25,6 +27,7 @@ import {
   setReady,
 } from './pool-objects.ts';
 import { agentAccess } from '../../kube/rig.ts';
+import { unpackOsDisk, writeOnBoot } from '../rig/os-disk.ts';
 import { putRpmOstree, rpmOstreeFiles } from '../rig/rpm-ostree.ts';
 import { type Moment, recordPool, type SeenNode } from './pool-record.ts';
 
@@ -228,4 +231,33 @@ export async function rollOutToGuests(folder: string): Promise<RollOut> {
     fellBack,
     takenBack: record.node(back),
   };
+}
+
+const run = promisify(execFile);
+
+/** Room for a second system, as an installed disk has it. */
+const diskMiB = 2048;
+
+/**
+ * Bash that lets the root file system have the partition, which is larger than that of the image.
+ */
+const growRoot =
+  "unshare --mount sh -c 'mount -o remount,rw /sysroot && xfs_growfs /sysroot' > /dev/null";
+
+/** Makes disks of hosts that were installed and never booted, as coreos-installer leaves them. */
+async function createNodeDisks(
+  folder: string,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const first = join(folder, 'node.raw');
+  await unpackOsDisk(first, diskMiB);
+  const growing = run('sfdisk', ['--quiet', '-N', '4', first]);
+  growing.child.stdin?.end(', +\n');
+  await growing;
+  await writeOnBoot(first, '/ignition/config.ign', JSON.stringify(machineConfig()));
+  const disks = names.map((name) => join(folder, `${name}.raw`));
+  const argv = ['--sparse=always', '--reflink=auto', '--no-target-directory'];
+  await Promise.all(disks.map((disk) => run('cp', [...argv, first, disk])));
+  await rm(first);
+  return disks;
 }

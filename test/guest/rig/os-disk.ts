@@ -37,3 +37,10 @@ export async function writeOnBoot(disk: string, path: string, text: string): Pro
   await run('debugfs', ['-w', '-f', commands, bootOf(disk)]);
   await Promise.all([rm(content), rm(commands)]);
 }
+
+/**
+ * What is in the folder of an installed disk from which the first boot takes its network:
+ * `/INODE/MODE/…/NAME/…`.
+ */
+export const keyfilesOn = async (disk: string): Promise<string> =>
+  (await run('debugfs', ['-R', 'ls -p /coreos-firstboot-network', bootOf(disk)])).stdout;
