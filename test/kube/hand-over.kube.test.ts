@@ -3,28 +3,14 @@ import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { jobs, machineConfigPools, machineConfigs, machineOSBuilds } from '../../src/kube/kinds.ts';
+import { jobs, machineConfigs, machineOSBuilds } from '../../src/kube/kinds.ts';
 import { conditionsOf } from '../layering/build-conditions.ts';
 import { violationsOf } from '../../src/layering/hand-over/invariants.ts';
-import type { Kube, KubeRef } from '../../src/ports/kube.ts';
+import type { Kube } from '../../src/ports/kube.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';
-import { handOverServed, submitOsConfigs } from '../../src/steps/layering/hand-over.ts';
-import {
-  crashPointsOf,
-  handOverConfig as config,
-  handOverTo,
-  key,
-} from '../layering/hand-over-run.ts';
-import {
-  buildNamed,
-  dyingKube,
-  final,
-  handedOver,
-  operator,
-  rendered,
-  renderedPool,
-  fallbackFacts,
-} from '../layering/hand-over-site.ts';
+import { handOverServed } from '../../src/steps/layering/hand-over.ts';
+import { handOverConfig as config, handOverTo, key } from '../layering/hand-over-run.ts';
+import { buildNamed, final, operator, rendered } from '../layering/hand-over-site.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
@@ -108,53 +94,6 @@ describe('a hand-over on a real API server', () => {
     const before = await versions();
     await runStep(handOverServed, setting());
     expect(await versions()).toEqual(before);
-  });
-
-  it('comes to the same end wherever it is cut off', async () => {
-    const counted = dyingKube(kube, -1, 'after');
-    await runStep(handOverServed, setting(counted));
-    const expected = await handedOver(kube);
-    expect(counted.writes()).toBe(8);
-    for (const { write, when, reported } of crashPointsOf(counted.writes())) {
-      await removeHandOver(rig.client);
-      const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
-      expect(failure).toMatchObject({ code: 'run.unexpected' });
-      await runStep(handOverServed, setting());
-      expect(await handedOver(kube), reported).toEqual(expected);
-    }
-  });
-
-  it('waits for a pool that is rendered as on the bootstrap host', async () => {
-    const other = `rendered-master-${'9'.repeat(32)}`;
-    const pool: KubeRef = { kind: machineConfigPools, name: 'master' };
-    await rig.client.apply(machineConfigPools, renderedPool(other));
-    const run = setting();
-    const looked = Promise.withResolvers<undefined>();
-    // What differs is looked for once another configuration is seen.
-    const get: Kube['get'] = (ref, at) => {
-      if (ref.name === other) looked.resolve(undefined);
-      return kube.get(ref, at);
-    };
-    const done = runStep(handOverServed, { ...run, kube: { ...kube, get } });
-    await looked.promise;
-    expect(await rig.client.get(osConfig)).toBeUndefined();
-    await rig.client.merge(pool, { spec: renderedPool()['spec'] });
-    const { events } = await done;
-    expect(events).toContainEqual(
-      expect.objectContaining({
-        status: expect.stringContaining(`rendered as ${other}`) as string,
-      }),
-    );
-    expect(await rig.client.get(osConfig)).toBeDefined();
-  });
-
-  it('gives the cluster the order alone when there is no image', async () => {
-    await runStep(submitOsConfigs, { ...setting(), facts: fallbackFacts });
-    const found = await rig.client.get(osConfig);
-    expect(found?.metadata.annotations).toBeUndefined();
-    expect(found).not.toHaveProperty('status');
-    expect(await rig.client.get(build)).toBeUndefined();
-    expect(await rig.client.get(secret)).toBeDefined();
   });
 });
 

@@ -304,11 +304,11 @@ export function agentNode({
   const clock = fakeClock({ auto: false });
   const stopped = new AbortController();
   const events: RunEvent[] = [];
-  /** Starts the agent; it ends with its test at the latest. */
+  /** Starts the agent; it ends by its signal, or with its test. */
   const start = (
     ports: { readonly host?: Host; readonly kube?: Kube; readonly signal?: AbortSignal } = {},
   ) => {
-    onTestFinished(() => stopped.abort(new Error('the test ends')));
+    if (ports.signal === undefined) onTestFinished(() => stopped.abort(new Error('the test ends')));
     return startAgent({
       kube: ports.kube ?? confined,
       host: ports.host ?? host,

@@ -67,7 +67,7 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
   let isDenied = false;
   /** Whether the pool may be paused by this controller now. */
   let isOurs = false;
-  /** What the pool was last read for, and when; undefined before, as an earlier run may have paused it. */
+  /** What the pool was last read for, and when; an earlier run may have paused it. */
   let read: { readonly isNeeded: boolean; readonly at: Millis } | undefined;
   const isNeeded = (): boolean =>
     service.hosts().some((host) => {
