@@ -3,8 +3,14 @@ import * as z from 'zod';
 import { parseJson } from '../ignition/json.ts';
 import { lintOSConfig, referenceFindings } from '../layering/api/os-config-findings.ts';
 import { readMachineOSConfig, segmentsOf } from '../layering/api/os-config.ts';
-import { itemsOf, readDocuments, type SourceObject } from '../layering/api/source-object.ts';
-import { decodeSource, isSourceFinding, type LintFinding } from '../layering/api/source-text.ts';
+import {
+  itemsOf,
+  readDocuments,
+  type SourceObject,
+  decodeSource,
+  isSourceFinding,
+  type LintFinding,
+} from '../layering/api/source-object.ts';
 import {
   isBuiltBefore,
   isManifestName,

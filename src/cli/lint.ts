@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readFileOf } from '../adapters/file-access.ts';
 import { ownOrHost } from '../adapters/host-root.ts';
-import type { LintFinding } from '../layering/api/source-text.ts';
+import type { LintFinding } from '../layering/api/source-object.ts';
 import { type LintedFile, lintMachineConfigs } from '../layering/manifests/lint-machine-config.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { exitCodes } from '../model/failure.ts';

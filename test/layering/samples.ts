@@ -4,7 +4,7 @@ import type {
 } from '../../src/layering/api/machine-config-pool.ts';
 import { type MachineConfig, readMachineConfig } from '../../src/layering/api/machine-config.ts';
 import { type MachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
-import type { OSImages } from '../../src/layering/api/os-images.ts';
+import type { OSImages } from '../../src/layering/api/build-name.ts';
 import type { Fields } from '../../src/lib/fields.ts';
 import { lineless } from '../../src/layering/api/source-object.ts';
 

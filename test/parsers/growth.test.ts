@@ -91,7 +91,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
   ],
   'adapters/kube/list.ts#parsed': (text) => [text, () => true],
   'ignition/merge.ts#mergeSingleNode': (text) => [text, '{"ignition":{"version":"3.2.0"}}'],
-  'layering/api/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
+  'layering/api/source-object.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
     text,
     { image: 'h/i@sha256:0', path: 'x' },

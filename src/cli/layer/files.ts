@@ -5,13 +5,15 @@ import { notRead } from '../../config/files.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { buildableOSConfig } from '../../layering/api/os-config-findings.ts';
-import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/api/source-text.ts';
-import { layeringFailure } from '../../layering/failures.ts';
 import {
+  decodeSource,
+  sourceFailure,
+  isSourceFinding,
   readListed,
   type SourceFile,
   type SourceObject,
 } from '../../layering/api/source-object.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 
 /**
  * Reads a file that the command line names.

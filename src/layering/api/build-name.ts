@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import type { Fields } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import { goYaml } from './go-yaml.ts';
 import type { MachineConfigPool, PoolReference } from './machine-config-pool.ts';
+import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
 import type { MachineOSConfig } from './os-config.ts';
-import type { OSImages } from './os-images.ts';
 
 /**
  * The bytes that are hashed before the objects, a constant of the Machine Config Operator
@@ -79,3 +81,52 @@ const referenceFields = (reference: PoolReference): Record<string, string | unde
   Object.fromEntries(Object.entries(reference).map(([name, text]) => [name, present(text)]));
 
 const present = (text: string): string | undefined => (text === '' ? undefined : text);
+
+/** The four texts by which the operator knows the images of a release. */
+export interface OSImages {
+  readonly baseOSContainerImage: string;
+  /** Empty when there is none. */
+  readonly baseOSExtensionsContainerImage: string;
+  /** Always empty but on clusters that were upgraded from very old releases. */
+  readonly osImageURL: string;
+  readonly releaseVersion: string;
+}
+
+const Data = z.object({
+  baseOSContainerImage: z.string(),
+  baseOSExtensionsContainerImage: z.string().default(''),
+  osImageURL: z.string().default(''),
+  releaseVersion: z.string(),
+});
+
+/**
+ * Reads the images from the ConfigMap `machine-config-osimageurl`.
+ * @throws AgentError `layering.wrong-object`
+ */
+export function readOSImages({ data }: Fields): OSImages {
+  const read = Data.safeParse(data);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const what = `ConfigMap machine-config-osimageurl: ${problems.join(', ')}`;
+  throw layeringFailure('layering.wrong-object', what);
+}
+
+/**
+ * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It
+ * names no build for one without the annotation of its release.
+ * @throws AgentError `layering.machine-config-invalid`
+ */
+export function imagesOfMachineConfig(config: MachineConfig): OSImages {
+  if (config.releaseVersion === '') {
+    throw layeringFailure(
+      'layering.machine-config-invalid',
+      `${config.name} has no annotation ${releaseVersionKey}`,
+    );
+  }
+  return {
+    baseOSContainerImage: config.osImageURL,
+    baseOSExtensionsContainerImage: config.extensionsImage,
+    osImageURL: '',
+    releaseVersion: config.releaseVersion,
+  };
+}

@@ -9,8 +9,7 @@ import {
 } from './os-config.ts';
 import { isFields } from '../../lib/fields.ts';
 import { isLabelValue, isPullSpec } from './schema.ts';
-import type { SourceObject } from './source-object.ts';
-import type { LintFinding } from './source-text.ts';
+import type { SourceObject, LintFinding } from './source-object.ts';
 import { jsonIn } from '../../lib/json.ts';
 
 /** A reason why the operator cannot use a MachineOSConfig that the API server accepts. */

@@ -1,8 +1,13 @@
 import * as z from 'zod';
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
-import type { SourceObject } from './source-object.ts';
-import { type LintFinding, sourceFailure, type SourceFinding, wrongObject } from './source-text.ts';
+import {
+  type SourceObject,
+  type LintFinding,
+  sourceFailure,
+  type SourceFinding,
+  wrongObject,
+} from './source-object.ts';
 import { fieldsOf, isFields, isList, textsIn, type Value } from '../../lib/fields.ts';
 import { isPushSpec, isSubdomain } from './schema.ts';
 

@@ -9,7 +9,7 @@ import { lineless } from './source-object.ts';
 import { readMachineConfigPool } from './machine-config-pool.ts';
 import { readMachineConfig } from './machine-config.ts';
 import { defaultMachineOSConfig, readMachineOSConfig, userContainerfile } from './os-config.ts';
-import { imagesOfMachineConfig, readOSImages } from './os-images.ts';
+import { imagesOfMachineConfig, readOSImages } from './build-name.ts';
 import type { Fields } from '../../lib/fields.ts';
 
 describe('readMachineOSConfig', () => {

@@ -3,8 +3,14 @@ import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
 import { type Fields, fieldsOf, textOf } from '../../lib/fields.ts';
-import { itemsOf, readObjects, type SourceFile, type SourceObject } from '../api/source-object.ts';
-import { sourceFailure, wrongObject } from '../api/source-text.ts';
+import {
+  itemsOf,
+  readObjects,
+  type SourceFile,
+  type SourceObject,
+  sourceFailure,
+  wrongObject,
+} from '../api/source-object.ts';
 import { secretTexts } from '../registry/credentials.ts';
 
 /** Objects among the manifests of a cluster that are about operating systems. */

@@ -10,13 +10,14 @@ import { isSubdomain } from '../api/schema.ts';
 import { controllerVersionKey, kernelOf, packagesOfExtensions } from '../api/machine-config.ts';
 import { lintOSConfig } from '../api/os-config-findings.ts';
 import { segmentsOf } from '../api/os-config.ts';
-import { readListed, type SourceObject } from '../api/source-object.ts';
 import {
+  readListed,
+  type SourceObject,
   decodeSource,
   isSourceFinding,
   type LintFinding,
   wrongObject,
-} from '../api/source-text.ts';
+} from '../api/source-object.ts';
 
 /** A file that is linted. */
 export interface LintedFile {

@@ -10,9 +10,8 @@ import type { InventoryHost } from '../../ports/inventory.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { buildsOsImages, hasService } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { otherHosts } from './inventory-hosts.ts';
+import { otherHosts, type Tasks, tasksOf } from './inventory-hosts.ts';
 import { longestWait } from './kube-watch.ts';
-import { type Tasks, tasksOf } from './tasks.ts';
 
 /** How often the logs are read; they are small. */
 const pollInterval = seconds(2);

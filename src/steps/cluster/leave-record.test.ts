@@ -6,33 +6,33 @@ import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, statusesOf } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { etcdCluster, overridePatch } from '../../cluster/etcd.ts';
-import { configMaps } from '../../kube/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import { configMaps } from '../../kube/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { leaveRecord } from './leave-record.ts';
+import { leaveRecord, parseAddresses } from './leave-record.ts';
 import { recordRef } from './left-record.ts';
 
-const config = {
-  role: 'bootstrap',
-  service: { url: 'http://svc.example' },
-  cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
-  images: { self: 'quay.io/b:v1', controller: 'quay.io/b:v1' },
-} satisfies ConfigInput;
-
-const own = inventoryHost({ id: 'h0', name: 'M0', addresses: ['192.0.2.7', '192.0.2.7'] });
-const world = () => ({
-  config,
-  kube: fakeKube(),
-  host: fakeHost(),
-  inventory: fakeInventory({ hosts: [inventoryHost({ id: 'h1', name: 'm1' }), own] }),
-});
-
-const recordIn = (kube: FakeKube): unknown => kube.objectsOf(configMaps)[0]?.['data'];
-
-const foreign = { self: 'quay.io/b:v1', controller: 'quay.io/other:v2' };
-
 describe('cluster/leave-record', () => {
+  const config = {
+    role: 'bootstrap',
+    service: { url: 'http://svc.example' },
+    cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
+    images: { self: 'quay.io/b:v1', controller: 'quay.io/b:v1' },
+  } satisfies ConfigInput;
+
+  const own = inventoryHost({ id: 'h0', name: 'M0', addresses: ['192.0.2.7', '192.0.2.7'] });
+  const world = () => ({
+    config,
+    kube: fakeKube(),
+    host: fakeHost(),
+    inventory: fakeInventory({ hosts: [inventoryHost({ id: 'h1', name: 'm1' }), own] }),
+  });
+
+  const recordIn = (kube: FakeKube): unknown => kube.objectsOf(configMaps)[0]?.['data'];
+
+  const foreign = { self: 'quay.io/b:v1', controller: 'quay.io/other:v2' };
+
   it('leaves a record for the controller, and nothing else', async () => {
     const run = world();
     await runStep(leaveRecord, run);
@@ -184,5 +184,43 @@ describe('cluster/leave-record', () => {
     const { notes, events } = await runStep(leaveRecord, run);
     expect(notes).toEqual([expect.stringMatching(/^warn: could not write the record ConfigMap/)]);
     expect(JSON.stringify(events)).toContain(code);
+  });
+});
+
+describe('the addresses of a host', () => {
+  const link = (...addresses: readonly object[]) => ({ ifname: 'x', addr_info: addresses });
+  const v4 = (local: string, prefixlen: number, dynamic?: boolean) => ({
+    family: 'inet',
+    local,
+    prefixlen,
+    scope: 'global',
+    ...(dynamic === undefined ? {} : { dynamic }),
+  });
+  const v6 = (local: string, prefixlen: number, dynamic?: boolean) => ({
+    ...v4(local, prefixlen, dynamic),
+    family: 'inet6',
+  });
+
+  it.each<[string, unknown, readonly string[]]>([
+    [
+      'of every link',
+      [link(v4('192.0.2.7', 24)), link(v6('2001:db8::7', 64))],
+      ['192.0.2.7', '2001:db8::7'],
+    ],
+    ['of a lease for one address', [link(v6('2001:db8::7', 128, true))], ['2001:db8::7']],
+    [
+      'without those of keepalived',
+      [link(v4('192.0.2.7', 24), v4('192.0.2.1', 32), v6('2001:db8::1', 128))],
+      ['192.0.2.7'],
+    ],
+    ['of a link without any', [{ ifname: 'x' }, {}], []],
+    ['of no link', [], []],
+    ['of something else', { addr_info: [] }, []],
+  ])('%s', (_, output, addresses) => {
+    expect(parseAddresses(JSON.stringify(output))).toEqual(addresses);
+  });
+
+  it('are none where the output cannot be read', () => {
+    expect(parseAddresses('Object "x" is unknown')).toEqual([]);
   });
 });

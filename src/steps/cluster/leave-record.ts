@@ -1,11 +1,16 @@
+import * as z from 'zod';
 import { etcdCluster, isOverridden, recordedBefore } from '../../cluster/etcd.ts';
-import { asAgentError } from '../../engine/failures.ts';
+import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
-import { isContained } from '../../lib/json.ts';
+import { canonicalAddress } from '../../lib/address.ts';
+import { isContained, jsonIn } from '../../lib/json.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
 import { leavesRecord } from '../conditions.ts';
+import { readHostname, unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
+import { askBriefly } from './inventory-hosts.ts';
 import {
   type LeftHost,
   type LeftRecord,
@@ -13,13 +18,15 @@ import {
   recordObject,
   recordRef,
 } from './left-record.ts';
-import { findOwnNode, listAddressesArgv } from './own-host.ts';
 
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
 /** The API server goes away for a while whenever etcd gets or loses a member, as in a hand-over. */
 const longestTry = minutes(15);
 const tryAgainEvery = seconds(15);
+
+/** Lists the addresses that others can reach this host at. */
+const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] as const;
 
 /**
  * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put
@@ -99,21 +106,89 @@ async function putRecord(
   );
 }
 
-async function ownNode(
-  scope: LeaveScope,
-): Promise<Pick<LeftRecord, 'node' | 'addresses' | 'role' | 'hosts'>> {
-  const node = await findOwnNode(scope);
-  if (node === undefined) {
+/**
+ * The node that this host will be, and the other hosts of the cluster: what the inventory service
+ * has of them. The node will be called as the service calls its host; what that does not have, the
+ * host itself says.
+ * @throws AgentError `cluster.record-not-left` where its name is unknown
+ */
+async function ownNode(scope: LeaveScope): Promise<Omit<LeftRecord, 'isEtcdOverridden'>> {
+  const listed = await listedHosts(scope);
+  const isOwn = ({ id }: InventoryHost): boolean => id === scope.config.cluster.hostId;
+  const known = listed.find(isOwn);
+  const named = known?.name ?? '';
+  const name = (named === '' ? await readHostname(scope) : named).toLowerCase();
+  if (name === '') {
     throw recordFailure('cluster.record-not-left', 'the name of this host is unknown', {
       hint: 'set the host name in the inventory service, or by DHCP or DNS',
     });
   }
-  const own = { node: node.name, addresses: node.addresses, role: 'master' };
-  if (node.others.length === 0) return own;
-  const others = node.others.map(({ name, addresses, stage }): LeftHost => ({
-    name: name.toLowerCase(),
-    addresses,
-    ...(stage === undefined ? {} : { stage }),
-  }));
-  return { ...own, hosts: [{ name: node.name, addresses: node.addresses }, ...others] };
+  const found = known?.addresses ?? [];
+  const all = (found.length > 0 ? found : await hostAddresses(scope)).map(canonicalAddress);
+  const addresses = [...new Set(all.filter((address) => address !== undefined))];
+  const own = { node: name, addresses, role: 'master' };
+  const others = listed
+    .filter((host) => !isOwn(host))
+    .map((host): LeftHost => ({
+      name: host.name.toLowerCase(),
+      addresses: host.addresses,
+      ...(host.stage === undefined ? {} : { stage: host.stage }),
+    }));
+  return others.length === 0 ? own : { ...own, hosts: [{ name, addresses }, ...others] };
+}
+
+async function listedHosts(
+  scope: StepScope<'inventory' | 'clock'>,
+): Promise<readonly InventoryHost[]> {
+  const { service, cluster } = scope.config;
+  if (service.url.isEmpty || cluster.hostId === '') return [];
+  try {
+    return await askBriefly(scope, scope.inventory.enabledHosts);
+  } catch (error) {
+    noteFailed(scope, 'the inventory service does not answer for this host', error);
+    return [];
+  }
+}
+
+async function hostAddresses(scope: StepScope<'host'>): Promise<readonly string[]> {
+  const { host, signal } = scope;
+  try {
+    const { stdout } = await host.exec(listAddressesArgv, { signal, limit: seconds(20) });
+    if (jsonIn(stdout) === undefined) throw unreadableOutput('ip', 'list of addresses', stdout);
+    return parseAddresses(stdout);
+  } catch (error) {
+    noteFailed(scope, 'the addresses of this host cannot be listed', error);
+    return [];
+  }
+}
+
+const Links = z.array(
+  z.object({
+    addr_info: z
+      .array(
+        z.object({
+          family: z.string(),
+          local: z.string(),
+          prefixlen: z.number(),
+          dynamic: z.boolean().optional(),
+        }),
+      )
+      .default([]),
+  }),
+);
+
+const wholeLength: Readonly<Record<string, number>> = { inet: 32, inet6: 128 };
+
+/**
+ * Reads `ip -json address`. The bootstrap host holds the address of the cluster's API for a while:
+ * keepalived sets it without a network around it and without a lease, and it is never the node's.
+ */
+export function parseAddresses(output: string): readonly string[] {
+  const links = Links.safeParse(jsonIn(output)).data ?? [];
+  return links
+    .flatMap(({ addr_info: addresses }) => addresses)
+    .filter(
+      ({ family, prefixlen, dynamic }) => prefixlen !== wholeLength[family] || dynamic === true,
+    )
+    .map(({ local }) => local);
 }

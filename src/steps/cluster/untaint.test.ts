@@ -57,12 +57,8 @@ async function patchesWith(run: ReturnType<typeof setUp> & { kube: Kube }, sketc
 describe('the cloud provider taint', () => {
   it.each([
     ['nutanix', {}, 1],
-    ['vsphere', {}, 1],
     ['none', {}, 0],
-    ['baremetal', {}, 0],
     ['vsphere', { invoker: 'agent-installer' }, 0],
-    ['vsphere', { invoker: 'agent-installer', version: '4.14.9' }, 1],
-    ['vsphere', { invoker: 'agent-installer', version: 'nightly' }, 1],
     ['vsphere', { invoker: 'agent-installer', version: '', installer: '4.15.0' }, 0],
     ['vsphere', { invoker: 'agent-installer', version: '', installer: '4.14.9' }, 1],
     ['vsphere', { invoker: 'agent-installer', version: '' }, 1],

@@ -21,8 +21,7 @@ import type { InventoryCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { givenVersion } from '../conditions.ts';
 import type { StepScope } from '../step.ts';
-import { askBriefly } from './inventory-hosts.ts';
-import type { Tasks } from './tasks.ts';
+import { askBriefly, type Tasks } from './inventory-hosts.ts';
 
 type UntaintScope = StepScope<'kube' | 'inventory' | 'clock'>;
 type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config'>;

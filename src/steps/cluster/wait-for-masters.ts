@@ -14,9 +14,8 @@ import { type KubeObject, selectionOf } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { otherHosts } from './inventory-hosts.ts';
+import { otherHosts, tasksOf, type Tasks } from './inventory-hosts.ts';
 import { fromFirstView, longestWait, together } from './kube-watch.ts';
-import { tasksOf, type Tasks } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 
