@@ -55,7 +55,7 @@ export async function runController(call: PodCall): Promise<number> {
     await using open = new AsyncDisposableStack();
     const kube = await ownCluster(call, emit);
     open.defer(kube.close);
-    const proxy = await readProxies(kube, { environment: call.environment, emit, signal });
+    const proxy = await readProxies(kube, call.environment, emit, signal);
     const config = {
       ...settings.config,
       namespace: settings.namespace,
@@ -68,7 +68,7 @@ export async function runController(call: PodCall): Promise<number> {
       if (token !== undefined) register(token);
       return token;
     };
-    const { ports, close } = await openPorts(config, { kube, emit, readToken });
+    const { ports, close } = await openPorts(config, kube, emit, readToken);
     open.defer(close);
     const lease = await holdLease(
       { ...ports, signal, note: notesOf(emit, 'controller/hold-lease') },
@@ -135,19 +135,15 @@ const controllerTimeouts = (kind: KubeKind): KubeTimeouts =>
 /** The kind may be served a moment after the job has started. */
 const manifestsWait = minutes(2);
 
-interface ProxySources {
-  readonly environment: Environment;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
-
 /**
  * The proxies by which the service is reached. Without an answer of the API server nothing else
  * could be done either, so it is asked until it answers; one that refuses says that there are none.
  */
 async function readProxies(
   kube: Kube,
-  { environment, emit, signal }: ProxySources,
+  environment: Environment,
+  emit: Emit,
+  signal: AbortSignal,
 ): Promise<ControllerConfig['proxy']> {
   const own = proxiesIn(environment);
   const settings = ({ http, https, no }: typeof own): ControllerConfig['proxy'] => ({
@@ -177,23 +173,13 @@ async function readProxies(
   }
 }
 
-interface OpenPorts {
-  readonly ports: ControllerPorts;
-  readonly close: () => Promise<void>;
-}
-
-interface Sources {
-  readonly kube: Kube;
-  readonly emit: Emit;
-  /** The token that is in its file now. */
-  readonly readToken: () => Promise<Secret | undefined>;
-}
-
 /** No connection is opened before its first use. */
 async function openPorts(
   config: ControllerConfig,
-  { kube, emit, readToken }: Sources,
-): Promise<OpenPorts> {
+  kube: Kube,
+  emit: Emit,
+  readToken: () => Promise<Secret | undefined>,
+) {
   const network = await networkOf(config);
   const onRetry = emitRetries(emit);
   const service = openInventory(config, { network, onRetry, readToken });
@@ -208,7 +194,7 @@ async function openPorts(
       kubeCluster({ ...systemPorts, emit, credentials: hostOrService({ ...sources, inventory }) }),
     ),
   );
-  const ports = { ...systemPorts, kube, adminKube, inventory, host };
+  const ports: ControllerPorts = { ...systemPorts, kube, adminKube, inventory, host };
   return {
     ports,
     close: async () => {

@@ -79,7 +79,7 @@ export async function openWorld(
     ...(isQuiet ? { openLimit: checkLimit } : {}),
   };
   const webPort = web(far);
-  const kube = kubeFor(config, { host, inventory, emit: hub.emit });
+  const kube = kubeFor(config, host, inventory, hub.emit);
   const objects = objectsFor(config, far);
   const imageRelay = loopbackRelay({ web: webPort, clock: systemClock });
   opened.defer(async () => {
@@ -96,16 +96,12 @@ export async function openWorld(
   };
 }
 
-interface ClusterReach {
-  readonly host: Host;
-  readonly inventory: Inventory;
-  readonly emit: Emit;
-}
-
 /** Masters and workers never talk to the cluster, and so never load what that takes. */
 function kubeFor(
   { cluster, service, host: { root } }: Config,
-  { host, inventory, emit }: ClusterReach,
+  host: Host,
+  inventory: Inventory,
+  emit: Emit,
 ): KubeCluster {
   return onFirstUse(async () => {
     const [{ kubeCluster }, { clusterCredentials }] = await Promise.all([

@@ -24,7 +24,7 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   if (unseen !== undefined) printNote('warning', plainLine(unseen));
   const secrets = [config.service.token, config.s3.secretAccessKey];
   const plan = describeRole(chooseRole(config), config);
-  print(renderPlan(plan, format as PlanFormat, secrets));
+  print(renderPlan(plan, format, secrets));
   const refusals = withRefusals(await missingIn(loaded), config);
   const [first] = refusals;
   if (first === undefined) return 0;
@@ -46,13 +46,10 @@ async function unseenFromContainer(root: string): Promise<string | undefined> {
   }
 }
 
-/** A form that a plan can be printed in. */
-export type PlanFormat = 'text' | 'json';
-
 /** Prints a plan in one of its forms; secrets and passwords in URLs are masked. */
 export const renderPlan = (
   plan: Plan,
-  format: PlanFormat,
+  format: string,
   secrets: readonly (Secret | undefined)[] = [],
 ): string => {
   const masked = maskPlan(plan, secrets);

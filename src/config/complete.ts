@@ -173,49 +173,45 @@ function missingHalfOfKeys(given: Layer): readonly MissingSetting[] {
 
 const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) === '';
 
-/**
- * Refuses a configuration that an install cannot start with.
- * @throws AgentError `config.incomplete` that names every missing setting, `config.invalid-value`
- */
-export function requireComplete(given: Layer): void {
-  requireCompatible(given);
-  const missing = missingSettings(given);
-  if (missing.length > 0) throw incomplete(missing);
-}
-
-/** Names settings that are missing. */
+/** A failure that names settings that are missing. */
 export const incomplete = (missing: readonly MissingSetting[]): AgentError =>
   configFailure('config.incomplete', missing.map(({ what }) => what).join('; '), {
     hint: missing.map(({ write }) => write).join('; '),
     context: { settings: missing.map(({ key }) => key).join(', ') },
   });
 
-/**
- * Refuses settings of which each is right and that cannot be together.
- * @throws AgentError `config.invalid-value`
- */
-export function requireCompatible(given: Layer): void {
+/** Settings of which each is right and that cannot be together. */
+export function incompatible(given: Layer): readonly AgentError[] {
+  const found: AgentError[] = [];
+  const refuse = (what: string, hint: string, settings: string): void => {
+    found.push(configFailure('config.invalid-value', what, { hint, context: { settings } }));
+  };
   const isForced = textIn(given, 'bootstrap.etcdOverride') === 'always';
   // With the override, the etcd operator removes the member on the bootstrap host as soon as one
   // other is there (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
   if (isForced && given.get('cluster.controlPlaneCount')?.value === 2)
-    throw configFailure(
-      'config.invalid-value',
+    refuse(
       'bootstrap.etcdOverride is always in a cluster of two masters, whose etcd would be left with one member',
-      {
-        hint: 'leave bootstrap.etcdOverride at auto, or install three masters',
-        context: { settings: 'bootstrap.etcdOverride, cluster.controlPlaneCount' },
-      },
+      'leave bootstrap.etcdOverride at auto, or install three masters',
+      'bootstrap.etcdOverride, cluster.controlPlaneCount',
     );
   if (!isUnset(given, 'network.keyfiles') && !isUnset(given, 'network.nmstate'))
-    throw configFailure(
-      'config.invalid-value',
+    refuse(
       'network.keyfiles and network.nmstate are both set, and each is the whole network of the installed host',
-      {
-        hint: 'set one of them',
-        context: { settings: 'network.keyfiles, network.nmstate' },
-      },
+      'set one of them',
+      'network.keyfiles, network.nmstate',
     );
+  return found;
+}
+
+/**
+ * Refuses a configuration that an install cannot start with.
+ * @throws AgentError `config.incomplete` that names every missing setting, `config.invalid-value`
+ */
+export function requireComplete(given: Layer): void {
+  for (const mistake of incompatible(given)) throw mistake;
+  const missing = missingSettings(given);
+  if (missing.length > 0) throw incomplete(missing);
 }
 
 /** The journal of a host, by its path there. */

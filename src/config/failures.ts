@@ -86,16 +86,6 @@ export const refusedBy =
     return undefined;
   };
 
-/** The result of `read`, or undefined where it was refused. */
-export function readable<T>(refuse: Refuse, read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (thrown) {
-    refusedBy(refuse)(thrown);
-    return undefined;
-  }
-}
-
 /** Failures of the flags of a command line. */
 export const flagFailures = {
   'cli.bad-flag': {

@@ -8,14 +8,14 @@ import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import {
   derive,
+  incompatible,
   incomplete,
   missingSettings,
   networkFolderOf,
-  requireCompatible,
   requireComplete,
 } from './complete.ts';
 import { type Environment, environmentLayer, knownVariablesLayer } from './environment.ts';
-import { raise, readable, type Refuse, refusedBy } from './failures.ts';
+import { raise, type Refuse, refusedBy } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
 import { type FlagsRead, readFlags } from './flags.ts';
 import { storeContractLayer } from './old-contract.ts';
@@ -129,13 +129,9 @@ export async function missingIn(
   loaded: CheckedConfig,
   refused: ReadonlySet<unknown> = new Set(),
 ): Promise<readonly AgentError[]> {
-  const mistakes: AgentError[] = [];
-  const refuse: Refuse = (mistake) => mistakes.push(mistake);
-  readable(refuse, () => {
-    requireCompatible(loaded.given);
-  });
   const missing = missingSettings(loaded.given).filter(({ key }) => !refused.has(key));
-  mistakes.push(...missing.map((one) => incomplete([one])));
+  const mistakes = [...incompatible(loaded.given), ...missing.map((one) => incomplete([one]))];
+  const refuse: Refuse = (mistake) => mistakes.push(mistake);
   await requireFiles(loaded).catch(refusedBy(refuse));
   return mistakes;
 }

@@ -59,10 +59,9 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     open.defer(kube.close);
     const ports = { ...systemPorts, kube, emit, metrics, namespace };
     const providers: Provider[] = [];
-    if (names.includes('bootstrap')) providers.push(await bootstrapOf({ call, open }, ports));
+    if (names.includes('bootstrap')) providers.push(await bootstrapOf(call, open, ports));
     const stores = controlPlaneStores(ports, namespace);
-    if (names.includes('control-plane'))
-      providers.push(controlPlaneOf(ports, { environment, stores }));
+    if (names.includes('control-plane')) providers.push(controlPlaneOf(ports, environment, stores));
     const served = health && (await serveHealth(health, hasSynced(providers)));
     if (served !== undefined) open.defer(served.close);
     await runProviders(
@@ -84,7 +83,8 @@ interface ProviderPorts extends Pick<BootstrapOptions, 'kube' | 'clock' | 'rando
 
 /** The bootstrap provider, with the inventory that its hosts report to. */
 async function bootstrapOf(
-  { call, open }: { readonly call: ManagerCall; readonly open: AsyncDisposableStack },
+  call: ManagerCall,
+  open: AsyncDisposableStack,
   { namespace, ...ports }: ProviderPorts,
 ): Promise<Provider> {
   const listen = addressIn('--inventory-address', call.inventoryAddress);
@@ -120,10 +120,8 @@ const authorityIn = (folder: string) => async (): Promise<string | undefined> =>
 
 function controlPlaneOf(
   ports: ProviderPorts,
-  {
-    environment,
-    stores,
-  }: { readonly environment: Environment; readonly stores: ControlPlaneStores },
+  environment: Environment,
+  stores: ControlPlaneStores,
 ): Provider {
   const { emit } = ports;
   const controllers = controlPlaneControllers({
