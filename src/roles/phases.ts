@@ -1,8 +1,7 @@
 import { resolveDisk } from '../steps/disk/resolve.ts';
 import { lockDisk } from '../steps/disk/in-use.ts';
 import { checkDisk } from '../steps/disk/check.ts';
-import { cleanDisk } from '../steps/disk/clean.ts';
-import { formatExtraDisks } from '../steps/disk/format-extra.ts';
+import { cleanDisk, formatExtraDisks } from '../steps/disk/empty.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
 import { checkHooks, runAfterHook, runBeforeHook } from '../steps/image/hooks.ts';

@@ -6,10 +6,9 @@ import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { liveRoot } from '../../scripts/parts/scripted.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { checkDisk } from '../../src/steps/disk/check.ts';
-import { cleanDisk } from '../../src/steps/disk/clean.ts';
+import { cleanDisk, formatExtraDisks } from '../../src/steps/disk/empty.ts';
 import { checkErase, eraseDisk } from '../../src/steps/disk/erase.ts';
 import type { TargetDisk } from '../../src/steps/disk/facts.ts';
-import { formatExtraDisks } from '../../src/steps/disk/format-extra.ts';
 import { lockDisk, removeStaleMounts } from '../../src/steps/disk/in-use.ts';
 
 import { resolveDisk } from '../../src/steps/disk/resolve.ts';

@@ -1,6 +1,202 @@
-import { expect, it } from 'vitest';
-import { blockDevice, partition } from '../../../test/support/disk-samples.ts';
-import { emptyingArgvs } from './empty.ts';
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { cleanDisk, emptyingArgvs, formatExtraDisks } from './empty.ts';
+import {
+  blockDevice,
+  lsblkOutput,
+  partition,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
+import { type BlockDevice } from './block-devices.ts';
+
+/** A disk with volumes on a partition and an array on another, which commands take down. */
+function oldDisk() {
+  const present = new Set(['dm-0', 'md127']);
+  const on = (kname: string, differs: Partial<BlockDevice>) =>
+    present.has(kname) ? [blockDevice(kname, differs)] : [];
+  const disk = () =>
+    blockDevice('sda', {}, [
+      partition('sda1', {}, on('dm-0', { name: 'vg-root' })),
+      partition('sda2', {}, on('md127', {})),
+    ]);
+  const gone = (name: string) => () => {
+    present.delete(name);
+    return {};
+  };
+  const host = fakeHost()
+    .on(['lsblk', rest])
+    .answers(() => lsblkOutput(disk(), blockDevice('sdaa')))
+    .on(['dmsetup', rest])
+    .answers(gone('dm-0'))
+    .on(['mdadm', '--stop', any])
+    .answers(gone('md127'))
+    .on(['mdadm', '--zero-superblock', any])
+    .succeeds()
+    .on(['wipefs', rest])
+    .succeeds()
+    .on(['udevadm', rest])
+    .succeeds();
+  return { host, present, facts: { disk: targetOf(disk()) } };
+}
+
+const changing = (ran: readonly (readonly string[])[]) =>
+  ran.filter(([program = '']) => !['lsblk', 'udevadm'].includes(program));
+
+describe('disk/clean', () => {
+  it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
+    const { host, facts } = oldDisk();
+    const { progress, notes } = await runStep(cleanDisk, { host, facts });
+    expect(changing(host.ran)).toEqual([
+      ['dmsetup', 'remove', '--retry', 'vg-root'],
+      ['mdadm', '--stop', '/dev/md127'],
+      ['mdadm', '--zero-superblock', '/dev/sda2'],
+      ['wipefs', '--all', '/dev/sda1'],
+      ['wipefs', '--all', '/dev/sda2'],
+      ['wipefs', '--all', '/dev/sda'],
+    ]);
+    expect({ progress, notes }).toEqual({ progress: [], notes: [] });
+  });
+
+  it('leaves a disk alone whose partitions a file for coreos-installer keeps', async () => {
+    const { host, facts } = oldDisk();
+    const config = { image: { writerArgs: ['-c', '/opt/writer.yaml'] } };
+    host.withFile('/opt/writer.yaml', 'save-partlabel: [data]\n');
+    const { notes } = await runStep(cleanDisk, { host, facts, config });
+    expect(host.ran).toEqual([]);
+    expect(notes).toEqual([
+      'info: coreos-installer keeps partitions of /dev/sda; it is not cleaned',
+    ]);
+  });
+
+  it('leaves a DASD that is not formatted to the writer', async () => {
+    const target = targetOf(blockDevice('dasda', { sizeBytes: 0 }));
+    const { host } = oldDisk();
+    const { notes } = await runStep(cleanDisk, { host, facts: { disk: target } });
+    expect(host.ran).toEqual([]);
+    expect(notes).toEqual(['info: /dev/dasda is not formatted; coreos-installer formats it']);
+  });
+
+  it('logs the phrase that triage looks for, and what the service shows, when something failed', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['wipefs', '--all', '/dev/sda1']).fails(1, 'Input/output error');
+    const { notes, progress } = await runStep(cleanDisk, { host, facts });
+    expect(notes[0]).toMatch(
+      /^warn: failed to prepare install device \/dev\/sda, err .*Input\/output/,
+    );
+    expect(progress).toEqual([
+      {
+        info: 'Could not clean install device /dev/sda. The installation will continue. If the installation fails, clean the disk and try again',
+      },
+    ]);
+    expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '/dev/sda']);
+  });
+
+  it.each([
+    ['for a moment, which is waited for', 5000, 0],
+    ['for long, which is left to the writer', Infinity, 1],
+  ])('is refused by the kernel a device that something has %s', async (...[, ms, reported]) => {
+    const { host, facts } = oldDisk();
+    const clock = fakeClock();
+    const busy = 'wipefs: error: /dev/sda2: probing initialization failed: Device or resource busy';
+    host
+      .on(['wipefs', '--all', '/dev/sda2'])
+      .answers(() => (clock.now() < ms ? { exitCode: 1, stderr: busy } : {}));
+    const { progress, notes } = await runStep(cleanDisk, { host, facts, clock });
+    expect(progress).toHaveLength(reported);
+    if (reported > 0) {
+      expect(notes.join()).toContain('Device or resource busy');
+      expect(clock.now()).toBe(120_000);
+    }
+    expect(host.ran.flat()).not.toContain('--force');
+  });
+
+  it('gives up before its own limit when the tools hang', async () => {
+    const parts = Array.from({ length: 12 }, (_, index) => partition(`sda${index + 1}`));
+    const clock = fakeClock();
+    const host = fakeHost({ clock })
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(blockDevice('sda', {}, parts)))
+      .on(['wipefs', rest])
+      .hangs();
+    const facts = { disk: targetOf(blockDevice('sda')) };
+    const { notes } = await runStep(cleanDisk, { host, facts, clock });
+    expect(notes[0]).toContain('could not be emptied in time');
+  });
+
+  it('removes nothing from a disk that is mounted in the meantime, and leaves it to the writer', async () => {
+    const { host, facts } = oldDisk();
+    const isMounted = () => host.ran.some(([name]) => name === 'dmsetup');
+    host.on(['lsblk', rest]).answers(() => {
+      const mountpoints = isMounted() ? ['/mnt'] : [];
+      return lsblkOutput(
+        blockDevice('sda', {}, [
+          partition('sda1', {}, [blockDevice('dm-0', { name: 'vg-root' })]),
+          partition('sda2', { mountpoints }, []),
+        ]),
+      );
+    });
+    const { failure, notes } = await tryStep(cleanDisk, { host, facts });
+    const destroying = changing(host.ran).filter(([name]) => /^(wipefs|mdadm)/.test(name ?? ''));
+    expect([failure, destroying]).toEqual([undefined, []]);
+    expect(JSON.stringify(notes)).toContain('/dev/sda is in use: /dev/sda2 is mounted on /mnt');
+  });
+
+  it.each(['dmsetup', 'mdadm', 'wipefs'])(
+    'stops before %s when another disk has taken the name',
+    async (program) => {
+      const { host, facts } = oldDisk();
+      const mine = { ...facts.disk, serial: 'S1' };
+      const disks = (serial: string) =>
+        lsblkOutput(
+          blockDevice('sda', { serial }, [
+            partition('sda1', {}, [blockDevice('dm-0', { name: 'vg-root' })]),
+            partition('sda2', {}, [blockDevice('md127')]),
+          ]),
+        );
+      let reads = 0;
+      host.on(['lsblk', rest]).answers(() => {
+        reads += 1;
+        return disks('S1');
+      });
+      await tryStep(cleanDisk, { host, facts: { disk: mine } });
+      const before = host.ran.findIndex(([name]) => name === program);
+      const readsBefore = host.ran.slice(0, before).filter(([name]) => name === 'lsblk').length;
+      const later = oldDisk();
+      reads = 0;
+      later.host.on(['lsblk', rest]).answers(() => {
+        reads += 1;
+        return disks(reads < readsBefore ? 'S1' : 'S2');
+      });
+      const { failure } = await tryStep(cleanDisk, { host: later.host, facts: { disk: mine } });
+      expect(failure).toMatchObject({ code: 'disk.changed' });
+      expect(later.host.ran.filter(([name]) => name === program)).toEqual([]);
+    },
+  );
+
+  it('takes down what udev started again in between', async () => {
+    const { host, facts, present } = oldDisk();
+    let settled = 0;
+    host.on(['udevadm', rest]).answers(() => {
+      settled += 1;
+      if (settled === 1) present.add('md127');
+      return {};
+    });
+    await runStep(cleanDisk, { host, facts });
+    expect(present.has('md127')).toBe(false);
+  });
+
+  it.each([
+    ['the cleanup is off', { disk: { cleanup: false } }],
+    ['partitions are kept', { image: { writerArgs: ['--save-partindex', '5'] } }],
+    ['nothing is written to a disk', { image: { existingRoot: 'registry.example/os:1' } }],
+  ])('does not run when %s', async (_what, config) => {
+    const { host, facts } = oldDisk();
+    await runStep(cleanDisk, { host, facts, config });
+    expect(host.ran).toEqual([]);
+  });
+});
 
 it('removes a thin pool from the top', () => {
   const pool = blockDevice('dm-3', { name: 'vg-pool' });
@@ -42,13 +238,90 @@ it('takes a whole disk out of its array', () => {
   ]);
 });
 
-it('leaves a multipath device, and empties it', () => {
-  const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, [
-    partition('dm-1', { name: 'mpatha1' }),
-  ]);
-  expect(emptyingArgvs(multipath)).toEqual([
-    ['wipefs', '--all', '/dev/mapper/mpatha1'],
-    ['dmsetup', 'remove', '--retry', 'mpatha1'],
-    ['wipefs', '--all', '/dev/mapper/mpatha'],
-  ]);
+const target = blockDevice('sda');
+const extra = blockDevice('sdb', {}, [partition('sdb1')]);
+const facts = { disk: { ...targetOf(target), extra: [targetOf(extra)] } };
+const newHost = () =>
+  fakeHost()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(target, extra))
+    .on(['wipefs', rest])
+    .succeeds()
+    .on(['udevadm', rest])
+    .succeeds();
+const config = { disk: { format: ['/dev/sdb'] } };
+const written = (host: ReturnType<typeof newHost>) =>
+  host.ran.filter(([program]) => program !== 'lsblk');
+
+describe('disk/format-extra', () => {
+  it('empties a further disk without force', async () => {
+    const host = newHost();
+    const { notes } = await runStep(formatExtraDisks, { host, facts, config });
+    expect(written(host)).toEqual([
+      ['wipefs', '--all', '/dev/sdb1'],
+      ['wipefs', '--all', '/dev/sdb'],
+      ['udevadm', 'settle', '--timeout=30'],
+    ]);
+    expect(notes).toEqual(['info: /dev/sdb has no partition table any more']);
+  });
+
+  it('writes to no other disk', async () => {
+    const host = newHost();
+    const { notes } = await runStep(formatExtraDisks, {
+      host,
+      facts: { disk: { ...targetOf(target), extra: [targetOf(target)] } },
+      config: { disk: { format: ['/dev/sda', '/dev/sdx'] } },
+    });
+    expect(written(host)).toEqual([]);
+    expect(notes).toEqual([
+      'warn: /dev/sda was not formatted: it is the install disk',
+      'warn: /dev/sdx was not formatted: /dev/sdx is not a disk of this host',
+    ]);
+  });
+
+  it.each([0, 1, 2])('leaves a disk alone that is another one after %d commands', async (after) => {
+    const host = newHost();
+    let done = 0;
+    const writes = (): object => {
+      done += 1;
+      return {};
+    };
+    for (const program of ['wipefs', 'udevadm']) host.on([program, rest]).answers(writes);
+    const disks = (serial: string) => lsblkOutput(target, { ...extra, serial });
+    host.on(['lsblk', rest]).answers(() => disks(done < after ? 'S1' : 'S2'));
+    const disk = { ...targetOf(target), extra: [targetOf({ ...extra, serial: 'S1' })] };
+    const { notes } = await runStep(formatExtraDisks, { host, facts: { disk }, config });
+    expect(done).toBe(after);
+    expect(notes).toEqual([
+      'warn: /dev/sdb was not formatted: /dev/sdb is another disk now: its serial number is S2',
+    ]);
+  });
+
+  it('formats no disk whose name fits another too', async () => {
+    const asked = '/dev/disk/by-id/wwn-0x50';
+    const twins = [
+      blockDevice('sdb', { serial: 'S1', wwn: '0x50' }),
+      blockDevice('sdc', { serial: 'S2', wwn: '0x50' }),
+    ];
+    const host = newHost()
+      .on(['lsblk', rest])
+      .prints(lsblkOutput(target, ...twins));
+    const disk = { ...targetOf(target), extra: [{ ...targetOf(twins[0]!), asked }] };
+    const { notes } = await runStep(formatExtraDisks, {
+      host,
+      facts: { disk },
+      config: { disk: { format: [asked] } },
+    });
+    expect(written(host)).toEqual([]);
+    expect(notes).toEqual([
+      `warn: ${asked} was not formatted: its name fits /dev/sdb (S1) and /dev/sdc (S2)`,
+    ]);
+  });
+
+  it('ends the installation when a disk that keeps them would stop the first boot', async () => {
+    const other = { ...extra, children: [partition('sdb1', { label: 'boot' })] };
+    const host = newHost().on(['lsblk', rest]).prints(lsblkOutput(target, other));
+    const { failure } = await tryStep(formatExtraDisks, { host, facts, config });
+    expect(failure).toMatchObject({ code: 'disk.other-system', context: { devices: '/dev/sdb1' } });
+  });
 });

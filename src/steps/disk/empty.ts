@@ -1,21 +1,32 @@
 // How a disk is emptied. LVM and RAID that are only stopped are started again by udev while the
 // image is written, and the writer ends with a busy disk: so the signatures go too, from the top
 // down. Nothing is forced: the kernel refuses a device that something has.
-import { minutes, seconds } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { StepScope } from '../step.ts';
+import { step, type StepScope } from '../step.ts';
 import {
   type BlockDevice,
   descendantsOf,
   isArray,
   isLeftover,
   isMapped,
+  isUnformatted,
   partitionsOf,
 } from './block-devices.ts';
-import type { DiskIdentity } from './facts.ts';
+import { type DiskIdentity, TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
-import { holdersOf, isBusy, requireFree } from './guards.ts';
-import { isOtherDisk } from './target.ts';
+import {
+  cleansDisk,
+  extraDisks,
+  formatsExtraDisks,
+  hasOtherSystem,
+  holdersOf,
+  isBusy,
+  otherSystems,
+  requireFree,
+} from './guards.ts';
+import { isOtherDisk, readDisks } from './target.ts';
+import { readWriterSetup } from './writer-args.ts';
 
 /**
  * Removes every signature that libblkid knows, also the GPT at both ends. The kernel refuses a
@@ -37,7 +48,7 @@ const stopArrayArgv = (path: string): readonly string[] => ['mdadm', '--stop', p
 const forgetArrayArgv = (path: string): readonly string[] => ['mdadm', '--zero-superblock', path];
 
 /** The commands as a plan shows them, before the disk is read. */
-export const emptyingPreview = (path: string): readonly (readonly string[])[] => [
+const emptyingPreview = (path: string): readonly (readonly string[])[] => [
   removeMappedArgv('<mapped device>'),
   stopArrayArgv('<array>'),
   forgetArrayArgv('<member of the array>'),
@@ -136,4 +147,88 @@ export function emptyDisk(
     },
     { every: seconds(2), within: longestEmptying },
   );
+}
+
+/**
+ * Removes LVM, RAID, device-mapper leftovers and signatures from the install disk. What cannot be
+ * removed is reported, and left to coreos-installer to judge.
+ */
+export const cleanDisk = step({
+  id: 'disk/clean',
+  title: 'Remove what an earlier system left on the install disk',
+  uses: ['host', 'clock'],
+  needs: { disk: TargetDisk },
+  when: cleansDisk,
+  effect: 'destroys',
+  limit: minutes(10),
+  preview: (_config, { disk }) => emptyingPreview(disk.path),
+  run: async (scope, { disk }) => {
+    const { note, progress } = scope;
+    if (isUnformatted(disk)) {
+      note('info', `${disk.path} is not formatted; coreos-installer formats it`);
+      return;
+    }
+    if ((await readWriterSetup(scope)).keepsPartitions) {
+      note('info', `coreos-installer keeps partitions of ${disk.path}; it is not cleaned`);
+      return;
+    }
+    const problems = await emptyDisk(scope, disk);
+    if (problems.length === 0) return;
+    // Triage tools look for the beginning of this line in the log.
+    note('warn', `failed to prepare install device ${disk.path}, err ${problems.join('; ')}`);
+    progress({
+      info: `Could not clean install device ${disk.path}. The installation will continue. If the installation fails, clean the disk and try again`,
+    });
+  },
+});
+
+/**
+ * Removes the partition tables of additional disks, so that the firmware boots none of them. A
+ * failure of such a disk is a warning, as with the Go agent, unless what is still on it would stop
+ * the first boot.
+ */
+export const formatExtraDisks = step({
+  id: 'disk/format-extra',
+  title: 'Remove the partition tables of additional disks',
+  uses: ['host', 'clock'],
+  needs: { disk: TargetDisk },
+  when: formatsExtraDisks,
+  effect: 'destroys',
+  // Each disk that is busy is waited for.
+  limit: hours(2),
+  explain: ({ disk }) => disk.format.join(', '),
+  preview: ({ disk }) => disk.format.flatMap(emptyingPreview),
+  run: async (scope, { disk: target }) => {
+    const { host, config, signal } = scope;
+    const decisions = await extraDisks(scope, await readDisks(host, target, signal), target.extra);
+    for (const asked of config.disk.format) {
+      const decided = decisions.find(({ identity }) => identity.asked === asked);
+      await formatOrWarn(scope, asked, decided);
+    }
+    const after = await readDisks(host, target, signal);
+    const systems = otherSystems(after.roots, after.disk);
+    if (systems.length > 0) throw hasOtherSystem(after.disk, systems);
+  },
+});
+
+async function formatOrWarn(
+  scope: StepScope<'host' | 'clock'>,
+  asked: string,
+  decided: Awaited<ReturnType<typeof extraDisks>>[number] | undefined,
+): Promise<void> {
+  try {
+    if (decided === undefined)
+      throw diskFailure('disk.not-formatted', `${asked} is not a disk of this host`);
+    if (decided.found instanceof AgentError) throw decided.found;
+    const problems = await emptyDisk(scope, decided.identity);
+    if (problems.length > 0) throw diskFailure('disk.not-formatted', problems.join('; '));
+    scope.note('info', `${asked} has no partition table any more`);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    scope.note('warn', `${asked} was not formatted: ${error.message}`, {
+      code: error.code,
+      hint: error.hint,
+    });
+  }
 }

@@ -7,13 +7,12 @@ import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.t
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { deviceAt, findPartition, type BlockDevice, parseLsblk } from './block-devices.ts';
 import { checkDisk } from './check.ts';
-import { cleanDisk } from './clean.ts';
 import type { TargetDisk } from './facts.ts';
 import { decideExtraDisk, diskReadiness } from './guards.ts';
 import { chooseDisk, resolveDisk } from './resolve.ts';
 import { setBootEntry } from './set-boot-entry.ts';
 import { readTarget } from './target.ts';
-import { emptyingArgvs } from './empty.ts';
+import { cleanDisk, emptyingArgvs } from './empty.ts';
 
 const { signal } = new AbortController();
 const textOf = (name: string): string =>
