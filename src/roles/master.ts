@@ -2,7 +2,7 @@ import { role } from '../engine/role.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { overwriteOs } from '../steps/layering/deploy-image.ts';
-import { findRegistryMedia } from '../steps/registry/find-media.ts';
+import { findRegistryMedia } from '../steps/registry/copy.ts';
 import { begin, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Writes the disk of a control-plane node and reboots into it. */

@@ -14,8 +14,7 @@ import { writeImage } from '../steps/image/write.ts';
 import { keepUnreported } from '../steps/finish/keep-unreported.ts';
 import { overwriteOs } from '../steps/layering/deploy-image.ts';
 import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
-import { copyRegistry, planRegistryGrowth } from '../steps/registry/copy.ts';
-import { findRegistryMedia } from '../steps/registry/find-media.ts';
+import { copyRegistry, findRegistryMedia, planRegistryGrowth } from '../steps/registry/copy.ts';
 
 /** Checks everything that can be checked before anything is changed. */
 export const preflight = [

@@ -8,7 +8,7 @@ import {
   overwriteOs,
 } from '../steps/layering/deploy-image.ts';
 import { findWorkerImage } from '../steps/layering/find-worker-image.ts';
-import { findRegistryMedia } from '../steps/registry/find-media.ts';
+import { findRegistryMedia } from '../steps/registry/copy.ts';
 import { begin, leave, preflight, writeSystem } from './phases.ts';
 
 /** Writes the disk of a worker, waits until two masters are done, and reboots into it. */

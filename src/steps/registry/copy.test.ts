@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { copyRegistry } from './copy.ts';
+import { copyRegistry, findRegistryArgv, findRegistryMedia, planRegistryGrowth } from './copy.ts';
 
 const disk = coreOsDisk('sda');
 const facts = { disk: targetOf(disk), growth: { kind: 'grow', freePercent: 42 } } as const;
@@ -12,30 +12,19 @@ const thaw = ['sh', '-c', 'fsfreeze --unfreeze /mnt/root || true'];
 const rsync =
   'rsync -ah --info=progress2 /mnt/agentdata/ /mnt/root/ostree/deploy/rhcos/var/lib/iri-registry/';
 
-function applianceHost() {
-  const host = fakeHost()
-    .withLink('/dev/disk/by-label/root', '/dev/sda4')
+/** A host whose programs all succeed, and that has these paths. */
+function applianceHost(paths: readonly string[] = [], root = '/dev/sda4'): FakeHost {
+  return fakeHost()
+    .on([rest])
+    .succeeds()
+    .withLink('/dev/disk/by-label/root', root)
     .on(['lsblk', rest])
     .prints(lsblkOutput(disk))
     .on(['test', rest])
-    .fails(1);
-  for (const program of [
-    'mkdir',
-    'mount',
-    'umount',
-    'sh',
-    'bash',
-    'growpart',
-    'xfs_growfs',
-    'fsfreeze',
-  ]) {
-    host.on([program, rest]).succeeds();
-  }
-  return host;
+    .answers(([, , path = '']) => ({ exitCode: paths.includes(path) ? 0 : 1 }));
 }
 
-const after = (host: ReturnType<typeof fakeHost>) =>
-  host.ran.filter(([program]) => program !== 'lsblk');
+const after = (host: FakeHost) => host.ran.filter(([program]) => program !== 'lsblk');
 
 describe('registry/copy', () => {
   it('runs the commands of an appliance in their order', async () => {
@@ -135,5 +124,106 @@ describe('registry/copy', () => {
     const { events } = await runStep(copyRegistry, { host, facts: { ...facts, growth } });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(host.ran).toEqual([]);
+  });
+});
+
+it.each([
+  [0, true],
+  [1, false],
+])('takes exit code %d of stat for isPresent %s', async (exitCode, isPresent) => {
+  const host = fakeHost().on(findRegistryArgv).fails(exitCode);
+  const { value } = await runStep(findRegistryMedia, { host });
+  expect(value).toEqual({ isPresent });
+  expect(host.ran).toEqual([['stat', '/run/media/iso/registry']]);
+});
+
+const measured = (printed = `${20 * 1024 ** 3}\t/mnt/agentdata`) =>
+  fakeHost().on(['lsblk', rest]).prints(lsblkOutput(disk)).on(['du', rest]).prints(printed);
+
+describe('registry/plan-growth', () => {
+  const facts = { disk: targetOf(disk), media: { isPresent: true } };
+
+  it('leaves free what neither the disk nor the registry needs', async () => {
+    const { value } = await runStep(planRegistryGrowth, { host: measured(), facts });
+    expect(value).toEqual({ kind: 'grow', freePercent: 42 });
+  });
+
+  it('measures nothing without a registry on the medium', async () => {
+    const host = fakeHost();
+    const media = { isPresent: false };
+    const { value } = await runStep(planRegistryGrowth, { host, facts: { ...facts, media } });
+    expect(value).toEqual({ kind: 'none' });
+    expect(host.ran).toEqual([]);
+  });
+
+  it.each([
+    ['the disk is too small', measured('100000000000\t/'), 'registry.disk-too-small'],
+    ['du prints no size', measured('du: cannot access'), 'registry.unreadable'],
+  ])('fails when %s', async (_what, host, code) => {
+    const { failure } = await tryStep(planRegistryGrowth, { host, facts });
+    expect(failure).toMatchObject({ code });
+  });
+});
+
+const verbs = (host: FakeHost) =>
+  host.ran.flatMap(([program, , script = '']) =>
+    program === 'bash' ? [script.split(' ').at(-1)] : [],
+  );
+const copy = '/run/ignition-ostree-transposefs/root';
+const emptied = '/run/ignition-ostree-autosaved-xfs.stamp';
+
+const inCopy = `${copy}/ostree`;
+const onDisk = '/mnt/root/ostree';
+const registry = `${onDisk}/deploy/rhcos/var/lib/iri-registry`;
+
+describe('registry/copy after an earlier try', () => {
+  it.each([
+    ['does all at the first try', [], ['autosave-xfs', 'restore', 'cleanup']],
+    ['restores an empty file system', [copy, inCopy, emptied], ['restore', 'cleanup']],
+    ['drops a copy that was cut off', [copy, inCopy, onDisk], ['cleanup']],
+    ['drops a copy that was cut off at its beginning', [copy, onDisk], ['cleanup']],
+    ['drops what is left when all is back', [copy, onDisk, emptied], ['cleanup']],
+    ['leaves the registry that is there in place', [registry, copy], []],
+  ])('%s', async (_, paths, expected) => {
+    const host = applianceHost(paths);
+    await runStep(copyRegistry, { host, facts });
+    expect(verbs(host)).toEqual(expected);
+  });
+
+  it.each([
+    ['half of it is back', [copy, inCopy, onDisk, emptied]],
+    ['it is nowhere', [copy]],
+  ])('ends at once where the system would be lost: %s', async (_, paths) => {
+    const host = applianceHost(paths);
+    const { failure } = await tryStep(copyRegistry, { host, facts });
+    expect(failure).toMatchObject({ code: 'registry.root-lost' });
+    expect(verbs(host)).toEqual([]);
+  });
+
+  it('makes no file system of another disk with the label root empty', async () => {
+    const host = applianceHost([], '/dev/sdb4');
+    const { notes } = await runStep(copyRegistry, { host, facts });
+    expect(verbs(host)).toEqual([]);
+    expect(notes).toEqual([
+      'warn: the root file system is grown, not made again, which may make it slow',
+    ]);
+  });
+
+  it('waits until udev has seen the partition that has grown', async () => {
+    const host = applianceHost([], '/dev/sda9');
+    host.on(['udevadm', rest]).answers(() => {
+      host.withLink('/dev/disk/by-label/root', '/dev/sda4');
+    });
+    await runStep(copyRegistry, { host, facts });
+    expect(verbs(host)).toEqual(['autosave-xfs', 'restore', 'cleanup']);
+  });
+
+  it('continues when the memory of the copy cannot be freed', async () => {
+    const host = applianceHost([]);
+    host.on(['bash', rest]).answers(([, , script = '']) => ({
+      exitCode: script.endsWith('cleanup') ? 1 : 0,
+    }));
+    const { notes } = await runStep(copyRegistry, { host, facts });
+    expect(notes).toHaveLength(1);
   });
 });
