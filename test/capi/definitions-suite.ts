@@ -25,10 +25,6 @@ const kinds = [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates];
 
 let rig: CapiRig;
 
-const put = async (objects: readonly KubeObject[]): Promise<void> => {
-  for (const object of objects) await rig.apply(object);
-};
-
 /** What the API server answers, 200 where it takes it. */
 const statusOf = (asked: Promise<unknown>): Promise<number> =>
   asked.then(
@@ -63,8 +59,8 @@ function describeDefinitions(): void {
     statusOf(rig.client.merge(ref, { spec: { replicas } }, 'scale'));
 
   beforeAll(async () => {
-    await put([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } }]);
-    await put([controlPlaneObject(cluster)]);
+    await rig.applyAll([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster } }]);
+    await rig.applyAll([controlPlaneObject(cluster)]);
   });
 
   it('the infrastructure of masters', async () => {
@@ -85,7 +81,7 @@ function describeDefinitions(): void {
     const [name, to] = ['single', { spec: { replicas: 3 } }] as const;
     const single = { ...ref, name };
     const object = controlPlaneObject({ cluster: name, namespace: cluster }, { replicas: 1 });
-    await put([object]);
+    await rig.applyAll([object]);
     const date = '2026-11-27T00:00:00Z';
     const assets = { secretName: 'a', hash: 'b', generatedAt: date, expiresAt: date };
     const complete = (status: string) => ({
@@ -127,7 +123,7 @@ function describeDefinitions(): void {
   });
 
   it('the spec of a config whose data Secret is there', async () => {
-    await put(machineObjects({ cluster, name: 'host' }).slice(1, 2));
+    await rig.applyAll(machineObjects({ cluster, name: 'host' }).slice(1, 2));
     const config = { kind: bootstrapConfigs, namespace: cluster, name: 'host' };
     const device = (name: string) =>
       statusOf(rig.client.merge(config, { spec: { installDevice: name } }));

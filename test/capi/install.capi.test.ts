@@ -128,10 +128,6 @@ beforeAll(async () => {
 });
 afterAll(() => ends.disposeAsync());
 
-const put = async (objects: readonly KubeObject[]): Promise<void> => {
-  for (const object of objects) await rig.apply(object);
-};
-
 describe('three masters and two workers', () => {
   const cluster = 'one';
   const place = { namespace: cluster };
@@ -141,12 +137,7 @@ describe('three masters and two workers', () => {
   let former: readonly Manager[] = [];
 
   const isTrue = (kind: KubeKind, type: string, name?: string): Promise<true> =>
-    rig.found({ kind, ...place }, (object) =>
-      (name ?? object.metadata.name) === object.metadata.name &&
-      conditionOf(object, type).status === 'True'
-        ? true
-        : undefined,
-    );
+    rig.hasCondition([kind, cluster, name], type);
   const boot = (hosts: readonly ScriptedHost[], isMaster: boolean): Promise<ScriptedHost> =>
     bootNext(rig, cluster, { hosts, isMaster });
 
@@ -164,9 +155,9 @@ describe('three masters and two workers', () => {
   });
 
   it('makes the bootstrap host first, from files that the installer made once', async () => {
-    await put(clusterObjects(cluster, rig.guest.port));
-    await put(clusterSecrets(cluster));
-    await put([controlPlaneObject(cluster), ...workerObjects(cluster)]);
+    await rig.applyAll(clusterObjects(cluster, rig.guest.port));
+    await rig.applyAll(clusterSecrets(cluster));
+    await rig.applyAll([controlPlaneObject(cluster), ...workerObjects(cluster)]);
     const bootstrap = await boot([], true);
     masters.push(bootstrap);
     expect(bootstrap.role).toBe('bootstrap');

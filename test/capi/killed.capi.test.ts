@@ -11,8 +11,8 @@ import {
   capiMachines,
 } from '../../src/capi/api.ts';
 import { leases, secrets } from '../../src/kube/kinds.ts';
-import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
-import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { partOf, textAt } from '../../src/kube/object.ts';
+import type { KubeKind } from '../../src/ports/kube.ts';
 import {
   bootstrapConfigTemplates,
   clusterObjects,
@@ -69,9 +69,6 @@ afterAll(async () => {
   await rig[Symbol.asyncDispose]();
 });
 
-const put = async (objects: readonly KubeObject[]): Promise<void> => {
-  for (const object of objects) await rig.apply(object);
-};
 const names = async (kind: KubeKind): Promise<readonly string[]> =>
   (await rig.client.list({ kind, ...place })).map(({ metadata }) => metadata.name);
 
@@ -87,17 +84,15 @@ async function killAt(
 }
 
 const isTrue = (kind: KubeKind, type: string): Promise<true> =>
-  rig.found({ kind, ...place }, (object) =>
-    conditionOf(object, type).status === 'True' ? true : undefined,
-  );
+  rig.hasCondition([kind, cluster], type);
 
 describe('three masters', () => {
   it('are not begun while the control plane is paused, whatever the annotation says', async () => {
-    await put(clusterObjects(cluster, rig.guest.port));
-    await put(clusterSecrets(cluster));
+    await rig.applyAll(clusterObjects(cluster, rig.guest.port));
+    await rig.applyAll(clusterSecrets(cluster));
     const object = controlPlaneObject(cluster);
     const metadata = { ...object.metadata, annotations: { [paused]: '' } };
-    await put([{ ...object, metadata }]);
+    await rig.applyAll([{ ...object, metadata }]);
     await isTrue(controlPlanes, 'Paused');
     await isTrue(clusters, 'InfrastructureReady');
     expect([await names(capiMachines), await names(devMachines)]).toEqual([[], []]);

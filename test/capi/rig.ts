@@ -11,7 +11,7 @@ import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { capi } from '../../scripts/parts/kube/capi.ts';
 import { capi113 } from '../../scripts/parts/kube/capi-1.13.ts';
 import { startRig } from '../../scripts/rig.ts';
-import { listAt } from '../../src/kube/object.ts';
+import { conditionOf, listAt } from '../../src/kube/object.ts';
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
 import { clusterOf } from '../kube/rig.ts';
 
@@ -32,6 +32,8 @@ export interface Management extends AsyncDisposable {
   readonly startInfrastructure: () => Promise<ServerControl>;
   /** Applies a manifest of any kind. */
   readonly apply: (manifest: KubeObject) => Promise<KubeObject>;
+  /** The same, one after another. */
+  readonly applyAll: (manifests: readonly KubeObject[]) => Promise<void>;
   /** Applies the files of `deploy/capi`. */
   readonly deploy: () => Promise<void>;
   /** The first answer that `find` gives about an object of the selection, now or after a change. */
@@ -39,6 +41,12 @@ export interface Management extends AsyncDisposable {
     selection: KubeSelection,
     find: (object: KubeObject) => T | undefined,
   ) => Promise<T>;
+  /** Waits until a condition has a status, True unless given, at the named object or at any. */
+  readonly hasCondition: (
+    [kind, namespace, name]: readonly [KubeKind, string, (string | undefined)?],
+    type: string,
+    status?: string,
+  ) => Promise<true>;
   /** Waits until an object is gone. */
   readonly gone: (ref: KubeRef) => Promise<void>;
 }
@@ -65,8 +73,9 @@ const waitMillis = 120_000;
 export async function startCapi(): Promise<CapiRig> {
   const management = await startManagement();
   try {
-    await management.startInfrastructure();
-    return { ...management, guest: await management.kube.startGuest() };
+    const starts = [management.kube.startGuest(), management.startInfrastructure()] as const;
+    const [guest] = await Promise.all(starts);
+    return { ...management, guest };
   } catch (error) {
     await management[Symbol.asyncDispose]();
     throw error;
@@ -99,7 +108,6 @@ export async function startManagement(): Promise<Management> {
       ca: readFileSync(join(kube.folder, 'pki', 'ca.crt'), 'utf8'),
     };
     const dev: Program = { name: 'dev', part, port: ports.dev };
-    await define(site, dev);
     const startCore = async ({ isMigrated, beforeStart }: CoreStart, from: string) => {
       const program: Program = { name: 'core', part: from, port: ports.core };
       await define(site, program);
@@ -112,7 +120,7 @@ export async function startManagement(): Promise<Management> {
       ends.defer(control.kill);
       return control;
     };
-    const core = await startCore({ isMigrated: false }, before);
+    const [core] = await Promise.all([startCore({ isMigrated: false }, before), define(site, dev)]);
     const { client } = kube;
     return {
       kube,
@@ -143,7 +151,17 @@ export async function startManagement(): Promise<Management> {
           if (object.apiVersion?.startsWith('cert-manager.io/') !== true)
             await apply(installed(object));
       },
+      applyAll: async (manifests) => {
+        for (const manifest of manifests) await apply(manifest);
+      },
       found: (selection, find) => found(client, selection, find),
+      hasCondition: ([kind, namespace, name], type, status = 'True') =>
+        found(client, { kind, namespace }, (object) =>
+          (name ?? object.metadata.name) === object.metadata.name &&
+          conditionOf(object, type).status === status
+            ? true
+            : undefined,
+        ),
       gone: (ref) => gone(client, ref),
       [Symbol.asyncDispose]: () => ends.disposeAsync(),
     };
@@ -280,11 +298,9 @@ async function define({ kube, ca }: Site, { name, part, port }: Program): Promis
   const clientConfig = { url: `https://127.0.0.1:${port}/convert`, caBundle };
   const webhook = { conversionReviewVersions: ['v1'], clientConfig };
   const change = { metadata: { labels }, spec: { conversion: { strategy: 'Webhook', webhook } } };
-  for (const file of readdirSync(folder))
-    await kube.client.merge(
-      { kind: customResourceDefinitions, name: basename(file, '.yaml') },
-      change,
-    );
+  const kind = customResourceDefinitions;
+  const names = readdirSync(folder).map((file) => basename(file, '.yaml'));
+  await Promise.all(names.map((name) => kube.client.merge({ kind, name }, change)));
 }
 
 /** What clusterctl deletes of a provider before it installs the next version: all but its kinds. */

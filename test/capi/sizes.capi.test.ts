@@ -11,9 +11,9 @@ import {
 } from '../../src/capi/api.ts';
 import { secretText } from '../../src/capi/objects.ts';
 import { configMaps, namespaces, secrets } from '../../src/kube/kinds.ts';
-import { conditionOf, partOf, textAt } from '../../src/kube/object.ts';
+import { partOf, textAt } from '../../src/kube/object.ts';
 import type { Stage } from '../../src/model/stage.ts';
-import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import type { KubeKind } from '../../src/ports/kube.ts';
 import {
   clusterObjects,
   clusterSecrets,
@@ -50,9 +50,6 @@ afterAll(async () => {
 
 definitionsSuite(() => rig);
 
-const put = async (objects: readonly KubeObject[]): Promise<void> => {
-  for (const object of objects) await rig.apply(object);
-};
 const boot = async (namespace: 'east' | 'west', isMaster = true): Promise<ScriptedHost> => {
   const host = await bootNext(rig, namespace, { hosts: hosts[namespace], isMaster });
   hosts[namespace].push(host);
@@ -61,22 +58,11 @@ const boot = async (namespace: 'east' | 'west', isMaster = true): Promise<Script
 const reports = async (host: ScriptedHost, ...stages: readonly Stage[]): Promise<void> => {
   for (const stage of stages) await host.report(stage);
 };
-const hasCondition = (
-  [kind, namespace, name]: readonly [KubeKind, string, string?],
-  type: string,
-  status = 'True',
-): Promise<true> =>
-  rig.found({ kind, namespace }, (object) =>
-    (name ?? object.metadata.name) === object.metadata.name &&
-    conditionOf(object, type).status === status
-      ? true
-      : undefined,
-  );
 /** Installs a host, which then says nothing more: that it is there is seen by its node. */
 async function install(namespace: string, host: ScriptedHost): Promise<void> {
   await reports(host, 'Starting installation', 'Writing image to disk', 'Rebooting');
   await joinNode(rig, namespace, host);
-  await hasCondition([capiMachines, namespace, host.machine], 'Ready');
+  await rig.hasCondition([capiMachines, namespace, host.machine], 'Ready');
 }
 const scale = (kind: KubeKind, namespace: string, to: { name: string; replicas: number }) =>
   rig.client.merge({ kind, namespace, name: to.name }, { spec: { replicas: to.replicas } });
@@ -100,14 +86,14 @@ describe('two clusters of one name (W4)', () => {
     ];
     for (const { namespace, replicas } of sizes) {
       const place = { cluster, namespace };
-      await put(clusterObjects(place, rig.guest.port));
-      await put(clusterSecrets(place, replicas));
+      await rig.applyAll(clusterObjects(place, rig.guest.port));
+      await rig.applyAll(clusterSecrets(place, replicas));
       const failureDomains = ['a', 'b', 'c'].map((name) => ({ name, controlPlane: true }));
       await rig.client.mergeStatus(
         { kind: devClusters, namespace, name: cluster },
         { failureDomains },
       );
-      await put([controlPlaneObject(place, { replicas }), ...workerObjects(place, 0)]);
+      await rig.applyAll([controlPlaneObject(place, { replicas }), ...workerObjects(place, 0)]);
     }
     const [single, first] = [await boot(east), await boot(west)];
     expect([single.role, first.role]).toEqual(['bootstrap', 'bootstrap']);
@@ -123,10 +109,10 @@ describe('two clusters of one name (W4)', () => {
     const [single] = hosts.east;
     if (single === undefined) throw new Error('no host');
     await reports(single, 'Writing image to disk', 'Rebooting');
-    await hasCondition([controlPlanes, east], 'BootstrapComplete');
+    await rig.hasCondition([controlPlanes, east], 'BootstrapComplete');
     await joinNode(rig, east, single);
-    await hasCondition([clusters, east], 'Available');
-    await hasCondition([bootstrapConfigs, east], 'Ready');
+    await rig.hasCondition([clusters, east], 'Available');
+    await rig.hasCondition([bootstrapConfigs, east], 'Ready');
   });
 
   it('four masters are spread evenly over failure domains', async () => {
@@ -135,7 +121,7 @@ describe('two clusters of one name (W4)', () => {
     for (let count = 1; count < 4; count += 1) await install(west, await boot(west));
     await reports(first, 'Waiting for bootkube', 'Waiting for controller', 'Rebooting');
     await joinNode(rig, west, first);
-    await hasCondition([clusters, west], 'Available');
+    await rig.hasCondition([clusters, west], 'Available');
     expect(await domainsIn(west)).toEqual(['a', 'a', 'b', 'c']);
   });
 
@@ -144,9 +130,9 @@ describe('two clusters of one name (W4)', () => {
       { kind: clusters, namespace: west, name: cluster },
       { spec: { paused: true } },
     );
-    await hasCondition([controlPlanes, west], 'Paused');
+    await rig.hasCondition([controlPlanes, west], 'Paused');
     for (const { machine } of hosts.west)
-      await hasCondition([bootstrapConfigs, west, machine], 'Paused');
+      await rig.hasCondition([bootstrapConfigs, west, machine], 'Paused');
     const before = await writesIn(west);
     await scale(controlPlanes, west, { name: cluster, replicas: 5 });
     const authority = '-----BEGIN CERTIFICATE-----\nof today\n-----END CERTIFICATE-----\n';

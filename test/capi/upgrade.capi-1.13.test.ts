@@ -51,12 +51,7 @@ const boot = async (hosts: ScriptedHost[], isMaster: boolean): Promise<ScriptedH
   return host;
 };
 const isTrue = (kind: KubeKind, type: string, name?: string): Promise<true> =>
-  rig.found({ kind, ...place }, (object) =>
-    (name ?? object.metadata.name) === object.metadata.name &&
-    conditionOf(object, type).status === 'True'
-      ? true
-      : undefined,
-  );
+  rig.hasCondition([kind, cluster, name], type);
 const reaches = ({ ref }: ScriptedHost, stage: string): Promise<true> =>
   rig.found({ kind: bootstrapConfigs, ...place }, (config) =>
     config.metadata.uid === ref.hostId && partOf(config, 'status', 'progress', 'stage') === stage
@@ -97,10 +92,12 @@ async function seen() {
 
 it('is begun with core 1.13: a host installs, and workers wait', async () => {
   expect(process.env['CLUSTER_API']).toBe('1.13');
-  for (const object of clusterObjects(cluster, rig.guest.port)) await rig.apply(object);
-  for (const object of clusterSecrets(cluster)) await rig.apply(object);
-  for (const object of [controlPlaneObject(cluster), ...workerObjects(cluster)])
-    await rig.apply(object);
+  await rig.applyAll([
+    ...clusterObjects(cluster, rig.guest.port),
+    ...clusterSecrets(cluster),
+    controlPlaneObject(cluster),
+    ...workerObjects(cluster),
+  ]);
   const bootstrap = await boot(masters, true);
   expect(bootstrap.role).toBe('bootstrap');
   await bootstrap.report('Starting installation');
