@@ -28,7 +28,7 @@ import {
   secrets,
 } from '../../kube/kinds.ts';
 import { keyPair, pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
-import { seconds } from '../../model/duration.ts';
+import { hours, seconds } from '../../model/duration.ts';
 import {
   assetKeys,
   bootstrapConfigs,
@@ -453,6 +453,67 @@ describe('what has changed since a decision', () => {
     await run(kube);
     expect(controlPlaneIn(kube)).toMatchObject({ metadata: { uid: 'another' } });
     expect(controlPlaneIn(kube)?.metadata.finalizers).toBeUndefined();
+  });
+
+  const pause = (kube: FakeKube): void => {
+    const [cluster] = kube.objectsOf(clusters);
+    const spec = { ...(cluster?.['spec'] as object), paused: true };
+    if (cluster) kube.put(clusters, { ...cluster, spec });
+  };
+
+  it('no Machine is removed of a Cluster that was paused right before', async () => {
+    const { kube, pass } = atWork();
+    await pass();
+    await kube.remove(
+      { kind: controlPlanes, namespace: capiNamespace, name: 'demo' },
+      new AbortController().signal,
+    );
+    kube.before('get', () => pause(kube));
+    await pass();
+    expect(machinesIn(kube)).toHaveLength(1);
+    expect(machinesIn(kube)[0]?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('files that are too old stay where a host has reported right before', async () => {
+    const kube = managementCluster();
+    const controlPlane = controlPlaneIn(kube);
+    const ownerReferences = [{ uid: controlPlaneUid, controller: true }];
+    const labels = { [capiNames.clusterName]: 'demo' };
+    const place = { namespace: capiNamespace, labels, ownerReferences };
+    const annotations = {
+      [ownNames.inputsHash]: '1',
+      [ownNames.generatedAt]: new Date(-hours(24)).toISOString(),
+    };
+    kube.put(secrets, { metadata: { ...place, name: assetsName, annotations } });
+    const finalizers = [ownNames.finalizer];
+    const metadata = { ...controlPlane?.metadata, name: 'demo', finalizers };
+    kube.put(controlPlanes, { ...controlPlane, metadata });
+    kube.before('list', () => {
+      const spec = { clusterName: 'demo', bootstrap: { configRef: { name: 'm' } } };
+      kube.put(capiMachines, { metadata: { ...place, name: 'm' }, spec });
+      kube.put(bootstrapConfigs, { metadata: { ...place, name: 'm' }, spec: {} });
+      report(kube, 'm', 'Installing');
+    });
+    await run(kube);
+    expect(secretNames(kube)).toContain(assetsName);
+  });
+
+  it('no certificate request is approved that was denied right before', async () => {
+    const { kube, guest, pass } = atWork();
+    await pass();
+    reportBootstrap(kube, 'Rebooting');
+    worker(kube, 'w0', 'Rebooting');
+    await pass();
+    const subject = 'O=system:nodes, CN=system:node:w0';
+    const pem = await pkcs10({ subject, names: [], keys: await keyPair() });
+    const request = signingRequestObject('client', pem, { name: 'csr-1' });
+    guest.before('get', () => {
+      const status = { conditions: [{ type: 'Denied', status: 'True' }] };
+      guest.put(certificateSigningRequests, { ...request, status });
+    });
+    guest.put(certificateSigningRequests, request);
+    await pass();
+    expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
   });
 
   it('files of a single node are not used for three masters', async () => {

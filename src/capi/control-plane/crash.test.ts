@@ -83,7 +83,7 @@ function collect(kube: FakeKube): void {
 /**
  * Replaces a master that is marked, by a provider that dies at a write after that, and another one.
  */
-async function replaceMaster(write: number) {
+async function replaceMaster(write: number, isHealed = false) {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });
   const guest = fakeKube();
@@ -127,6 +127,8 @@ async function replaceMaster(write: number) {
   const removals = (): number =>
     kube.writes.filter(({ verb, kind }) => verb === 'remove' && kind === capiMachines.plural)
       .length;
+  // All that is read of the management cluster now is what decides about the removal.
+  if (isHealed) kube.before('get', () => void kube.put(capiMachines, marked));
   const dead = new AbortController();
   const dying = begin(dyingAt(kube, write, dead), dead);
   const follower = () =>
@@ -243,5 +245,10 @@ describe('a provider that dies', () => {
       if (!hasDied) break;
     }
     expect(write).toBeGreaterThan(5);
+  });
+
+  it('replaces no master that is healthy again right before', async () => {
+    const { removals, isOver } = await replaceMaster(Number.POSITIVE_INFINITY, true);
+    expect([removals, isOver]).toEqual([0, false]);
   });
 });
