@@ -1,4 +1,5 @@
-import * as z from 'zod';
+import { listAt } from '../kube/object.ts';
+import { fieldsOf, textOf } from '../lib/fields.ts';
 import { jsonIn } from '../lib/json.ts';
 import type { InventoryCluster } from '../ports/inventory.ts';
 import type { KubeObject, KubePatch } from '../ports/kube.ts';
@@ -73,21 +74,7 @@ const placeholders = {
   server: 'vcenterplaceholder',
 } as const;
 
-type Field = keyof typeof placeholders;
-
-const fields = Object.keys(placeholders) as readonly Field[];
-
-const text = z.string().catch('');
-
-const Overrides = z.object({
-  platform: z.object({
-    vsphere: z.object({
-      vcenters: z.array(z.object({ user: text, password: text, server: text })),
-    }),
-  }),
-});
-
-const isReal = (field: Field, value: string): boolean =>
+const isReal = (field: keyof typeof placeholders, value: string): boolean =>
   value !== '' && value !== placeholders[field];
 
 /**
@@ -96,9 +83,11 @@ const isReal = (field: Field, value: string): boolean =>
  */
 export function serviceHasCredentials(cluster: InventoryCluster): boolean {
   if (cluster.platformType !== 'vsphere') return false;
-  const overrides = Overrides.safeParse(jsonIn(cluster.installConfigOverrides ?? ''));
-  const vcenter = overrides.data?.platform.vsphere.vcenters[0];
-  return vcenter !== undefined && fields.every((field) => isReal(field, vcenter[field]));
+  const overrides = jsonIn(cluster.installConfigOverrides ?? '') as KubeObject | undefined;
+  const vcenter = fieldsOf(listAt(overrides, 'platform', 'vsphere', 'vcenters')[0]);
+  return (['user', 'password', 'server'] as const).every((field) =>
+    isReal(field, textOf(vcenter[field])),
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 import { nodes as nodeKind, pods } from '../../kube/kinds.ts';
 import { addressesAsking } from '../../cluster/mcs-log.ts';
 import { internalAddresses, readinessOf } from '../../cluster/node.ts';
-import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
+import { untaintPatch } from '../../cluster/taint.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
@@ -84,7 +84,7 @@ export function reportControllers(
         // The service takes no stage back.
         if (stageBy(await readAgain(scope.kube, ref, node, signal)) !== stage) return { status };
       }
-      await send({ ...scope, answers }, host, stage, signal);
+      await send(scope, answers, host, stage, signal);
       // One that is Joined now may be Ready.
       return { status, after: 0 };
     },
@@ -137,12 +137,9 @@ const answersOfService: ReadonlySet<string> = new Set([
   'inventory.rejected',
 ]);
 
-interface Reporting extends Pick<InstallationScope, 'inventory' | 'note'> {
-  readonly answers: Map<string, AnsweredReport>;
-}
-
 async function send(
-  { inventory, note, answers }: Reporting,
+  { inventory, note }: InstallationScope,
+  answers: Map<string, AnsweredReport>,
   host: InstallingHost,
   stage: Stage,
   signal: AbortSignal,
@@ -243,6 +240,7 @@ export function taintController(
   stores: InstallationStores,
   cluster: NewCluster,
 ): Controller {
+  const { kube, note } = scope;
   let wanted: Promise<boolean> | undefined;
   const isWanted = (signal: AbortSignal): Promise<boolean> => {
     wanted ??= decideUntaint(scope, cluster, signal).catch((error: unknown) => {
@@ -259,33 +257,19 @@ export function taintController(
     about: (name) => `taint of node ${name}`,
     reconcile: async (name, signal) => {
       const node = stores.nodes.get(name);
-      const isDue =
-        node !== undefined &&
-        hasCloudTaint(node) &&
-        (cluster.isAgentBased || !readinessOf(node).isReady) &&
-        (await isWanted(signal));
-      if (isDue && !(await untaint(scope, node, signal))) wanted = Promise.resolve(false);
+      const patch = node && untaintPatch(node);
+      if (node === undefined || patch === undefined) return {};
+      if (!cluster.isAgentBased && readinessOf(node).isReady) return {};
+      if (!(await isWanted(signal))) return {};
+      try {
+        await kube.patch({ kind: nodeKind, name }, patch, signal);
+        note('info', `removed the cloud provider taint from ${name}`);
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        note('warn', 'may not remove the cloud provider taint', { code: error.code });
+        wanted = Promise.resolve(false);
+      }
       return {};
     },
   };
-}
-
-/** False where the taint may not be removed. */
-async function untaint(
-  { kube, note }: InstallationScope,
-  node: KubeObject,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { name } = node.metadata;
-  const patch = untaintPatch(node);
-  if (patch === undefined) return true;
-  try {
-    await kube.patch({ kind: nodeKind, name }, patch, signal);
-    note('info', `removed the cloud provider taint from ${name}`);
-    return true;
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    note('warn', 'may not remove the cloud provider taint', { code: error.code });
-    return false;
-  }
 }

@@ -17,11 +17,7 @@ const status = (booted: string, more: Partial<OsStatus> = {}): OsStatus => ({
 
 describe('a host that was rebooted for an image', () => {
   it.each<[string, readonly [OsStatus, number], ReturnType<typeof arrivalOf>]>([
-    ['runs it', [status('new'), 1], 'arrived'],
-    ['runs it after the last try', [status('new'), 3], 'arrived'],
-    ['has lost it', [status('old'), 1], 'again'],
     ['has lost it each time', [status('old'), 3], 'refused'],
-    ['fell back from it', [status('old', { rollback: deployment('new') }), 1], 'refused'],
     ['did not boot what is first', [status('old', { pending: deployment('new') }), 1], 'refused'],
     ['has it among others', [status('old', { others: [deployment('new')] }), 1], 'refused'],
     ['has others that are not it', [status('old', { rollback: deployment('x') }), 2], 'again'],
