@@ -73,7 +73,7 @@ const entrances: Readonly<Record<string, () => Promise<unknown>>> = {
   'a page of a proxy': () => ofService(`<html><title>${steering}</title>`),
   'a message of the API server': () => {
     const text = JSON.stringify({ kind: 'Status', reason: 'Invalid', message: hostile });
-    return Promise.reject(errorOfAnswer({ what: 'GET /x', status: 422, text }).failure);
+    return Promise.reject(errorOfAnswer('GET /x', 422, text).failure);
   },
   'what a command prints': async () => {
     await writeFile(at('said'), hostile);

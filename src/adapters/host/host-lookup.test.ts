@@ -70,16 +70,14 @@ describe('a lookup by the name service of the host', () => {
   ])('%s', async (_, copies, expected, times) => {
     const left = [...copies];
     let [isKnown, asked] = [false, 0];
-    const lookup = hostLookup('/host', {
-      copy: () => {
-        isKnown = left.shift() === true;
-        return Promise.resolve(isKnown);
-      },
-      ask: (_name, _options, answer) => {
-        asked += 1;
-        if (isKnown) answer(null, known);
-        else answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
-      },
+    const copyOnce = (): Promise<boolean> => {
+      isKnown = left.shift() === true;
+      return Promise.resolve(isKnown);
+    };
+    const lookup = hostLookup('/host', copyOnce, (_name, _options, answer) => {
+      asked += 1;
+      if (isKnown) answer(null, known);
+      else answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
     });
     expect(await looked(lookup, 'api-int.c.example')).toEqual(expected);
     expect(asked).toBe(times);

@@ -5,12 +5,6 @@ import { join } from 'node:path/posix';
 import { HOST_ROOT } from '../../model/host-root.ts';
 import { isInContainer, pathOnHost } from '../host-root.ts';
 
-/** What a lookup works with; the system's own unless given. */
-interface HostLookupParts {
-  readonly copy?: () => Promise<boolean>;
-  readonly ask?: LookupFunction;
-}
-
 /**
  * A lookup by the name service of the host as it is now: a container has the files of the moment at
  * which it was started, and a bootstrap host gets its own name service in the middle of the run. So
@@ -19,7 +13,8 @@ interface HostLookupParts {
  */
 export function hostLookup(
   root: string,
-  { copy = () => copyToContainer(root), ask = systemLookup }: HostLookupParts = {},
+  copy: () => Promise<boolean> = () => copyToContainer(root),
+  ask: LookupFunction = systemLookup,
 ): LookupFunction {
   let first: Promise<boolean> | undefined;
   const find: LookupFunction = (name, options, answer) =>

@@ -181,14 +181,14 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Keeps the last part of a stream of text, so that a chatty command cannot fill the memory. */
-interface OutputRing {
+/**
+ * Keeps the last characters of a stream of text, so that a chatty command cannot fill the memory;
+ * a cut beginning is dropped up to the next line.
+ */
+export function outputRing(capacity: number): {
   readonly push: (text: string) => void;
   readonly text: () => string;
-}
-
-/** A tail for so many characters; a cut beginning is dropped up to the next line. */
-export function outputRing(capacity: number): OutputRing {
+} {
   let kept: string[] = [];
   let size = 0;
   let isCut = false;

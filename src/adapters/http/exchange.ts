@@ -193,6 +193,17 @@ export async function* wholeBody(
   { origin, signal, bytes }: BodyOrigin & { readonly bytes: number | undefined },
 ): AsyncGenerator<Uint8Array> {
   let received = 0;
+  const cut = (why: string, cause?: unknown): Error => {
+    const amount = bytes === undefined ? `${received}` : `${received} of ${bytes}`;
+    return webFailure(
+      'web.cut',
+      `the download of ${origin} stopped after ${amount} bytes: ${why}`,
+      {
+        context: { origin, received, ...(bytes === undefined ? {} : { bytes }) },
+        cause,
+      },
+    );
+  };
   try {
     for await (const chunk of body) {
       received += chunk.length;
@@ -200,28 +211,10 @@ export async function* wholeBody(
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw cut(origin, { received, bytes, words: networkErrorOf(error).words, cause: error });
+    throw cut(networkErrorOf(error).words, error);
   }
-  if (bytes !== undefined && received !== bytes) {
-    throw cut(origin, { received, bytes, words: 'its end is missing', cause: undefined });
-  }
+  if (bytes !== undefined && received !== bytes) throw cut('its end is missing');
 }
-
-interface Truncated {
-  readonly received: number;
-  readonly bytes: number | undefined;
-  readonly words: string;
-  readonly cause: unknown;
-}
-
-const cut = (origin: string, { received, bytes, words, cause }: Truncated): Error =>
-  webFailure(
-    'web.cut',
-    `the download of ${origin} stopped after ${received}${
-      bytes === undefined ? '' : ` of ${bytes}`
-    } bytes: ${words}`,
-    { context: { origin, received, ...(bytes === undefined ? {} : { bytes }) }, cause },
-  );
 
 /**
  * A name as one segment of a path. Names that lead elsewhere are refused as Kubernetes refuses them

@@ -4,7 +4,7 @@ import { gapIn } from '../../ports/kube-failures.ts';
 import { errorOfAnswer, errorOfSilence, type Worth } from './api-error.ts';
 
 const answer = (status: number, more: { text?: string; retryAfter?: number } = {}) =>
-  errorOfAnswer({ what: 'GET /x', status, text: '', ...more });
+  errorOfAnswer('GET /x', status, more.text ?? '', more.retryAfter);
 
 describe('an answer', () => {
   it.each<[number, [code: string, worth: Worth, isUncertain: boolean]]>([

@@ -24,7 +24,12 @@ export class ApiError extends Error {
   /** The credentials, or the trust that came with them, did not do: look for newer ones. */
   readonly isAboutCredentials: boolean;
 
-  constructor(failure: AgentError, traits: ErrorTraits = {}) {
+  constructor(
+    failure: AgentError,
+    traits: Partial<
+      Pick<ApiError, 'worth' | 'notBefore' | 'isUncertain' | 'isAboutCredentials'>
+    > = {},
+  ) {
     super(failure.message);
     this.failure = failure;
     this.worth = traits.worth ?? 'soon';
@@ -34,27 +39,19 @@ export class ApiError extends Error {
   }
 }
 
-interface ErrorTraits {
-  readonly worth?: Worth;
-  readonly notBefore?: Millis;
-  readonly isUncertain?: boolean;
-  readonly isAboutCredentials?: boolean;
-}
-
 /** What a server can ask for at most with Retry-After. */
 const longestAskedFor = seconds(30);
 
-/** An answer that is not what was asked for. */
-export interface BadAnswer {
-  /** For people: `GET /api/v1/nodes`. */
-  readonly what: string;
-  readonly status: number;
-  readonly text: string;
-  readonly retryAfter?: Millis | undefined;
-}
-
-/** What an answer other than 2xx means. */
-export function errorOfAnswer({ what, status, text, retryAfter }: BadAnswer): ApiError {
+/**
+ * What an answer other than 2xx means.
+ * @param what was asked, for people: `GET /api/v1/nodes`
+ */
+export function errorOfAnswer(
+  what: string,
+  status: number,
+  text: string,
+  retryAfter?: Millis,
+): ApiError {
   const said = statusIn(text);
   const code = said.isByBudget ? 'kube.disruption-budget' : codeFor(status);
   const failure = kubeFailure(code, `${what} answered ${status}: ${said.message}`, {

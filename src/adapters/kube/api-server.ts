@@ -132,7 +132,7 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
       if (status < 200 || status > 299) {
         const text = await shortText(body);
         signal.throwIfAborted();
-        throw errorOfAnswer({ what: name, status, text, retryAfter });
+        throw errorOfAnswer(name, status, text, retryAfter);
       }
       const broken = (error: unknown): unknown =>
         signal.aborted ? signal.reason : errorOfSilence(name, access.server, error);

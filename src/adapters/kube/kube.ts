@@ -119,8 +119,7 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
       const path = objectPath(ref, subresource);
       return ask({ method: 'PUT', path, body: jsonBody(object) }, signal, readObject);
     },
-    apply: (manifest, signal, options = {}) =>
-      apply(cluster, { manifest, served, ...options }, signal),
+    apply: (manifest, signal, options = {}) => apply(cluster, served, manifest, options, signal),
     remove: async ({ uid, ...ref }, signal) => {
       const path = objectPath(ref);
       const removal: ApiRequest = { method: 'DELETE', path, body: removalOf(uid) };
@@ -238,14 +237,11 @@ function create(
 /** Who is named in `metadata.managedFields` for what is applied, unless another is given. */
 const fieldManager = 'bootwright';
 
-interface Applying extends ApplyOptions {
-  readonly manifest: KubeObject;
-  readonly served: ServedKinds;
-}
-
 function apply(
   cluster: Cluster,
-  { manifest, served, manager = fieldManager, subresource }: Applying,
+  served: ServedKinds,
+  manifest: KubeObject,
+  { manager = fieldManager, subresource }: ApplyOptions,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   // What comes from a file may be anything.

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { S3Client } from '@aws-sdk/client-s3';
+import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { type Connection, connection } from '../http/connection.ts';
 import { answerTo, wholeBody } from '../http/exchange.ts';
 import { networkErrorOf } from '../http/network-error.ts';
@@ -50,15 +50,15 @@ export function s3Objects(options: ObjectsOptions): Objects {
         const both = AbortSignal.any([signal, inner]);
         try {
           client ??= makeClient(options, reach);
-          return await getOnce(
-            await client,
-            { bucket, key, origin: `${new URL(options.endpoint).origin}/${what}` },
-            both,
-          );
+          const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+          const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+          const answer = await (await client).send(command, { abortSignal: both });
+          const origin = `${new URL(options.endpoint).origin}/${what}`;
+          return downloadOf(answer, origin, both);
         } catch (error) {
           both.throwIfAborted();
           const proxy = reach.proxyOf(new URL(options.endpoint));
-          throw failedAttempt(error, { what, endpoint: shown, proxy, now: options.clock.now() });
+          throw failedAttempt(error, what, shown, proxy, options.clock.now());
         }
       });
     },
@@ -122,21 +122,7 @@ type HttpHandler = (
   options: { readonly abortSignal: AbortSignal },
 ) => Promise<{ readonly response: object }>;
 
-interface Wanted {
-  readonly bucket: string;
-  readonly key: string;
-  readonly origin: string;
-}
-
-async function getOnce(
-  client: S3Client,
-  { bucket, key, origin }: Wanted,
-  signal: AbortSignal,
-): Promise<Download> {
-  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-  const answer = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), {
-    abortSignal: signal,
-  });
+function downloadOf(answer: GetObjectCommandOutput, origin: string, signal: AbortSignal): Download {
   const body = answer.Body as AsyncIterable<Uint8Array> | undefined;
   if (body === undefined) throw new Error('the answer has no body');
   const bytes = answer.ContentLength;
@@ -156,16 +142,12 @@ interface ServiceException {
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
 
-interface FailedRequest {
-  readonly what: string;
-  readonly endpoint: string;
-  readonly proxy: string | undefined;
-  readonly now: number;
-}
-
 function failedAttempt(
   error: unknown,
-  { what, endpoint, proxy, now }: FailedRequest,
+  what: string,
+  endpoint: string,
+  proxy: string | undefined,
+  now: number,
 ): AttemptFailure {
   const exception = error as ServiceException;
   const { $metadata, $response, name = '', message = '' } = exception;
