@@ -3,6 +3,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runPools } from '../../../test/support/run-pools.ts';
 import {
+  deployments,
   etcds,
   events,
   machineConfigPools,
@@ -267,16 +268,38 @@ describe('roll out', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('leaves a pool with a node of the operator', async () => {
-    const { kube, start, advance, changes } = setUp([pool('master')], masters);
+  it('leaves a pool with a node of the operator, and says once who runs each', async () => {
+    const pools = [pool('master'), pool('worker')];
+    const { kube, stop, start, advance, changes } = setUp(pools, masters);
+    const namespace = 'assisted-installer';
     const ownerReferences = [
       { kind: 'DaemonSet', name: 'machine-config-daemon', controller: true },
     ];
-    const metadata = { name: 'mcd', namespace: 'assisted-installer', ownerReferences };
+    const metadata = { name: 'mcd', namespace, ownerReferences };
     kube.put(pods, { metadata, spec: { nodeName: 'm2' } });
-    void start();
+    const ended = start();
+    await advance();
+    const operator = { name: 'machine-config-controller', namespace };
+    kube.put(deployments, { metadata: operator, spec: { replicas: 1 } });
+    await advance();
+    kube.put(deployments, { metadata: { ...operator, labels: {} }, spec: { replicas: 1 } });
     await advance();
     expect(changes()).toEqual([]);
+    stop.abort(new Error('stop'));
+    const messages = [
+      'hands off: DaemonSet machine-config-daemon has pod mcd on node m2',
+      'bootwright node controller runs this pool',
+      'hands off: Deployment machine-config-controller is there',
+    ];
+    expect(
+      kube
+        .objectsOf(events)
+        .map((event) => event['message'])
+        .toSorted(),
+    ).toEqual(messages.toSorted());
+    expect((await ended).notes).toEqual(
+      messages.map((text, at) => `info: pool ${at === 0 ? 'master' : 'worker'}: ${text}`),
+    );
   });
 
   it('gives a pool of another OS stream nothing but its own configuration, and writes neither pools nor MachineConfigs', async () => {
