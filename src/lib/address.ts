@@ -1,5 +1,3 @@
-import { BlockList, isIP } from 'node:net';
-
 /** Numbers from 0 to 255 without leading zeros. */
 const octet = /^(?:0|[1-9]\d{0,2})$/;
 
@@ -39,23 +37,30 @@ export const hostInUrl = (host: string): string =>
  * Whether an address is in one of these networks, as `192.0.2.0/24`; what cannot be read as a
  * network, or would hold every address, holds none.
  */
-export function isWithin(address: string, networks: readonly string[]): boolean {
-  const own = canonicalAddress(address);
-  const isHolding = (one: string): boolean => own !== undefined && isInBlock(own, one);
-  return networks.some((one) => !one.endsWith('/0') && isHolding(one));
-}
+export const isWithin = (address: string, networks: readonly string[]): boolean =>
+  networks.some((network) => !network.endsWith('/0') && isInBlock(address, network));
 
-/** Whether an address in its one spelling is in a CIDR block, in any spelling. */
+/** Whether an address is in a CIDR block, both in any spelling. */
 export function isInBlock(address: string, block: string): boolean {
   const [, host = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(block) ?? [];
   const bare = host.replace(/^\[([^\]]*)\]$/, '$1');
-  const network = canonicalAddress(bare);
-  if (network === undefined || isIP(network) !== isIP(address)) return false;
-  const isV4 = isIP(network) === 4;
+  const [own, network] = [bitsOf(address), bitsOf(bare)];
+  if (own === undefined || own.length !== network?.length) return false;
   // Of an IPv4 block that is written as IPv6.
-  const bits = Number(length) - (isV4 && bare.includes(':') ? 96 : 0);
-  if (bits < 0 || bits > (isV4 ? 32 : 128)) return false;
-  const list = new BlockList();
-  list.addSubnet(network, bits, isV4 ? 'ipv4' : 'ipv6');
-  return list.check(address, isV4 ? 'ipv4' : 'ipv6');
+  const count = Number(length) - (network.length === 32 && bare.includes(':') ? 96 : 0);
+  return count >= 0 && count <= network.length && own.startsWith(network.slice(0, count));
+}
+
+/** The bits of an address as text; undefined for what is no address. */
+function bitsOf(text: string): string | undefined {
+  const address = canonicalAddress(text);
+  const written = (numbers: readonly number[], size: 8 | 16): string =>
+    numbers.map((number) => number.toString(2).padStart(size, '0')).join('');
+  if (address?.includes(':') !== true) return address && written(address.split('.').map(Number), 8);
+  const [left = [], right = []] = address
+    .split('::')
+    .map((half) => half.split(':').filter(Boolean));
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
+  const groups = [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16));
+  return written(groups, 16);
 }

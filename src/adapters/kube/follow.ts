@@ -110,9 +110,9 @@ async function round(course: Course): Promise<Millis> {
     ...following.timeouts,
     watch: watchSpread === 0 ? watch : random.between(watch, watch + watchSpread),
   };
-  const request = { ...following, timeouts, clock, version: known.version() ?? '' };
+  const watching = { ...following, ...listener, timeouts, clock, version: known.version() ?? '' };
   try {
-    const end = await watchOnce(server, { request, listener }, signal);
+    const end = await watchOnce(server, watching, signal);
     if (end === 'expired') {
       known.lose();
       return pace.next();

@@ -6,17 +6,13 @@ import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 
-/** A watch from a point of history on. */
-export interface WatchRequest {
+/** A watch from a point of history on, and who hears of it. */
+interface Watching {
   readonly selection: KubeSelection;
   readonly version: string;
   readonly timeouts: KubeTimeouts;
   readonly keep: Keep;
   readonly clock: Clock;
-}
-
-/** Who hears of a watch. */
-export interface WatchListener {
   /** The server has begun to answer. */
   readonly opened: () => void;
   readonly happened: (event: Exclude<WatchEvent, { readonly type: 'error' }>) => void;
@@ -32,10 +28,9 @@ export interface WatchListener {
  */
 export async function watchOnce(
   server: ApiServer,
-  { request, listener }: { readonly request: WatchRequest; readonly listener: WatchListener },
+  { selection, version, timeouts, keep, clock, opened, happened }: Watching,
   signal: AbortSignal,
 ): Promise<'over' | 'expired'> {
-  const { selection, version, timeouts, keep, clock } = request;
   const path = selectionPath(selection, {
     watch: 'true',
     resourceVersion: version,
@@ -49,11 +44,11 @@ export async function watchOnce(
   try {
     return await limited(clock, { limit, signal, late }, (inner) =>
       server.ask({ ...asked, idle: timeouts.silence }, inner, async (body) => {
-        listener.opened();
+        opened();
         for await (const line of linesOf(body)) {
           const event = readWatchLine(line, keep);
           if (event === undefined) throw unreadable(path);
-          if (event.type !== 'error') listener.happened(event);
+          if (event.type !== 'error') happened(event);
           else if (isExpired(event.status)) return 'expired';
           else throw errorOfEvent(`GET ${path}`, event.status);
         }
