@@ -124,17 +124,6 @@ export async function waitForWriter(
   );
 }
 
-/**
- * Whether a mount failed since the same file system is there already: an earlier try came further
- * than it said.
- */
-export function isMountedAlready(error: AgentError, place: string): boolean {
-  const lines = String(error.context['stderr'] ?? '').split('\n');
-  return lines.some((line) =>
-    line.trim().replace(/\.$/, '').endsWith(` already mounted on ${place}`),
-  );
-}
-
 /** Which of some places a disk is mounted on, in the order of the places. */
 export function mountedOn(disk: BlockDevice, places: readonly string[]): readonly string[] {
   const mountpoints = new Set(withDescendants(disk).flatMap((device) => device.mountpoints));

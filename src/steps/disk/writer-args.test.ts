@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { Config } from '../../config/schema.ts';
-import {
-  copiesNetwork,
-  keepsPartitions,
-  kernelArgumentChanges,
-  readWriterSetup,
-} from './writer-args.ts';
+import { keepsPartitions, kernelArgumentChanges, readWriterSetup } from './writer-args.ts';
 
 describe('kernel arguments among those of the writer', () => {
   it.each<[string[], string[], string[]]>([
@@ -17,14 +12,6 @@ describe('kernel arguments among those of the writer', () => {
     [['--copy-network', '--append-karg', 'x', '-n'], ['x'], []],
   ])('%j', (args, append, remove) => {
     expect(kernelArgumentChanges(args)).toEqual({ append, remove });
-  });
-
-  it.each([
-    [['-n'], true],
-    [['--copy-network'], true],
-    [['--network-dir', '/x'], false],
-  ])('%j copies the network: %s', (args, expected) => {
-    expect(copiesNetwork(args)).toBe(expected);
   });
 });
 

@@ -32,16 +32,6 @@ export const valueOf = (
 ): string | undefined =>
   uses.findLast(({ option, value }) => options.includes(option) && value !== 'false')?.value;
 
-/** Whether arguments for coreos-installer ask to take the network settings of the host along. */
-export const copiesNetwork = (writerArgs: readonly string[]): boolean =>
-  usesIn(writerArgs).some(({ option }) => option === 'copy-network');
-
-/** The option for coreos-installer that names an image, if there is one. */
-export const namesImage = (uses: readonly WriterUse[]): string | undefined => {
-  const use = uses.find(({ option }) => /^(?:image-url|image-file|stream|offline)$/.test(option));
-  return use && `--${use.option}`;
-};
-
 const saving: ReadonlySet<string> = new Set(['save-partlabel', 'save-partindex']);
 
 const isSaving = ({ option }: WriterUse): boolean => saving.has(option);

@@ -10,7 +10,7 @@ import { deployFailure } from './deploy-final.ts';
 import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { copiesNetwork, kernelArgumentChanges, usesIn, valueOf } from '../disk/writer-args.ts';
+import { kernelArgumentChanges, usesIn, valueOf } from '../disk/writer-args.ts';
 import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
@@ -134,8 +134,9 @@ const listKargsArgv = rpmOstreeArgumentsArgv({ stateroot });
 
 /** Takes the network settings of the host along, where coreos-installer would. */
 function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[])[] {
-  if (!copiesNetwork(writerArgs)) return [];
-  const folder = valueOf(usesIn(writerArgs), 'network-dir') ?? networkFolder;
+  const uses = usesIn(writerArgs);
+  if (!uses.some(({ option }) => option === 'copy-network')) return [];
+  const folder = valueOf(uses, 'network-dir') ?? networkFolder;
   const content = folder.endsWith('/') ? folder : `${folder}/`;
   return [
     ['mkdir', '-p', '/boot/coreos-firstboot-network'],

@@ -2,7 +2,6 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { isMountedAlready } from '../disk/in-use.ts';
 import type { StepScope } from '../step.ts';
 
 /** Three tries of a command that fails at once; one that took its time is not tried again. */
@@ -75,7 +74,11 @@ export function diskMounts(scope: StepScope<'host'>) {
     /** Mounts a device. A file system that an earlier run has left frozen would block writers. */
     mount: async (device: string, place: string): Promise<void> => {
       willUndo(place, ['umount', place]);
-      const isDone = (error: AgentError): boolean => isMountedAlready(error, place);
+      // The same file system is there: an earlier try came further than it said.
+      const isDone = (error: AgentError): boolean =>
+        stderrOf(error)
+          .split('\n')
+          .some((line) => line.trim().replace(/\.$/, '').endsWith(` already mounted on ${place}`));
       await tryCommand(scope, ['mount', device, place], { isDone });
       // 1: it is not frozen.
       await tryCommand(scope, ['fsfreeze', '--unfreeze', place], { accept: [0, 1] });

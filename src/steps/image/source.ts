@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { SecretUrl } from '../../lib/secret-url.ts';
 import type { WriterUse } from '../../model/writer-args.ts';
 import { choiceOr } from '../conditions.ts';
-import { namesImage, usesIn, valueOf } from '../disk/writer-args.ts';
+import { usesIn, valueOf } from '../disk/writer-args.ts';
 import { imageFailure } from './failures.ts';
 
 /** Where the operating system comes from by the configuration, before the host is asked. */
@@ -45,14 +45,17 @@ export function resolveImage(
   return { ...source, unverified: isUnverified ? unverified : undefined };
 }
 
+/** The options for coreos-installer that name an image. */
+const imageOptions = ['image-url', 'image-file', 'stream', 'offline'];
+
 function sourceOf(
   image: Config['image'],
   uses: readonly WriterUse[],
 ): Omit<ImageSource, 'unverified'> {
-  const option = namesImage(uses);
-  if (option !== undefined) {
+  const named = uses.find(({ option }) => imageOptions.includes(option));
+  if (named !== undefined) {
     const place = new SecretUrl(valueOf(uses, 'image-url') ?? '');
-    const because = `${option} is among the coreos-installer arguments`;
+    const because = `--${named.option} is among the coreos-installer arguments`;
     return { kind: 'writer-args', place, because };
   }
   const { source, url, stream } = image;
