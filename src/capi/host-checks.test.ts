@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { controlPlaneOf } from '../../test/support/capi-world.ts';
 import { type BootstrapConfig, type BootstrapConfigSpec, type Machine, ownNames } from './api.ts';
-import { givenName, hostsCondition, reportedOf } from './host-checks.ts';
+import { hostsCondition, reportedOf } from './host-checks.ts';
 
 /** Names as an infrastructure reports them, and addresses by their looks. */
 interface Host {
@@ -144,15 +144,5 @@ describe('a host', () => {
       addresses: ['2001:db8::'],
     });
     expect(reportedOf({ metadata: { name: 'm' } })).toEqual({ names: [], addresses: [] });
-  });
-
-  it.each([
-    [undefined, undefined],
-    ['', undefined],
-    ['node-$METADATA_NAME', undefined],
-    ['n0', 'n0'],
-  ])('is named by its config: %s', (name, given) => {
-    const nodeRegistration = name === undefined ? {} : { nodeRegistration: { name } };
-    expect(givenName({ spec: { agent: { image: 'a' }, ...nodeRegistration } })).toBe(given);
   });
 });

@@ -21,7 +21,8 @@ it('the live system of a host is described by a file that Ignition takes', async
       installDevice: '/dev/vda',
       registries,
       additionalTrustBundle: 'PEM',
-      sshAuthorizedKeys: ['ssh-ed25519 A'],
+      // Ignition refuses one that is given twice.
+      sshAuthorizedKeys: ['ssh-ed25519 A', 'ssh-ed25519 A'],
       proxy: { httpsProxy: 'http://user:pass%20word@proxy.example.com:3128' },
     },
   });

@@ -76,13 +76,6 @@ describe('the Ignition of a live system', () => {
     });
   });
 
-  it('takes a key that is given twice', () => {
-    const [user] = configOf({
-      spec: { agent, sshAuthorizedKeys: ['ssh-ed25519 A', 'ssh-ed25519 A'] },
-    }).passwd?.users ?? [{ name: '' }];
-    expect(user).toEqual({ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 A'] });
-  });
-
   it('has no secret among the words of a command', () => {
     const secret = {
       pullSecret: '{"auths":{"r.test":{"auth":"planted-auth"}}}',

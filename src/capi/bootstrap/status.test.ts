@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hours, minutes } from '../../model/duration.ts';
 import type { LadderName, Stage } from '../../model/stage.ts';
 import type { HostProgress } from '../api.ts';
-import { decideProgress, deriveConditions, lostAt, shownProgress } from './status.ts';
+import { decideProgress, deriveConditions, shownProgress } from './status.ts';
 
 const now = Date.UTC(2026, 10, 27);
 const at = (time: number): string => new Date(time).toISOString();
@@ -182,11 +182,5 @@ describe('conditions', () => {
     );
     const failed = progress('Failed', { attempt: 3, message: 'Installing: disk.busy: x' });
     expect(shownProgress(failed)).toBe('Installing (attempt 3): disk.busy: x');
-  });
-
-  it('change with time alone at the limit of the stage, and never after the end', () => {
-    expect(lostAt({ progress: progress('Rebooting') })).toBe(now - 5000 + minutes(40));
-    expect(lostAt({ progress: progress('Done') })).toBeUndefined();
-    expect(lostAt({})).toBeUndefined();
   });
 });
