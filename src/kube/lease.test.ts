@@ -188,16 +188,6 @@ describe('contenders', () => {
     expect(one.state.lease?.lost.aborted).toBe(true);
   });
 
-  it('bear an API server that is away for 78 seconds', async () => {
-    const one = join('a');
-    await settle();
-    kube.lastError(kubeFailure('kube.unreachable', 'away'));
-    await clock.advance(seconds(78));
-    kube.lastError(undefined);
-    await clock.advance(seconds(200));
-    expect(one.state.lease?.lost.aborted).toBe(false);
-  });
-
   it('have lost it at once when another holds it', async () => {
     const one = join('a');
     await settle();
