@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
-import { runStep } from '../../../test/support/run-step.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { Config } from '../../config/schema.ts';
 import { placeholder } from '../../engine/fact.ts';
 import {
@@ -82,6 +82,13 @@ describe('finish/leave-host', () => {
       ['shutdown', '-r', '+1', "'Installation completed, server is going to reboot.'"],
     ]);
     expect(events[0]).toMatchObject({ stage: 'Rebooting', stageInfo: '' });
+  });
+
+  it('fails when the reboot cannot be scheduled', async () => {
+    const host = fakeHost().on(rebootArgv(soon)).fails(1, 'Failed to schedule shutdown');
+    const facts = { ironic: { isPresent: false }, delay: soon };
+    const { failure } = await tryStep(rebootHost, { host, facts });
+    expect(failure).toMatchObject({ code: 'command.failed' });
   });
 
   it('hands a host over to ironic and does not reboot it', async () => {

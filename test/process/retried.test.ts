@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { startAgent } from '../../mocks/lab/agent.ts';
+import { openSingleHost } from '../../mocks/lab/single-host.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { bundle } from './faulty-run.ts';
+
+it('shows a request that is retried as a wait: in the status, the log of a pipe and the events', async () => {
+  await using host = await openSingleHost({
+    role: 'master',
+    isControlPlaneDone: true,
+    token: 'token-of-the-test',
+    write: { seconds: 0.3, flushSeconds: 0, lineMillis: 20 },
+  });
+  const until503Ends = host.inventory.faults;
+  until503Ends.add({ kind: 'status', status: 503, on: 'downloads/ignition', forSeconds: 8 });
+  const events = `${host.folder}/events.jsonl`;
+  const logFile = `${host.folder}/agent.log`;
+  const args = [...host.words, '--events', events];
+  const agent = startAgent({ bundle, args, env: host.environment, logFile });
+
+  const status = async (): Promise<string> => {
+    const words = [bundle, 'status', ...host.words];
+    const run = promisify(execFile)(process.execPath, words, { env: host.environment });
+    return (await run.catch(() => ({ stdout: '' }))).stdout;
+  };
+  await expect
+    .poll(status, { timeout: 30_000 })
+    .toMatch(/^ +waits for the service: 503, attempt \d, for \d+ m?s of at most 10 min$/m);
+
+  expect((await agent.ended).exitCode).toBe(0);
+  const waits = readFileSync(events, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RunEvent)
+    .filter((event) => event.type === 'wait.updated' || event.type === 'wait.finished')
+    .filter(({ sentence }) => sentence === 'the service');
+  expect(waits[0]).toMatchObject({ status: '503, attempt 1', attempt: 1, limit: 600_000 });
+  expect(waits.at(-1)).toMatchObject({ type: 'wait.finished', isReached: true });
+
+  const log = readFileSync(logFile, 'utf8');
+  expect(log).toMatch(/"status":"503, attempt 1"/);
+  expect(log).not.toMatch(/\d\.\d{4,}/);
+  expect(log).toMatch(/"delay":"[\d.]+ m?s"/);
+  // The texts at the service follow progress alone.
+  const stages = host.inventory.requests.filter(({ path }) => path.endsWith('/progress'));
+  expect(JSON.stringify(stages)).not.toContain('attempt');
+});
