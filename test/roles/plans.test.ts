@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Config, ConfigInput } from '../../src/config/schema.ts';
 import { describeRole, type Plan, type PlannedStep } from '../../src/engine/describe.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
-import { loadRole } from '../../src/roles/load.ts';
 import { cornerOf, corners } from './corners.ts';
 
 const stepsOf = ({ items }: Plan): readonly PlannedStep[] =>
@@ -19,10 +18,6 @@ const showsWhatItFinds = new Set(['disk/clean', 'disk/format-extra', 'image/writ
 
 describe.each(corners)('the plan of a $name', ({ config }) => {
   const plan = describeRole(chooseRole(config), config);
-
-  it('is of the role that an install loads', async () => {
-    expect(await loadRole(config)).toBe(chooseRole(config));
-  });
 
   it('leaves last', () => {
     expect(stepsOf(plan).findLast(({ isActive }) => isActive)?.effect).toBe('leaves');

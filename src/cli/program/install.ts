@@ -15,7 +15,7 @@ import { version } from '../../model/version.ts';
 import { Reporter } from '../../reporting/reporter.ts';
 import { type RunHistory, runHistoryOf } from '../../reporting/run-history.ts';
 import { runStatusOf } from '../../reporting/run-status.ts';
-import { loadRole } from '../../roles/load.ts';
+import { chooseRole } from '../../roles/choose.ts';
 import type { InstallWorld } from '../../steps/step.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
 import { exitCodeOf, failureText, printError } from '../messages.ts';
@@ -39,7 +39,7 @@ export async function install(loaded: LoadedConfig, stop: StopSignal): Promise<n
   let bundle: string | undefined;
   try {
     await using world = opened;
-    const run = { stop, loaded, role: await loadRole(config), world, secrets };
+    const run = { stop, loaded, role: chooseRole(config), world, secrets };
     const history = runHistoryOf(world.hub.run);
     world.hub.add(history.sink);
     try {
