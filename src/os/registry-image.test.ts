@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { sum } from '../../test/support/os-samples.ts';
 import {
   digestInList,
-  lacksArchitecture,
   missingBytes,
   bytesForPull,
   readFreeBytes,
@@ -77,12 +76,4 @@ it('finds the manifest of an architecture in a list, and none where there is no 
   expect(digestInList(list, 'amd64')).toBe(`sha256:${sum('b')}`);
   expect(digestInList(list, 's390x')).toBeUndefined();
   expect(digestInList('{"schemaVersion":2,"layers":[]}', 'amd64')).toBeUndefined();
-});
-
-it.each([
-  ['no image found in image index for architecture "arm64", variant "v8", OS "linux"', true],
-  ['no image found in manifest list for architecture arm64, variant "", OS linux', true],
-  ['manifest unknown', false],
-])('%s', (stderr, isLacking) => {
-  expect(lacksArchitecture(stderr)).toBe(isLacking);
 });

@@ -121,14 +121,6 @@ describe('image/deploy-to-existing-root', () => {
     expect(commands[commands.indexOf(change) + 1]).toBe('ostree admin finalize-staged');
   });
 
-  it('tries again from the beginning and finds the stateroot made', async () => {
-    const host = liveRoot();
-    host.on(deploy.split(' ')).inTurn({ exitCode: 1, stderr: 'error: timeout' }, '');
-    const { events } = await runStep(deployToExistingRoot, { config: imageWith(), host, facts });
-    expect(events.filter(({ type }) => type === 'step.retrying')).toHaveLength(1);
-    expect(ran(host).filter((command) => command.includes('stateroot-init'))).toHaveLength(1);
-  });
-
   it('tells from time to time that a long deployment continues', async () => {
     const clock = fakeClock();
     const host = liveRoot();
