@@ -149,6 +149,26 @@ describe('the pool of workers', () => {
     expect(written()).toEqual(['pause', 'unpause']);
   });
 
+  it('is unpaused by a controller that ends before its pause is answered', async () => {
+    const inner = fakeKube().put(machineConfigPools, pool());
+    const ends = Promise.withResolvers<undefined>();
+    const kube: FakeKube = {
+      ...inner,
+      patch: async (ref, patch, signal) => {
+        const answer = await inner.patch(ref, patch, signal);
+        await ends.promise;
+        signal.throwIfAborted();
+        return answer;
+      },
+    };
+    const { clock, stop, written } = setUp([host('w0', infra)], kube);
+    await clock.advance(seconds(5));
+    const ended = stop();
+    ends.resolve(undefined);
+    await ended;
+    expect(written()).toEqual(['pause', 'unpause']);
+  });
+
   it('stays paused for its successor when the lease is lost', async () => {
     const { clock, stop, written } = setUp([host('w0', infra)]);
     await clock.advance(seconds(5));
