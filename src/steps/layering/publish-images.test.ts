@@ -128,6 +128,20 @@ describe('layering/send-base', () => {
     expect(JSON.stringify(host.ran)).not.toContain('hidden');
   });
 
+  it('fails before anything is built where nodes may not pull', async () => {
+    const host = hostWithBase();
+    host
+      .on(['skopeo', 'inspect', '--no-tags', rest])
+      .answers((argv) =>
+        argv.includes(PULL_SECRET_PATH)
+          ? { exitCode: 1, stderr: 'unauthorized' }
+          : { stdout: baseDigest },
+      );
+    expect((await tryStep(sendBase, run(host))).failure).toMatchObject({
+      code: 'layering.not-pullable',
+    });
+  });
+
   it('fails before anything is built where nobody may push', async () => {
     const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
     const { failure } = await tryStep(sendBase, run(host));
