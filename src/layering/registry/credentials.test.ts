@@ -37,6 +37,10 @@ describe('mergePullSecrets', () => {
     });
   });
 
+  it('takes one that names no registry', () => {
+    expect(mergePullSecrets([{ from: 'f', text: '{}' }])).toBe('{"auths":{}}');
+  });
+
   it('never quotes what it cannot read', () => {
     const call = () => mergePullSecrets([{ from: 'f', text: 'hidden' }]);
     expect(call).toThrow(bad);

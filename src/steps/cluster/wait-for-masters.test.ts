@@ -127,6 +127,20 @@ describe('cluster/wait-for-masters', () => {
     expect(reported(run.inventory)).toEqual([]);
   });
 
+  it('is not held back by a report that hangs', async () => {
+    const run = setUp({ hosts: [host('m1'), host('m2'), host('m3')] });
+    run.inventory.answering({
+      report: ({ hostId }, _, signal) =>
+        new Promise((resolve, reject) => {
+          if (hostId !== 'id-m1') resolve();
+          signal.addEventListener('abort', () => reject(new Error('stopped')));
+        }),
+    });
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' }, { name: 'm3' });
+    await runStep(waitForMasters, run);
+    expect(run.clock.now()).toBe(0);
+  });
+
   it('never counts a Ready node that the service does not know, and names it', async () => {
     const run = { ...setUp(), clock: fakeClock() };
     withNodes(run.kube, { name: 'm1' }, { name: 'stray' }, { name: 'own' });
