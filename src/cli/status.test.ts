@@ -42,11 +42,12 @@ const status: RunStatus = {
   ],
 };
 const now = minutes(3) + seconds(5);
+const alone = { now, isBehindService: false };
 const fresh = { kind: 'fresh' } as const;
 
 describe('the status for people', () => {
   it('says what runs, since when, what it waits for and how long it will take', () => {
-    expect(renderStatus({ status, agent: 'running', restart: fresh }, now).split('\n')).toEqual([
+    expect(renderStatus({ status, agent: 'running', restart: fresh }, alone).split('\n')).toEqual([
       'master, bootwright 0.1.0: running for 3 min 5 s, process 4711, last event 5 s ago',
       '12 of 20 steps ended',
       'image/write               Write the image, for 2 min 5 s, attempt 2, 40%, 2.0 MB/s, 1 min 30 s left',
@@ -57,7 +58,7 @@ describe('the status for people', () => {
   });
 
   it.each(['gone', 'rebooted'] as const)('says that the agent is %s', (agent) => {
-    expect(renderStatus({ status, agent, restart: fresh }, now)).toMatch(
+    expect(renderStatus({ status, agent, restart: fresh }, alone)).toMatch(
       agent === 'gone' ? /its process is gone; last event 5 s ago/ : /the host was started again/,
     );
   });
@@ -79,20 +80,30 @@ describe('the status for people', () => {
       'would keep what 12 steps did, and continue with:\n  disk/sign\n',
     ],
   ])('says what a restart would do: %o', (restart, end) => {
-    const text = renderStatus({ status, agent: 'gone', restart }, now);
+    const text = renderStatus({ status, agent: 'gone', restart }, alone);
     expect(text.slice(-end.length)).toBe(end);
+  });
+
+  it('says that the service refuses a restart of what has failed there', () => {
+    const failed: RunStatus = { ...status, state: 'failed', running: [] };
+    const restart: Restart = { kind: 'resume', reused: 12, next: [{ id: 'a/b', title: 'B' }] };
+    const text = renderStatus(
+      { status: failed, agent: 'gone', restart },
+      { now, isBehindService: true },
+    );
+    expect(text).toMatch(/\na restart is refused until the cluster is reset at the service\n$/);
   });
 
   it('says why a run failed', () => {
     const failed: RunStatus = { ...status, state: 'failed', reason: 'a.b: m; h', running: [] };
-    expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, now)).toMatch(
+    expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, alone)).toMatch(
       /^master, bootwright 0\.1\.0: failed 5 s ago: a\.b: m; h\n/,
     );
   });
 
   it('shows no control character of a text from outside', () => {
     const odd: RunStatus = { ...status, state: 'failed', reason: 'a\u001b[2J\nb' };
-    expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, now)).not.toContain(
+    expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, alone)).not.toContain(
       '\u001b',
     );
   });

@@ -46,7 +46,8 @@ export async function runStatus(call: StatusCall): Promise<number> {
   if (call.watch) return follow(config, isJson);
   const shown = await readShown(config);
   if (isJson) printJson({ v: 1, ...shown });
-  else print(renderStatus(shown, Date.now()));
+  else
+    print(renderStatus(shown, { now: Date.now(), isBehindService: !config.service.url.isEmpty }));
   return 0;
 }
 
@@ -137,14 +138,17 @@ export async function restartOf(config: Config, ran: string): Promise<Restart> {
 }
 
 /** The status for people. */
-export function renderStatus({ status, agent, restart }: ShownStatus, now: number): string {
-  const { role, steps, ended } = status;
+export function renderStatus(
+  { status, agent, restart }: ShownStatus,
+  { now, isBehindService }: { readonly now: number; readonly isBehindService: boolean },
+): string {
+  const { role, state, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
   const lines = [
     `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, now)}`,
     `${ended} of ${steps} steps ended`,
     ...status.running.flatMap((step) => stepLines(step, width, now)),
-    ...(agent === 'running' ? [] : restartLines(restart)),
+    ...(agent === 'running' ? [] : restartLines(restart, isBehindService && state === 'failed')),
   ];
   return lines.map((line) => `${' '.repeat(line.search(/\S|$/))}${plainLine(line)}\n`).join('');
 }
@@ -178,14 +182,18 @@ function stepLines(running: RunningStep, width: number, now: number): readonly s
   return [line, ' '.repeat(width + 2) + renderWait(wait, Math.max(0, now - wait.since))];
 }
 
-/** The next run, for people; what follows the first line is indented. */
-export function restartLines(restart: Restart): readonly string[] {
+/**
+ * The next run, for people; what follows the first line is indented.
+ * @param isFailedAtService a run behind a service failed, which fails the whole cluster there
+ */
+export function restartLines(restart: Restart, isFailedAtService: boolean): readonly string[] {
   if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
   if (restart.kind === 'set-aside')
     return [`a restart would begin at the first step: ${restart.because}`];
   const { reused, next } = restart;
   if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
   if (reused === 0) return ['a restart would begin at the first step: nothing is destroyed yet'];
+  if (isFailedAtService) return ['a restart is refused until the cluster is reset at the service'];
   return [
     `without a reboot, a restart with the same flags would keep what ${reused} steps did, and continue with:`,
     ...next.map(({ id }) => `  ${id}`),

@@ -185,9 +185,10 @@ const nameOf = ({ method, url }: HttpRequest): string => `${method} ${url.pathna
 
 function noResponse({ url }: HttpRequest, { kind, words, context }: NetworkError): AttemptFailure {
   const code = kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
+  const verdict = kind === 'untrusted' ? 'is not trusted' : 'cannot be reached';
   return new AttemptFailure({
     retries: retriesFor(kind),
-    failure: inventoryFailure(code, `${url.origin} cannot be reached: ${words}`, {
+    failure: inventoryFailure(code, `${url.origin} ${verdict}: ${words}`, {
       context: { url: shown(url), ...context },
     }),
   });

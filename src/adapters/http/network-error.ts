@@ -35,6 +35,8 @@ const clientCodes: Readonly<Record<string, string>> = {
   UND_ERR_ABORTED: '',
 };
 
+const unknownAuthority = 'its certificate is signed by a CA that this host does not know';
+
 const words: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -46,6 +48,10 @@ const words: Readonly<Record<string, string>> = {
   CONNECT_TIMEOUT: 'the connection timed out',
   HEADERS_TIMEOUT: 'the server did not answer in time',
   BODY_TIMEOUT: 'the transfer stalled',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
   // The client's own, of an answer that no request asked for (status 101).
   ERR_ASSERTION: 'the server sent an answer that HTTP does not allow here',
 };

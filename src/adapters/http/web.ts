@@ -122,9 +122,10 @@ async function take(url: URL, answer: HttpResponse, request: WebRequest): Promis
 
 function noResponse(url: URL, { kind, words, context }: NetworkError): AttemptFailure {
   const code = kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
+  const verdict = kind === 'untrusted' ? 'is not trusted' : 'cannot be reached';
   return new AttemptFailure({
     retries: retriesFor(kind),
-    failure: webFailure(code, `${shownUrl(url)} cannot be reached: ${words}`, {
+    failure: webFailure(code, `${shownUrl(url)} ${verdict}: ${words}`, {
       context: { url: shownUrl(url), ...context },
     }),
   });

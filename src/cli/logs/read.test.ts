@@ -104,7 +104,7 @@ describe('bootwright logs read', () => {
       'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',
       'cluster/wait waited last until two masters are ready: 1 of 2; for 3 min of at most 1 h',
       'next: fix that',
-      'without a reboot, a restart with the same flags would keep what 4 steps did, and continue with: cluster/wait; disk/sign',
+      'a restart is refused until the cluster is reset at the service',
       'in the bundle: 2 of 5 files',
       'not in it: mounts.txt (it is not there), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
       'only the end of: agent.log',

@@ -74,7 +74,7 @@ export function renderBundle({ missing, ...bundle }: BundleDocument): string {
   const { role, version, host, cluster, run, ended, step, wait, restart, files, failure } = bundle;
   const ids = Object.entries({ host, cluster, run }).filter(([, id]) => id !== '');
   const cut = files.filter(({ bytes = 0, of = 0 }) => of > bytes);
-  const [first = '', ...next] = restartLines(restart);
+  const [first = '', ...next] = restartLines(restart, host !== '' && failure !== undefined);
   const lines = [
     [`${role}, bootwright ${version}`, ...ids.map((id) => id.join(' '))].join(', '),
     ...endLines(bundle),

@@ -71,7 +71,7 @@ async function waitForClusterOperators(
       { gap: gapAmong(version, operators), waitsForVersion: checkClusterVersion },
     );
   const pending = await reportOperators(scope, builtin, {
-    sentence: 'the operators of the cluster are available',
+    sentence: 'the operators of the cluster are available, or the installation ends',
     watch: together(watch, version.watch, operators.watch),
     isOver: () => isEnded() || isLate(),
   });
