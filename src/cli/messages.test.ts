@@ -40,6 +40,15 @@ describe('failureText', () => {
     );
   });
 
+  it('says nothing where the message has every line of a command', () => {
+    const cause = failure('disk.busy', 'buildah failed: no such package');
+    const context = { stderr: 'no such package\n' };
+    const text = failureText(
+      failure('disk.busy', 'the build: buildah failed: no such package', { cause, context }),
+    );
+    expect(text).not.toContain('why:');
+  });
+
   it.each([
     ['a longer chain', 'the copy: skopeo failed: EOF', 'mirror is down', '', 'mirror is down'],
     ['a cause of a cause', 'a copy', 'EOF', '', 'skopeo failed: EOF'],

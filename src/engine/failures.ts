@@ -90,7 +90,10 @@ export function reasonOf(thrown: unknown): string | undefined {
   if (reasons.length > 0) return reasons.join(', because ');
   if (!(thrown instanceof AgentError)) return causes.at(-1);
   const { stderr } = thrown.context;
-  if (causes.length > 0 && typeof stderr === 'string') return lastLines(stderr);
+  if (causes.length > 0 && typeof stderr === 'string') {
+    const isNew = stderr.split('\n').some((line) => !message.includes(line.trim()));
+    return isNew ? lastLines(stderr) : undefined;
+  }
   const known = Object.entries(thrown.context).flatMap(([name, value]) => {
     const isSpan = spans.has(name) && typeof value === 'number';
     const explainsNothing =

@@ -140,7 +140,7 @@ export const layeringFailures = {
   'layering.build-failed': {
     kind: 'input',
     title: 'The build of the image failed',
-    hint: 'fix the Containerfile of the MachineOSConfig by the last lines of the build in the message; the whole log is POOL-build.log in the bundle',
+    hint: 'correct the Containerfile in the MachineOSConfig of that pool, whose whole build log is POOL-build.log in the bundle; then install again',
   },
   'layering.build-cut-off': {
     kind: 'remote',

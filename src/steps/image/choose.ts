@@ -85,7 +85,8 @@ export const chooseImage = step({
     };
     const image = await find();
     const where = image.kind === 'file' ? image.path : image.kind === 'url' ? image.url : '';
-    const found = { source: image.kind, image: where, because: image.because };
+    const named = where === '' ? {} : { image: where };
+    const found = { source: image.kind, ...named, because: image.because };
     note('info', 'the operating system image is chosen', found);
     return image;
   },

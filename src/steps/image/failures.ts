@@ -121,7 +121,7 @@ export const imageFailures = {
   'image.disk-error': {
     kind: 'host',
     title: 'The disk or the image medium has read or write errors',
-    hint: 'check the kernel log of the host (journalctl -k), and replace the disk',
+    hint: 'replace the disk, or the medium: kernel.log in the bundle, or journalctl -k on the host, names the one with errors',
   },
   'image.writer-arguments': {
     kind: 'input',

@@ -80,7 +80,7 @@ export const writeImage = step({
         args = argsToKeep(disk, args, saved, await readTable(host, disk, signal));
       const argv = writerArgv(ignition.path, source, args, disk.path);
       await runWriter(scope, disk, argv, writer).catch((error: unknown) => {
-        throw explained(error, disk.path, writer, relay);
+        throw explained(error, disk, writer, relay);
       });
       const relayed = relay?.outcome();
       if (relayed?.failure !== undefined) throw relayed.failure;
@@ -192,7 +192,7 @@ async function waitForStall(
 /** A failure of the writer by its output, or by what is wrong with the image it was given. */
 function explained(
   error: unknown,
-  disk: string,
+  disk: TargetDisk,
   writer: FollowedWriter,
   relay: RelayedImage | undefined,
 ): unknown {

@@ -63,7 +63,12 @@ Caused by:
 const ended = (text: string, more: { exitCode?: number; isRelayUnasked?: boolean } = {}) => {
   const { exitCode = 1, isRelayUnasked = false } = more;
   const cause = hostFailure('command.failed', 'exit code', { context: { exitCode } });
-  return writerFailure(cause, '/dev/sda', text.split('\n'), isRelayUnasked);
+  return writerFailure(
+    cause,
+    { path: '/dev/sda', serial: 'LAB01' },
+    text.split('\n'),
+    isRelayUnasked,
+  );
 };
 
 describe('what the writer said', () => {
@@ -105,7 +110,7 @@ describe('what the writer said', () => {
 
   it('is told without what follows it, by an older writer too', () => {
     const message =
-      'write to /dev/sda failed: source has sector size 4096 but destination has sector size 512';
+      'write to /dev/sda (serial LAB01) failed: source has sector size 4096 but destination has sector size 512';
     expect(ended(sectors)).toMatchObject({ message });
     expect(ended(oldSectors)).toMatchObject({ code: 'image.wrong-sector-size', message });
   });

@@ -1,3 +1,4 @@
+import type { TargetDisk } from '../disk/facts.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay.ts';
 import { diskFailure, diskFailures } from '../disk/failures.ts';
@@ -65,13 +66,13 @@ const empty =
 /**
  * Turns a failed run of the writer into a failure with a code, in the writer's own words.
  * @param cause the failure of the command
- * @param disk kernel path
+ * @param disk its kernel path, and its serial number for the person who replaces it
  * @param lines of its output, without progress
  * @param isRelayUnasked the image was to come from our own relay, and nobody asked it
  */
 export function writerFailure(
   cause: AgentError,
-  disk: string,
+  { path, serial }: Pick<TargetDisk, 'path' | 'serial'>,
   lines: readonly string[],
   isRelayUnasked: boolean,
 ): AgentError {
@@ -82,9 +83,10 @@ export function writerFailure(
     code = 'image.relay-unreachable';
   if (exitCode === usageExit) code = 'image.writer-arguments';
   const reason = reasonIn(lines) || 'coreos-installer gave no reason';
-  const message = `write to ${disk} failed: ${reason}`;
+  const named = serial === '' ? path : `${path} (serial ${serial})`;
+  const message = `write to ${named} failed: ${reason}`;
   const known = exitCode === undefined ? {} : { exitCode };
-  const details = { cause, context: { disk, ...known, stderr: text.slice(-2048) } };
+  const details = { cause, context: { disk: path, ...known, stderr: text.slice(-2048) } };
   if (isCodeOf(diskFailures, code)) return diskFailure(code, message, details);
   if (isCodeOf(imageRelayFailures, code)) return imageRelayFailure(code, message, details);
   return imageFailure(code, message, details);
