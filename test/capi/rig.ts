@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { ApiServer } from '../../mocks/kube/control-plane.ts';
@@ -150,6 +151,7 @@ export async function startManagement(): Promise<Management> {
         for (const object of deployedObjects())
           if (object.apiVersion?.startsWith('cert-manager.io/') !== true)
             await apply(installed(object));
+        for (const { metadata } of deployedDefinitions()) await served(client, metadata.name);
       },
       applyAll: async (manifests) => {
         for (const manifest of manifests) await apply(manifest);
@@ -169,6 +171,13 @@ export async function startManagement(): Promise<Management> {
     await ends.disposeAsync();
     throw error;
   }
+}
+
+/** A new kind is served a moment after its definition was taken. */
+async function served(client: KubeClient, definition: string): Promise<void> {
+  const [plural = '', ...group] = definition.split('.');
+  const path = `/apis/${group.join('.')}/v1alpha1`;
+  while (!(await client.read(path).catch(String)).includes(`"${plural}"`)) await pause(100);
 }
 
 const provider = 'cluster.x-k8s.io/provider';
