@@ -188,11 +188,4 @@ describe('steps beside the main line', () => {
     const isFirst = failed !== -1 && failed < types(events).indexOf('run.finished');
     expect(isFirst).toBe(when === 'at once');
   });
-
-  it('that always run are all waited for', async () => {
-    const world = worldOf((what) => (what === 'logs/slow' ? settle() : Promise.resolve()));
-    const always = [doing('logs/quick'), doing('logs/slow')];
-    await runToy(toy({ steps: [doing('a/one')], always }), { world });
-    expect(world.did).toEqual(['a/one', 'logs/quick', 'logs/slow']);
-  });
 });

@@ -14,22 +14,6 @@ const linesOf = (...records: readonly JournalRecord[]): readonly string[] =>
   records.map((record) => renderRecord(record));
 
 describe('decideResume', () => {
-  it('continues with the journal of the same run', () => {
-    const lines = linesOf(
-      header,
-      { type: 'started', step: 'a/one', at: 1 },
-      { type: 'finished', step: 'a/one', at: 2, fact: 7 },
-      { type: 'started', step: 'a/two', at: 3 },
-    );
-    expect(decideResume(lines, header)).toEqual({
-      kind: 'resume',
-      past: new Map([
-        ['a/one', { state: 'finished', fact: 7 }],
-        ['a/two', { state: 'begun' }],
-      ]),
-    });
-  });
-
   it.each(['role', 'version', 'fingerprint', 'bootId'] as const)(
     'sets aside the journal of another %s',
     (name) => {

@@ -41,16 +41,6 @@ it.each([
   }
 });
 
-it('holds the element that has begun, and what is no element', () => {
-  const { write, held } = elementReader({ name: 'list', take: () => undefined });
-  write('{"list":[{"a":');
-  expect(held()).toBe(14);
-  write('"bbbb"}');
-  expect(held()).toBe(9);
-  write(',"c');
-  expect(held()).toBe(12);
-});
-
 it('takes all objects of a list, and nothing else, in whichever pieces they come', () => {
   const element = fc.oneof(fc.object(), fc.array(fc.json()));
   const outer = fc.record({ list: fc.array(element), more: fc.json(), list2: fc.array(fc.json()) });

@@ -10,15 +10,6 @@ async function* bodyOf(chunks: readonly string[], read: string[] = []): AsyncGen
 
 it.each([
   [[], ''],
-  [['abcd'], 'abcd'],
-  [['ab', 'cd'], 'abcd'],
-])('reads %j to the end', async (chunks, text) => {
-  const bytes = await readUpTo(bodyOf(chunks), 4);
-  expect(Buffer.from(bytes ?? 'none').toString()).toBe(text);
-});
-
-it.each([
-  [[], ''],
   [['abc'], 'abc'],
   [['ab', 'cd'], 'abcd'],
   [['a', 'b', 'c', 'd', 'e'], 'bcde'],

@@ -14,10 +14,6 @@ describe('an address as it is shown', () => {
   ])('%s reads %s', (address, shown) => {
     expect(shownUrl(address)).toBe(shown);
   });
-
-  it('may be a URL', () => {
-    expect(shownUrl(new URL(signed))).toBe('https://mirror.example:8443/a/metal.raw.gz');
-  });
 });
 
 it.each([

@@ -78,10 +78,6 @@ everyHost((subject) => {
       }
     });
 
-    it('has no text for a file that is not there', async () => {
-      await expect(subject().host.readText(path('nothing'), signal)).resolves.toBeUndefined();
-    });
-
     it('removes a file, also one that is not there', async () => {
       await subject().host.writeFile(path('gone'), 'x', { signal });
       await subject().host.remove(path('gone'), signal);

@@ -99,15 +99,4 @@ describe('the S3 store', () => {
       context: { attempts: 11 },
     });
   });
-
-  it('is reached by the proxy', async () => {
-    const proxies = { http: server.url, https: '', no: '' };
-    server.answering((_, response) => void response.end('through'));
-    const { body } = await real({
-      endpoint: 'http://store.test:9000',
-      connection: { proxies },
-    }).get('bucket', 'C/master.ign', signal);
-    await expect(text(body)).resolves.toBe('through');
-    expect(server.seen[0]?.path).toMatch(/^http:\/\/store\.test:9000\/bucket\/C\/master\.ign/);
-  });
 });
