@@ -2,8 +2,8 @@ import { conditionOf } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
 
 /**
- * Why an installation has not come to its end, by the first object that says so; undefined once the
- * ClusterVersion is available and no ClusterOperator is degraded or progressing
+ * Why an installation is not complete, by the first object that shows it; undefined once the
+ * ClusterVersion is Available and no ClusterOperator is Degraded or Progressing
  * (openshift/installer, `wait-for install-complete`).
  */
 export function clusterNotSettled(

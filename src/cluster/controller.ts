@@ -34,7 +34,7 @@ export const controllerToken = {
   folder: '/etc/assisted-installer-controller',
 } as const;
 
-/** A copy of the controller's log, for when that of its pod cannot be read. */
+/** A copy of the controller's log, used when the log of its pod cannot be read. */
 export const controllerLogFile = '/tmp/controller_logs.log';
 
 /** An event of the controller about itself (core/v1). */
@@ -69,14 +69,14 @@ export const isControllerReady = (events: readonly KubeObject[]): boolean =>
   events.some(({ metadata: { name } }) => name === readyEvent);
 
 /**
- * A controller that is not ready by then ends, the one that is replaced as well as ours: 70
- * minutes, and some to start.
+ * A controller ends if it is not ready within 70 minutes: assisted-installer-controller and ours
+ * alike. The rest is for the start.
  */
 const readyWithin: Millis = minutes(75);
 
 /**
- * Whether the controller has run for so long that it must have been ready: its event is removed
- * after three hours.
+ * Whether the controller has run for so long that it must have been ready: the API server removes
+ * its event after three hours.
  */
 export const hasControllerRun = (pods: readonly KubeObject[], now: number): boolean =>
   pods
@@ -96,15 +96,15 @@ const containersOf = (pod: KubeObject): readonly KubeObject[] =>
   listAt(pod, 'status', 'containerStatuses') as readonly KubeObject[];
 
 /**
- * What keeps the pods of the controller from running; undefined when nothing is known to. The words
- * stay the same while a kubelet tries again: ErrImagePull and ImagePullBackOff take turns, and so
- * do a crash and the next start.
+ * The reason why the pods of the controller do not run; undefined when none is known. The text
+ * stays the same while a kubelet retries: ErrImagePull and ImagePullBackOff alternate, and so do a
+ * crash and the next start.
  */
 export const controllerObstacle = (pods: readonly KubeObject[]): string | undefined =>
   pods.map(obstacleOf).find((obstacle) => obstacle !== undefined);
 
 function obstacleOf(pod: KubeObject): string | undefined {
-  // The job makes another one.
+  // The job creates another pod.
   if (['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase'))) return undefined;
   if (conditionOf(pod, 'PodScheduled').status === 'False')
     return 'no node takes the pod of the controller';
@@ -113,10 +113,13 @@ function obstacleOf(pod: KubeObject): string | undefined {
     .find((obstacle) => obstacle !== undefined);
 }
 
-/** Reasons of a container that is about to start. */
+/** Waiting reasons of a container that is about to start. */
 const starting: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);
 
-/** Reasons for which a kubelet gets no image (kubernetes, `pkg/kubelet/images/types.go`). */
+/**
+ * Waiting reasons of a container whose image the kubelet cannot pull (kubernetes,
+ * `pkg/kubelet/images/types.go`).
+ */
 const withoutImage = /image|registry|signature/i;
 
 function containerObstacle(container: KubeObject): string | undefined {

@@ -11,7 +11,7 @@ export const etcdCluster: KubeRef = { kind: etcds, name: 'cluster' };
 /** Allows etcd to run with fewer than three members (cluster-etcd-operator, releases up to 4.6). */
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 
-/** The annotation that has the previous overrides, as JSON, until they are restored. */
+/** The annotation that holds the previous overrides, as JSON, until they are restored. */
 export const overrideAnnotation = 'bootwright.io/etcd-override';
 
 /** When etcd is allowed to start with fewer than three members. */
@@ -60,7 +60,7 @@ export const overridePatch = (before: unknown): KubePatch => ({
 
 /**
  * Restores the recorded overrides and removes the annotation; undefined without an annotation.
- * Overrides that somebody else has added since then are kept.
+ * Overrides that another writer has added since then are kept.
  */
 export function restorePatch(etcd: KubeObject): KubePatch | undefined {
   const record = recordedBefore(etcd);
@@ -85,7 +85,7 @@ export const isRestored = (etcd: KubeObject, before: unknown): boolean =>
   recordedBefore(etcd) === undefined &&
   fieldsOf(overridesOf(etcd))[flag] === fieldsOf(before)[flag];
 
-/** Whether a state of etcd is reached, and what is missing for people. */
+/** Whether a state of etcd is reached, and a text about the missing conditions. */
 export interface EtcdStatus {
   readonly isReached: boolean;
   readonly status: string;
@@ -97,13 +97,13 @@ export interface EtcdStatus {
  */
 const removedTypes = ['EtcdBootstrapMemberRemoved', 'EtcdBoostrapMemberRemoved'];
 
-/** Reason of EtcdRunningInCluster once the member is removed; older releases have this only. */
+/** Reason of EtcdRunningInCluster once the member is removed; older releases have only this one. */
 const alreadyRemoved = 'BootstrapAlreadyRemoved';
 
 /**
  * Whether etcd of the cluster no longer needs the member on the bootstrap host
  * (cluster-etcd-operator, `bootstrap_teardown_controller.go`). The condition of the removal is
- * never False: until the member is removed there is none.
+ * never False: it is absent until the member is removed.
  */
 export function etcdHandover(etcd: KubeObject): EtcdStatus {
   const running = conditionOf(etcd, 'EtcdRunningInCluster');
@@ -120,10 +120,10 @@ export function etcdHandover(etcd: KubeObject): EtcdStatus {
   return { isReached: false, status: `etcd still has a member on the bootstrap host${why}` };
 }
 
-/** How many members make etcd safe against the loss of one. */
+/** The number of members with which etcd survives the loss of one. */
 const enoughMembers = 3;
 
-/** Labels of the static pods of etcd, of releases now and before 4.4. */
+/** Labels of the static pods of etcd: of current releases, and of releases before 4.4. */
 const podLabels = ['app', 'k8s-app'];
 
 /** Namespace of the static pods of etcd. */
@@ -135,8 +135,8 @@ const isMember = ({ metadata: { labels } }: KubeObject): boolean =>
 const isReady = (pod: KubeObject): boolean => conditionOf(pod, 'Ready').status === 'True';
 
 /**
- * Whether three members of etcd are healthy: three pods that are Ready, and no condition of the
- * operator that denies it.
+ * Whether three members of etcd are healthy: three pods are Ready, and no condition of the operator
+ * contradicts that.
  */
 export const threeHealthyMembers = (
   etcd: KubeObject | undefined,
@@ -144,9 +144,9 @@ export const threeHealthyMembers = (
 ): EtcdStatus => healthyMembers(etcd, pods, enoughMembers);
 
 /**
- * Whether one member of etcd may go away: as many are healthy that a quorum is left, and three at
- * least. Of two, none can be spared; both have to be healthy then.
- * @param nodes those that carry a member
+ * Whether one member of etcd may go away: at least three members are healthy, and the others keep
+ * the quorum. Of two members neither can be spared; both have to be healthy then.
+ * @param nodes the nodes that carry a member
  */
 export function maySpareMember(
   etcd: KubeObject | undefined,
@@ -160,14 +160,14 @@ export function maySpareMember(
 
 /** The members of etcd, as the cluster shows them. */
 export interface EtcdMembers {
-  /** Addresses of all that vote. */
+  /** Addresses of all voting members. */
   readonly members: readonly string[];
-  /** Names of nodes on which one is ready. */
+  /** Names of the nodes whose member is ready. */
   readonly readyOn: ReadonlySet<string>;
 }
 
 /**
- * The ConfigMap in which the etcd operator keeps the members that vote (cluster-etcd-operator,
+ * The ConfigMap in which the etcd operator keeps the voting members (cluster-etcd-operator,
  * `etcdendpointscontroller`).
  */
 export const etcdEndpoints: KubeRef = {
@@ -177,12 +177,12 @@ export const etcdEndpoints: KubeRef = {
 };
 
 /**
- * Ids of members: without etcd's answer the operator writes names of nodes in their place, which
- * are no members yet.
+ * Ids of members: without an answer of etcd the operator writes names of nodes in their place,
+ * which are no members yet.
  */
 const memberId = /^[0-9a-f]{1,16}$/;
 
-/** The members of etcd; undefined where nobody knows them. */
+/** The members of etcd; undefined where they are unknown. */
 export function etcdMembers(
   endpoints: KubeObject | undefined,
   pods: readonly KubeObject[],

@@ -3,27 +3,27 @@ import { type InventoryHost, isBeingInstalled } from '../ports/inventory.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { internalAddresses } from './node.ts';
 
-/** Finds hosts of the inventory service by what a cluster knows of them. */
+/** Finds hosts of the inventory service by names and addresses from the cluster. */
 export interface HostIndex {
   /**
-   * By name, ignoring case; the last of that name, of those that are being installed where some
-   * are.
+   * By name, ignoring case; the last host of that name. Hosts that are being installed come before
+   * all others.
    */
   readonly named: (name: string) => InventoryHost | undefined;
   /**
-   * By an address in canonical form. An address that several hosts have, such as that of a bridge
-   * that each creates, finds none.
+   * By an address in canonical form. An address that several hosts share, such as the address of a
+   * bridge that each host creates, finds none.
    */
   readonly at: (address: string) => InventoryHost | undefined;
-  /** All that have an address in canonical form. */
+  /** All hosts with an address in canonical form. */
   readonly allAt: (address: string) => readonly InventoryHost[];
 }
 
 const indexes = new WeakMap<readonly InventoryHost[], HostIndex>();
 
 /**
- * The index of hosts, made once for a list: nodes and requests change many times a second, hosts do
- * not.
+ * The index of hosts, built once for a list: nodes and requests change many times a second, hosts
+ * do not.
  */
 export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
   const index = indexes.get(hosts) ?? makeIndex(hosts);
@@ -55,9 +55,9 @@ function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
 }
 
 /**
- * The host that a node runs on: by the node's name, else by its addresses inside the cluster, the
- * last that a host has (assisted-installer, `getInventoryHost`, same rule). The addresses are read
- * only where its name is that of no host.
+ * The host that a node runs on: by the node's name, else by the node's InternalIP addresses, of
+ * which the last that a host has decides (assisted-installer, `getInventoryHost`, same rule). The
+ * addresses are read only if no host has the name of the node.
  */
 export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
   hosts.named(node.metadata.name) ??
@@ -66,8 +66,8 @@ export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | unde
     .findLast((host) => host !== undefined);
 
 /**
- * Of nodes that are on one host that of its name, else the last: a host that was called localhost
- * at first has that node too.
+ * The node of one host: the node with the name of the host, else the last one. A host that was
+ * called localhost at first has that node too.
  */
 export const ownNode = (nodes: readonly KubeObject[], hosts: HostIndex): KubeObject | undefined =>
   nodes.find(({ metadata: { name } }) => hosts.named(name) !== undefined) ?? nodes.at(-1);

@@ -1,7 +1,7 @@
 import { type Stage, stages } from '../model/stage.ts';
 import type { InventoryHost } from '../ports/inventory.ts';
 
-/** What the cluster shows of a host. */
+/** Progress of a host in the cluster. */
 export interface HostSigns {
   /** Its node: none yet, there, or Ready. */
   readonly node: 'none' | 'joined' | 'ready';
@@ -13,14 +13,14 @@ export interface HostSigns {
 export interface AnsweredReport {
   readonly stage: Stage;
   /**
-   * What the service had of the host when it refused the report; undefined for one that it took.
+   * The service's record of the host when it refused the report; undefined for an accepted report.
    */
   readonly refusedAt?: string;
 }
 
 /**
- * What the service has of a host, as one text: it takes what it refused only after that has
- * changed.
+ * The service's record of a host, as one text: the service accepts a refused report only after its
+ * record has changed.
  */
 export const recordOf = ({ status, stage = '' }: InventoryHost): string => `${status}|${stage}`;
 
@@ -33,9 +33,9 @@ const ended: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
 export const isUnderWay = ({ status }: InventoryHost): boolean => !ended.has(status);
 
 /**
- * The stage to report of a host next, or undefined. It is never one that the service has already,
- * or has answered; a host whose node is Ready at once is Joined first, as with the controller that
- * is replaced.
+ * The stage to report of a host next, or undefined. It is never a stage that the service already
+ * has or has answered. A host whose node is Ready at once is Joined first, as in
+ * assisted-installer-controller.
  */
 export function nextStage(
   host: InventoryHost,
@@ -51,6 +51,6 @@ export function nextStage(
   return hasAskedIgnition && isBelow('Configuring') ? 'Configuring' : undefined;
 }
 
-/** Whether the log of the config server can say something new of a host. */
+/** Whether the log of the config server can still add anything about a host. */
 export const mayAskIgnition = (host: InventoryHost, node: HostSigns['node']): boolean =>
   isUnderWay(host) && node === 'none' && positionOf(host.stage) < positionOf('Configuring');

@@ -5,14 +5,14 @@ import { configMaps } from '../kube/kinds.ts';
 import { textAt } from '../kube/object.ts';
 import { releaseVersion } from './release-version.ts';
 
-/** Where a cluster has its install-config, without passwords. */
+/** The ConfigMap with the install-config of a cluster, without passwords. */
 export const installConfigRef: KubeRef = {
   kind: configMaps,
   namespace: 'kube-system',
   name: 'cluster-config-v1',
 };
 
-/** What we read of an install-config. */
+/** The fields of an install-config that Bootwright reads. */
 export interface InstallConfig {
   /** 0 when it is not set. */
   readonly controlPlaneReplicas: number;
@@ -22,15 +22,15 @@ export interface InstallConfig {
   readonly platform?: string;
   /** Name of the first vCenter. */
   readonly vcenterServer?: string;
-  /** Where its machines are; undefined where it does not say. */
+  /** The networks of its machines; undefined where the install-config has none. */
   readonly machines?: MachineNetworks;
 }
 
-/** Where the machines of a cluster are. */
+/** Networks of the machines of a cluster. */
 export interface MachineNetworks {
-  /** As they are written: `192.0.2.0/24`. */
+  /** In CIDR notation: `192.0.2.0/24`. */
   readonly networks: readonly string[];
-  /** Addresses in them that move between machines: those of the API and of ingress. */
+  /** Addresses in them that move between machines: the VIPs of the API and of ingress. */
   readonly vips: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
   };
 }
 
-/** Where the installer records who started it. */
+/** The ConfigMap in which the installer records its invoker. */
 export const invokerRef: KubeRef = {
   kind: configMaps,
   namespace: 'openshift-config',
@@ -96,13 +96,13 @@ export const agentBased = 'agent-installer';
 /** The invoker of a cluster without the ConfigMap. */
 export const defaultInvoker = 'assisted-service';
 
-/** Who started the installation: empty without that key, a default without the ConfigMap. */
+/** The invoker of the installation: empty without that key, a default without the ConfigMap. */
 export const invokerOf = (configMap: KubeObject | undefined): string =>
   configMap === undefined ? defaultInvoker : textAt(configMap, 'data', 'invoker');
 
 /**
  * The release of the installer that made a cluster, by the same ConfigMap (openshift/installer,
- * `pkg/asset/manifests`); undefined where it names none, as a build that is no release does.
+ * `pkg/asset/manifests`); undefined for a build that is not a release, which names none.
  */
 export function installerVersion(configMap: unknown): string | undefined {
   const version = textAt(configMap as KubeObject | undefined, 'data', 'version');

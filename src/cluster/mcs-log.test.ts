@@ -5,7 +5,7 @@ import { inventoryHost } from '../../test/support/fake-inventory.ts';
 import { hostIndexOf } from './host-index.ts';
 import { addressesAsking, isMcsLog, readOn, unreadLog } from './mcs-log.ts';
 
-/** A line as the kubelet keeps it, with the time before it. */
+/** A line as the kubelet writes it, with a timestamp before it. */
 const line = (by: string, agent = 'Ignition/2.14.0'): string =>
   `2026-11-21T10:00:00.000000000+00:00 stderr F I1121 10:00:00.000000 1 api.go:109] Pool master requested by ${by} User-Agent:"${agent}" Accept-Header: "application/vnd.coreos.ignition+json;version=3.2.0"\n`;
 

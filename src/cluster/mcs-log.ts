@@ -12,7 +12,7 @@ export const isMcsLog = (name: string): boolean => /machine-config-server.{0,255
  */
 const ignitionRequest = /(?<!\S)(\S{1,99}):\d{1,5}"? User-Agent:"Ignition/g;
 
-/** Addresses, in canonical form, that requested Ignition in whole lines of a log. */
+/** Addresses, in canonical form, that requested Ignition in the complete lines of a log. */
 export function addressesAsking(text: string): readonly string[] {
   return [...text.matchAll(ignitionRequest)]
     .map(([, said = '']) =>
@@ -26,29 +26,29 @@ export function addressesAsking(text: string): readonly string[] {
     .map(ownText);
 }
 
-/** A copy. A substring, as V8 makes it, would keep all of the log in memory. */
+/** A copy. V8 makes a substring a reference, which would keep the whole log in memory. */
 const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
 /** How far the log of one container has been read. */
 export interface McsLog {
   /** The addresses that requested Ignition, in all that was ever read. */
   readonly asked: ReadonlySet<string>;
-  /** Characters of whole lines that were read. */
+  /** Number of characters read, in complete lines. */
   readonly read: number;
-  /** The last of them, by which another file of the same name is recognized. */
+  /** The last characters read; they identify another file of the same name. */
   readonly tail: string;
 }
 
 /** A log before its first read. */
 export const unreadLog: McsLog = { asked: new Set(), read: 0, tail: '' };
 
-/** Characters that tell one log from another: each line begins with its time. */
+/** Number of characters that tell one log from another: each line begins with its time. */
 const tailLength = 256;
 
 /**
- * Continues to read a log, given its whole text: only lines that are new and complete are parsed. A
- * log that was replaced, after a rotation for example, is read from its beginning. The known
- * addresses are kept.
+ * Continues to read a log, given its whole text: only new and complete lines are parsed. A log that
+ * was replaced, after a rotation for example, is read from its beginning. The known addresses are
+ * kept.
  */
 export function readOn(log: McsLog, text: string): McsLog {
   const isSame = text.startsWith(log.tail, log.read - log.tail.length) && text.length >= log.read;

@@ -17,13 +17,13 @@ interface Taint {
   readonly timeAdded?: string;
 }
 
-/** Whether a node is Ready, and if not, why. */
+/** Whether a node is Ready, and the reason if it is not. */
 export type Readiness =
   { readonly isReady: true } | { readonly isReady: false; readonly reason: string };
 
 /**
- * Messages of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and
- * ours: short, and the same each time, without the times and paths of the kubelet.
+ * Messages of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and our
+ * texts for them: short and constant, without the times and paths of the kubelet.
  */
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [/container runtime network not ready/i, 'container network is not ready'],
@@ -35,7 +35,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   [/node is shutting down/i, 'node is shutting down'],
 ];
 
-/** How many characters of an unknown message are kept. */
+/** The most characters of an unknown message that are kept. */
 const longestReason = 100;
 
 const isReadyNow: Readiness = { isReady: true };
@@ -67,8 +67,8 @@ export const readyMasters = (nodes: readonly KubeObject[]): number =>
   ).length;
 
 /**
- * What the machine of a node is known by, whatever its name: its /etc/machine-id; the name before
- * the kubelet has said that.
+ * Identity of the machine of a node, whatever the node's name: its /etc/machine-id, or the name
+ * until the kubelet has reported the id.
  */
 export const machineIdOf = (node: KubeObject): string =>
   textAt(node, 'status', 'nodeInfo', 'machineID') || node.metadata.name;

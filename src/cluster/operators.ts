@@ -5,18 +5,18 @@ import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { clusterVersions, installPlans, jobs } from '../kube/kinds.ts';
 import { conditionOf, countAt, listAt, ownersOf, textAt } from '../kube/object.ts';
 
-/** The version of the cluster, and how far its operators are with it. */
+/** The ClusterVersion: version of the cluster, and progress of its operators. */
 export const clusterVersionRef: KubeRef = { kind: clusterVersions, name: 'version' };
 
-/** How far an operator is in the cluster. */
+/** Progress of an operator in the cluster. */
 export interface OperatorSnapshot {
   readonly status: OperatorStatus;
-  /** What it says of that itself. */
+  /** The operator's own message. */
   readonly text: string;
   readonly version: string;
 }
 
-/** The first that holds decides; in which order an object lists its conditions means nothing. */
+/** The first entry that holds decides; the order of conditions in an object means nothing. */
 const statusByCondition: readonly (readonly [string, string, OperatorStatus])[] = [
   ['Available', 'True', 'available'],
   ['Degraded', 'True', 'failed'],
@@ -59,26 +59,26 @@ export const clusterOperatorsReport = (operators: readonly KubeObject[]) => ({
   }),
 });
 
-/** Text alone that changes is reported this often. */
+/** Interval of reports in which only the text has changed. */
 const textInterval: Millis = minutes(1);
 
 /** Ten polls of 30 s: a CSV may fail for a while before it succeeds. */
 const failsFor: Millis = minutes(5);
 
-/** An operator here and at the service. */
+/** An operator in the cluster and in the service. */
 export interface OperatorProgress {
   readonly known: MonitoredOperator;
   readonly seen: OperatorSnapshot;
-  /** How long it has been failed without a pause. */
+  /** How long it has been failed without interruption. */
   readonly failedFor: Millis;
-  /** Since it was reported last. */
+  /** Time since its last report. */
   readonly sinceReport: Millis;
 }
 
 /**
- * What the service is to be told of an operator, if anything. What it has as available stays so. An
- * empty text never replaces another: a person may be reading it. One of OLM is failed only when it
- * stays so.
+ * The report about an operator for the service; undefined if none is due. An operator that the
+ * service has as available stays available. An empty text never replaces another: a person may be
+ * reading it. An operator of OLM is failed only when it stays failed.
  */
 export function operatorReport(progress: OperatorProgress): OperatorReport | undefined {
   const { known, seen, failedFor, sinceReport } = progress;
@@ -99,19 +99,19 @@ export interface OlmOperator {
   readonly subscription: string;
 }
 
-/** What OLM makes of its operators. */
+/** Objects of OLM about its operators. */
 export interface OlmObjects {
   readonly subscriptions: readonly KubeObject[];
   /** Without the copies in other namespaces. */
   readonly csvs: readonly KubeObject[];
   readonly installPlans: readonly KubeObject[];
-  /** Those that unpack bundles. */
+  /** The jobs that unpack bundles. */
   readonly jobs: readonly KubeObject[];
 }
 
 /**
- * The CSV that OLM is installing for an operator; undefined until there is one: it is initialised
- * then.
+ * The CSV that OLM is installing for an operator; undefined until OLM has created it, which
+ * initialises the operator.
  */
 export function csvOf(
   operator: OlmOperator,
@@ -140,14 +140,14 @@ export const csvSnapshot = (csv: KubeObject): OperatorSnapshot => ({
 const hasFailed = (job: KubeObject): boolean =>
   countAt(job, 'status', 'failed') > 0 || conditionOf(job, 'Failed').status === 'True';
 
-/** A job or install plan that has failed. */
+/** A failed job or install plan. */
 export interface FailedSetup extends KubeRef {
   readonly uid: string | undefined;
 }
 
 /**
- * What OLM never tries again by itself, and makes again once it is gone: failed jobs that unpack a
- * bundle, and failed install plans of these operators.
+ * Objects that OLM never retries, and creates again once they are deleted: failed jobs that unpack
+ * a bundle, and failed install plans of these operators.
  */
 export function failedSetup(
   operators: readonly OlmOperator[],

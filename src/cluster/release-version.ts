@@ -2,8 +2,8 @@
 export type ReleaseVersion = readonly [major: number, minor: number, patch: number];
 
 /**
- * Reads the version of a release: what follows a `-` or `+` is left out, and what is missing is 0
- * (`4.15-rc.1` is 4.15.0). Undefined for what does not begin with two numbers.
+ * Reads the version of a release: the part after a `-` or `+` is ignored, and missing numbers are 0
+ * (`4.15-rc.1` is 4.15.0). Undefined for a text that does not begin with two numbers.
  */
 export function releaseVersion(text: string): ReleaseVersion | undefined {
   const parts = /^v?(\d+)\.(\d+)(?:\.(\d+))?(?=$|[-+.])/.exec(text.trim());
@@ -12,7 +12,7 @@ export function releaseVersion(text: string): ReleaseVersion | undefined {
   return [Number(major), Number(minor), Number(patch)];
 }
 
-/** Whether a release is another or a later one. */
+/** Whether a release is `least` or later. */
 export function isAtLeast(version: ReleaseVersion, least: ReleaseVersion): boolean {
   const [major, minor, patch] = version;
   if (major !== least[0]) return major > least[0];

@@ -16,13 +16,16 @@ const cloudPlatforms: ReadonlySet<string> = new Set(['nutanix', 'vsphere']);
 /** Since this release the vSphere controller runs early enough to remove the taint. */
 const controllerSince: ReleaseVersion = [4, 15, 0];
 
-/** What decides whether the cloud provider taint is removed. */
+/** Facts that decide whether the cloud provider taint is removed. */
 interface TaintFacts {
   readonly platform: string;
   readonly invoker: string;
-  /** Of OpenShift. One that cannot be read counts as old: a taint that stays blocks the cluster. */
+  /**
+   * Version of OpenShift. An unreadable version counts as old: a taint that stays blocks the
+   * cluster.
+   */
   readonly version: string;
-  /** The vCenter can be reached with the credentials that the cluster was given. */
+  /** The vCenter accepts the credentials of the cluster. */
   readonly hasCredentials: boolean;
 }
 
@@ -50,7 +53,7 @@ export const hasCloudTaint = (node: KubeObject): boolean =>
 
 /**
  * Removes the first cloud provider taint of a node; undefined when it has none. The patch names the
- * index of the taint: its test makes it fail when another writer has changed the list meanwhile.
+ * index of the taint: its test operation fails when another writer has changed the list meanwhile.
  */
 export function untaintPatch(node: KubeObject): KubePatch | undefined {
   const taints = taintsOf(node);
@@ -67,7 +70,7 @@ export function untaintPatch(node: KubeObject): KubePatch | undefined {
   };
 }
 
-/** What the service writes where the user gave no credentials. */
+/** Values that the service writes where the user gave no credentials. */
 const placeholders = {
   user: 'usernameplaceholder',
   password: 'passwordplaceholder',
@@ -78,8 +81,8 @@ const isReal = (field: keyof typeof placeholders, value: string): boolean =>
   value !== '' && value !== placeholders[field];
 
 /**
- * Whether the user gave vCenter credentials, by the install-config overrides in the service. Those
- * of old install-configs, directly below `vsphere`, do not count.
+ * Whether the user gave vCenter credentials, by the install-config overrides in the service.
+ * Credentials directly below `vsphere`, as in old install-configs, do not count.
  */
 export function serviceHasCredentials(cluster: InventoryCluster): boolean {
   if (cluster.platformType !== 'vsphere') return false;

@@ -30,7 +30,7 @@ const serving = (...addresses: readonly string[]): Partial<KubeletClaim> => ({
   addresses,
 });
 
-/** `approve`, or the cause why not. */
+/** `approve`, or the cause of the refusal. */
 function decided(change: Partial<KubeletClaim>, seen: Partial<KnownCluster>): string {
   const claim: KubeletClaim = { purpose: 'client', node: 'm0', addresses: [], ...change };
   const known = cluster(seen);

@@ -6,26 +6,26 @@ import type { MachineNetworks } from '../install-config.ts';
 import { addressesOf, internalAddresses } from '../node.ts';
 import type { KubeletClaim, RefusalCause } from './read-request.ts';
 
-/** What is known of the cluster at one moment. */
+/** The state of the cluster at one moment, as far as it is known. */
 export interface KnownCluster {
   /**
-   * Undefined where nobody knows the hosts: the service left before it was asked, and nobody
-   * recorded them.
+   * Undefined where the hosts are unknown: the service left before it was asked, and no record of
+   * them exists.
    */
   readonly hosts: Pick<HostIndex, 'named' | 'allAt'> | undefined;
   readonly nodes: readonly KubeObject[];
-  /** Whether a node of this name may be one that is still to come, where nobody knows the hosts. */
+  /** Whether a node of this name may still join, where the hosts are unknown. */
   readonly isAwaited?: (node: string) => boolean;
-  /** Where addresses may be that came after the inventory of their host. */
+  /** Networks for the addresses that a host got after its inventory was taken. */
   readonly machines?: MachineNetworks | undefined;
 }
 
-// Ten thousand claims are looked at each time that something changes: what is left costs no more
-// than its cause.
+// Ten thousand claims are checked at each change: a refusal costs no more than its cause.
 
 /**
- * Why a claim is not granted now; undefined where it is. The question is whose host it is.
- * @param node the node of that name, where it is there
+ * Why a claim is not granted now; undefined where it is granted. The host that a claim belongs to
+ * decides.
+ * @param node the node of that name, if it exists
  */
 export const refusalNow = (
   claim: KubeletClaim,
@@ -37,7 +37,8 @@ export const refusalNow = (
     : servingRefusal(claim, node, cluster);
 
 /**
- * A first certificate: for a host of the cluster without a node, each time that it is installed.
+ * A client certificate: granted to a host of the cluster without a node, at each of its
+ * installations.
  */
 function clientRefusal(
   name: string,
@@ -50,8 +51,7 @@ function clientRefusal(
   if (host === undefined) return 'unknown-host';
   const hasJoined = host.stage === 'Joined' || host.stage === 'Done' || host.status === 'installed';
   if (hasJoined) return 'joined';
-  // A failed host may still come up. One of which nothing but the name is known has to be on its
-  // way.
+  // A failed host may still come up. A host with nothing but a name has to be on its way.
   return host.status === 'error' && host.addresses.length > 0 ? undefined : stageRefusal(host);
 }
 
@@ -59,9 +59,9 @@ const stageRefusal = (host: InventoryHost): RefusalCause | undefined =>
   isBeingInstalled(host) ? undefined : 'not-installing';
 
 /**
- * A serving certificate: for a node that is there and has the name of its host, with addresses that
- * the node has and no other host. A node says itself which addresses it has: one that the inventory
- * does not have has to be free.
+ * A serving certificate: granted to an existing node with the name of its host, for addresses that
+ * the node has and no other host has. A node reports its own addresses: an address that is not in
+ * the inventory must belong to no other host.
  */
 function servingRefusal(
   { node: name, addresses }: KubeletClaim,

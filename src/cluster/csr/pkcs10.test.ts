@@ -10,7 +10,10 @@ import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import { attribute, der, pemOf, rawRequest, tags } from '../../../test/support/raw-request.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
-/** A GeneralName with that context tag (RFC 5280, 4.2.1.6): 3 is an X.400 address, 12 nothing. */
+/**
+ * A GeneralName with that context tag (RFC 5280, 4.2.1.6): 3 is an X.400 address, 12 is not
+ * defined.
+ */
 const nameOfKind = (tag: number): Buffer => Buffer.from([0xa0 | tag, 2, 0x05, 0x00]);
 
 describe('a PKCS#10 request', () => {

@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../../lib/address.ts';
 
-/** What the request of a kubelet holds. */
+/** Content of a kubelet's request. */
 export interface KubeletRequest {
   /** The common name of its subject. */
   readonly user: string;
@@ -9,7 +9,7 @@ export interface KubeletRequest {
   readonly addresses: readonly string[];
 }
 
-/** One request and nothing around it, so that no two programs read different ones. */
+/** Exactly one PEM block, so that all programs read the same request. */
 const onePemBlock =
   /^\s*-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----\s*$/;
 
@@ -17,7 +17,7 @@ const onePemBlock =
 const [integer, bits, octets, identifier, sequence, set] = [0x02, 0x03, 0x04, 0x06, 0x30, 0x31];
 const [utf8, printable, attributes, dnsName, ipAddress] = [0x0c, 0x13, 0xa0, 0x82, 0x87];
 
-/** From here on the first byte of a length says how many bytes of length follow. */
+/** From here on the first byte of a length is the number of length bytes that follow. */
 const longForm = 0x80;
 
 const oid = (hex: string): Buffer => der(identifier, Buffer.from(hex, 'hex'));
@@ -31,9 +31,9 @@ const [commonName, organization, extensionRequest, alternativeNames] = [
 
 /**
  * Reads a PKCS #10 request (RFC 2986) of a kubelet (client-go, `MakeCSRFromTemplate`); undefined
- * for anything else. What was read is written again, and every byte is compared: so nothing is
- * passed over that the signer may read. The contents of its key and signature are opaque here: the
- * API server has checked them when it took the request.
+ * for anything else. The result is encoded again and compared byte by byte, so no part that the
+ * signer may read is skipped. The contents of its key and signature are opaque here: the API server
+ * checked them when it accepted the request.
  */
 export function readPkcs10(pem: string): KubeletRequest | undefined {
   const base64 = onePemBlock.exec(pem)?.[1]?.replaceAll(/\s/g, '') ?? '';
@@ -69,11 +69,11 @@ export function readPkcs10(pem: string): KubeletRequest | undefined {
   };
 }
 
-/** A part of a subject, in the encodings that write these letters in the same way. */
+/** A part of a subject, in the encodings that write these letters the same way. */
 const subjectPart = (type: Buffer, tag: number | undefined, text: Buffer): Buffer =>
   der(set, der(sequence, type, der(tag === utf8 ? utf8 : printable, text)));
 
-/** Alternative names are the one extension that a kubelet asks for. */
+/** Alternative names are the only extension that a kubelet requests. */
 function namesAttribute(names: readonly Element[]): Buffer {
   const list = der(sequence, ...names.map(({ tag, content }) => der(tag, content)));
   const extension = der(sequence, alternativeNames, der(octets, list));
@@ -96,11 +96,11 @@ const contentOf = (element: Element | undefined): Buffer => element?.content ?? 
 const partsIn = (element: Element | undefined): readonly Element[] =>
   elementsIn(contentOf(element));
 
-/** The element at a place of the tree. */
+/** The element at a path in the tree. */
 const partOf = (element: Element | undefined, ...places: readonly number[]): Element | undefined =>
   places.reduce((inside, place) => partsIn(inside)[place], element);
 
-/** The elements in the bytes. What is no DER gives elements that are written in another way. */
+/** The elements in the bytes. Bytes that are not DER give elements whose encoding differs. */
 function elementsIn(bytes: Buffer): readonly Element[] {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -109,7 +109,7 @@ function elementsIn(bytes: Buffer): readonly Element[] {
     const length =
       first < longForm ? first : Number.parseInt(bytes.toString('hex', at + 2, start), 16);
     found.push({ tag, content: bytes.subarray(start, start + length) });
-    // No length at all ends the reading.
+    // A missing length ends the loop.
     at = start + length;
   }
   return found;

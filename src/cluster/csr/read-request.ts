@@ -9,10 +9,10 @@ export const kubeletSigners = {
   serving: 'kubernetes.io/kubelet-serving',
 } as const;
 
-/** What a kubelet asks a certificate for: to reach the API server, or to be reached by it. */
+/** Purpose of a certificate: a client certificate for the API server, or a serving certificate. */
 export type RequestPurpose = keyof typeof kubeletSigners;
 
-/** What the request of a kubelet is for. */
+/** Purpose, node and addresses of a kubelet's request. */
 export interface KubeletClaim {
   readonly purpose: RequestPurpose;
   readonly node: string;
@@ -20,7 +20,7 @@ export interface KubeletClaim {
   readonly addresses: readonly string[];
 }
 
-/** Why requests are not approved, in words that are the same for all of one cause. */
+/** Causes of a refusal, in words that are the same for all requests with that cause. */
 export const refusalCauses = {
   unreadable: 'they cannot be read, or hold what a kubelet does not ask for',
   signer: 'their signer is not one for kubelets',
@@ -34,15 +34,15 @@ export const refusalCauses = {
   forbidden: 'the permissions of the controller do not allow it',
 } as const;
 
-/** One of them. */
+/** A cause of a refusal. */
 export type RefusalCause = keyof typeof refusalCauses;
 
-/** Denied or failed is `denied`: both are final. */
+/** Denied and failed are both `denied`: both are final. */
 type RequestState = 'pending' | 'approved' | 'denied';
 
 /**
- * A CertificateSigningRequest that was read, with nothing of it that is not needed to decide on it:
- * a cluster may have ten thousand. Who changes one reads it from the API server first.
+ * A CertificateSigningRequest that was read, reduced to the fields that a decision needs: a cluster
+ * may have ten thousand. To change one, read it from the API server first.
  */
 export class ReadRequest implements KubeObject {
   readonly [member: string]: unknown;
@@ -50,9 +50,9 @@ export class ReadRequest implements KubeObject {
   readonly state: RequestState;
   /** The user of the node for which a kubelet requests a serving certificate. */
   readonly servedUser: string | undefined;
-  /** What it is for, of one that may be approved, or was. */
+  /** The claim of a request that may be approved, or was. */
   readonly claim: KubeletClaim | undefined;
-  /** Why it can never be approved. */
+  /** Why the request can never be approved. */
   readonly cause: RefusalCause | undefined;
 
   constructor(object: KubeObject) {
@@ -72,7 +72,7 @@ export class ReadRequest implements KubeObject {
 
 const purposes = ['client', 'serving'] as const;
 
-/** Who requests what of whom; it cannot change later. */
+/** Requester, signer and usages; they cannot change later. */
 const Spec = z.object({
   signerName: z.string(),
   username: z.string().default(''),
@@ -97,7 +97,8 @@ export const readRequest = (object: KubeObject): ReadRequest =>
 const bootstrapperNamespace = 'openshift-machine-config-operator';
 
 /**
- * Who requests the first certificate of an OpenShift node, before it has an identity of its own.
+ * User and groups that request the first certificate of an OpenShift node, before the node has an
+ * identity of its own.
  */
 export const nodeBootstrapper = {
   username: `system:serviceaccount:${bootstrapperNamespace}:node-bootstrapper`,
@@ -107,13 +108,13 @@ export const nodeBootstrapper = {
 /** A node as the user of its certificate; its name is a DNS subdomain (RFC 1123). */
 const nodeUser = /^system:node:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/;
 
-/** A kubelet's has a thousand letters, in base64. */
+/** A request of a kubelet has a thousand letters, in base64. */
 const longestRequest = 21 * 1024;
 
 /**
- * What a request is for, or why it can never be approved. Which signature, usages and key it may
- * have is checked by the API server and the signer (k8s.io/kubernetes,
- * pkg/apis/certificates/helpers.go): they issue no other certificate.
+ * The claim of a request, or why it can never be approved. The API server and the signer check
+ * signature, usages and key (k8s.io/kubernetes, pkg/apis/certificates/helpers.go): they issue no
+ * other certificate.
  */
 function claimOf(
   purpose: RequestPurpose,
@@ -133,8 +134,8 @@ function claimOf(
 }
 
 /**
- * Whether it may be a kubelet or its bootstrapper that asks, which are of these groups and of no
- * other (cluster-machine-approver, same rule).
+ * Whether the requester may be a kubelet or its bootstrapper, which have these groups and no other
+ * (cluster-machine-approver, same rule).
  */
 function mayAsk(purpose: RequestPurpose, username: string, groups: readonly string[]): boolean {
   const isClient = purpose === 'client';
@@ -147,10 +148,10 @@ function mayAsk(purpose: RequestPurpose, username: string, groups: readonly stri
   );
 }
 
-/** One for all of the thousands that ask for no address. */
+/** One list for all of the thousands of requests without addresses. */
 const none: readonly string[] = [];
 
-/** Why a request is approved, as its condition says it. */
+/** Reason and message of the condition that approves a request. */
 interface Approval {
   /** One word in camel case. */
   readonly reason: string;
