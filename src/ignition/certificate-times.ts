@@ -11,15 +11,15 @@ import type { Config, Resource } from './types.ts';
 const tolerated = minutes(4);
 
 /**
- * Where bootstrap.ign has what the temporary control plane works with (openshift/installer,
+ * Folder of bootstrap.ign with the TLS files of the temporary control plane (openshift/installer,
  * `pkg/asset/tls`).
  */
 const tlsFolder = '/opt/openshift/tls/';
 
 /**
- * The first file of a cluster in which no certificate is valid, with the times of one: what the
- * config server is trusted by, and those of a bootstrap. Undefined where there is none; what cannot
- * be read is left to others.
+ * The first file that has certificates of a cluster but no valid one, with the validity times of
+ * one of them: the authorities of the config server, or the TLS files of a bootstrap host.
+ * Undefined if no file is like that. A file that cannot be parsed is reported by other checks.
  * @param now milliseconds since 1970
  */
 export function invalidCertificate(config: Config, now: number): string | undefined {
@@ -32,7 +32,7 @@ export function invalidCertificate(config: Config, now: number): string | undefi
   ];
   for (const [name, resources] of named) {
     const times = resources.flatMap(timesIn);
-    // An old one beside its successor does no harm.
+    // An expired certificate next to its valid successor does no harm.
     if (times.some(([from, to]) => from <= now + tolerated && to > now)) continue;
     const [first] = times.map((both) => both.map((time) => new Date(time).toISOString()));
     if (first !== undefined) return `${name} is valid from ${first.join(' to ')}`;

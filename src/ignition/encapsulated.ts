@@ -4,12 +4,12 @@ import { parseJson } from './json.ts';
 import { decodeResource } from './resource.ts';
 
 /**
- * Where the Machine Config Server puts the MachineConfig that it serves, without its Ignition part
+ * Path of the MachineConfig, without its Ignition part, in the configs of the Machine Config Server
  * (machine-config-operator, `pkg/server`).
  */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
-/** The system that a first boot would change to. */
+/** The operating system that the first boot switches to. */
 export interface EncapsulatedMachineConfig {
   /** Pull spec of the operating system image. */
   readonly osImageURL: string;
@@ -37,11 +37,11 @@ const MachineConfig = z.object({
 });
 
 /**
- * Finds the encapsulated MachineConfig in a rendered config. The spec version does not matter: a
- * server asked without an Accept header answers with 2.2.
+ * Finds the encapsulated MachineConfig in a rendered config. The spec version does not matter: the
+ * server answers a request without an Accept header with 2.2.
  *
  * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.not-json`,
- * `ignition.encapsulated-missing`, `ignition.encapsulated-invalid`, and as `decodeResource`
+ * `ignition.encapsulated-missing`, `ignition.encapsulated-invalid`, and those of `decodeResource`
  */
 export function readEncapsulated(rendered: Uint8Array | string): EncapsulatedMachineConfig {
   const files = Rendered.safeParse(parseJson(rendered)).data?.storage.files ?? [];

@@ -6,14 +6,14 @@ import { ignitionFailure } from './failures.ts';
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The member of a name, of what is an object. */
+/** The member of an object by its name; undefined if the value is not an object. */
 export const memberOf = (value: unknown, name: string): unknown =>
   isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 /**
- * Parses JSON. A member that is null is left out: it means the same to Ignition.
+ * Parses JSON and omits members that are null: they mean the same to Ignition.
  * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.not-json` (with line and
- * column in its context, where they are known)
+ * column in its context, if known)
  */
 export function parseJson(input: Uint8Array | string): unknown {
   const text = typeof input === 'string' ? input : Buffer.from(input).toString('utf8');
@@ -23,7 +23,7 @@ export function parseJson(input: Uint8Array | string): unknown {
     throw ignitionFailure('ignition.html-page', 'ignition config is an HTML page');
   }
   try {
-    // What is nested deeply takes a hundred times its length.
+    // Deeply nested JSON takes a hundred times its length in memory.
     elementReader({ name: '', take: () => undefined }).write(text);
   } catch (error) {
     throw notJson((error as Error).message, {});
@@ -48,8 +48,9 @@ function parsedOr(
 }
 
 /**
- * Where an unexpected token is: V8 names no place of it, and quotes the text, which may be secret.
- * What is before it is only too short.
+ * Offset of the first unexpected token. V8 gives no offset for one, and its message quotes the
+ * text, which may be secret. If the text before the offset parses but for its end, the offset is
+ * right.
  */
 function tokenOffset(text: string): number {
   let [sound, wrong] = [0, text.length + 1];

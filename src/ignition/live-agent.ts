@@ -1,33 +1,33 @@
 import { embeddedFile, PULL_SECRET_PATH } from './resource.ts';
 import type { Config } from './types.ts';
 
-/** What a live system needs to run the agent, once for a boot. */
+/** Everything that a live system needs to run the agent, once per boot. */
 export interface LiveAgent {
   readonly image: string;
-  /** The command line of the agent, behind its image. */
+  /** Arguments of the agent, after its image. */
   readonly args: readonly string[];
-  /** Ends once the image is on the host. */
+  /** A command that ends when the image is on the host. */
   readonly pull: readonly string[];
-  /** Runs whenever the agent has ended. */
+  /** A command that runs each time the agent has ended. */
   readonly afterwards?: readonly string[];
   /** Text of a .dockerconfigjson. */
   readonly pullSecret?: string | undefined;
-  /** Values of HTTP_PROXY, HTTPS_PROXY and NO_PROXY; `''` for none. */
+  /** Values of HTTP_PROXY, HTTPS_PROXY and NO_PROXY; `''` if not set. */
   readonly proxy?: Readonly<Record<string, string | undefined>>;
-  /** PEM of authorities that the live system trusts beside its own. */
+  /** PEM of certificate authorities that the live system trusts in addition to its own. */
   readonly trustBundle?: string | undefined;
   readonly sshAuthorizedKeys?: readonly string[] | undefined;
   /** Further files: path, text, mode. */
   readonly files: readonly LiveFile[];
 }
 
-/** A file of the live system; none where its text is undefined. */
+/** A file of the live system; omitted if its text is undefined. */
 export type LiveFile = readonly [path: string, text: string | Buffer | undefined, mode: number];
 
-/** Where the agent finds what is its own; its container sees the folder unchanged. */
+/** Folder of the agent's own files; its container has the folder at the same path. */
 export const agentFolder = '/etc/bootwright';
 
-/** Files of the live system that are not the agent's own. */
+/** Files that belong to the live system, not to the agent. */
 export const livePaths = {
   proxy: `${agentFolder}/proxy.env`,
   pullSecret: PULL_SECRET_PATH,
@@ -38,8 +38,8 @@ export const livePaths = {
 export const agentUnitName = 'bootwright.service';
 
 /**
- * The Ignition of a live system that runs the agent. Its version is one that every CoreOS since
- * OpenShift 4.7 reads.
+ * The Ignition config of a live system that runs the agent, in a spec version that every CoreOS
+ * since OpenShift 4.7 reads.
  */
 export const liveConfig = (agent: LiveAgent): Config => ({
   ignition: { version: '3.2.0' },
@@ -64,7 +64,10 @@ const liveFiles = (agent: LiveAgent): readonly LiveFile[] => [
   [livePaths.trust, agent.trustBundle, 0o644],
 ];
 
-/** A file for systemd's EnvironmentFile: podman hands these variables on, and pulls with them. */
+/**
+ * A file for systemd's EnvironmentFile: podman uses these variables for its pull and passes them to
+ * the container.
+ */
 function proxyVariables({ proxy = {} }: LiveAgent): string | undefined {
   const lines = Object.entries(proxy).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [`${name}=${quoted(value)}\n`],
@@ -72,7 +75,7 @@ function proxyVariables({ proxy = {} }: LiveAgent): string | undefined {
   return lines.length === 0 ? undefined : lines.join('');
 }
 
-/** Of an agent, its own: what podman fails with itself begins at 125. */
+/** Exit codes of the agent that are final. podman's own exit codes begin at 125. */
 const finalExits = '2 3 7 8';
 
 function agentUnit(agent: LiveAgent): string {
@@ -83,7 +86,7 @@ function agentUnit(agent: LiveAgent): string {
     'Description=Install this host',
     'Wants=network-online.target',
     'After=network-online.target multi-user.target',
-    // A host that cannot be installed stays as it is, for somebody to look at.
+    // A host that cannot be installed stays unchanged for an inspection.
     'StartLimitBurst=4',
     'StartLimitIntervalSec=1d',
     '',
@@ -115,7 +118,7 @@ const agentArgv = ({ image, args, pullSecret }: LiveAgent): readonly string[] =>
 ];
 
 /**
- * A word of a command in a unit: systemd reads quotes, specifiers and variables in it
+ * A word of a command in a unit: systemd interprets quotes, specifiers and variables in it
  * (systemd.service, "Command lines").
  */
 export const unitWord = (word: string): string => {
@@ -123,7 +126,7 @@ export const unitWord = (word: string): string => {
   return /^[\w./:@%=,+-]+$/.test(escaped) ? escaped : quoted(escaped);
 };
 
-/** Between quotes as systemd reads them: control characters by their code. */
+/** A quoted word for systemd: control characters are written by their code. */
 const quoted = (text: string): string =>
   `"${text.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll(
     // oxlint-disable-next-line no-control-regex

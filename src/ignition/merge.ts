@@ -10,12 +10,12 @@ const NEWEST_MINOR = 5;
 
 /**
  * Merges a child config over its parent by the rules of Ignition (`config/merge`). A value of the
- * child replaces that of the parent, objects merge member by member, lists by the key of their
- * entries with the parent's order first. The result has the higher spec version of the two: spec 3
- * has only added members.
+ * child replaces the value of the parent, objects merge member by member, and lists merge by the
+ * key of their entries, in the parent's order. The result has the higher spec version of the two:
+ * spec 3 has only added members.
  *
- * @throws AgentError `ignition.version-unsupported` for a spec that is newer than 3.5.0,
- * `ignition.merge-invalid` for a result that breaks a rule
+ * @throws AgentError `ignition.version-unsupported` for a spec newer than 3.5.0,
+ * `ignition.merge-invalid` for a result that violates a rule
  */
 export function mergeConfigs(parent: Config, child: Config): Config {
   const minors = [parent, child].map(({ ignition: { version } }) => {
@@ -46,7 +46,7 @@ function mergeObjects(parent: JsonObject, child: JsonObject): JsonObject {
 function mergeLists(name: string, parent: JsonObject, child: JsonObject): readonly unknown[] {
   const [ours, theirs] = [listIn(parent, name), listIn(child, name)];
   const children = new Map(theirs.map((entry) => [keyOf(name, entry), entry]));
-  // An entry of another list with the same key takes the place of this one.
+  // An entry of another list with the same key replaces this one.
   const others = new Set(
     (sharing.get(name) ?? [])
       .filter((other) => other !== name)
@@ -57,7 +57,7 @@ function mergeLists(name: string, parent: JsonObject, child: JsonObject): readon
     if (others.has(key)) return [];
     const over = key === undefined ? undefined : children.get(key);
     if (!isFields(over) || !isFields(entry)) return [entry];
-    // A header without a value removes that of the parent.
+    // A header without a value removes the header of the parent.
     const isRemoved = name === 'httpHeaders' && over['value'] === undefined;
     return isRemoved ? [] : [mergeObjects(entry, over)];
   });
@@ -72,9 +72,9 @@ const listIn = (value: JsonObject, name: string): readonly unknown[] => {
 };
 
 /**
- * Merges a host's overrides into the `master.ign` of a single-node cluster, which was rendered on
- * the node itself. There is no Machine Config Server to point to, so the host's pointer
- * (`ignition.config`) is dropped.
+ * Merges the overrides of a host into the `master.ign` of a single-node cluster, which the node
+ * itself rendered. No Machine Config Server is there to point to, so the merge drops the host's
+ * pointer (`ignition.config`).
  *
  * @throws AgentError as `parseConfig` and {@link mergeConfigs}
  */

@@ -3,11 +3,12 @@ import { memberOf, parseJson } from './json.ts';
 import { type Config, configShape } from './types.ts';
 import { type Finding, memberPath, refuseFindings, validateConfig } from './validate.ts';
 
-/** Longest part of a service's reason that is shown; it is for people. */
+/** Maximum length of a reason of the service in a message for people. */
 const REASON_LENGTH = 200;
 
 /**
- * Reads an Ignition config of spec 3: JSON, version, and the types of what is read of it.
+ * Parses an Ignition config of spec 3: JSON, version, and the types of the members that Bootwright
+ * reads.
  *
  * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.error-body`,
  * `ignition.not-json`, `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`,
@@ -20,7 +21,7 @@ export function parseConfig(input: Uint8Array | string): Config {
 }
 
 /**
- * Reads an Ignition config, and validates what this program merges, reads or adds to.
+ * Parses an Ignition config and validates the parts that this program merges, reads or extends.
  * @throws AgentError as {@link parseConfig}
  */
 export function parseValidConfig(input: Uint8Array | string): Config {
@@ -30,7 +31,7 @@ export function parseValidConfig(input: Uint8Array | string): Config {
 }
 
 /**
- * Reads a config with all that is wrong with it; where a value has the wrong type, that alone.
+ * Parses a config and returns all findings; if a value has the wrong type, only that finding.
  * @throws AgentError as {@link parseConfig}, except `ignition.invalid`
  */
 export function lintConfig(input: Uint8Array | string): ReturnType<typeof readConfig> {
@@ -55,9 +56,9 @@ function readConfig(input: Uint8Array | string): {
 }
 
 /**
- * Only stable specs from 3.0.0 on are accepted: Ignition compares the version for equality, so
- * `3.6.0-experimental`, `3.2.1` and `3.2.0+build` are no version it knows. Specs 3.x only add
- * members; whether the Ignition of the image knows a later one is for that to say.
+ * Accepts only stable specs from 3.0.0 on: Ignition compares the version for equality, so it knows
+ * no `3.6.0-experimental`, `3.2.1` or `3.2.0+build`. Specs 3.x only add members; Ignition of the
+ * image itself decides whether it knows a later one.
  */
 function refuseVersion(version: unknown): void {
   const [, major = '', rest] =
@@ -75,7 +76,7 @@ function refuseVersion(version: unknown): void {
 }
 
 /**
- * Two shapes of error come in place of a download: `{code: "409", reason}` and `{code: 401,
+ * Two shapes of an error body can replace a download: `{code: "409", reason}` and `{code: 401,
  * message}` (assisted-service swagger), both with the content type of the file.
  */
 function refuseErrorBody(value: unknown): void {

@@ -13,24 +13,24 @@ import { certificateBlocks } from '../lib/certificates.ts';
 import { ignitionFailure } from './failures.ts';
 import type { Config, Resource } from './types.ts';
 
-/** Where a pointer config says that the real config is: inside it, decompressed, or elsewhere. */
+/** Location of the real config: embedded in the pointer config (decompressed here), or remote. */
 export type Pointer = { readonly kind: 'embedded'; readonly content: Uint8Array } | RemotePointer;
 
-/** The real config is served, as a rule by the Machine Config Server. */
+/** A server has the real config, usually the Machine Config Server. */
 export interface RemotePointer {
   readonly kind: 'remote';
   readonly url: string;
-  /** For the compression and the hash of what is fetched: pass it to `decodeContent`. */
+  /** Compression and hash of the config to fetch: pass it to `decodeContent`. */
   readonly resource: Resource;
-  /** PEM certificates to trust, and no others; empty for plain http. */
+  /** The only PEM certificates to trust for the fetch; empty for plain http. */
   readonly certificateAuthorities: string;
 }
 
 /**
- * Reads a pointer config: the first config to merge that has a source.
+ * Reads a pointer config: the first config in its merge list that has a source.
  *
  * @throws AgentError `ignition.pointer-missing`; `ignition.ca-missing`, `ignition.ca-invalid` for
- * an https source; as `decodeResource` for an embedded one
+ * an https source; those of `decodeResource` for an embedded config
  */
 export function readPointer(config: Config): Pointer {
   const { merge = [] } = config.ignition.config ?? {};
@@ -43,7 +43,7 @@ export function readPointer(config: Config): Pointer {
   if (isDataUrl(url)) {
     const bytes = decodeDataUrl(url);
     const { compression, verification } = resource;
-    // The inventory service embeds gzip without always saying so in `compression`.
+    // The inventory service embeds gzip and does not always set `compression`.
     const content = isGzip(bytes) || compression === 'gzip' ? gunzip(bytes) : bytes;
     return { kind: 'embedded', content: decodeContent({ verification }, content) };
   }
@@ -52,7 +52,7 @@ export function readPointer(config: Config): Pointer {
   return { kind: 'remote', url, resource, certificateAuthorities };
 }
 
-/** All certificate authorities that are embedded in the config. */
+/** All certificate authorities that the config embeds. */
 function trustedCertificates(config: Config, url: string): string {
   const { certificateAuthorities = [] } = config.ignition.security?.tls ?? {};
   const embedded = certificateAuthorities.filter(({ source = '' }) => isDataUrl(source));

@@ -150,7 +150,7 @@ describe('a data URL', () => {
   });
 });
 
-// The shape of a bootstrap config of assisted-service: spec 3.1 with members of older specs in it.
+// A bootstrap config of assisted-service: spec 3.1 with members of older specs.
 const config = parseConfig(
   JSON.stringify({
     ignition: { version: '3.1.0' },

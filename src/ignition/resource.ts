@@ -4,13 +4,14 @@ import { gunzipSync } from 'node:zlib';
 import { ignitionFailure } from './failures.ts';
 import type { Config, File, Resource } from './types.ts';
 
-/** No content of a config may grow beyond this when decompressed; Ignition itself has no limit. */
+/** Maximum size of decompressed content in a config; Ignition itself has no limit. */
 const MAX_CONTENT_BYTES = 64 * 1024 * 1024;
 
 /**
- * The content of a resource that is embedded as a data URL. An empty source is empty content.
+ * Decodes a resource that is embedded as a data URL. An empty source is empty content.
  *
- * @throws AgentError `ignition.no-source`, `ignition.remote-source`, and as {@link decodeContent}
+ * @throws AgentError `ignition.no-source`, `ignition.remote-source`, and those of {@link
+ * decodeContent}
  */
 export function decodeResource(resource: Resource, maxBytes = MAX_CONTENT_BYTES): Uint8Array {
   const { source } = resource;
@@ -23,8 +24,8 @@ export function decodeResource(resource: Resource, maxBytes = MAX_CONTENT_BYTES)
 }
 
 /**
- * Turns the bytes from a resource's source into its content: decompresses them, then verifies the
- * hash, which covers the decompressed content.
+ * Decodes the bytes from the source of a resource: decompresses them and then verifies the hash,
+ * which covers the decompressed content.
  *
  * @throws AgentError `ignition.gzip`, `ignition.too-large`, `ignition.hash-mismatch`
  */
@@ -38,7 +39,7 @@ export function decodeContent(
   return content;
 }
 
-/** Whether bytes look compressed by gzip (RFC 1952 magic). */
+/** Whether bytes begin with the magic number of gzip (RFC 1952). */
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /**
@@ -77,13 +78,13 @@ function verifyHash(content: Uint8Array, expected: string): void {
 const PLAIN_DATA = /^(?:[!$&-;=?-Z_a-z~]|%[0-9a-fA-F]{2})*$/u;
 const BASE64_DATA = /^[A-Za-z0-9+/]*={0,2}$/u;
 
-/** Whether a source is a data URL, so that its content is embedded. */
+/** Whether a source is a data URL, which embeds its content. */
 export const isDataUrl = (source: string): boolean => source.startsWith('data:');
 
 /**
- * Decodes a data URL (RFC 2397) to bytes. It takes the payload as Ignition does: base64 must be
- * padded, line feeds in it are skipped, it may be empty, spaces and other raw delimiters are not
- * legal. Media type and parameters are not judged.
+ * Decodes a data URL (RFC 2397) to bytes, by the rules of Ignition for the payload: base64 must be
+ * padded, line feeds in it are ignored, it may be empty, spaces and other raw delimiters are not
+ * legal. Media type and parameters are ignored.
  *
  * @throws AgentError `ignition.data-url`
  */
@@ -101,12 +102,13 @@ export function encodeDataUrl(bytes: Uint8Array, mediaType = ''): string {
 
 function decodeBase64(payload: string): Uint8Array {
   const digits = payload.includes('\n') ? payload.replaceAll('\n', '') : payload;
-  // Buffer.from skips what is not base64, so the alphabet and the padding are checked first.
+  // Buffer.from ignores characters outside of base64, so this checks the alphabet and the padding
+  // first.
   if (digits.length % 4 !== 0 || !BASE64_DATA.test(digits)) throw faulty('is not padded base64');
   return Buffer.from(digits, 'base64');
 }
 
-/** Percent-decodes to bytes; `decodeURIComponent` would insist on UTF-8. */
+/** Percent-decodes to bytes; `decodeURIComponent` accepts only UTF-8. */
 function decodePlain(payload: string): Uint8Array {
   if (!PLAIN_DATA.test(payload)) throw faulty('has a character that must be percent-encoded');
   const toByte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
@@ -125,13 +127,13 @@ export const embeddedFile = (path: string, text: string | Buffer, mode: number):
   contents: { source: `data:;base64,${Buffer.from(text as string).toString('base64')}` },
 });
 
-/** Where a bootstrap config carries the pull secret of the cluster. */
+/** Path of the cluster's pull secret in a bootstrap config. */
 export const PULL_SECRET_PATH = '/root/.docker/config.json';
 
 /**
- * The content of one file of a config. What is read may be a secret.
+ * Reads one file of a config. Its content may be a secret.
  *
- * @throws AgentError `ignition.file-missing`, and as `decodeResource`
+ * @throws AgentError `ignition.file-missing`, and those of `decodeResource`
  */
 export function readFileContent(config: Config, path: string): Uint8Array {
   const file = config.storage?.files?.find((candidate) => candidate.path === path);

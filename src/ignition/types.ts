@@ -18,8 +18,8 @@ const node = { path: z.string(), overwrite: flag, user: owner, group: owner };
 const named = { name: z.string() };
 
 /**
- * What is read of an Ignition config of spec 3. All else that a config has is kept, and passed on:
- * Ignition judges it at the first boot.
+ * The members of an Ignition config of spec 3 that Bootwright reads. Other members are kept and
+ * passed on; Ignition judges them at the first boot.
  */
 export const configShape = z.object({
   ignition: z.object({
@@ -73,13 +73,13 @@ export const configShape = z.object({
 
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 
-/** An Ignition config of spec 3 as it was read, without nulls. */
+/** An Ignition config of spec 3 as parsed, without nulls. */
 export type Config = Frozen<z.infer<typeof configShape>>;
 
 /** Content from a URL, which may be a data URL. */
 export type Resource = Frozen<z.infer<typeof resource>>;
 
-/** Disks and what is on them. */
+/** Disks, partitions, file systems and files. */
 export type Storage = NonNullable<Config['storage']>;
 
 /** A file. `mode` is decimal in JSON: 420 is 0644. */

@@ -3,16 +3,16 @@ import { ignitionFailure } from './failures.ts';
 import type { JsonObject } from './json.ts';
 import type { Config } from './types.ts';
 
-/** One place of a config that breaks one rule. It never quotes content, which may be secret. */
+/** One violation of one rule in a config. It never quotes content, which may be secret. */
 export interface Finding {
   readonly rule: 'wrong-type' | 'duplicate-entry' | 'path-relative' | 'path-through-link';
-  /** Where, as in `storage.files[2].path`; empty for the whole config. */
+  /** Path of the violation, as in `storage.files[2].path`; empty for the whole config. */
   readonly path: string;
-  /** One sentence with the path and what is wrong. */
+  /** One sentence with the path and the violation. */
   readonly message: string;
 }
 
-/** A step deeper: `memberPath('storage.files', 2)` is `storage.files[2]`. */
+/** The path of a member: `memberPath('storage.files', 2)` is `storage.files[2]`. */
 export const memberPath = (path: string, segment: PropertyKey): string => {
   if (typeof segment === 'number') return `${path}[${segment}]`;
   return path === '' ? String(segment) : `${path}.${String(segment)}`;
@@ -54,13 +54,13 @@ const keys = new Map([
   ['users', 'name'],
 ]);
 
-/** Lists whose entries may repeat (`IgnoreDuplicates`). */
+/** Lists that may repeat an entry (`IgnoreDuplicates`). */
 const repeating = new Set(['append', 'mountOptions', 'options']);
 
 /**
- * The key of an entry of a list, by which two of them merge and which none has twice; undefined for
- * a list without keys. A text is its own key, a numbered partition is known by its number
- * (Ignition, `config/v3_x/types`, `Key`).
+ * The key of a list entry: two entries with one key merge, and a list has each key once. Undefined
+ * for a list without keys. A string is its own key; the key of a partition with a number is the
+ * number (Ignition, `config/v3_x/types`, `Key`).
  */
 export function keyOf(list: string, entry: unknown): string | undefined {
   if (repeating.has(list)) return undefined;
@@ -74,13 +74,16 @@ export function keyOf(list: string, entry: unknown): string | undefined {
 const paths = ['directories', 'files', 'links'];
 const kernelArguments = ['shouldExist', 'shouldNotExist'];
 
-/** Lists whose entries share their keys, by each of them: a path is a file or a link, not both. */
+/**
+ * Groups of lists that share their keys, by the name of each list: a path is a file or a link, not
+ * both.
+ */
 export const sharing: ReadonlyMap<string, readonly string[]> = new Map([
   ...paths.map((list) => [list, paths] as const),
   ...kernelArguments.map((list) => [list, kernelArguments] as const),
 ]);
 
-/** Visits each object of a config with its place, before those in it. */
+/** Visits each object of a config with its path, before the objects in it. */
 export function visitObjects(
   value: unknown,
   visit: (value: JsonObject, path: string) => void,
@@ -96,9 +99,10 @@ export function visitObjects(
 }
 
 /**
- * Validates what this program merges, reads or adds to: entries with one key, relative paths and
- * paths through a link. The rest is passed on, as coreos-installer does: Ignition judges it at the
- * first boot, by rules that change with its version. What is refused here, Ignition refuses too.
+ * Validates the parts of a config that this program merges, reads or extends: duplicate keys,
+ * relative paths and paths through a link. Other parts are passed on, as coreos-installer does:
+ * Ignition judges them at the first boot, by the rules of its version. Ignition refuses everything
+ * that this function refuses.
  */
 export function validateConfig(config: Config): readonly Finding[] {
   const found: Finding[] = [];
@@ -121,7 +125,7 @@ export function validateConfig(config: Config): readonly Finding[] {
   return found;
 }
 
-/** Each entry of a list whose key is there before. */
+/** Each list entry whose key an earlier entry has. */
 function duplicatesIn(value: JsonObject): readonly (readonly [list: string, index: number])[] {
   const seen = new Set<string>();
   return Object.entries(value).flatMap(([list, entries]) => {
@@ -136,10 +140,10 @@ function duplicatesIn(value: JsonObject): readonly (readonly [list: string, inde
   });
 }
 
-/** A path of Linux is no longer (limits.h, PATH_MAX). */
+/** Maximum length of a path in Linux (limits.h, PATH_MAX). */
 const longestPath = 4096;
 
-/** Whether what stands before a slash of the path is one of the links. */
+/** Whether a parent folder of the path is one of the links. */
 const isBelow = (links: ReadonlySet<string>, path: string): boolean =>
   links.size > 0 &&
   [...path.slice(0, longestPath).matchAll(/\//g)].some(({ index }) =>
