@@ -1,18 +1,18 @@
 import { nearestName } from '../lib/nearest.ts';
 
-/** What may be written for a hint. */
+/** Format of the value of a hint. */
 type HintKind =
   | { readonly kind: 'text'; readonly pattern: RegExp; readonly summary: string }
   | { readonly kind: 'count' | 'flag'; readonly summary: string };
 
-/** Commas part hints on a command line. */
+/** Commas separate hints on a command line. */
 const plain = /^[^,\s]([^,]*[^,\s])?$/;
 const text = (summary: string, pattern = plain) => ({ kind: 'text', pattern, summary }) as const;
 
 /**
- * What a disk is chosen by: the fields of `rootDeviceHints` (metal3, `RootDeviceHints`), with what
- * they mean to Ironic (ironic-lib, `match_root_device_hints`): letters of either case are the same,
- * a size counts in GiB.
+ * The fields of `rootDeviceHints` that choose a disk (metal3, `RootDeviceHints`), with the meaning
+ * that Ironic gives them (ironic-lib, `match_root_device_hints`): letters match in either case, a
+ * size is in GiB.
  */
 export const diskHintKinds = {
   deviceName: text('a path below /dev that leads to it', /^\/dev\/[^\s,]+$/),
@@ -29,7 +29,7 @@ export const diskHintKinds = {
 
 type HintName = keyof typeof diskHintKinds;
 
-/** By what a disk is chosen; each that is given must fit. */
+/** Hints that choose a disk; a disk must match all given ones. */
 export type DiskHints = {
   readonly [Name in HintName]?:
     | ((typeof diskHintKinds)[Name] extends { readonly kind: 'text' }
@@ -42,7 +42,7 @@ export type DiskHints = {
 
 const hintNames = Object.keys(diskHintKinds) as readonly HintName[];
 
-/** The hints that are given, in the order of the table. */
+/** The given hints, in the order of the table. */
 export const givenHints = (hints: DiskHints) =>
   hintNames.flatMap((name) => {
     const value = hints[name];
@@ -55,7 +55,7 @@ export const renderDiskHints = (hints: DiskHints): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(',');
 
-/** Reads what `renderDiskHints` writes; a mistake is what is wrong with it. */
+/** Parses the output of `renderDiskHints`; `mistake` names the error in it. */
 export function readDiskHints(
   line: string,
 ): { readonly hints: DiskHints } | { readonly mistake: string } {

@@ -10,12 +10,15 @@ export const minutes = (count: number): Millis => seconds(count * 60);
 /** Hours as milliseconds. */
 export const hours = (count: number): Millis => minutes(count * 60);
 
-/** For what ends by itself, and has no limit of its own: readers of events want a number. */
+/**
+ * A limit for commands that end by themselves and have no other limit: readers of events need a
+ * number.
+ */
 export const unlimited: Millis = hours(24 * 365);
 
 /**
- * A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`; none where a clock was set
- * back in it.
+ * A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`. A negative one, after a clock
+ * was set back, is `0 ms`.
  */
 export function renderDuration(duration: Millis): string {
   if (duration < 1000) return `${Math.round(Math.max(0, duration))} ms`;
@@ -30,7 +33,7 @@ const withRest = (whole: string, rest: number, unit: string): string =>
   rest === 0 ? whole : `${whole} ${rest} ${unit}`;
 
 /**
- * A moment as the API server keeps it: RFC 3339 in whole seconds (k8s.io/apimachinery,
+ * A time as the API server stores it: RFC 3339 in whole seconds (k8s.io/apimachinery,
  * `metav1.Time`).
  */
 export const wholeSeconds = (at: number): string =>

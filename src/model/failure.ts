@@ -1,10 +1,13 @@
-/** Who can act on a failure. It decides the exit code; `style`: one kind, one code below 125. */
+/**
+ * The party that can act on a failure. The kind decides the exit code; `style`: one kind, one code
+ * below 125.
+ */
 export type FailureKind =
   'input' | 'unsupported' | 'host' | 'remote' | 'media' | 'limit' | 'cluster' | 'bug';
 
 /**
- * Exit code of each kind; 9 was one and stays free. 125 and above have a meaning for podman and for
- * the inventory service.
+ * Exit code of each kind. 9 was in use once and stays reserved. Codes from 125 on have a meaning
+ * for podman and for the inventory service.
  */
 export const exitCodes: Readonly<Record<FailureKind, number>> = {
   bug: 1,
@@ -20,7 +23,7 @@ export const exitCodes: Readonly<Record<FailureKind, number>> = {
 /** Kinds of failure that another attempt cannot fix. */
 const finalKinds: ReadonlySet<FailureKind> = new Set(['input', 'unsupported', 'limit', 'bug']);
 
-/** What is fixed for one code: who acts, what it means, and what to do next. */
+/** The fixed part of a failure code: who acts, the meaning, and the next action. */
 export interface FailureRow {
   readonly kind: FailureKind;
   readonly title: string;
@@ -35,9 +38,9 @@ export type FailureTable = Readonly<Record<string, FailureRow>>;
 /** Flat values that help to understand a failure; masked before they are shown. */
 export type FailureContext = Readonly<Record<string, string | number | boolean>>;
 
-/** What one occurrence of a failure adds to its row. */
+/** Details of one occurrence of a failure. */
 export interface FailureDetails {
-  /** Replaces the row's hint where more is known about what to do. */
+  /** Replaces the hint of the row if a more specific one is known. */
   readonly hint?: string | undefined;
   readonly context?: FailureContext;
   readonly cause?: unknown;
@@ -48,7 +51,7 @@ export interface CodedRow extends FailureRow {
   readonly code: string;
 }
 
-/** The only error class of the product: a stable code, who acts, and what to do next. */
+/** The only error class of the product: a stable code, who acts, and the next action. */
 export class AgentError extends Error {
   override readonly name = 'AgentError';
   readonly code: string;
@@ -73,8 +76,8 @@ export class AgentError extends Error {
 }
 
 /**
- * Makes the function that builds the errors of one area from its table, so that no error can carry
- * a code without a row. The message is for people: lower case, no final period, the thing first.
+ * Makes the function that builds the errors of one area from its table, so that each code has a
+ * row. The message is for people: lower case, no final period, the subject first.
  */
 export function failuresOf<T extends FailureTable>(
   table: T,

@@ -1,4 +1,2 @@
-/**
- * Where a container that was started with --pid=host has the files of the host (proc_pid_root(5)).
- */
+/** Path of the host's files in a container with --pid=host (proc_pid_root(5)). */
 export const HOST_ROOT = '/proc/1/root';

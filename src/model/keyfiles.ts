@@ -1,7 +1,9 @@
 import { canonicalAddress } from '../lib/address.ts';
 import { yamlIn } from '../lib/yaml-text.ts';
 
-/** Where the keyfiles that `nmstatectl` made of `network.nmstate` are, for coreos-installer. */
+/**
+ * Folder of the keyfiles that `nmstatectl` generated from `network.nmstate`, for coreos-installer.
+ */
 export const nmstateFolder = '/opt/install-dir/network';
 
 /** The name of a file and its text. */
@@ -11,9 +13,9 @@ const isFile = (value: unknown): value is NamedText =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 
 /**
- * The keyfiles that `nmstatectl gc` printed; undefined where it printed something else. It is YAML:
- * below `NetworkManager` pairs of a file name and its text (nmstate 1.0.2 and newer,
- * `rust/src/lib/gen_conf.rs`), two of one name where two interfaces have one `profile-name`.
+ * The keyfiles in the output of `nmstatectl gc`; undefined if the output is something else. It is
+ * YAML: `NetworkManager` has pairs of a file name and its text (nmstate 1.0.2 and newer,
+ * `rust/src/lib/gen_conf.rs`), two of one name if two interfaces have one `profile-name`.
  */
 export function nmstateKeyfiles(printed: string): readonly NamedText[] | undefined {
   const files = (yamlIn(printed) as { readonly NetworkManager?: unknown } | null | undefined)
@@ -21,19 +23,19 @@ export function nmstateKeyfiles(printed: string): readonly NamedText[] | undefin
   return Array.isArray(files) && files.every(isFile) ? files : undefined;
 }
 
-/** What is read of a NetworkManager keyfile. */
+/** The properties that Bootwright reads from a NetworkManager keyfile. */
 interface Connection {
   readonly name: string;
   readonly values: Values;
 }
 
-/** Values of a keyfile by `SECTION.KEY`; that of a `SECTION` is empty. */
+/** Values of a keyfile by `SECTION.KEY`; the value of a `SECTION` itself is empty. */
 type Values = ReadonlyMap<string, string>;
 
 /**
- * What is wrong with the form of keyfiles, and between them, by the names of their files. What the
- * values of one mean, NetworkManager judges on the host. No value is shown, but for the names by
- * which connections refer to each other.
+ * The errors in the syntax of keyfiles, and in the references between them, by the names of their
+ * files. NetworkManager on the host judges the values. The messages show no value except the names
+ * by which connections refer to each other.
  */
 export function keyfileProblems(files: Iterable<NamedText>): readonly string[] {
   const read = [...files].map(([name, text]) => readKeyfile(name, text));
@@ -50,7 +52,7 @@ export function keyfileProblems(files: Iterable<NamedText>): readonly string[] {
 }
 
 /**
- * In the first boot NetworkManager reads the files below /run, those of this name alone
+ * In the first boot NetworkManager reads the files below /run, and only those that match this name
  * (`nm_keyfile_utils_ignore_filename`).
  */
 const fileName = /^[^./][^/]*\.nmconnection$/;
@@ -63,17 +65,15 @@ function readKeyfile(name: string, text: string): Connection | { readonly proble
     : { name, values };
 }
 
-/**
- * Keys whose values NetworkManager drops where it cannot read them, instead of refusing the file.
- */
+/** Keys whose unreadable values NetworkManager drops instead of refusing the file. */
 const addressKey =
   /^(?:(ipv[46])\.(?:(address|route)(?:es|s)?\d*|dns|gateway)|ethernet\.(?:cloned-)?mac-address)$/;
 
 /**
- * The keys of a keyfile of which NetworkManager took a part or nothing: an address, a route, a DNS
- * server or a hardware address that it did not understand, and a VLAN without its id, which it
- * takes for VLAN 0.
- * @param read the connection as NetworkManager writes what it took of the file
+ * The keys of a keyfile whose value NetworkManager accepted only in part or not at all: an address,
+ * a route, a DNS server or a hardware address that it did not understand, and a VLAN without its
+ * id, which it takes for VLAN 0.
+ * @param read the connection as NetworkManager writes it after it read the file
  */
 export function droppedKeys(given: string, read: string): readonly string[] {
   const [wanted, taken] = [given, read].map((text) => addressesIn(text));
@@ -88,14 +88,14 @@ export function droppedKeys(given: string, read: string): readonly string[] {
 }
 
 interface Addresses {
-  /** What of the connection it is, whichever key says it. */
+  /** The property of the connection that the address belongs to, under any key. */
   readonly bucket: string;
   readonly words: readonly string[];
 }
 
 /**
- * Words of those keys, each in its one spelling; a prefix or a metric of its own is none, nor is
- * the address of nothing.
+ * Addresses in the values of those keys, each in its canonical form; a prefix or a metric alone is
+ * not an address, nor is the unspecified address.
  */
 const addressesIn = (text: string): ReadonlyMap<string, Addresses> =>
   new Map(
@@ -117,7 +117,7 @@ function oneSpelling(word: string): string {
 
 const withoutPrefix = (word: string): readonly string[] => [word, word.replace(/\/\d+$/, '')];
 
-/** The older name of a section is that of today. */
+/** The values of a keyfile, with the current names of sections that have an older name. */
 const namedValues = (text: string): Values => {
   const values = valuesIn(text);
   return typeof values === 'number'
@@ -127,16 +127,16 @@ const namedValues = (text: string): Values => {
       );
 };
 
-/** Of GLib (`g_key_file_is_key_name`): brackets are there for a language alone. */
+/** A key name of GLib (`g_key_file_is_key_name`): brackets only enclose a language. */
 const keyName = /^[^[\]]+(\[[\p{L}\p{N}_.@-]+\])?$/u;
 
-/** The values of a keyfile, or the line that cannot be read (GKeyFile of GLib). */
+/** The values of a keyfile, or the number of the line that cannot be parsed (GKeyFile of GLib). */
 function valuesIn(text: string): Values | number {
   const values = new Map<string, string>();
   let group: string | undefined;
   for (const [index, raw] of text.split('\n').entries()) {
     const line = raw.trim();
-    // To GLib a byte order mark or a no-break space is no blank.
+    // GLib does not count a byte order mark or a no-break space as a blank.
     if (/\P{ASCII}/u.test(raw.replace(line, ''))) return index + 1;
     if (/^(#|$)/.test(line)) continue;
     const header = /^\[([^[\]]+)\]$/.exec(line)?.[1];
@@ -165,7 +165,10 @@ function twice(
   );
 }
 
-/** The device of a bond or a bridge is there only by a connection of its own. */
+/**
+ * The controller of a connection, if no keyfile makes it: a bond or a bridge exists only through a
+ * connection of its own.
+ */
 function lost({ name, values }: Connection, all: readonly Connection[]): readonly string[] {
   const controller = values.get('connection.controller') ?? values.get('connection.master');
   const isThere = all.some(({ values: other }) =>

@@ -1,12 +1,9 @@
 import { inspect } from 'node:util';
 
-/** What a secret looks like wherever it is printed. */
+/** The text that replaces a secret in any output. */
 export const MASK = '***';
 
-/**
- * A text that comes out by `reveal` alone, and is printed in another way wherever a text of it is
- * made.
- */
+/** A text that only `reveal` returns; every conversion to a string prints something else. */
 export abstract class HiddenText {
   readonly #value: string;
 
@@ -19,7 +16,7 @@ export abstract class HiddenText {
     return this.#value;
   }
 
-  /** Whether there is anything to hide. */
+  /** Whether the text is empty. */
   get isEmpty(): boolean {
     return this.#value === '';
   }
@@ -32,9 +29,9 @@ export abstract class HiddenText {
 }
 
 /**
- * A value that must not be seen: it prints as `***`, and serialising it throws, so that it can
- * reach neither a log, nor the journal, nor a bundle by accident. `reveal` is called only where
- * the value is put on the wire.
+ * A value that must not be visible: it prints as `***`, and its serialisation throws, so that it
+ * cannot reach a log, the journal or a bundle by accident. Call `reveal` only where the value is
+ * sent.
  */
 export class Secret extends HiddenText {
   toString(): string {

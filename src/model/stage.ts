@@ -1,8 +1,8 @@
 import { hours, type Millis, minutes } from './duration.ts';
 
 /**
- * Host stages exactly as the inventory service spells them
- * (assisted-service swagger, definition `host-stage`).
+ * Host stages in the spelling of the inventory service (assisted-service swagger, definition
+ * `host-stage`).
  */
 export const stages = [
   'Starting installation',
@@ -24,8 +24,8 @@ export const stages = [
 export type Stage = (typeof stages)[number];
 
 /**
- * After how long the service fails a host whose stage, and the text beside it, have not changed
- * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text begins the time again. The stages that
+ * Time until the service fails a host whose stage and progress text have not changed
+ * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text starts the time again. The stages that
  * end an installation have no limit.
  */
 export const stageLimits: Readonly<Record<Stage, Millis>> = {
@@ -48,8 +48,8 @@ export const stageLimits: Readonly<Record<Stage, Millis>> = {
 export type LadderName = 'bootstrap' | 'master' | 'worker' | 'single-node';
 
 /**
- * Order in which the service accepts stages; a lower one than the current is refused with 409, one
- * that is not in the list too. `Failed` may come at any time.
+ * Order in which the service accepts stages: it refuses a lower stage than the current one, and a
+ * stage that is not in the list, with 409. `Failed` is always accepted.
  */
 export const ladders: Readonly<Record<LadderName, readonly Stage[]>> = {
   bootstrap: [

@@ -4,13 +4,13 @@ export const version = '1.1.0';
 declare const builtFrom: string | undefined;
 
 /**
- * The commit that the program was built from, or that scripts/bootwright names of its clone; empty
- * where neither is known.
+ * The commit that the program was built from, or the one that scripts/bootwright reads from its
+ * clone; empty if unknown.
  */
 export const commit = typeof builtFrom === 'string' ? builtFrom : '';
 
-/** The releases of OpenShift that can be installed: docs/guides/supported.md. */
+/** The releases of OpenShift that Bootwright can install: docs/guides/supported.md. */
 export const supportedReleases = { first: '4.14', last: '5.0' } as const;
 
-/** How the program names itself to every server and proxy. */
+/** The User-Agent header for every server and proxy. */
 export const userAgent = `bootwright/${version}`;

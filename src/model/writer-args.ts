@@ -1,6 +1,6 @@
-// Arguments for `coreos-installer install` (0.26), as far as Bootwright must understand them: those
-// that name an input, that keep partitions, or that Bootwright gives itself. Everything else is
-// judged by coreos-installer.
+// Arguments for `coreos-installer install` (0.26), as far as Bootwright must understand them:
+// options that name an input, that keep partitions, or that Bootwright gives itself.
+// coreos-installer judges all others.
 import { parseArgs } from 'node:util';
 import { shownText } from '../lib/shown-url.ts';
 
@@ -51,30 +51,30 @@ export interface WriterUse {
   readonly value: string;
 }
 
-/** What is wrong with arguments, and what to write instead. */
+/** An error in arguments, and its correction. */
 interface Mistake {
   readonly what: string;
   readonly write: string;
 }
 
-/** Arguments for `coreos-installer install` as they were read. */
+/** The result of reading arguments for `coreos-installer install`. */
 interface WriterArgsRead {
-  /** The first argument that must not be given. */
+  /** The first argument that is not allowed. */
   readonly mistake?: Mistake;
-  /** The options that are known, in their order. */
+  /** The known options, in their order. */
   readonly uses: readonly WriterUse[];
 }
 
 /**
- * Reads arguments for `coreos-installer install`. An option that is not in the tables may be newer
- * than they are: it passes, and a word behind it that is no option counts as its value.
+ * Parses arguments for `coreos-installer install`. An option outside of the tables may be newer
+ * than they are: it is accepted, and the next word counts as its value unless it is an option.
  */
 export function readWriterArgs(args: readonly string[]): WriterArgsRead {
   const uses: WriterUse[] = [];
   let unknownAt = Number.NaN;
   for (const token of tokensOf(args)) {
     const { index, kind } = token;
-    // Further letters of its word, and a word behind it, are the value of an unknown option.
+    // The further letters of its word, and the next word, are the value of an unknown option.
     if (index === unknownAt || (kind === 'positional' && index === unknownAt + 1)) continue;
     const read = readToken(token, args[index] ?? '');
     if (read === undefined) {
@@ -94,10 +94,10 @@ const tokensOf = (args: readonly string[]) =>
 
 type OptionToken = Extract<ReturnType<typeof tokensOf>[number], { kind: 'option' }>;
 
-/** Options by which it prints something and exits well without a write, and the end of options. */
+/** Options that print something and exit with 0 without a write, and the end of options. */
 const endings: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V', '--']);
 
-/** The option of a token, or what is wrong with it; undefined for one that is not in the tables. */
+/** The option of a token, or its error; undefined for an option outside of the tables. */
 function readToken(
   token: ReturnType<typeof tokensOf>[number],
   word: string,
@@ -114,7 +114,8 @@ function readToken(
   }
   if (token.kind === 'option' && Object.hasOwn(options, token.name)) return readOption(token, word);
   const shown = token.kind === 'option' ? token.rawName : word;
-  // What keeps partitions must be understood, misspelled too: else the disk would be cleaned.
+  // An option that keeps partitions must be understood, even if misspelled: otherwise the cleaning
+  // would destroy them.
   if (!endings.has(shown) && !/save|part/.test(shown)) return undefined;
   const what = `${shownText(shown)} is not an option of coreos-installer install`;
   return { what, write: 'options that coreos-installer install --help lists' };
@@ -138,7 +139,7 @@ function readOption(
 
 const imageOptions = ['image-url', 'image-file', 'stream'];
 
-/** Why an option cannot be given beside those before it, and beside what Bootwright gives. */
+/** The reason why an option conflicts with earlier ones, or with those that Bootwright gives. */
 function clashOf({ option }: WriterUse, before: readonly WriterUse[]): Mistake | undefined {
   if (option === 'ignition-url')
     return {
@@ -151,7 +152,7 @@ function clashOf({ option }: WriterUse, before: readonly WriterUse[]): Mistake |
     : undefined;
 }
 
-/** Values that coreos-installer would refuse when the disk is cleaned already. */
+/** Checks of values that coreos-installer would refuse only after the disk is cleaned. */
 const valueRules: Readonly<
   Record<string, { readonly fits: (value: string) => boolean; readonly write: string }>
 > = {
@@ -175,7 +176,7 @@ const valueRules: Readonly<
   },
 };
 
-/** What is wrong with the value of an option, and what to write instead. */
+/** The error in the value of an option, and its correction. */
 export function valueMistake({ option, value }: WriterUse): Mistake | undefined {
   const rule = Object.hasOwn(valueRules, option) ? valueRules[option] : undefined;
   if (rule === undefined || rule.fits(value)) return undefined;
@@ -183,13 +184,13 @@ export function valueMistake({ option, value }: WriterUse): Mistake | undefined 
   return { what, write: rule.write };
 }
 
-/** Patterns of the crate `glob`. */
+/** A valid pattern of the crate `glob`. */
 const isLabel = (entry: string): boolean => {
   const isOpen = entry.lastIndexOf('[') > entry.lastIndexOf(']');
   return !isOpen && !/[,\p{Cc}]|\*\*|\[!?\]/u.test(entry);
 };
 
-/** Numbers are of 32 bits. */
+/** A range of 32-bit numbers. */
 const isRange = (entry: string): boolean => {
   const [, from, to = from] = /^(\d{0,10})(?:-(\d{0,10}))?$/.exec(entry) ?? [];
   if (from === undefined || `${from}${to}` === '') return false;
@@ -198,8 +199,9 @@ const isRange = (entry: string): boolean => {
 };
 
 /**
- * The option by which coreos-installer keeps partitions: a number, a range (`5-7`, `5-`, `-7`), or
- * a label with `*`, `?` and `[a-z]`. Undefined for what it would refuse, or take for more than one.
+ * The option of coreos-installer that keeps partitions: a number, a range (`5-7`, `5-`, `-7`), or a
+ * label with `*`, `?` and `[a-z]`. Undefined for an entry that coreos-installer would refuse, or
+ * read as several entries.
  */
 export function savingOption(entry: string): string | undefined {
   if (entry === '') return undefined;
