@@ -63,7 +63,9 @@ function otherLine(event: RunEvent, lastWait?: string): EventLine | undefined {
       const { exitCode, argv } = event;
       return exitCode === 0
         ? undefined
-        : debug(`exit code ${exitCode ?? 'none'}: ${argv.join(' ')}`);
+        : debug(
+            `${exitCode === undefined ? 'stopped by a signal' : `exit code ${exitCode}`}: ${argv.join(' ')}`,
+          );
     }
     case 'report.dropped':
       return warn(`stage ${event.stage} was not reported: ${event.failure.message}`);

@@ -70,6 +70,14 @@ describe('a page after the events of an agent', () => {
     expect(page.hosts[0]?.steps['image/write']).toMatchObject({ attempt: 2, percent: 40 });
   });
 
+  it('says of a command without an exit code that a signal stopped it', () => {
+    const argv = ['coreos-installer', 'install'];
+    const ended = { type: 'command.finished', argv, exitCode: undefined, duration: 1 } as const;
+    expect(after(event(1, ended)).lines.at(-1)?.text).toBe(
+      'stopped by a signal: coreos-installer install',
+    );
+  });
+
   it('says what is waited for, once while it stays the same', () => {
     const wait = (at: number, status: string): PageUpdate =>
       event(at, {

@@ -198,16 +198,20 @@ function kindGroup(objects: readonly ObjectState[]): Html {
     </ul>`;
 }
 
+/** Without a heading where there is none: its panel is hidden then. */
 const faultsSection = ({ faults, startedAt }: PageState): Html =>
-  html`<ul class="objects">
-    ${faults.map(({ at, where, what, times }) => {
-      const count = times > 1 ? `, ${times} times` : '';
-      return html`<li class="is-bad">
-        <i aria-hidden="true">✕</i> <b>${where}</b>
-        <small>${what}${count}, after ${renderDuration(at - startedAt)}</small>
-      </li>`;
-    })}
-  </ul>`;
+  faults.length === 0
+    ? html``
+    : html`<h2>Faults</h2>
+        <ul class="objects">
+          ${faults.map(({ at, where, what, times }) => {
+            const count = times > 1 ? `, ${times} times` : '';
+            return html`<li class="is-bad">
+              <i aria-hidden="true">✕</i> <b>${where}</b>
+              <small>${what}${count}, after ${renderDuration(at - startedAt)}</small>
+            </li>`;
+          })}
+        </ul>`;
 
 /**
  * Lines of the log as list items; of a program that was started again, others have the same

@@ -138,6 +138,12 @@ describe('an installation that failed', () => {
   });
 });
 
+it('has a heading of faults where there are some', () => {
+  expect(textOf(pageAfterAll())).not.toContain('Faults');
+  const fault: PageUpdate = { kind: 'fault', at: 1, where: 'm2', what: 'power-loss' };
+  expect(textOf(pageAfterAll(fault))).toContain('Faults ✕ m2 power-loss');
+});
+
 it('escapes texts in a template, and takes pieces of HTML as they are', () => {
   expect(html`<b title="${'"'}">${['<', html`<i>${1}</i>`, undefined]}</b>`.text).toBe(
     '<b title="&quot;">&lt;<i>1</i></b>',

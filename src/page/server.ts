@@ -110,7 +110,7 @@ export function pageDocument(page: PageState, now: number, mode: 'live' | 'saved
 <div><h2 class="hidden">Hosts</h2><div id="rails">${within('rails')}</div><div id="hosts">${within('hosts')}</div></div>
 <div class="side">
 <div class="panel" id="cluster"><h2>Cluster</h2>${within('cluster')}</div>
-<div class="panel" id="injected"><h2>Faults</h2>${within('injected')}</div>
+<div class="panel" id="injected">${within('injected')}</div>
 </div>
 <div class="panel wide" id="time"><h2>Time line</h2>${within('time')}</div>
 <div class="panel wide" id="log"><h2>Log</h2>
