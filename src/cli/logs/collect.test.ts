@@ -128,12 +128,7 @@ describe('the bundle of a failed run', () => {
 
     const { files, manifest } = await collect({ host });
     const missing = manifest.files.filter((file) => file.missing !== undefined);
-    expect(missing.map(({ name }) => name)).toEqual([
-      'disks.json',
-      'units.log',
-      'mounts.txt',
-      'processes.txt',
-    ]);
+    expect(missing.map(({ name }) => name)).toEqual(['disks.json', 'mounts.txt', 'processes.txt']);
     expect(files.get('kernel.log')).toContain('I/O error, dev sda');
     const all = [...files.values()].join('\n');
     for (const secret of [...Object.values(secrets), auth]) {
@@ -151,7 +146,7 @@ describe('the bundle of a failed run', () => {
     const { path, files, manifest } = await collect();
     const missing = manifest.files.filter(({ name }) => !files.has(name));
     expect(missing.map(({ name }) => name)).toEqual([
-      ...['journal.jsonl', 'status.json', 'kernel-arguments.txt', 'disks.json', 'units.log'],
+      ...['journal.jsonl', 'status.json', 'kernel-arguments.txt', 'disks.json'],
       ...['mounts.txt', 'processes.txt', 'agent.log'],
     ]);
     expect(missing.every((file) => (file.missing ?? '') !== '')).toBe(true);

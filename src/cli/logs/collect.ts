@@ -66,7 +66,6 @@ function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogRea
   return {
     clock: ports.clock,
     host: { ...ports.host, readText },
-    role: config.role,
     signal,
     own: {
       'journal.jsonl': ours(journalPath),
@@ -133,7 +132,9 @@ async function putTogether(run: CollectedRun): Promise<PackedLogs> {
   const hide = await hidingFor(run);
   const reach = reachOf(run);
   const rows = await Promise.all(
-    collectorsOf('run').map((row) => rowsOf(row, reach).catch(() => [row])),
+    collectorsOf('run')
+      .filter(({ role = config.role }) => role === config.role)
+      .map((row) => rowsOf(row, reach).catch(() => [row])),
   );
   const collected = await Promise.all(rows.flat().map((row) => bundled(row, reach, hide)));
   const manifest: BundleManifest = BundleManifest.parse({

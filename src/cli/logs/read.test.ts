@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -57,7 +57,7 @@ const manifest = {
   files: [
     { name: 'journal.jsonl', what: 'j', bytes: 4 },
     { name: 'agent.log', what: 'l', bytes: 4, of: 900 },
-    { name: 'mounts.txt', what: 'm', missing: 'it is not there' },
+    { name: 'mounts.txt', what: 'm', missing: 'this host has no /proc/1/mounts' },
     { name: 'gone.txt', what: 'g', bytes: 4 },
     { name: 'changed.txt', what: 'c', bytes: 4 },
   ],
@@ -102,11 +102,11 @@ describe('bootwright logs read', () => {
       'wait.timed-out: no two masters',
       'why: m2 is down',
       'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',
-      'cluster/wait waited last until two masters are ready: 1 of 2; for 3 min of at most 1 h',
+      'cluster/wait was waiting until two masters are ready: 1 of 2; for 3 min of at most 1 h',
       'next: fix that',
       'a restart is refused until the cluster is reset at the service',
       'in the bundle: 2 of 5 files',
-      'not in it: mounts.txt (it is not there), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
+      'not in it: mounts.txt (this host has no /proc/1/mounts), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
       'only the end of: agent.log',
     ]);
   });
@@ -134,6 +134,20 @@ describe('bootwright logs read', () => {
     expect(await bootwright().run(['logs', 'read', ...paths, '--format', 'json'])).toBe(0);
     const documents = JSON.parse(printed) as readonly (BundleDocument & { path: string })[];
     expect(documents.map(({ path }) => path)).toEqual(paths);
+  });
+
+  it('warns of a folder without a bundle, and reads the others', async () => {
+    const warned = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const [full, empty] = ['full', 'empty'].map((name) => join(folder, name));
+    for (const path of [full!, empty!]) mkdirSync(path);
+    const bundle = join(full!, 'bundle-20261124T124100Z.tar.gz');
+    writeFileSync(bundle, await tar(whole));
+    expect(await bootwright().run(['logs', 'read', full!, empty!])).toBe(0);
+    expect(printed).toContain(`${bundle}:\n`);
+    expect(warned.mock.calls).toEqual([[`warning: ${empty} has no bundle of logs\n`]]);
+    await expect(bootwright().run(['logs', 'read', empty!, empty!])).rejects.toMatchObject({
+      code: 'cli.bundle-not-read',
+    });
   });
 
   it('needs no step, no wait and no begin, and shows nothing that steers a terminal', () => {

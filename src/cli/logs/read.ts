@@ -8,7 +8,7 @@ import { renderDuration } from '../../model/duration.ts';
 import type { FilesCall } from '../command.ts';
 import { type BundleDocument, BundleManifest } from '../documents.ts';
 import { cliFailure } from '../failures.ts';
-import { print, printJson } from '../messages.ts';
+import { print, printJson, printNote } from '../messages.ts';
 import { restartLines } from '../status.ts';
 
 /** The name of that file. */
@@ -16,12 +16,20 @@ export const manifestFile = 'manifest.json';
 
 /**
  * Prints what bundles of logs say happened, in at most eleven lines for each. A folder stands for
- * the bundles in it; as a document for programs, several are a list.
+ * the bundles in it, and one without is a warning beside others; as a document for programs,
+ * several are a list.
  * @throws AgentError `cli.bundle-not-read`
  */
 export async function runLogsRead({ values, format }: FilesCall): Promise<number> {
   const [path = '', ...more] = values;
-  const paths = (await Promise.all(values.map(bundlesAt))).flat();
+  const found = await Promise.all(
+    values.map(async (value) => [value, await bundlesAt(value)] as const),
+  );
+  const empty = found.filter(([, bundles]) => bundles.length === 0).map(([folder]) => folder);
+  if (empty.length === found.length)
+    throw cliFailure('cli.bundle-not-read', `no bundle of logs in ${empty.join(', ')}`);
+  for (const folder of empty) printNote('warning', `${folder} has no bundle of logs`);
+  const paths = found.flatMap(([, bundles]) => bundles);
   const isOne = more.length === 0 && paths.length === 1 && paths[0] === path;
   const documents: BundleDocument[] = [];
   // One after the other: a bundle may take 64 MiB of memory.
@@ -39,10 +47,10 @@ async function bundlesAt(path: string): Promise<readonly string[]> {
     .then((at) => readdir(at))
     .catch(() => undefined);
   if (names === undefined) return [path];
-  const bundles = names.filter((name) => /^(?:bundle|logs)-.*\.tar\.gz$/.test(name)).sort();
-  if (bundles.length === 0)
-    throw cliFailure('cli.bundle-not-read', `${path} has no bundle of logs`);
-  return bundles.map((name) => join(path, name));
+  return names
+    .filter((name) => /^(?:bundle|logs)-.*\.tar\.gz$/.test(name))
+    .sort()
+    .map((name) => join(path, name));
 }
 
 async function documentOf(path: string): Promise<BundleDocument> {
@@ -84,7 +92,7 @@ export function renderBundle({ missing, ...bundle }: BundleDocument): string {
     ...(wait === undefined
       ? []
       : [
-          `${wait.step} waited last until ${wait.sentence}: ${wait.status}; for ${span(wait.since, ended)} of at most ${renderDuration(wait.limit)}`,
+          `${wait.step} was waiting until ${wait.sentence}: ${wait.status}; for ${span(wait.since, ended)} of at most ${renderDuration(wait.limit)}`,
         ]),
     ...(failure === undefined ? [] : [`next: ${failure.hint}`]),
     [first, next.map((line) => line.trim()).join('; ')].join(' '),

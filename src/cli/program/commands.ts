@@ -343,7 +343,7 @@ function addRecords(program: ProgramCommand): void {
     .add(
       'read',
       'print what failed, from bundles of logs',
-      'The last line of a failed install names its bundle, and so does "bootwright logs collect". It may be read on any machine: nothing of it is unpacked.',
+      'The line "logs: FILE" of a failed install names its bundle, and so does "bootwright logs collect". A folder stands for the bundles in it. It may be read on any machine: nothing of it is unpacked.',
     )
     .argument('<FILE...>', 'bundles, bundle-….tar.gz, or folders of them')
     .addOption(format('text', 'json'))

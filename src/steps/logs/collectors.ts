@@ -280,7 +280,6 @@ export interface LogReach {
   readonly signal: AbortSignal;
   readonly host: Pick<Host, 'exec' | 'list' | 'readText' | 'realPath'>;
   readonly kube?: Pick<Kube, 'list' | 'podLog'>;
-  readonly role?: RoleName;
   /** By the name of the row. */
   readonly own?: Readonly<Record<string, (most: number, signal: AbortSignal) => Promise<Found>>>;
   /**
@@ -306,7 +305,10 @@ type Collected =
   | { readonly text: string; readonly bytes: number; readonly size: number }
   | { readonly missing: string; readonly isAbsent: boolean };
 
-const absent = { missing: 'it is not there', isAbsent: true } as const;
+const absent = ({ from }: Collector): Collected => ({
+  missing: 'file' in from ? `this host has no ${from.file}` : 'the run has left none',
+  isAbsent: true,
+});
 
 /** Takes secrets out of a text. */
 export type Hide = (text: string) => string;
@@ -317,14 +319,13 @@ export type Hide = (text: string) => string;
  */
 export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<Collected> {
   const { mostBytes, limit } = row;
-  if (row.role !== undefined && row.role !== reach.role) return absent;
   // The adapter ends a command by its limit, but for one that a disk holds in the kernel.
   const most = 'argv' in row.from ? limit + seconds(1) : limit;
   try {
     const found = await limited(reach.clock, workLimit(most, reach.signal), (signal) =>
       read(row, { ...reach, signal }),
     );
-    if (found === undefined) return absent;
+    if (found === undefined) return absent(row);
     const { text: whole, size } =
       typeof found === 'string' ? { text: found, size: Buffer.byteLength(found) } : found;
     // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
