@@ -54,7 +54,7 @@ describe('a multipath device', () => {
     const { value, notes } = await runStep(resolveDisk, { host, config });
     expect(value).toMatchObject({ path: '/dev/dm-4', type: 'mpath', byId: [byId] });
     expect(value).toMatchObject({ serial: '7QZ40291', wwn: `0x${wwid.slice(1)}` });
-    expect(notes).toEqual([`info: the install disk is ${lun}`]);
+    expect(notes).toEqual([`info: the install disk is ${lun}, asked for as ${byId}`]);
   });
 
   it('is another one when another LUN has its number', async () => {

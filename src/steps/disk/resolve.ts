@@ -48,8 +48,7 @@ export const resolveDisk = step({
     const chosen = byHints ? `/dev/${chooseByHints(roots, hints, paths).kname}` : '';
     const [asked, real] = [...paths][0] ?? [chosen, chosen];
     const device = chooseDisk(roots, { asked, real });
-    note('info', `the install disk is ${device.path}`, {
-      asked,
+    note('info', `the install disk is ${device.path}${byHints ? '' : alias(asked, device)}`, {
       sizeBytes: device.sizeBytes,
       model: device.model,
       serial: device.serial,
@@ -73,6 +72,10 @@ export const resolveDisk = step({
     };
   },
 });
+
+/** The name of a disk in the settings, where it is another than its own. */
+const alias = (asked: string, { path }: BlockDevice): string =>
+  asked === path ? '' : `, asked for as ${asked}`;
 
 const identityOf = (
   device: BlockDevice,
