@@ -34,7 +34,7 @@ export function reportOfHost(
   const waits = Object.values(steps).flatMap(({ lastWait, state, until = end }) =>
     lastWait === undefined || state === 'finished'
       ? []
-      : [renderWait(lastWait, until - lastWait.since)],
+      : [renderWait(lastWait, until - lastWait.since, 'was waiting')],
   );
   const count = (type: RunEvent['type'], step?: string): number =>
     events.filter((event) => event.type === type && (!('step' in event) || event.step === step))

@@ -12,7 +12,7 @@ import { memoryKibibytes } from '../host/live-system.ts';
 import type { Strike } from '../http/fault.ts';
 import { railOfPlan } from './page-rail.ts';
 import { shownKinds, stateOf } from './page-objects.ts';
-import { isInstalled, type LabReport, outcomeWords } from './report.ts';
+import { API_SERVER_ENDED, isInstalled, isMissed, type LabReport, outcomeWords } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 
@@ -74,7 +74,8 @@ function endOf(end: RunEnd): PageUpdate {
   const { isAsExpected, differences } = end;
   const text = `${outcomeWords(end)}, ${isAsExpected ? '' : 'not '}as expected`;
   const isGood = isAsExpected && isInstalled(end);
-  return { kind: 'end', at: Date.now(), isGood, text, details: differences };
+  const details = [...differences, ...(isMissed(end) ? [`${API_SERVER_ENDED} the one above`] : [])];
+  return { kind: 'end', at: Date.now(), isGood, text, details };
 }
 
 type Update = LivePage['update'];
@@ -90,7 +91,7 @@ function follow(run: ShownRun, update: Update): () => void {
     for (const host of hosts) host();
     faults();
     const { status, statusInfo: info } = run.lab.inventory.store.cluster();
-    update({ kind: 'cluster', at: Date.now(), status, info, logs: run.logs });
+    update({ kind: 'cluster', at: Date.now(), status, info, logs: run.logs?.ofController });
   };
   update({ kind: 'begin', at: run.startedAt, startedAt: run.startedAt });
   void followRails(run, update);
@@ -136,7 +137,7 @@ export function hardwareOf(machine: ShownHost['machine']): string {
 }
 
 /** Gives what tells the news of one host. */
-function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () => void {
+function hostFollower({ lab, logs }: ShownRun, host: ShownHost, update: Update): () => void {
   const { hostId, events } = host;
   let read = 0;
   let phase = '';
@@ -158,15 +159,20 @@ function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () =>
     phase = next;
     if (host.outcome === undefined || hasEnded) return;
     hasEnded = true;
-    update({ kind: 'host-end', at: host.endedAt ?? at, host: hostId, ...endOfHost(host) });
+    update({ kind: 'host-end', at: host.endedAt ?? at, host: hostId, ...endOfHost(host, logs) });
   };
 }
 
-function endOfHost({
-  outcome,
-  failure,
-}: ShownHost): Omit<Extract<PageUpdate, { kind: 'host-end' }>, 'kind' | 'at' | 'host'> {
+function endOfHost(
+  { outcome, failure: found }: ShownHost,
+  commands: ShownRun['logs'],
+): Omit<Extract<PageUpdate, { kind: 'host-end' }>, 'kind' | 'at' | 'host'> {
   if (outcome === 'done') return { isGood: true, text: 'is a node' };
+  const { logs } = found ?? {};
+  const failure =
+    logs === undefined || commands === undefined
+      ? found
+      : { ...found, logs: commands.ofHost(logs) };
   return { isGood: false, isStopped: outcome === 'stopped', text: outcome ?? '', failure };
 }
 

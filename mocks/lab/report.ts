@@ -4,6 +4,10 @@ import type { DayReport } from '../cluster/day-2/day-after.ts';
 /** The newest upload of the controller's logs, in the folder of a run. */
 export const CONTROLLER_LOGS = 'controller-logs.tar.gz';
 
+/** Said before a command that needs the API server of the cluster. */
+export const API_SERVER_ENDED =
+  'the API server of the lab has ended; the command on a real cluster is';
+
 /** What a host is said to run that runs the system of the release. */
 export const RELEASE_OS = 'stock';
 
@@ -42,7 +46,7 @@ export interface HostReport {
   readonly system?: string | undefined;
   readonly agentStarts: number;
   readonly seconds: number;
-  /** Waits that were not over at the end: `waits until 2 masters are ready: 1 of 2, …`. */
+  /** Waits that were not over at the end: `was waiting until 2 masters are ready: 1 of 2, …`. */
   readonly waits: readonly string[];
   /** How often the image was written to a disk. */
   readonly writes: number;
@@ -103,11 +107,15 @@ export const isInstalled = ({
 }: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
   outcome === 'installed' && !['error', 'cancelled'].includes(clusterStatus);
 
+/** Whether every host is a node, and the installation has failed all the same. */
+export const isMissed = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
+  ended.outcome === 'installed' && !isInstalled(ended);
+
 /**
  * The outcome in words; where every host is a node and the installation has failed, both are said.
  */
 export const outcomeWords = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
-  ended.outcome === 'installed' && !isInstalled(ended)
+  isMissed(ended)
     ? `every host is a node, the installation ended in ${ended.clusterStatus}`
     : ended.outcome;
 

@@ -26,7 +26,14 @@ const failure = {
 const failed: LabReport = {
   ...report,
   outcome: 'failed',
-  hosts: [{ ...host, outcome: 'failed', failure }],
+  hosts: [
+    {
+      ...host,
+      outcome: 'failed',
+      failure,
+      waits: ['was waiting until 2 masters are ready: 1 of 2, for 4 s of at most 1 h'],
+    },
+  ],
 };
 const missed: LabReport = {
   ...report,
@@ -55,8 +62,8 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     missed,
     '/tmp/run',
     [
-      'operator console never became available: no route',
-      'next: oc describe clusteroperator console',
+      'operator console: Degraded: no route',
+      'next: the API server of the lab has ended; the command on a real cluster is: oc describe clusteroperator console',
       'next: tar -xzOf /tmp/run/controller-logs.tar.gz',
     ],
   ],
@@ -66,4 +73,12 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     .map((line) => line.trim());
   for (const line of expected) expect(lines).toContain(line);
   expect(lines.join()).not.toContain('operator cvo');
+});
+
+it('says after a failure what its host was waiting for', () => {
+  const text = summaryOf(failed, undefined);
+  expect(text).toMatch(
+    /disk\.busy: in use\n[^]*\n +when it ended, it was waiting until 2 masters are ready: 1 of 2, for 4 s/,
+  );
+  expect(text).not.toContain('still');
 });

@@ -1,18 +1,18 @@
 // Shows a run to whoever started the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
+  API_SERVER_ENDED,
   CONTROLLER_LOGS,
   type HostReport,
-  isInstalled,
+  isMissed,
   type LabReport,
   outcomeWords,
   shortImage,
 } from './report.ts';
-import { linesOf, type ShownRun } from './shown-run.ts';
+import { linesOf, type LogCommands, type ShownRun } from './shown-run.ts';
 
 /** What a run is given by those who watch it. */
 interface Watched {
@@ -36,7 +36,7 @@ export async function showRun(
       signal,
       watch: (run) => {
         ({ folder } = run);
-        const logs = join(run.folder, CONTROLLER_LOGS);
+        const logs = logCommands(run.name, keeps ? folder : undefined);
         const ends = [printChanges(run, stdout), page.watch({ ...run, logs })];
         return () => {
           for (const end of ends) end();
@@ -101,30 +101,39 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
   };
 }
 
+/**
+ * What reads the logs of a run whose files are in a folder; of one whose files are removed, what
+ * keeps them.
+ */
+function logCommands(scenario: string, folder: string | undefined): LogCommands {
+  const removed = `removed; scripts/lab --scenario ${scenario} --keep keeps them`;
+  return folder === undefined
+    ? { areKept: false, ofHost: () => removed, ofController: removed }
+    : {
+        areKept: true,
+        ofHost: (bundle) => `scripts/bootwright logs read ${bundle}`,
+        ofController: `tar -xzOf ${folder}/${CONTROLLER_LOGS}`,
+      };
+}
+
 /** The end of a run in words: each host, images, and what differs; the page shows more. */
 export function summaryOf(report: LabReport, folder: string | undefined): string {
-  const { scenario, outcome, seconds, hosts, layering, differences, operators } = report;
-  const isMissed = outcome === 'installed' && !isInstalled(report);
+  const { scenario, seconds, hosts, layering, differences, operators } = report;
+  const hasMissed = isMissed(report);
   // An operator that only waits for others did nothing wrong.
-  const unavailable = isMissed ? operators.filter(({ status }) => status === 'failed') : [];
-  const rerun = `removed; scripts/lab --scenario ${scenario} --keep keeps them`;
+  const unavailable = hasMissed ? operators.filter(({ status }) => status === 'failed') : [];
+  const logs = logCommands(scenario, folder);
   const verdict = differences.length === 0 ? 'as expected' : 'not as expected:';
   return [
     '',
     `${scenario}: ${outcomeWords(report)} after ${seconds.toFixed(1)} s`,
     ...unavailable.flatMap(({ name, info }) => [
-      `  operator ${name} never became available: ${info}`,
-      `      next: oc describe clusteroperator ${name}`,
+      `  operator ${name}: Degraded: ${info}`,
+      `      next: ${API_SERVER_ENDED}: oc describe clusteroperator ${name}`,
     ]),
-    ...(isMissed
-      ? [
-          folder === undefined
-            ? `      logs: ${rerun}`
-            : `      next: tar -xzOf ${folder}/${CONTROLLER_LOGS}`,
-        ]
-      : []),
+    ...(hasMissed ? [`      ${logs.areKept ? 'next' : 'logs'}: ${logs.ofController}`] : []),
     '',
-    ...hosts.flatMap((host) => hostLines(host, hosts, rerun, folder)),
+    ...hosts.flatMap((host) => hostLines(host, hosts, logs)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
       `  image of pool ${pool}: ${image}`,
       ...(pulledBytes === undefined
@@ -140,8 +149,7 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
 function hostLines(
   host: HostReport,
   hosts: readonly HostReport[],
-  rerun: string,
-  folder: string | undefined,
+  logs: LogCommands,
 ): readonly string[] {
   const { name, role, seconds, outcome, boots, stage, agentStarts, failure, secondAgent } = host;
   const boot = boots === 1 ? 'one boot' : `${boots} boots`;
@@ -150,9 +158,9 @@ function hostLines(
     ...(outcome === 'done' && host.system !== undefined ? [`runs ${shortImage(host.system)}`] : []),
     ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
-    ...(outcome === 'done' ? [] : host.waits.map((wait) => `still ${wait}`)),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
-    ...(failure === undefined ? [] : failureLines(failure, rerun, folder !== undefined)),
+    ...(failure === undefined ? [] : failureLines(failure, logs)),
+    ...(outcome === 'done' ? [] : host.waits.map((wait) => `when it ended, it ${wait}`)),
   ];
   return [
     `  ${name} (${role}) ${outcomeTexts[outcome]} after ${seconds.toFixed(1)} s, ${end}`,
@@ -162,8 +170,7 @@ function hostLines(
 
 function failureLines(
   { code, message, why, hint, logs }: NonNullable<HostReport['failure']>,
-  rerun: string,
-  isKept: boolean,
+  commands: LogCommands,
 ): readonly string[] {
   return [
     `${code}: ${message}`,
@@ -171,7 +178,7 @@ function failureLines(
     ...(hint === undefined ? [] : [`next: ${hint}`]),
     ...(logs === undefined
       ? []
-      : [isKept ? `next: scripts/bootwright logs read ${logs}` : `logs: ${rerun}`]),
+      : [`${commands.areKept ? 'next' : 'logs'}: ${commands.ofHost(logs)}`]),
   ];
 }
 

@@ -20,6 +20,15 @@ export interface ShownHost
   readonly hardware?: string;
 }
 
+/** What a person runs to read the logs of a run, or to have them at all. */
+export interface LogCommands {
+  /** Whether the files of the run stay after it. */
+  readonly areKept: boolean;
+  /** By the path of the bundle that an agent left. */
+  readonly ofHost: (bundle: string) => string;
+  readonly ofController: string;
+}
+
 /** What is looked at of a run while it continues. */
 export interface ShownRun {
   readonly name: string;
@@ -38,8 +47,7 @@ export interface ShownRun {
   readonly whereabouts?: ReadonlyMap<string, string> | undefined;
   /** What continues beside the hosts. */
   readonly beside?: (() => string) | undefined;
-  /** Where the logs of the controller are, once they are uploaded. */
-  readonly logs?: string | undefined;
+  readonly logs?: LogCommands | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }

@@ -110,12 +110,16 @@ function stepAfter(before: StepState | undefined, event: RunEvent): StepState | 
 const others = ({ waits = [] }: StepState, sentence: string): readonly Waiting[] =>
   waits.filter((wait) => wait.sentence !== sentence);
 
-/** A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`. */
+/**
+ * A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`. Of a
+ * run that has ended, the verb is another.
+ */
 export const renderWait = (
   { sentence, status, attempt, limit }: Omit<Waiting, 'since'>,
   waited: Millis,
+  verb = 'waits',
 ): string =>
-  `waits ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}, for ${renderDuration(waited)} of at most ${renderDuration(limit)}`;
+  `${verb} ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}, for ${renderDuration(waited)} of at most ${renderDuration(limit)}`;
 
 function progressed(
   before: StepState,

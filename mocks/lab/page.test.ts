@@ -1,0 +1,51 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { clusterSeed } from '../inventory/records.ts';
+import { inventoryStore } from '../inventory/store.ts';
+import { openLabPage } from './page.ts';
+import type { ShownRun } from './shown-run.ts';
+
+it('has the command that reads the logs of a host, and says that the API server has ended', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'bootwright-page-'));
+  const file = join(folder, 'run.html');
+  try {
+    await using page = await openLabPage({ title: 't', about: '' }, { isServed: false, file });
+    const run: ShownRun = {
+      name: 'made-up',
+      lab: { inventory: { store: inventoryStore({ cluster: clusterSeed(), hosts: [] }) } },
+      hosts: [
+        {
+          plan: { name: 'm1', role: 'master' },
+          hostId: 'h',
+          outcome: 'failed',
+          phase: '',
+          boots: 0,
+          endedAt: 1,
+          events: [],
+          steps: {},
+          failure: { code: 'disk.busy', message: 'in use', logs: '/tmp/b.tar.gz' },
+        },
+      ],
+      logs: {
+        areKept: true,
+        ofHost: (bundle) => `scripts/bootwright logs read ${bundle}`,
+        ofController: 'tar -xzOf /tmp/c.tar.gz',
+      },
+      startedAt: 0,
+    };
+    page.watch(run)();
+    await page.end({
+      outcome: 'installed',
+      clusterStatus: 'error',
+      isAsExpected: true,
+      differences: [],
+    });
+    const saved = await readFile(file, 'utf8');
+    expect(saved).toContain('logs: scripts/bootwright logs read /tmp/b.tar.gz');
+    expect(saved).toContain('the API server of the lab has ended');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
