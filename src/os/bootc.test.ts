@@ -83,7 +83,7 @@ describe('bootc status', () => {
     expect(failed.isUnfinished).toBe(true);
     const other = readBootcStatus(bootc('status-bound-failed.json'), bootc('reboot-required.txt'));
     expect(other.isUnfinished).toBe(true);
-    // Kernel arguments are changed without a pull.
+    // A change of kernel arguments needs no pull.
     expect(readBootcStatus(bootc('status-staged-arguments.json')).isUnfinished).toBe(false);
   });
 
@@ -140,7 +140,7 @@ describe('the commands of bootc', () => {
 
   it.each([
     ['status-staged.json', ['ostree', 'admin', 'undeploy', '0']],
-    // Undeployed, the way back would be gone.
+    // `ostree admin undeploy` would delete the rollback deployment.
     ['status-rollback-queued.json', ['bootc', 'rollback']],
     ['status-booted.json', undefined],
   ])('drop what boots next of %s: %j', (name, argv) => {

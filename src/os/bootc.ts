@@ -3,8 +3,8 @@ import { jsonIn } from '../lib/json.ts';
 import { osFailure } from './failures.ts';
 import type { ImageVerification, OsDeployment, OsStatus } from './status.ts';
 
-// bootc, at home on hosts that were booted from a bootc image. Its commands, and what it answers;
-// recorded in test/support/os-recorded.
+// bootc, the program of hosts that booted a bootc image: its commands and their output, recorded in
+// test/support/os-recorded.
 
 const Spec = z.object({ image: z.string(), transport: z.string() });
 
@@ -45,22 +45,23 @@ const BootcHost = z.object({
   }),
 });
 
-/** It waits for the lock of the sysroot, for as long as another program has it. */
+/** bootc waits for the lock of the sysroot while another program holds it. */
 export const bootcStatusArgv = [
   ...['bootc', 'status', '--format=json', '--format-version=1'],
 ] as const;
 
-/** Written by bootc when it has staged to the end; kured reboots a node that has it. */
+/** bootc writes it at the end of a complete staging; kured reboots a node that has the file. */
 export const rebootRequiredPath = '/run/reboot-required';
 
-/** Whether `/run/reboot-required` is what bootc wrote for one of these images. */
+/** Whether bootc wrote `/run/reboot-required` for one of these images. */
 export const isRequiredFor = (text: string, digests: readonly (string | undefined)[]): boolean =>
   text.startsWith('bootc: Reboot required for image: ') &&
   digests.some((digest) => digest !== undefined && text.includes(digest));
 
 /**
- * Why bootc cannot change this host; undefined where it can: it booted it, from an image, and
- * nobody added packages, with which bootc refuses to work (`incompatible`).
+ * The reason for which bootc cannot change this host; undefined if it can. The host must have
+ * booted an image through bootc and must have no layered packages: with those bootc refuses to work
+ * (`incompatible`).
  */
 export function refusalOfBootc(stdout: string): string | undefined {
   const parsed = BootcHost.safeParse(jsonIn(stdout));
@@ -73,8 +74,9 @@ export function refusalOfBootc(stdout: string): string | undefined {
 }
 
 /**
- * Reads `bootc status`. `required` is the text of `/run/reboot-required`, which tells whether what
- * is staged was staged to its end: bootc stages, and pulls then what is bound to the image.
+ * Reads `bootc status`. `required` is the text of `/run/reboot-required`. It shows whether bootc
+ * completed the staging: bootc stages the image first and then pulls the images that are bound to
+ * it.
  * @throws AgentError `os.status-not-read`
  */
 export function readBootcStatus(stdout: string, required = ''): OsStatus {
@@ -99,13 +101,16 @@ export function readBootcStatus(stdout: string, required = ''): OsStatus {
   };
 }
 
-/** A change of kernel arguments alone pulls nothing, and writes no `/run/reboot-required`. */
+/** A change of kernel arguments alone pulls nothing and writes no `/run/reboot-required`. */
 function isUnfinished(staged: Entry, booted: Entry | null | undefined, required: string): boolean {
   const isSameCommit = staged.ostree != null && staged.ostree.checksum === booted?.ostree?.checksum;
   return !isSameCommit && !isRequiredFor(required, [staged.image?.imageDigest ?? undefined]);
 }
 
-/** Has an image staged. An upgrade follows `spec.image`, and a switch to that one does nothing. */
+/**
+ * Stages an image. `bootc upgrade` follows `spec.image`; `bootc switch` to that same image does
+ * nothing.
+ */
 export const bootcStageArgv = (
   kind: 'switch' | 'upgrade',
   { image, verification }: { readonly image: string; readonly verification: 'none' | 'policy' },
@@ -118,16 +123,20 @@ export const bootcStageArgv = (
         image,
       ];
 
-/** Lets what was staged by `--download-only` be booted next. */
+/** Releases the deployment that `--download-only` staged, so that the host boots it next. */
 export const bootcUnlockArgv = ['bootc', 'upgrade', '--quiet', '--from-downloaded'] as const;
 
-/** Puts what ran before first; where it is first already, what runs. It drops what is staged. */
+/**
+ * Puts the rollback deployment first; if it is first already, the booted one. Drops the staged
+ * deployment.
+ */
 export const bootcRollbackArgv = ['bootc', 'rollback'] as const;
 
 /**
- * Has the host boot next what runs: drops what is staged, or takes a queued rollback back. `bootc
- * rollback` would drop what is staged too, and queue a rollback; `ostree admin undeploy` of a
- * queued rollback would delete the way back. Undefined where bootc keeps no ostree deployments.
+ * Makes the host boot the running deployment next: drops the staged deployment, or cancels a queued
+ * rollback. `bootc rollback` would drop the staged deployment too, but queue a rollback; `ostree
+ * admin undeploy` of a queued rollback would delete the rollback deployment. Undefined if bootc
+ * keeps no ostree deployments.
  */
 export function bootcDropArgv({ staged, pending }: OsStatus): readonly string[] | undefined {
   if (staged === undefined) return pending === undefined ? undefined : bootcRollbackArgv;
@@ -135,21 +144,18 @@ export function bootcDropArgv({ staged, pending }: OsStatus): readonly string[] 
   return index === undefined ? undefined : ['ostree', 'admin', 'undeploy', String(index)];
 }
 
-/** The source of kernel arguments that are ours. */
+/** The source under which bootc keeps the kernel arguments of Bootwright (`--source`). */
 export const argumentSource = 'bootwright';
 
-/**
- * Has a deployment of what boots next staged with these kernel arguments of ours, and no others of
- * ours.
- */
+/** Stages a copy of the next deployment whose kernel arguments of this source are exactly these. */
 export const bootcArgumentsArgv = (list: readonly string[]): readonly string[] => [
   ...['bootc', 'loader-entries', 'set-options-for-source', '--source', argumentSource],
   ...(list.length === 0 ? [] : ['--options', list.join(' ')]),
 ];
 
 /**
- * Whether these versions, as `bootc --version` and `ostree --version` print them, keep kernel
- * arguments by their source.
+ * Whether these versions of bootc and ostree keep kernel arguments by source; the texts are those
+ * that `bootc --version` and `ostree --version` print.
  */
 export const keepsArgumentSources = (bootcVersion: string, ostreeVersion: string): boolean =>
   isSince(/^bootc (\d+(?:\.\d+)*)/m.exec(bootcVersion)?.[1], [1, 15, 2]) &&
@@ -177,7 +183,9 @@ const deploymentOf = ({ image, pinned, ostree, composefs, downloadOnly }: Entry)
   verification: verificationOf(image?.image.signature),
 });
 
-/** What boots next is first in the list of ostree, where bootc keeps its deployments in ostree. */
+/**
+ * The next deployment is the first in the list of ostree, if bootc keeps its deployments in ostree.
+ */
 const firstOf = (entry: Entry): OsDeployment => ({
   ...deploymentOf(entry),
   index: entry.ostree == null ? undefined : 0,

@@ -23,7 +23,7 @@ const digest = (digit: string) => `sha256:${sum(digit)}`;
 about('decideApply', () => {
   it.each<[string, Partial<OsStatus>, string, string | undefined]>([
     ['booted', {}, imageOf('1'), undefined],
-    // The digest of a list of manifests is another than the one of its part.
+    // The digest of a manifest list differs from that of the manifest in it.
     ['booted', {}, imageOf('1'), digest('f')],
     ['switch', {}, imageOf('2'), digest('2')],
     ['switch', { rollback: pinned('2') }, imageOf('2'), undefined],
@@ -38,7 +38,7 @@ about('decideApply', () => {
     ['unlock', { staged: { ...pinned('2'), isLocked: true } }, imageOf('2'), undefined],
     ['restage', { staged: { ...deployment(tag, '2'), isLocked: true } }, tag, digest('3')],
     ['restage', { staged: pinned('2'), isUnfinished: true }, imageOf('2'), undefined],
-    // An upgrade would follow the name of what runs.
+    // An upgrade would follow the name of the running image.
     ['switch', { pending: deployment(tag, '0'), followed: imageOf('1') }, tag, digest('3')],
   ])('%s', (...[decision, status, image, known]) => {
     expect(decideApply(host(status), { image, digest: known })).toBe(decision);

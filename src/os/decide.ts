@@ -1,30 +1,30 @@
 import { osFailure } from './failures.ts';
 import type { OsDeployment, OsStatus } from './status.ts';
 
-/** An image that a node is to run. */
+/** An image that a node is supposed to run. */
 interface WantedImage {
   readonly image: string;
-  /** What its name means now, where that is known. */
+  /** The digest that its name resolves to now, if known. */
   readonly digest?: string | undefined;
 }
 
-/** What `apply` has to do about the image. */
+/** The action that `apply` takes for the image. */
 type ApplyDecision =
-  /** It runs already, and is booted next too. */
+  /** The host runs the image, and boots it next. */
   | 'booted'
-  /** It is booted next already. */
+  /** The host boots the image next. */
   | 'staged'
-  /** It is staged, and a reboot would leave it out. */
+  /** The image is staged, but locked: a reboot does not boot it. */
   | 'unlock'
-  /** What is staged goes, and it is staged again. */
+  /** The staged deployment is dropped and staged again. */
   | 'restage'
-  /** The program follows its name already, which means, or may mean, another image now. */
+  /** The host follows this name, which has another digest now, or may have one. */
   | 'upgrade'
-  /** The host has to move to it. */
+  /** The host switches to another name. */
   | 'switch';
 
 /**
- * Compares what a host has with what it is to run. Two names are two images, as they are to the
+ * Compares the system of a host with the wanted image. Two names are two images, as they are to the
  * Machine Config Operator; a name with a tag is the same image only with the same digest.
  * @throws AgentError `os.busy`, `os.read-only`, `os.staged-by-another`
  */
@@ -48,8 +48,8 @@ export function decideApply(status: OsStatus, wanted: WantedImage): ApplyDecisio
 }
 
 /**
- * How a program that follows a name gets to an image: a switch to that name does nothing, or is
- * refused.
+ * The command that pulls the image if the host follows its name already: a switch to the same name
+ * does nothing, or is refused.
  */
 export const pullOf = (
   { followed, staged, pending, booted }: Partial<OsStatus>,
@@ -65,7 +65,8 @@ function checkChangeable({ isBusy, isReadOnly }: OsStatus): void {
 }
 
 /**
- * A digest in the name decides; it may be that of a list, and the host reports one that is in it.
+ * A digest in the name decides. It may be the digest of a manifest list; the host reports that of a
+ * manifest in the list.
  */
 function isWanted(deployment: OsDeployment, { image, digest }: WantedImage): boolean {
   if (deployment.image !== image) return false;
@@ -73,8 +74,8 @@ function isWanted(deployment: OsDeployment, { image, digest }: WantedImage): boo
 }
 
 /**
- * What going back means: an apply that was not booted yet is dropped (`drop-staged`), otherwise
- * what ran before is put first (`swap`), or is first already (`queued`).
+ * The meaning of a rollback: drop an apply that was not booted yet (`drop-staged`), or put the
+ * rollback deployment first (`swap`), or nothing if it is first already (`queued`).
  * @throws AgentError `os.busy`, `os.read-only`, `os.nothing-to-roll-back`
  */
 export function decideRollback(status: OsStatus): 'drop-staged' | 'swap' | 'queued' {
@@ -85,6 +86,6 @@ export function decideRollback(status: OsStatus): 'drop-staged' | 'swap' | 'queu
   throw osFailure('os.nothing-to-roll-back', 'this host has only the running deployment');
 }
 
-/** A deployment in few words, for people. */
+/** A deployment in a few words, for people. */
 export const describe = ({ image, version, checksum }: OsDeployment): string =>
   image ?? `commit ${checksum.slice(0, 12)}${version === undefined ? '' : ` (${version})`}`;

@@ -2,7 +2,7 @@ import { parse } from 'smol-toml';
 import { z } from 'zod';
 import { splitArguments } from './kernel-arguments.ts';
 
-/** Where an image names the kernel arguments that a host of it boots with (bootc, kargs.d). */
+/** Folder of an image with its default kernel arguments (bootc, kargs.d). */
 export const imageArgumentsFolder = 'usr/lib/bootc/kargs.d';
 
 /** Whether bootc reads a file of that folder. */
@@ -13,13 +13,16 @@ const ArgumentsFile = z.strictObject({
   'match-architectures': z.array(z.string()).optional(),
 });
 
-/** As Rust names an architecture, whose names bootc compares. */
+/**
+ * Architectures by the name that Rust has for them, which bootc compares; the key is that of `uname
+ * -m`.
+ */
 const rustNames: Readonly<Record<string, string>> = { ppc64le: 'powerpc64' };
 
 /**
- * The kernel arguments of one file; none where it is for other architectures.
+ * The kernel arguments in one file; empty if the file is for other architectures.
  * @param architecture as `uname -m` prints it
- * @throws Error with the reason where the file is not TOML, or has another key (bootc refuses both)
+ * @throws Error with the reason if the file is not TOML or has another key (bootc refuses both)
  */
 export function readImageArguments(text: string, architecture: string): readonly string[] {
   const file = ArgumentsFile.safeParse(parse(text));

@@ -68,7 +68,7 @@ describe('kernel arguments', () => {
     const words = [...gone.map((one) => `--delete-if-present=${one}`)];
     const append = all === present ? [] : change.append.map((one) => `--append=${one}`);
     expect(changeKargs(present, [...words, ...append])).toEqual({ list: expected });
-    // Where others have what goes, it is there still.
+    // An `x` of another source remains, so the change does not count as made.
     if (!change.remove.includes('x') || change.everywhere === true)
       expect(isChanged(expected, change)).toBe(true);
   });

@@ -1,16 +1,15 @@
 /**
- * Kernel arguments that are to come and to go, as the Machine Config Operator changes them: first
- * all that go, then all that come.
+ * Kernel arguments to append and to remove, in the order of the Machine Config Operator: it removes
+ * first and appends then.
  */
 export interface KernelArgumentChange {
-  /** Come to the end, in this order. */
+  /** Appended to the end, in this order. */
   readonly append: readonly string[];
-  /**
-   * Removes one occurrence for each time that it is given, in the given order; what is not there
-   * does not matter.
-   */
+  /** Each entry removes one occurrence, in the given order; a missing argument is ignored. */
   readonly remove: readonly string[];
-  /** Each that is to go goes wherever it stands, and nothing changes where all is as requested. */
+  /**
+   * Each entry removes every occurrence; nothing changes if the arguments are as requested already.
+   */
   readonly everywhere?: boolean;
 }
 
@@ -26,8 +25,8 @@ export const argumentsIn = (commandLine: string): readonly string[] =>
   splitArguments(commandLine).filter((word) => !/^(BOOT_IMAGE|initrd|ostree)=/.test(word));
 
 /**
- * A list without some of its elements, each taken out once for each time that it is given, the
- * first first.
+ * The list without some of its elements: each entry of `taken` removes the first occurrence that
+ * remains.
  */
 export function without(list: readonly string[], taken: readonly string[]): readonly string[] {
   const rest = [...list];
@@ -39,7 +38,8 @@ export function without(list: readonly string[], taken: readonly string[]): read
 }
 
 /**
- * What a change comes to where some arguments are there: what goes, and all that there are then.
+ * The result of a change on the present arguments: those that are removed, and the whole list
+ * afterwards.
  */
 export function changedArguments(
   present: readonly string[],
@@ -57,8 +57,8 @@ export const isSameList = (one: readonly string[], other: readonly string[]): bo
   one.length === other.length && one.every((element, at) => element === other[at]);
 
 /**
- * Whether arguments are in force: in their order, each as often as it is given, with others
- * between. Quotes make no difference to the kernel, and GRUB takes them off.
+ * Whether arguments are in force: in their order, each as often as wanted, with others between
+ * them. Quotes make no difference to the kernel, and GRUB removes them.
  */
 export function areInForce(present: readonly string[], wanted: readonly string[]): boolean {
   const bare = (argument = ''): string => argument.replaceAll('"', '');
@@ -69,15 +69,16 @@ export function areInForce(present: readonly string[], wanted: readonly string[]
 }
 
 /**
- * Whether a change was made already, as far as that shows: what comes is in force, and what goes is
- * not there.
+ * Whether a change was made already, as far as the arguments show: the appended ones are in force,
+ * the removed ones are absent.
  */
 export function isChanged(
   present: readonly string[],
   { append, remove }: KernelArgumentChange,
 ): boolean {
   const going = without(remove, append);
-  // Where only the order changes, nothing goes; others may have the same arguments before ours.
+  // If only the order changes, nothing is removed: equal arguments of another source may come
+  // before ours.
   const isReordered = remove.length === append.length && going.length === 0;
   return (
     areInForce(present, append) &&
@@ -92,18 +93,18 @@ export const asksForChange = ({ append, remove }: KernelArgumentChange): boolean
 
 /** An entry of the boot loader (Boot Loader Specification). */
 interface BootEntry {
-  /** The link of ostree to the deployment that it boots: `/ostree/boot.1/STATEROOT/CHECKSUM/0`. */
+  /** The link of ostree to the deployment of this entry: `/ostree/boot.1/STATEROOT/CHECKSUM/0`. */
   readonly link: string;
   /**
-   * Without what the boot loader adds; what GRUB fills in, `$ignition_firstboot`, is there
-   * literally.
+   * Without the arguments that the boot loader adds. A variable that GRUB replaces,
+   * `$ignition_firstboot`, is there literally.
    */
   readonly kernelArguments: readonly string[];
-  /** Those that bootc keeps for a source of its command `loader-entries`, by the source. */
+  /** Kernel arguments by the source under which bootc keeps them (its command `loader-entries`). */
   readonly sources: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Reads an entry that ostree wrote; undefined where it boots no deployment. */
+/** Reads an entry that ostree wrote; undefined if it boots no deployment. */
 export function readBootEntry(text: string): BootEntry | undefined {
   const options = /^options\s+(.*)$/m.exec(text)?.[1] ?? '';
   const link = splitArguments(options).find((argument) => argument.startsWith('ostree='));

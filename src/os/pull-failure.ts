@@ -1,4 +1,4 @@
-/** What can go wrong with a pull without a fault of the host's programs. */
+/** Kinds of pull failures that are not a fault of the programs on the host. */
 export type PullErrorKind =
   | 'wrong-architecture'
   | 'no-room'
@@ -7,24 +7,22 @@ export type PullErrorKind =
   | 'registry-unreachable'
   | 'pull-cut';
 
-/** What a program that pulls an operating system said when it failed. */
+/** The error message of a program that failed to pull an operating system image. */
 interface PullError {
   readonly kind: PullErrorKind | undefined;
   /**
-   * The innermost of the causes that it counts up, which says most; undefined where it counts up
-   * none.
+   * The innermost cause, which is the most specific one; undefined if the message has no chain of
+   * causes.
    */
   readonly cause: string | undefined;
-  /**
-   * The image that could not be pulled, where that is one that is bound to the operating system.
-   */
+  /** The image that failed, if it is one that is bound to the operating system. */
   readonly bound?: string;
 }
 
 /**
- * Sentences of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and of
- * the skopeo behind it. The first that is found counts: a registry that is gone is said beside the
- * pull that it cut.
+ * Error messages of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and
+ * of the skopeo that it runs. The first match counts: the message of an unreachable registry
+ * appears next to that of the pull which it interrupted.
  */
 const sentences: readonly (readonly [PullErrorKind, RegExp])[] = [
   ['wrong-architecture', /Image has architecture|no image found in .{0,500} for architecture/],
@@ -42,14 +40,14 @@ const kindOf = (text: string): PullErrorKind | undefined =>
   sentences.find(([, pattern]) => pattern.test(text))?.[0];
 
 /**
- * The steps that bootc and rpm-ostree put before the cause, `Switching: Switching (ostree):
- * Pulling: `.
+ * The prefixes of bootc and rpm-ostree before the cause, `Switching: Switching (ostree): Pulling:
+ * `.
  */
 const steps = /^(?:(?:[A-Z][\w ()-]*|failed to invoke method \w+): )+/;
 
 /**
- * The line that says why: `ostree container` counts causes up, the others print `error: A: B: C`,
- * and podman `Error: A: B`.
+ * The causes in an error message: `ostree container` numbers them, the other programs print `error:
+ * A: B: C`, and podman `Error: A: B`.
  */
 function causesIn(stderr: string): readonly string[] {
   const counted = [...stderr.matchAll(/^ +\d+: (.+)$/gm)].map(([, text = '']) => text);
@@ -58,7 +56,7 @@ function causesIn(stderr: string): readonly string[] {
   return lines.map((line) => line.replace(steps, ''));
 }
 
-/** Reads the standard error of such a program. */
+/** Reads the standard error of a program that pulls. */
 export function readPullError(stderr: string): PullError {
   const causes = causesIn(stderr);
   const known = causes.find((text) => kindOf(text) !== undefined);
@@ -71,8 +69,8 @@ export function readPullError(stderr: string): PullError {
 }
 
 /**
- * Who changes the system of a host by itself, as rpm-ostree says when it refuses; undefined where
- * it says no such thing.
+ * The program that updates the host automatically, as rpm-ostree names it when it refuses a change;
+ * undefined if the message names no update driver.
  */
 export const updateDriverIn = (stderr: string): string | undefined =>
   /Updates and deployments are driven by (.+)$/m.exec(stderr)?.[1];

@@ -3,11 +3,11 @@ import { type ImageName, readImageName, repositoryOf } from '../lib/image-name.t
 import { jsonIn } from '../lib/json.ts';
 import { osFailure } from './failures.ts';
 
-/** What a registry says of an image. */
+/** The properties of an image in a registry. */
 export interface RegistryImage {
   /** `sha256:…` of the manifest behind the name, or of the list of manifests. */
   readonly digest: string;
-  /** As Go names it: amd64. */
+  /** Architecture by its name in Go: amd64. */
   readonly architecture: string;
   /** Compressed layers with their sizes in bytes. */
   readonly layers: readonly { readonly digest: string; readonly bytes: number }[];
@@ -19,7 +19,7 @@ const Inspected = z.object({
   LayersData: z.array(z.object({ Digest: z.string(), Size: z.number() })).nullish(),
 });
 
-/** Asks the registry what is behind a name, for the architecture of the host that asks. */
+/** Asks the registry for the image behind a name, for the architecture of the host. */
 export const inspectArgv = (image: string, authFile?: string): readonly string[] => [
   ...['skopeo', 'inspect', '--no-tags'],
   ...(authFile === undefined ? [] : ['--authfile', authFile]),
@@ -27,8 +27,8 @@ export const inspectArgv = (image: string, authFile?: string): readonly string[]
 ];
 
 /**
- * Reads what `skopeo inspect` prints.
- * @throws AgentError `os.image-unreachable` when it is something else
+ * Reads the output of `skopeo inspect`.
+ * @throws AgentError `os.image-unreachable` if it is something else
  */
 export function readInspected(stdout: string, image: string): RegistryImage {
   const parsed = Inspected.safeParse(jsonIn(stdout));
@@ -53,7 +53,7 @@ const ManifestList = z.object({
   ),
 });
 
-/** Asks the registry for the manifest, or the list of manifests, unparsed. */
+/** Asks the registry for the raw manifest or manifest list. */
 export const rawManifestArgv = (image: string, authFile?: string): readonly string[] => [
   ...['skopeo', 'inspect', '--raw'],
   ...(authFile === undefined ? [] : ['--authfile', authFile]),
@@ -61,8 +61,9 @@ export const rawManifestArgv = (image: string, authFile?: string): readonly stri
 ];
 
 /**
- * The digest of an architecture in a list of manifests, which is what a host reports of the image
- * that it pulled; undefined when the manifest is no list. `skopeo inspect` prints that of the list.
+ * The digest of the manifest for an architecture in a manifest list; undefined if the manifest is
+ * not a list. The host reports this digest for a pulled image; `skopeo inspect` prints that of the
+ * list.
  */
 export function digestInList(rawManifest: string, architecture: string): string | undefined {
   const parsed = ManifestList.safeParse(jsonIn(rawManifest));
@@ -72,20 +73,20 @@ export function digestInList(rawManifest: string, architecture: string): string 
   )?.digest;
 }
 
-/** What skopeo says when a list of manifests has none for the host. */
+/** Whether skopeo reports that a manifest list has no manifest for the host. */
 export const lacksArchitecture = (stderr: string): boolean =>
   /no image found in (image index|manifest list) for architecture/.test(stderr);
 
-/** The words of `uname -m` whose names differ in Go. */
+/** Architectures by their name in Go, where `uname -m` has another. */
 const goNames: Readonly<Record<string, string>> = { x86_64: 'amd64', aarch64: 'arm64' };
 
-/** The architecture of a host as Go names it. */
+/** The architecture of a host by its name in Go. */
 export const goArchitecture = (machine: string): string => goNames[machine] ?? machine;
 
-/** Prints the free bytes of the file system that deployments lie on. */
+/** Prints the free bytes of the file system with the deployments. */
 export const freeSpaceArgv = ['df', '--output=avail', '--block-size=1', '/sysroot'] as const;
 
-/** Prints the layers that the host has, by the digests of their compressed blobs. */
+/** Prints the layers on the host, by the digests of their compressed blobs. */
 export const layersArgv = [
   ...['ostree', 'refs', '--repo=/ostree/repo', '--list', 'ostree/container/blob'],
 ] as const;
@@ -106,25 +107,28 @@ export const readLayers = (stdout: string): ReadonlySet<string> =>
       .map((name) => `sha256:${name.slice('sha256_3A_'.length)}`),
   );
 
-/** Compressed bytes that have to be pulled. */
+/** Compressed bytes of the layers that the host does not have. */
 export const missingBytes = (
   { layers }: Pick<RegistryImage, 'layers'>,
   present: ReadonlySet<string>,
 ): number =>
   layers.filter(({ digest }) => !present.has(digest)).reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** A compressed layer takes so many times its size on disk at most: Lab CoreOS takes 2.1 times. */
+/**
+ * Upper bound of the ratio of a layer's size on disk to its compressed size: Lab CoreOS has 2.1.
+ */
 const growth = 3;
 
 /**
- * ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come on top.
+ * ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come in
+ * addition.
  */
 const reserve = 600 * 1024 * 1024;
 
-/** Free bytes that a pull needs before it is begun. */
+/** Free bytes that a pull needs. */
 export const bytesForPull = (missing: number): number => missing * growth + reserve;
 
-/** The name of an image that a node can be moved to. */
+/** The name of an image that a node can switch to. */
 export interface NodeImageName extends ImageName {
   /** Without tag and digest. */
   readonly repository: string;
@@ -132,8 +136,8 @@ export interface NodeImageName extends ImageName {
 
 /**
  * Reads `HOST/PATH:TAG` or `HOST/PATH@sha256:DIGEST`. A name without a host means another image on
- * each host; one with neither tag nor digest is `latest` to some programs and an error to others;
- * with both, skopeo refuses it.
+ * each host. One without tag and digest is `latest` to some programs and an error to others. skopeo
+ * refuses a name with both.
  * @throws AgentError `os.bad-image-name`
  */
 export function parseImageName(text: string): NodeImageName {

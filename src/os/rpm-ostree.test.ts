@@ -48,7 +48,7 @@ describe('rpm-ostree status', () => {
       booted: { image: '10.0.2.2:5000/lab/os:1', serial: 0 },
       staged: { image: '10.0.2.2:5000/lab/os:2', version: '2.0.0', serial: 0, index: 0 },
     });
-    // Another deployment of the same commit: other kernel arguments.
+    // Another deployment of the same commit, with other kernel arguments.
     expect(isSameDeployment(before?.staged, after?.staged)).toBe(false);
     expect(before?.staged?.checksum).toBe(after?.staged?.checksum);
     expect(nextOf(readRpmOstreeStatus(answered('status-fresh.json')))).toBeUndefined();
@@ -131,7 +131,8 @@ describe('the commands of rpm-ostree', () => {
   });
 
   it.each<[present: string[], remove: string[], append: string[], argv: string[] | undefined]>([
-    // The operator names what its MachineConfig had, here what of it is there.
+    // The operator removes all arguments of its MachineConfig; the command names only those that
+    // are present.
     [['p', 'a'], ['a', 'gone'], ['a'], undefined],
     [['p', 'a', 'q'], ['a'], ['a'], ['--delete-if-present=a', '--append=a']],
     [

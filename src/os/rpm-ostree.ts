@@ -4,8 +4,8 @@ import { osFailure } from './failures.ts';
 import { changedArguments, isSameList, type KernelArgumentChange } from './kernel-arguments.ts';
 import { type OsDeployment, type OsStatus, readOrigin, renderOrigin } from './status.ts';
 
-// rpm-ostree, at home on CoreOS; what the Machine Config Operator uses too. Its commands, and what
-// it answers; recorded in test/support/os-recorded.
+// rpm-ostree, the program of CoreOS, which the Machine Config Operator uses too: its commands and
+// their output, recorded in test/support/os-recorded.
 
 /** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
 const RpmOstreeStatus = z.object({
@@ -32,7 +32,8 @@ type Deployment = z.infer<typeof RpmOstreeStatus>['deployments'][number];
 export const rpmOstreeStatusArgv = ['rpm-ostree', 'status', '--json'] as const;
 
 /**
- * Prints the kernel arguments of what boots next, of the deployment at a place, or of a stateroot.
+ * Prints the kernel arguments of the next deployment, of the deployment with an index, or of a
+ * stateroot.
  */
 export const rpmOstreeArgumentsArgv = (of: number | { readonly stateroot: string } = 0) => [
   ...['rpm-ostree', 'kargs'],
@@ -40,9 +41,9 @@ export const rpmOstreeArgumentsArgv = (of: number | { readonly stateroot: string
 ];
 
 /**
- * Changes kernel arguments: one call takes out what goes and appends what comes, as the Machine
- * Config Daemon does. What is not there is not named: rpm-ostree deletes after it has appended, the
- * first that is equal. Undefined where nothing is to be changed.
+ * Changes kernel arguments in one call, as the Machine Config Daemon does. The call names only
+ * arguments that are present: rpm-ostree appends before it deletes, and deletes the first one that
+ * is equal. Undefined if nothing changes.
  */
 export function rpmOstreeChangeArgv(
   present: readonly string[],
@@ -59,8 +60,8 @@ export function rpmOstreeChangeArgv(
 }
 
 /**
- * Has an image staged. A rebase to the name that is followed already is refused: "Old and new refs
- * are equal". As the Machine Config Daemon does; older releases refuse an image without
+ * Stages an image. rpm-ostree refuses a rebase to the name that the host follows already: "Old and
+ * new refs are equal". As the Machine Config Daemon does; older releases refuse an image without
  * `--experimental`.
  */
 export const rpmOstreeStageArgv = (
@@ -71,12 +72,15 @@ export const rpmOstreeStageArgv = (
     ? ['rpm-ostree', 'upgrade']
     : ['rpm-ostree', 'rebase', '--experimental', renderOrigin(image, verification)];
 
-/** Puts what ran before first; where something else than what runs is first, what runs. */
+/**
+ * Puts the rollback deployment first; if another deployment than the booted one is first, the
+ * booted one.
+ */
 export const rpmOstreeRollbackArgv = ['rpm-ostree', 'rollback'] as const;
 
 /**
- * Has the host boot next what runs. `cleanup --pending` would delete a queued rollback, the way
- * back.
+ * Makes the host boot the running deployment next. `cleanup --pending` would delete a queued
+ * rollback, and with it the rollback deployment.
  */
 export const rpmOstreeDropArgv = ({ staged, pending }: OsStatus): readonly string[] =>
   staged === undefined && pending !== undefined
@@ -84,18 +88,19 @@ export const rpmOstreeDropArgv = ({ staged, pending }: OsStatus): readonly strin
     : ['rpm-ostree', 'cleanup', '--pending'];
 
 /**
- * Deployments and images that nothing leads to go with each change; this removes what a stopped one
- * left. `--rollback` is never given: the way back stays until there is another.
+ * Removes the remains of an interrupted change; a change that completes removes unreferenced
+ * deployments and images itself. Never with `--rollback`: the rollback deployment stays until
+ * another one replaces it.
  */
 export const rpmOstreeCleanArgv = ['rpm-ostree', 'cleanup', '--base'] as const;
 
-/** Ends what the daemon does for a client that went away. */
+/** Cancels the transaction of a client that disconnected. */
 export const rpmOstreeCancelArgv = ['rpm-ostree', 'cancel'] as const;
 
 /**
  * Reads `rpm-ostree status --json`, in the order of the boot loader (ostree,
- * `ostree_sysroot_get_deployments`): staged, then what was put before the booted one, the booted
- * one, and what a rollback leads to: the first after it in the same stateroot.
+ * `ostree_sysroot_get_deployments`): the staged deployment, the ones before the booted one, the
+ * booted one, and the rollback deployment: the first after the booted one in the same stateroot.
  * @throws AgentError `os.status-not-read`
  */
 export function readRpmOstreeStatus(stdout: string): OsStatus {
@@ -111,7 +116,7 @@ export function readRpmOstreeStatus(stdout: string): OsStatus {
   const booted = all[at];
   const staged = all.find(({ index }) => deployments[index]?.staged === true);
   const rest = all.filter((one) => one !== staged);
-  // Whatever is first boots next, also when it is of another stateroot.
+  // The first deployment boots next, even if it is of another stateroot.
   const pending = rest.find(({ index }) => index < at);
   const rollback = rest.find(
     ({ index, stateroot }) => at >= 0 && index > at && stateroot === booted?.stateroot,
@@ -127,7 +132,8 @@ function deploymentOf(one: Deployment): OsDeployment {
   return {
     image: origin?.spec,
     digest: one['container-image-reference-digest'] ?? undefined,
-    // With packages on top the commit is the host's own; the base is what was pulled.
+    // With layered packages the commit is the host's own; the base commit is the one that was
+    // pulled.
     checksum: one['base-checksum'] ?? one.checksum,
     version: one.version ?? undefined,
     stateroot: one.osname,

@@ -1,50 +1,50 @@
-/** One system that the host keeps. */
+/** One deployment of a host. */
 export interface OsDeployment {
   /** Name of the image, byte for byte as the host records it; none for a bare ostree commit. */
   readonly image?: string | undefined;
-  /** `sha256:…` of the manifest that was pulled. */
+  /** `sha256:…` of the pulled manifest. */
   readonly digest?: string | undefined;
-  /** Checksum of the ostree commit; an image imported twice has two. */
+  /** Checksum of the ostree commit; a second import of the same image has another one. */
   readonly checksum: string;
   readonly version?: string | undefined;
   readonly stateroot?: string | undefined;
   readonly isPinned: boolean;
   readonly verification: ImageVerification;
-  /** Place in the list of ostree, by which its commands name a deployment. */
+  /** Index in the list of ostree, by which its commands name a deployment. */
   readonly index?: number | undefined;
-  /** Which of the deployments of one commit it is. */
+  /** Serial number of the deployment among those of one commit. */
   readonly serial?: number | undefined;
-  /** It is staged, and locked: a reboot leaves it out. */
+  /** It is staged and locked: a reboot does not boot it. */
   readonly isLocked?: boolean;
 }
 
-/** What a host runs, and what it can boot. */
+/** The deployments of a host, and the state of the program that manages them. */
 export interface OsStatus {
   readonly booted?: OsDeployment | undefined;
-  /** Boots next; written to the boot loader at shutdown. */
+  /** Boots next: ostree writes it to the boot loader at shutdown. */
   readonly staged?: OsDeployment | undefined;
-  /** Boots next, since it was put first: by a rollback, or by a deploy without staging. */
+  /** Boots next because a rollback, or a deployment without staging, put it first. */
   readonly pending?: OsDeployment | undefined;
-  /** What a rollback leads to. */
+  /** The deployment that a rollback boots. */
   readonly rollback?: OsDeployment | undefined;
   readonly others: readonly OsDeployment[];
-  /** Another is changing the system now. */
+  /** Another program is changing the system now. */
   readonly isBusy: boolean;
-  /** The image that an upgrade follows, where it is not that of what boots next. */
+  /** The image that an upgrade follows, if it is not the image of the next deployment. */
   readonly followed?: string | undefined;
   /** The program refuses every change. */
   readonly isReadOnly?: boolean;
-  /** What is staged was not staged to its end: images that are bound to it may be missing. */
+  /** The staging did not complete: images that are bound to the staged one may be missing. */
   readonly isUnfinished?: boolean;
 }
 
-/** What the host boots next when that is not what runs now. */
+/** The next deployment; undefined if it is the running one. */
 export const nextOf = ({ staged, pending }: OsStatus): OsDeployment | undefined =>
   staged === undefined || staged.isLocked === true ? pending : staged;
 
 /**
- * Whether two deployments are one; a change of kernel arguments alone makes another of the same
- * commit.
+ * Whether two deployments are the same; a change of kernel arguments makes another deployment of
+ * the same commit.
  */
 export const isSameDeployment = (
   one: OsDeployment | undefined,
@@ -55,17 +55,17 @@ export const isSameDeployment = (
   one?.image === other?.image &&
   (one?.isLocked ?? false) === (other?.isLocked ?? false);
 
-/** How a host checks the image that it follows. */
+/** How a host verifies the image that it follows. */
 export type ImageVerification = 'none' | 'policy' | 'remote';
 
-/** Where a deployment comes from, as ostree records it. */
+/** The origin of a deployment, as ostree records it. */
 interface ImageOrigin {
-  /** Name in a registry; with its transport in front when it comes from elsewhere. */
+  /** Name in a registry; with its transport as a prefix if it comes from elsewhere. */
   readonly spec: string;
   readonly verification: ImageVerification;
 }
 
-/** What each prefix says (ostree-rs-ext, `container::OstreeImageReference`). */
+/** The verification that each prefix means (ostree-rs-ext, `container::OstreeImageReference`). */
 const prefixes: readonly (readonly [RegExp, ImageVerification])[] = [
   [/^ostree-unverified-(registry|image):/, 'none'],
   [/^ostree-image-signed:/, 'policy'],
@@ -81,19 +81,19 @@ export function readOrigin(reference: string): ImageOrigin {
     const match = prefix.exec(reference);
     if (match === null) continue;
     const rest = reference.slice(match[0].length);
-    // `…-registry:` is followed by a bare name, the others by a transport.
+    // `…-registry:` has a bare name behind it, the other prefixes have a transport.
     const spec = match[1] === 'registry' ? rest : rest.replace(/^(registry:|docker:\/\/)/, '');
     return { spec, verification };
   }
   return { spec: reference, verification: 'none' };
 }
 
-/** A reference for a new image that is checked no less than the one that runs now. */
+/** A reference for a new image that is verified at least as strictly as the running one. */
 export const renderOrigin = (spec: string, verification: 'none' | 'policy'): string =>
   verification === 'policy'
     ? `ostree-image-signed:docker://${spec}`
     : `ostree-unverified-registry:${spec}`;
 
-/** `container-image-reference` in an origin file of ostree, a key file; undefined for a commit. */
+/** `container-image-reference` of an origin file of ostree, a key file; undefined for a commit. */
 export const referenceIn = (originFile: string): string | undefined =>
   /^container-image-reference=(.+)$/m.exec(originFile)?.[1]?.trim();
