@@ -14,7 +14,7 @@ import { printWaiting } from './waiting.ts';
 import { untilStopped } from './stop-signal.ts';
 
 /**
- * Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a
+ * The kubelet mounts the service account of a pod here (kubernetes.io, "Accessing the API from a
  * Pod").
  */
 const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -32,8 +32,8 @@ function serverIn(environment: Environment): string {
 }
 
 /**
- * Where the command finds its credentials: a kubeconfig, or those of its pod. They are read again
- * for each use, as a pod's token is replaced every hour.
+ * The credentials of a command: from a kubeconfig, or from the service account of its pod. They are
+ * read again for each use, as the kubelet replaces a pod's token every hour.
  * @throws AgentError `cli.not-in-cluster`, `config.file-not-read` before the first request
  */
 export async function commandCredentials(
@@ -70,8 +70,8 @@ function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', str
 const readText = (path: string): Promise<string> => readNamed({ path, kind: 'settings' });
 
 /**
- * Works on the cluster of a kubeconfig, by the user's proxies; a stop ends it by the code of the
- * signal.
+ * Connects to the cluster of a kubeconfig through the user's proxies. A stop ends the work with the
+ * exit code of the signal.
  */
 export const withCluster = (
   kubeconfig: string,
@@ -99,24 +99,24 @@ export const withCluster = (
     }
   });
 
-/** A Cluster of Cluster API, and the client of its management cluster. */
+/** A Cluster of Cluster API, with the client of its management cluster. */
 export interface ClusterTarget extends AsyncDisposable {
   readonly kube: KubeCluster;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** How a command names a Cluster. */
+/** Options by which a command names a Cluster. */
 export interface ClusterCall {
   readonly environment: Environment;
   /** NAMESPACE/NAME. */
   readonly cluster?: string;
-  /** Of the management cluster; default: the service account of the pod. */
+  /** Kubeconfig of the management cluster; default: the service account of the pod. */
   readonly kubeconfig?: string;
 }
 
 /**
- * Opens the management cluster of a Cluster, by the user's proxies.
+ * Connects to the management cluster of a Cluster through the user's proxies.
  * @throws AgentError `cli.bad-flag`, `cli.not-in-cluster`, `config.file-not-read`
  */
 export async function clusterTarget(
@@ -139,8 +139,8 @@ export async function clusterTarget(
 }
 
 /**
- * The client of a program that follows a whole cluster until it is stopped: of what it follows it
- * keeps little, and its watches last.
+ * The client of a program that follows a whole cluster until it is stopped: it caches little of
+ * what it follows, and its watches are long.
  */
 export const followingCluster = (options: Pick<KubeOptions, 'credentials' | 'emit'>): KubeCluster =>
   kubeCluster({

@@ -13,24 +13,26 @@ import { nearestName } from '../lib/nearest.ts';
 import { AgentError } from '../model/failure.ts';
 import { cliFailure } from './failures.ts';
 
-/** A command line that takes the flags of an install. */
+/** A command line with the flags of an install. */
 export interface InstallLine {
   readonly argv: readonly string[];
   readonly environment: Environment;
-  /** One of the forms that the command prints. */
+  /** One of the output formats of the command. */
   readonly format: string;
 }
 
-/** A command line of a command that takes words. */
+/** A command line of a command that takes arguments. */
 export interface FilesCall {
   readonly values: readonly string[];
   readonly format: string;
 }
 
-/** A line of two columns: a name, and what it is. */
+/** A row of two columns: a name and its description. */
 export type HelpRow = readonly [left: string, right: string];
 
-/** What the exit codes mean for every command; the numbers are those of the kinds of failures. */
+/**
+ * Meanings of the exit codes that all commands share; the numbers come from the kinds of failures.
+ */
 export const commonExitCodes: Readonly<Record<string, string>> = {
   0: 'done',
   1: 'a bug, or anything else that is not expected',
@@ -45,19 +47,19 @@ export const commonExitCodes: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a command runs: options by their names in camel case, `values` of its arguments, `argv` and
- * `environment`.
+ * The function of a command. It gets options by their names in camel case, `values` of its
+ * arguments, `argv` and `environment`.
  */
 type Run = (call: never) => number | Promise<number>;
 
 /**
  * A command of the program. Parsing, help, suggestions, completion, `docs/cli.md` and the man page
- * are made of it.
+ * are made from it.
  */
 export class ProgramCommand extends Command {
-  /** Takes every flag of an install; the code of an install reads them, by Go's rules. */
+  /** Takes every flag of an install. The code of an install parses the flags, by Go's rules. */
   takesInstallFlags = false;
-  /** What exit codes mean that the common table does not say. */
+  /** Exit codes of this command that the common table does not have. */
   readonly exitCodes: Record<string, string> = {};
   readonly sections: Record<string, readonly HelpRow[]> = {};
   readonly examples: HelpRow[] = [];
@@ -69,8 +71,8 @@ export class ProgramCommand extends Command {
   }
 
   /**
-   * Adds a command: what it does, as short as the list of commands needs it, and what else a person
-   * should know.
+   * Adds a command: a summary as short as the list of commands needs it, and further paragraphs for
+   * its page.
    */
   add(name: string, summary: string, ...more: readonly string[]): ProgramCommand {
     return this.command(name)
@@ -78,7 +80,7 @@ export class ProgramCommand extends Command {
       .description([`${summary}${more.length > 0 ? '.' : ''}`, ...more].join('\n\n'));
   }
 
-  /** Takes the line of an install beside options of its own. */
+  /** Takes the flags of an install in addition to its own options. */
   installFlags(): this {
     this.takesInstallFlags = true;
     this.usage(`${this.usage()} [flags of an install]`);
@@ -88,7 +90,7 @@ export class ProgramCommand extends Command {
     return this.allowUnknownOption().allowExcessArguments();
   }
 
-  /** Takes an option that it cannot do without. */
+  /** Takes a required option. */
   needs(flags: string, summary: string): this {
     return this.requiredOption(flags, `${summary}; required`);
   }
@@ -103,7 +105,7 @@ export class ProgramCommand extends Command {
     return this;
   }
 
-  /** Variables that it reads beside the common ones. */
+  /** Environment variables of this command in addition to the common ones. */
   reads(environment: Readonly<Record<string, string>>): this {
     return this.section('Environment', Object.entries(environment));
   }
@@ -113,10 +115,10 @@ export class ProgramCommand extends Command {
     return this;
   }
 
-  /** Loads what the command runs once its line was parsed. */
+  /** Sets how to load the function of the command, which happens after the line is parsed. */
   runs(load: () => Promise<Run>): this {
     return this.action(async () => {
-      // Stack traces show lines of the sources; to read their maps takes a third of the start.
+      // Stack traces show lines of the sources. Reading the source maps takes a third of the start.
       setSourceMapsSupport(true);
       const switches = this.options.filter((option) => option.isBoolean());
       const call = {
@@ -136,8 +138,8 @@ export class ProgramCommand extends Command {
 
   /**
    * Runs the command that a line names, and resolves with its exit code.
-   * @throws AgentError of what was parsed, `cli.bad-flag`, `cli.unknown-command`; of what ran,
-   * whatever it throws
+   * @throws AgentError of parsing, `cli.bad-flag`, `cli.unknown-command`; also every error of the
+   * command itself
    */
   async run(argv: readonly string[], environment: Environment = {}): Promise<number> {
     this.#environment = environment;
@@ -145,13 +147,13 @@ export class ProgramCommand extends Command {
       await this.parseAsync(argv, { from: 'user' });
     } catch (thrown) {
       if (!(thrown instanceof CommanderError)) throw thrown;
-      // Help that nobody asked for stands for a command that is missing.
+      // Commander shows help unasked when the command is missing.
       return thrown.exitCode === 0 ? 0 : 2;
     }
     return this.#exitCode;
   }
 
-  /** The words that lead to it, without the name of the program. */
+  /** The words that name the command, without the name of the program. */
   get path(): readonly string[] {
     return this.parent instanceof ProgramCommand ? [...this.parent.path, this.name()] : [];
   }
@@ -160,7 +162,7 @@ export class ProgramCommand extends Command {
     return this.commands as readonly ProgramCommand[];
   }
 
-  /** With all that is below it. */
+  /** The command and all its subcommands. */
   get all(): readonly ProgramCommand[] {
     return [this, ...this.subcommands.flatMap(({ all }) => all)];
   }
@@ -178,7 +180,7 @@ export class ProgramCommand extends Command {
   }
 
   /**
-   * Refuses the name of a command, also mistyped, among the words behind the flags of an install.
+   * Refuses the name of a command, also a mistyped one, after the flags of an install.
    * @throws AgentError `cli.command-after-flags` with the right order
    */
   refuseLate(words: readonly string[], firstFlag = ''): void {
@@ -206,7 +208,7 @@ export class ProgramCommand extends Command {
     return this.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
   }
 
-  /** A page is asked for of a command that exists. */
+  /** Help is shown only for a command that exists. */
   override outputHelp(context?: unknown): void {
     const [word = '-'] = this.args;
     if (this.commands.length > 0 && !word.startsWith('-')) this.find([word]);
@@ -237,10 +239,10 @@ export class ProgramCommand extends Command {
     ].join('\n');
   }
 
-  /** @throws AgentError in place of what commander would print and exit with */
+  /** @throws AgentError in place of commander's own message and exit */
   override error(message: string, { code }: ErrorOptions = {}): never {
     const flag = this.args.find((word) => word.startsWith('-'));
-    // A mistyped option is refused as that, before another is found missing.
+    // Refuse a mistyped option first, before a missing option.
     if (code === 'commander.missingMandatoryOptionValue' && flag !== undefined)
       return this.error(`error: unknown option '${flag}'`, { code: 'commander.unknownOption' });
     const text = message.replace(/^error: /, '').replace(/\.$/, '');
@@ -263,7 +265,7 @@ export class ProgramCommand extends Command {
     });
   }
 
-  /** What may have been meant. */
+  /** The names to compare with a mistyped word. */
   #candidates(code?: string): readonly string[] {
     if (code === 'commander.unknownCommand') return this.commands.map((command) => command.name());
     if (code === 'commander.unknownOption') return this.options.flatMap(({ long }) => long ?? []);
@@ -274,7 +276,7 @@ export class ProgramCommand extends Command {
   }
 
   /**
-   * The code of an install knows its own flags only; the one that was meant may be an option of the
+   * The code of an install knows only its own flags; a mistyped flag may be an option of this
    * command.
    */
   #withOwnOptions(thrown: unknown): unknown {
@@ -291,7 +293,7 @@ export class ProgramCommand extends Command {
 
 const pageWidth = 80;
 
-/** The output of commander: pages only, of one width, without asking the streams of the process. */
+/** Output of commander for pages only: a fixed width, no queries to the streams of the process. */
 export const pageOutput = (
   print: (text: string) => void,
   printError: (text: string) => void,
@@ -308,7 +310,7 @@ export const pageOutput = (
 export const format = (...forms: readonly [string, ...string[]]): Option =>
   new Option('--format <FORMAT>', 'output format').choices(forms).default(forms[0]);
 
-/** Of the programs that run in a pod. */
+/** Adds the options of programs that run in a pod. */
 export const inPod = (command: ProgramCommand): ProgramCommand =>
   command
     .option(
@@ -317,17 +319,17 @@ export const inPod = (command: ProgramCommand): ProgramCommand =>
     )
     .option('--verbose', 'log at level debug');
 
-/** Of those that run until they are stopped. */
+/** Adds the options of programs that run until they are stopped. */
 export const managing = (command: ProgramCommand): ProgramCommand =>
   inPod(command).option('--metrics <ADDR>', 'serve Prometheus metrics on HOST:PORT');
 
-/** The service of a cluster's API, as every pod has it. */
+/** Environment variables for the API server; every pod has them. */
 export const podEnvironment = {
   KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
   KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
 } as const;
 
-/** The proxies of whoever runs the command. */
+/** Environment variables for the user's proxies. */
 export const proxyEnvironment = {
   'HTTP_PROXY HTTPS_PROXY NO_PROXY': 'proxies, in upper or lower case',
 } as const;

@@ -10,7 +10,7 @@ import type { FilesCall, InstallLine } from './command.ts';
 import { exitCodeOf, print, printJson, printNote, wrapped } from './messages.ts';
 
 /**
- * Prints every setting with its origin; nothing is touched.
+ * Prints every setting with its origin, and changes nothing.
  * @throws AgentError `cli.*`, `config.*`
  */
 export async function runConfigShow({ argv, environment, format }: InstallLine): Promise<number> {
@@ -21,8 +21,8 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
 }
 
 /**
- * Prints everything for which an install would be refused; nothing is touched. Resolves with the
- * exit code that the install would end with.
+ * Prints all reasons for which an install would be refused, and changes nothing. Resolves with the
+ * exit code with which the install would end.
  */
 export async function runConfigValidate(line: InstallLine): Promise<number> {
   const found = await findInConfig(line.argv, line.environment);
@@ -44,8 +44,8 @@ export async function runConfigValidate(line: InstallLine): Promise<number> {
 }
 
 /**
- * Mistakes with those that only the steps of the role know. Left out is what both know, and what
- * only follows from a setting that is refused.
+ * Adds to the mistakes those that only the steps of the role find. Drops a mistake that both find,
+ * and one that only follows from a refused setting.
  */
 export function withRefusals(
   mistakes: readonly AgentError[],
@@ -65,7 +65,7 @@ export function withRefusals(
   ];
 }
 
-/** The findings for people: what is wrong, its code, and what to do. */
+/** The findings for people: the fault, its code, and the remedy. */
 export function renderFindings(mistakes: readonly AgentError[]): string {
   const lines = mistakes.flatMap(({ code, message, hint }) => [
     `error: ${plainLine(message)} [${code}]`,
@@ -79,13 +79,13 @@ export function renderFindings(mistakes: readonly AgentError[]): string {
   return `${[...lines, end].join('\n')}\n`;
 }
 
-/** Sections that no file of a host needs, and those that only a bootstrap host reads. */
+/** Sections that no host needs in its file, and sections that only a bootstrap host reads. */
 const rarelySet: ReadonlySet<string> = new Set(['role', 'host']);
 const ofBootstrap: ReadonlySet<string> = new Set(['bootstrap', 'controller']);
 
 /**
- * Prints a configuration file of a role with every setting as a comment; what an install needs
- * besides is at its top.
+ * Prints a configuration file of a role with every setting as a comment; settings that an install
+ * requires are at the top.
  */
 export async function runConfigInit({
   values: [role = ''],
@@ -120,7 +120,7 @@ export async function runConfigInit({
 const commented = (text: string, before = ''): readonly string[] =>
   wrapped(text, 100).map((line) => `${before}# ${line}`);
 
-/** A setting as it is set, behind what it is for; secrets have no place in a file. */
+/** A setting in YAML, after its description. Secrets do not belong in a file. */
 function settingLines([key, setting]: readonly [string, Setting]): readonly string[] {
   if (setting.kind === 'secret') return [];
   const choices = setting.kind === 'word' ? ` (${setting.words.join(', ')})` : '';

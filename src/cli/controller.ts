@@ -34,15 +34,15 @@ import { emitRetries, networkOf } from './service.ts';
 const tokenFile = `${controllerToken.folder}/token`;
 
 /**
- * Of a single node, whose controller starts before its final control plane does; it comes before
- * the credentials of the pod.
+ * The kubeconfig of a single node, whose controller starts before its final control plane. It has
+ * priority over the credentials of the pod.
  */
 const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
 /**
- * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0
- * once the service says how the installation ended; without a service, once the bootstrap host has
- * joined. A signal ends it within four seconds, with the code of that signal; the next run
+ * Completes the installation of its own cluster, and resolves with the exit code: 0 once the
+ * service reports how the installation ended; without a service, once the bootstrap host has
+ * joined. A signal ends it within four seconds, with the exit code of that signal; the next run
  * continues.
  */
 export async function runController(call: PodCall): Promise<number> {
@@ -84,21 +84,21 @@ export async function runController(call: PodCall): Promise<number> {
   });
 }
 
-/** In a pod nobody sets TMPDIR; several controllers on one machine each have their own. */
+/** A pod does not set TMPDIR; several controllers on one machine set one each. */
 const logFileIn = ({ TMPDIR: folder = '' }: Environment): string =>
   folder === '' ? controllerLogFile : join(folder, basename(controllerLogFile));
 
 /**
- * The id of the pod that a process runs in, by the log that the kubelet mounts into each container
- * (`kubelet_pods.go`); its name would be that of the node, whose network it is on. Undefined
- * outside of a pod, also on a node, which has the volumes of all.
+ * The UID of the pod in which a process runs, by the log that the kubelet mounts into each
+ * container (`kubelet_pods.go`). The pod's name would be the name of the node, because the pod uses
+ * the host network. Undefined outside of a pod, also on a node, which has the volumes of all pods.
  */
 export const podIn = (mountInfo: string): string | undefined =>
   /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\/containers\/[^/ ]+\/[^/ ]+ \/dev\/termination-log /.exec(
     mountInfo,
   )?.[1];
 
-/** Without a pod nothing tells that an earlier process has ended. */
+/** Outside of a pod, no information shows that an earlier process has ended. */
 export const ownPod = (): string =>
   podIn(readFileSync('/proc/self/mountinfo', 'utf8')) ?? systemPorts.random.uuid();
 
@@ -124,20 +124,21 @@ async function ownCluster({ environment, kubeconfig }: PodCall, emit: Emit): Pro
 }
 
 /**
- * A node is reported and a request answered within seconds, so a server that falls silent is soon
- * noticed there.
+ * The controller reports a node and answers a request within seconds, so it must soon notice a
+ * server that falls silent.
  */
 const controllerTimeouts = (kind: KubeKind): KubeTimeouts =>
   kind === nodes || kind === certificateSigningRequests
     ? { ...calmTimeouts, watch: seconds(30) }
     : calmTimeouts;
 
-/** The kind may be served a moment after the job has started. */
+/** The API server may serve the kind a moment after the job has started. */
 const manifestsWait = minutes(2);
 
 /**
- * The proxies by which the service is reached. Without an answer of the API server nothing else
- * could be done either, so it is asked until it answers; one that refuses says that there are none.
+ * The proxies through which the service is reached. The controller can do nothing without an answer
+ * of the API server, so it asks until the server answers. A refusal means that there are no
+ * proxies.
  */
 async function readProxies(
   kube: Kube,
@@ -173,7 +174,7 @@ async function readProxies(
   }
 }
 
-/** No connection is opened before its first use. */
+/** Ports connect on first use. */
 async function openPorts(
   config: ControllerConfig,
   kube: Kube,
@@ -187,7 +188,8 @@ async function openPorts(
     ? { ...service, ...recordedInstallation(kube) }
     : service;
   const host = localHost();
-  // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.
+  // A single node has the kubeconfig of its administrator as a file; elsewhere the service keeps
+  // it.
   const sources = { host, clock: systemClock, path: bootstrapKubeconfig };
   const adminKube = onFirstUse(() =>
     Promise.resolve(

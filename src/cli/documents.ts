@@ -3,10 +3,10 @@ import * as z from 'zod';
 const v = z.literal(1).describe('version of this form');
 const word = z.string();
 
-/** As far as a date can be (ECMA-262, time values). */
+/** The largest date (ECMA-262, time values). */
 const instant = z.number().min(0).max(8.64e15).describe('milliseconds since 1970');
 
-/** What the next run with the same flags would do. */
+/** Effect of the next run with the same flags. */
 const Restart = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('fresh') }),
   z.strictObject({ kind: z.literal('set-aside'), because: word }),
@@ -17,10 +17,7 @@ const Restart = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/**
- * What a bundle of logs says of itself: its first file. A field is never removed within one
- * version.
- */
+/** The manifest of a log bundle: its first file. A field is never removed within one version. */
 export const BundleManifest = z.object({
   v,
   version: word,
@@ -58,8 +55,8 @@ export const BundleManifest = z.object({
 });
 export type BundleManifest = z.infer<typeof BundleManifest>;
 
-/** What `logs read --format json` prints. */
+/** Output of `logs read --format json`. */
 export interface BundleDocument extends BundleManifest {
-  /** Files that are not whole. */
+  /** Files that the bundle does not have whole. */
   readonly missing: readonly { readonly name: string; readonly why: string }[];
 }

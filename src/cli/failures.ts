@@ -1,6 +1,6 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Failures of the commands; each is found before anything changes. */
+/** Failures of the commands; a command detects each of them before it changes anything. */
 export const cliFailures = {
   'cli.already-running': {
     kind: 'host',

@@ -25,34 +25,36 @@ import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub, openHub } from './run-context.ts';
 import { emitRetries, hostFor, networkOf } from './service.ts';
 
-/** Everything that one run works with. Disposing of it closes connections, then sinks. */
+/** Ports, event hub and log of one run. Disposing of it closes connections, then sinks. */
 export interface RunWorld extends AsyncDisposable {
-  /** Serves the status of the run, JSON, where somebody asks for it. */
+  /** Serves the status of the run as JSON, if the settings name an address for it. */
   readonly showStatus: (text: string) => void;
-  /** All but the reports, which need the role of the run. */
+  /** All ports except the reports, which need the role of the run. */
   readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
 }
 
-/** Of who only checks: an installation has time. */
+/** Limit for a command that only checks: an installation has more time. */
 const checkLimit = seconds(10);
 
-/** Timeout of one report; then the reporter checks for a newer one. */
+/** Timeout of one report. After it, the reporter looks for a newer report. */
 const reportLimit = seconds(15);
 
 type Mask = (text: string) => string;
 
-/** What the world of a run is given beside its configuration. */
+/** Inputs of a run's world in addition to its configuration. */
 interface WorldContext {
   readonly environment: Environment;
   readonly mask: Mask;
-  /** Nothing is logged, and nobody out of reach is asked for long: what runs is no installation. */
+  /**
+   * Logs nothing, and gives up soon on an unreachable server: the command is not an installation.
+   */
   readonly isQuiet?: boolean;
 }
 
 /**
- * Opens what a configuration asks for: first the sinks, which see every event, then the ports. No
- * connection is opened before its first use.
+ * Opens the sinks, which see every event, then the ports of a configuration. Ports connect on first
+ * use.
  * @throws AgentError `web.bad-authority`
  */
 export async function openWorld(
@@ -96,7 +98,7 @@ export async function openWorld(
   };
 }
 
-/** Masters and workers never talk to the cluster, and so never load what that takes. */
+/** Masters and workers never talk to the cluster, so they do not load its client. */
 function kubeFor(
   { cluster, service, host: { root } }: Config,
   host: Host,
@@ -137,8 +139,8 @@ function objectsFor(
 }
 
 /**
- * Opens the log (standard output, file, journal), the event stream, and the line at the bottom of a
- * terminal where there is one.
+ * Opens the log (standard output, file, journal), the event stream and, on a terminal, the line at
+ * its bottom.
  */
 async function openSinks(
   { log, host }: Config,

@@ -30,11 +30,11 @@ const file = (name: string, content: unknown): string => {
 
 const lint = (...paths: readonly string[]): Promise<number> => bootwright().run(['lint', ...paths]);
 
-/** What was printed, a text for each line, without the folder of this test. */
+/** The printed output, one text for each line, without the folder of this test. */
 const lines = (): readonly string[] =>
   printed === '' ? [] : printed.replace(/\n$/, '').replaceAll(`${folder}/`, '').split('\n');
 
-/** Nine lists in each other, which would be four hundred million words. */
+/** Nine nested lists, which would expand to four hundred million words. */
 const bomb = Array.from({ length: 9 }, (_, index) => {
   const word = index === 0 ? 'x' : `*a${index - 1}`;
   return `a${index}: &a${index} [${Array.from({ length: 9 }, () => word).join(',')}]\n`;

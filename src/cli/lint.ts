@@ -10,8 +10,8 @@ import type { FilesCall } from './command.ts';
 import { print, printJson } from './messages.ts';
 
 /**
- * Checks MachineConfigs, MachineOSConfigs and Ignition configs, and those in folders; resolves with
- * 2 when a finding is an error, else with 0.
+ * Checks MachineConfigs, MachineOSConfigs and Ignition configs in files and folders. Resolves with
+ * 2 if a finding is an error, else with 0.
  */
 export async function runLint(call: FilesCall): Promise<number> {
   const unread: LintFinding[] = [];
@@ -28,9 +28,9 @@ export async function runLint(call: FilesCall): Promise<number> {
 }
 
 /**
- * Files of a folder, and of those in it, that may hold objects; undefined for what is no folder.
- * Each is there once, however many links lead to it: those of one that leads to a folder above it
- * have no end.
+ * Files in a folder and its subfolders that may hold objects; undefined if the path is not a
+ * folder. Lists each file once, however many links lead to it: a link to a parent folder would have
+ * no end.
  */
 async function filesWithin(
   path: string,
@@ -51,7 +51,10 @@ async function filesWithin(
   return found;
 }
 
-/** What is there; reading a pipe might not end, and reading what does not exist says so. */
+/**
+ * Kind of a path. Reading a pipe might not end. A missing path counts as a file: reading it reports
+ * that it is missing.
+ */
 async function kindOf(path: string): Promise<'folder' | 'file' | 'other'> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return 'folder';
@@ -78,13 +81,13 @@ function printFindings(findings: readonly LintFinding[], { format }: FilesCall):
 const lineOf = ({ place, severity, message }: LintFinding): string =>
   `${plainLine(`${place}: ${severity}: ${message}`)}\n`;
 
-/** A place as its file and its line; a file that was not read has no line. */
+/** Splits a place into its file and its line; a file that was not read has no line. */
 function splitPlace(place: string): { readonly file: string; readonly line?: number } {
   const [, file, line] = /^(.*):(\d+)$/s.exec(place) ?? [];
   return file === undefined ? { file: place } : { file, line: Number(line) };
 }
 
-/** The bytes of a file, or why it cannot be read. */
+/** The bytes of a file, or a finding with the reason why it cannot be read. */
 async function readLinted(path: string): Promise<Uint8Array | LintFinding> {
   try {
     return await readFileOf({ at: await ownOrHost(path), path, kind: 'manifests' });
@@ -100,7 +103,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is not a directory',
 };
 
-/** Why a file could not be read, in a few words. */
+/** The reason why a file could not be read, in a few words. */
 function reasonNotRead(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return reasons[code] ?? (error instanceof Error ? error.message : String(error));

@@ -9,7 +9,7 @@ const disk = { device: '/dev/sda' };
 const url = 'https://images.example.com/worker.ign';
 const host = (): string => file('host.yaml', { role: 'worker', disk, ignition: { url } });
 
-/** The command with a medium of its own, unless the words say otherwise. */
+/** Runs the command with a medium of its own, unless the words name another. */
 const media = (words: readonly string[] = [], config = host()): Promise<number> =>
   bootwright().run([
     ...['media', '--config', config, '--iso', at('live.iso'), '--out', at('host.iso')],

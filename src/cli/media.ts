@@ -36,7 +36,7 @@ import {
 import { exitCodeOf, print, printError, printJson, printNote } from './messages.ts';
 import { untilStopped } from './stop-signal.ts';
 
-/** Failures of making a medium; each leaves nothing behind. */
+/** Failures of making a medium; none of them leaves a file behind. */
 export const mediaFailures = {
   'media.already-customized': {
     kind: 'input',
@@ -102,9 +102,9 @@ export interface MediaCall {
 }
 
 /**
- * Makes the live medium of one host, which installs itself from it as its settings say, and prints
- * what is inside. Resolves with the exit code of the first mistake in the settings, which are
- * printed all.
+ * Makes the live medium from which one host installs itself as its settings say, and prints its
+ * contents. With mistakes in the settings, prints them all and resolves with the exit code of the
+ * first.
  * @throws AgentError `media.*`, `registries.bad-ca`, `cli.bad-flag`, `config.file-not-read`,
  * `ignition.*`, `layering.bad-credentials`, `network.bad-keyfile`
  */
@@ -140,7 +140,8 @@ export async function runMedia(call: MediaCall): Promise<number> {
   });
   const noteMissing = (what: string): void =>
     printNote('note', `${what} is a path on the live system: it is not in the medium`);
-  // An install opens them on the live system, where Ignition or its own image puts them.
+  // An install opens these files on the live system, where Ignition or the agent's own image puts
+  // them.
   for (const key of ['image.file', 'image.stream'] as const)
     if (textIn(settings, key).startsWith('/')) noteMissing(key);
   for (const { option, value } of writerFiles({ config, given: settings }))
@@ -149,7 +150,8 @@ export async function runMedia(call: MediaCall): Promise<number> {
   for (const name of keyfiles.keys()) argv.push('--network-keyfile', resolve(folder, name));
   const exitCode = await write(out, argv, input, medium.ignition);
   if (exitCode !== 0) return exitCode;
-  // The kernel needs them to read the initramfs's Ignition; an ISO has them.
+  // The kernel needs these arguments to read the Ignition in the initramfs; an ISO has them
+  // already.
   const kernelArguments =
     iso === undefined ? ['ignition.firstboot', 'ignition.platform.id=metal'] : [];
   const { items } = medium;
@@ -165,7 +167,7 @@ async function initramfsIn(folder: string): Promise<string> {
   const entries = await readdir(folder).catch((cause: unknown) => {
     throw mediaFailure('media.no-initramfs', `${folder} cannot be read`, { cause });
   });
-  // As coreos-installer names it: `download` live-initramfs.ARCH.img, `iso extract pxe`
+  // coreos-installer names the file so: `download` live-initramfs.ARCH.img, `iso extract pxe`
   // NAME-initrd.img.
   const names = entries.filter((name) => /init(?:ramfs|rd)/.test(name) && name.endsWith('.img'));
   const [name] = names;
@@ -198,7 +200,7 @@ async function readTexts(settings: Layer): Promise<ReadonlyMap<MediumFileKey, Bu
     }
     texts.set(key, text);
   }
-  // A host that is to install itself finds nobody to ask.
+  // A host that installs itself has no service to ask.
   const ignition = texts.get('ignition.file');
   if (ignition !== undefined) parseValidConfig(ignition);
   const authorities = texts.get('registries.ca')?.toString();
@@ -246,12 +248,12 @@ async function sshKeysIn({ sshKey }: MediaCall): Promise<readonly string[]> {
   });
 }
 
-/** A slow disk, and an ISO of two gigabytes. */
+/** Time for a slow disk and an ISO of two gigabytes. */
 const longestCopy = minutes(30);
 
 /**
- * Writes the medium whole or not at all, readable by its owner alone; resolves with the exit code
- * of a signal, 0 without one.
+ * Writes the medium whole or not at all, readable only by its owner. Resolves with the exit code of
+ * a signal, or 0.
  */
 async function write(
   out: string,
@@ -294,7 +296,7 @@ async function write(
   });
 }
 
-/** What coreos-installer says (`src/live` of 0.26.0), and what it means. */
+/** Messages of coreos-installer (`src/live` of 0.26.0), and their failures. */
 const refusals: readonly (readonly [RegExp, keyof typeof mediaFailures, string])[] = [
   [/already customized/, 'media.already-customized', 'is customized already'],
   [/initramfs is too large/, 'media.too-large', 'has no room for what is to be inside'],

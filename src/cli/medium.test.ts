@@ -126,7 +126,7 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
       '/root/.docker/config.json',
     ]);
     expect(JSON.stringify(items)).not.toMatch(/planted/);
-    // All that is in the Ignition is in the list.
+    // The list has every path that the Ignition has.
     const listed = new Set(items.map(({ path }) => path));
     for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
   });

@@ -16,8 +16,8 @@ import { revealedProxies } from '../lib/proxies.ts';
 import { shownText } from '../lib/shown-url.ts';
 
 /**
- * Settings that name a file of the machine where a medium is made; each becomes a file of this name
- * in the agent's folder.
+ * Settings that name a file on the machine where a medium is made. Each file is copied under this
+ * name into the agent's folder.
  */
 const fileNames = {
   'hooks.after': 'hook-after',
@@ -37,15 +37,15 @@ export type MediumFileKey = keyof typeof fileNames;
 /** The settings that name a file for the medium. */
 export const mediumFileKeys = Object.keys(fileNames) as readonly MediumFileKey[];
 
-/** What goes into a medium. */
+/** Contents of a medium. */
 export interface MediumInput {
-  /** What the files of settings say, before anything follows from it. */
+  /** The settings in the files, before defaults and derived values. */
   readonly settings: Layer;
-  /** The same, checked and complete. */
+  /** The same settings, checked and complete. */
   readonly config: Config;
   /** Pull spec of the agent. */
   readonly image: string;
-  /** Contents of the files that settings name; a script may have bytes that are no text. */
+  /** Contents of the files that settings name; a script may have bytes that are not text. */
   readonly texts: ReadonlyMap<MediumFileKey, string | Buffer>;
   /** NetworkManager keyfiles by their names. */
   readonly keyfiles: ReadonlyMap<string, string>;
@@ -61,24 +61,24 @@ export interface MediumItem {
   readonly isSecret: boolean;
 }
 
-/** The live Ignition of a medium, as JSON, and what is in it. */
+/** The live Ignition of a medium, as JSON, and the list of its contents. */
 export interface Medium {
   readonly ignition: string;
   readonly items: readonly MediumItem[];
 }
 
-/** Where the agent finds the keyfiles. */
+/** The agent reads the keyfiles here. */
 const keyfileFolder = `${agentFolder}/network`;
 
 /**
- * Composes the Ignition of a live system that installs its host as the settings say, with all that
- * they name inside.
+ * Composes the Ignition of a live system that installs its host as the settings say, with all files
+ * that the settings name.
  */
 export function mediumOf(input: MediumInput): Medium {
   const { settings, config, image, texts, keyfiles, pullSecret, sshAuthorizedKeys } = input;
   const files: LiveFile[] = [];
   const items: MediumItem[] = [];
-  // Root alone may read them: NetworkManager takes no other keyfile.
+  // Only root may read the files: NetworkManager ignores other keyfiles.
   const add = (item: MediumItem, text: string | Buffer, mode = 0o600): void => {
     files.push([item.path, text, mode]);
     items.push(item);
@@ -91,18 +91,18 @@ export function mediumOf(input: MediumInput): Medium {
   const path = `${agentFolder}/config.yaml`;
   add({ path, what: 'settings of the agent', isSecret: hasCredentials(own) }, own);
   for (const [key, text] of texts) {
-    // All of them may hold a secret but certificates.
+    // Any of these files may hold a secret, except certificates.
     const isSecret = !/\.ca(File)?$/.test(key);
     const what = `${key}: ${textIn(settings, key)}`;
     add({ path: pathOf(key), what, isSecret }, text, key.startsWith('hooks.') ? 0o700 : undefined);
   }
   for (const [name, text] of keyfiles) {
-    // Those of a wireless network or of 802.1X hold a secret.
+    // A keyfile of a wireless network or of 802.1X holds a secret.
     const isSecret = text.split('\n').some(isSecretLine);
     add({ path: `${keyfileFolder}/${name}`, what: 'network.keyfiles', isSecret }, text);
   }
   const mirrors = renderMirrors(config.registries.mirrors);
-  // The agent is pulled before it can write them itself.
+  // The live system pulls the agent before the agent could write the mirrors itself.
   if (mirrors !== '')
     add({ path: mirrorsPath, what: 'registries.mirrors', isSecret: false }, mirrors);
 
@@ -115,7 +115,7 @@ export function mediumOf(input: MediumInput): Medium {
   const ignition = liveConfig({
     image,
     args: ['install'],
-    // A network that is late is no reason to give up; podman's messages are in the journal.
+    // A late network is no reason to give up; podman's messages are in the journal.
     pull: [
       '/bin/bash',
       '-c',
@@ -143,7 +143,7 @@ const hasCredentials = (text: string): boolean => shownText(text) !== text;
 const isSecretLine = (line: string): boolean =>
   line.includes('=') && /psk|password|private-key|wep-key/.test(line.slice(0, line.indexOf('=')));
 
-/** What a host loses when it starts from the medium, for people. */
+/** The data that a host loses when it starts from the medium, for people. */
 export function disksOf({ disk, image }: Pick<Config, 'disk' | 'image'>): string {
   const hints = renderDiskHints(disk.hints);
   const install = disk.device === '' ? `the disk with ${hints}` : disk.device;

@@ -10,15 +10,15 @@ const unknownFailure = {
 };
 
 /**
- * The lines that end a failed command: what failed, why where that is known, and what to do next.
- * Line breaks within a message become blanks.
- * @param mask takes secrets out, before a line is cut
+ * The last lines of a failed command: the failure, its cause if known, and the next action. Line
+ * breaks within a message become blanks.
+ * @param mask removes secrets before a line is cut
  */
 export function failureText(thrown: unknown, mask = (text: string) => text): string {
   const isKnown = thrown instanceof AgentError;
   const { code, hint } = isKnown ? thrown : unknownFailure;
   const why = reasonOf(thrown) ?? (isKnown ? undefined : firstFrame(thrown));
-  // A word of the command line may be an address with a password.
+  // A word of the command line may be a URL with a password.
   const said = [
     `failed: ${code}: ${messageOf(thrown)}`,
     ...(why === undefined ? [] : [`why: ${why}`]),
@@ -27,29 +27,29 @@ export function failureText(thrown: unknown, mask = (text: string) => text): str
   return lines.map((line) => `${plainLine(line)}\n`).join('');
 }
 
-/** The exit code of a failure: that of its kind; anything unforeseen is a bug, 1. */
+/** The exit code of a failure: the code of its kind; for an unforeseen error, a bug, 1. */
 export const exitCodeOf = (thrown: unknown): number =>
   exitCodes[thrown instanceof AgentError ? thrown.kind : 'bug'];
 
-/** Where an unforeseen error was thrown: all that one line has room for. */
+/** The source line of an unforeseen error: one line has room for no more. */
 const firstFrame = (thrown: unknown): string | undefined =>
   thrown instanceof Error ? /^ +(at .*)$/m.exec(thrown.stack ?? '')?.[1] : undefined;
 
-/** Prints a note or a warning beside the output of a command: a line on standard error. */
+/** Prints a note or a warning of a command as one line on standard error. */
 export const printNote = (kind: 'note' | 'warning', text: string): void => {
   printError(`${kind}: ${plainLine(shownText(text))}\n`);
 };
 
 /**
- * A stream of the process. Where nobody reads it any more, as behind `| head`, the output ends and
- * the work does not; what else stops it is one line, and a code at the end of the program, as far
- * as standard error takes that.
+ * A stream of the process. If its reader is gone, as with `| head`, the output ends and the work
+ * continues. Another write error is reported in one line on standard error, if that still works,
+ * and the program ends with an exit code for it.
  */
 export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
   const stream = process[name];
   if (stream.listenerCount('error') > 0) return stream;
   return stream.once('error', (cause: NodeJS.ErrnoException) => {
-    // Each further write fails as this one did.
+    // Each further write fails in the same way.
     stream.on('error', () => undefined);
     if (cause.code === 'EPIPE' || name === 'stderr') return;
     const failure = cliFailure('cli.output-not-written', cause.message);
@@ -59,7 +59,7 @@ export function outputStream(name: 'stdout' | 'stderr'): NodeJS.WriteStream {
 }
 
 /**
- * Prints what a command was asked for on standard output, whole, and without what steers a
+ * Prints the output of a command on standard output, whole, and without control characters for a
  * terminal.
  */
 export const print = (text: string): void => {
@@ -67,8 +67,8 @@ export const print = (text: string): void => {
 };
 
 /**
- * Writes what is no text to standard output.
- * @throws AgentError `cli.output-not-written` where that is a terminal
+ * Writes binary data to standard output.
+ * @throws AgentError `cli.output-not-written` if standard output is a terminal
  */
 export function printBytes(bytes: Uint8Array): void {
   if (process.stdout.isTTY)
@@ -78,13 +78,13 @@ export function printBytes(bytes: Uint8Array): void {
   outputStream('stdout').write(bytes);
 }
 
-/** Prints lines of what happens, each with the time of now. */
+/** Prints lines about events, each with the present time. */
 export function printAt(lines: readonly string[]): void {
   const at = new Date().toISOString();
   for (const line of lines) print(`${at} ${line}\n`);
 }
 
-/** The same on standard error. */
+/** Prints the same way on standard error. */
 export const printError = (text: string): void => {
   outputStream('stderr').write(plainText(text, Infinity));
 };
@@ -95,20 +95,18 @@ export const jsonText = (value: unknown): string => `${JSON.stringify(value, und
 /** Prints a document for programs. */
 export const printJson = (value: unknown): void => print(jsonText(value));
 
-/** A text in quotes, as a shell takes it for one word whatever is in it. */
+/** A text in single quotes: a shell takes it as one word, whatever it contains. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/**
- * A word as it is pasted into a shell: in quotes where the shell would read more than its letters.
- */
+/** A word to paste into a shell: in quotes if the shell would interpret a character of it. */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
 
-/** Columns of the terminal; those that are given where the output is none. */
+/** Columns of the terminal, or the given number if the output is not a terminal. */
 export const outputWidth = (otherwise: number): number =>
   process.stdout.isTTY ? process.stdout.columns : otherwise;
 
-/** The lines of a text that breaks at blanks where it would be longer than a width. */
+/** The lines of a text, broken at blanks so that they fit into a width. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -8,8 +8,8 @@ import { runningHost } from './running-host.ts';
 import { type PodCall, runInPod } from './run-context.ts';
 
 /**
- * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code.
- * It ends by a signal only, within four seconds; the next run continues.
+ * Keeps the node `NODE_NAME` at the desired image and config of its pool, and resolves with the
+ * exit code. Only a signal ends it, within four seconds; the next run continues.
  * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
  */
 export async function runNodeAgent(call: PodCall): Promise<number> {

@@ -8,9 +8,9 @@ import { ownPod } from './controller.ts';
 import { type PodCall, runInPod } from './run-context.ts';
 
 /**
- * Runs pools that the cluster's own operator does not run, until it is stopped; of several one
- * works, and the others wait for the lease `bootwright-node-controller`. Resolves with the exit
- * code: that of the signal.
+ * Reconciles pools that the Machine Config Operator does not handle, until a signal stops it. Of
+ * several controllers one works; the others wait for the lease `bootwright-node-controller`.
+ * Resolves with the exit code of the signal.
  */
 export async function runNodeController(call: PodCall): Promise<number> {
   const credentials = await commandCredentials(call.environment, call.kubeconfig);
@@ -27,7 +27,8 @@ export async function runNodeController(call: PodCall): Promise<number> {
         lease: {
           lease: nodeControllerLease,
           namespace: operatorNamespace,
-          // Its own pod counts by its id; on a single node it waits no longer than elsewhere.
+          // Its own pod is identified by its UID. On a single node it waits no longer than
+          // elsewhere.
           pod: ownPod(),
           isSingleNode: false,
         },

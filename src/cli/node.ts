@@ -13,7 +13,7 @@ import { runningHost } from './running-host.ts';
 import { printWaiting } from './waiting.ts';
 import { withoutJournal } from './run-context.ts';
 
-/** Arguments of a command of `node`; each has some of the options. */
+/** Arguments of the commands of `node`; each command has some of the options. */
 interface NodeCall {
   /** `text` or `json`. */
   readonly format: string;
@@ -23,7 +23,7 @@ interface NodeCall {
   readonly reboot?: boolean;
   readonly appendKarg?: readonly string[];
   readonly deleteKarg?: readonly string[];
-  /** For `apply`: the image to boot next. */
+  /** Argument of `apply`: the pull spec of the image to boot next. */
   readonly values: readonly string[];
   readonly environment: Environment;
 }
@@ -37,9 +37,9 @@ export async function runNodeApply(call: NodeCall): Promise<number> {
 export const runNodeRollback = (call: NodeCall): Promise<number> => runNode(call, applyRollback);
 
 /**
- * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots
- * next. The log goes to standard error. A signal ends it with the code of that signal; the host
- * then boots what it would have booted before, or what was already staged.
+ * Runs one command of a node on the host behind PID 1, then prints the running and the next
+ * deployment. The log goes to standard error. A signal ends the command with its exit code; the
+ * host then boots the deployment that it would have booted before, or the staged one.
  */
 async function runNode(
   call: NodeCall,
@@ -56,12 +56,12 @@ async function runNode(
       progress: (progress) => emit({ type: 'step.progress', step: id, progress }),
       config: requestOf(call),
     });
-    // A host that reboots has nothing more to print.
+    // A host that reboots prints nothing more.
     if (!reboots) await printHost(call, host, signal);
   });
 }
 
-/** Names these commands in the log. */
+/** The log names these commands so. */
 const id = 'node/change';
 
 const requestOf = ({ values, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
@@ -71,7 +71,7 @@ const requestOf = ({ values, record, reboot, appendKarg, deleteKarg }: NodeCall)
   kernelArguments: askedArguments(appendKarg, deleteKarg),
 });
 
-/** Those that come are in force in their order then, also where some of them were there before. */
+/** The appended arguments then apply in the given order, also if some of them were set before. */
 const askedArguments = (append: readonly string[] = [], gone: readonly string[] = []) => ({
   append: append.flatMap(splitArguments),
   everywhere: true,
@@ -102,7 +102,7 @@ export function renderStatusText({ driver, reason, status, commandLine }: OsSnap
   ].join('\n');
 }
 
-/** The same for programs. Fields are added in later versions, none is taken away. */
+/** The operating system of a host, for programs. Later versions add fields and remove none. */
 export const renderStatusJson = ({ driver, reason, status, commandLine }: OsSnapshot): string =>
   jsonText({ driver, reason, ...status, kernelArguments: argumentsIn(commandLine) });
 

@@ -2,7 +2,7 @@ import type { Plan, PlannedStep } from '../engine/describe.ts';
 import { renderDuration } from '../model/duration.ts';
 import { shellQuoted, wrapped } from './messages.ts';
 
-/** A plan for people at a terminal: it reads like the documentation of the role. */
+/** A plan for people at a terminal, in the style of the role's documentation. */
 export function renderPlanText(plan: Plan): string {
   const steps = everyStep(plan);
   const width = Math.max(0, ...steps.map(({ id }) => id.length));
@@ -33,7 +33,7 @@ export function renderPlanText(plan: Plan): string {
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-/** What fits beside the names of the facts of a step in a lane, in 100 columns. */
+/** Room beside the names of the facts of a step in a lane, in 100 columns. */
 const factWidth = 82;
 
 function stepLines(step: PlannedStep, width: number): readonly string[] {
@@ -44,7 +44,7 @@ function stepLines(step: PlannedStep, width: number): readonly string[] {
     return [`– ${head}`, ...reason.map((line) => `    ${line}`), ''];
   }
   const mark = effect === 'destroys' ? '!' : effect === 'leaves' ? '‣' : '•';
-  // The arguments of an open command depend on what the step finds.
+  // The arguments of an open command depend on the state that the step finds.
   const shown = step.commands.filter(([, ...args]) => args.join(' ') !== '…');
   return [
     `${mark} ${head}`,
@@ -53,7 +53,7 @@ function stepLines(step: PlannedStep, width: number): readonly string[] {
         (line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`,
       ),
     ),
-    // As a person would type it, for reading only.
+    // As a person would type the command; for reading only.
     ...shown.map((argv) => `    $ ${argv.map(quoted).join(' ')}`),
     '',
   ];
@@ -81,7 +81,7 @@ function factsOf(
   return facts;
 }
 
-/** Every step of a plan, lanes one after the other. */
+/** Every step of a plan, one lane after the other. */
 export const everyStep = ({ items, follow, always }: Plan): readonly PlannedStep[] => [
   ...items.flatMap((item) =>
     item.kind === 'step' ? [item.step] : item.lanes.flatMap(({ steps }) => steps),

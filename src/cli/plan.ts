@@ -12,8 +12,8 @@ import { exitCodeOf, jsonText, print, printError, printNote } from './messages.t
 import { renderPlanText } from './plan-text.ts';
 
 /**
- * Prints what an install with the same flags would do; nothing is touched. Where the install would
- * be refused, says why on standard error, and resolves with the exit code that it would end with.
+ * Prints the plan of an install with the same flags, and changes nothing. If the install would be
+ * refused, prints the reasons on standard error and resolves with the exit code of the install.
  * @throws AgentError `cli.*`, `config.*`, `role.*`
  */
 export async function runPlan({ argv, environment, format }: InstallLine): Promise<number> {
@@ -33,7 +33,8 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
 }
 
 /**
- * Why an install in this container would be refused; elsewhere, on a laptop, a plan is only read.
+ * The reason why an install in this container would be refused. Elsewhere, as on a laptop, a plan
+ * is only for reading.
  */
 async function unseenFromContainer(root: string): Promise<string | undefined> {
   if (!(await isInContainer())) return undefined;
@@ -46,7 +47,7 @@ async function unseenFromContainer(root: string): Promise<string | undefined> {
   }
 }
 
-/** Prints a plan in one of its forms; secrets and passwords in URLs are masked. */
+/** Renders a plan in one of its formats; masks secrets and passwords in URLs. */
 export const renderPlan = (
   plan: Plan,
   format: string,

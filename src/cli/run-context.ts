@@ -15,9 +15,11 @@ import { risingPercent } from '../reporting/rising-percent.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** Hands every event of one run to its sinks; adapters and the reporter emit theirs here too. */
+/**
+ * Sends every event of one run to its sinks. Adapters and the reporter emit their events here too.
+ */
 export interface EventHub {
-  /** Names the run. */
+  /** The id of the run. */
   readonly run: string;
   readonly emit: Emit;
   readonly sink: Sink;
@@ -25,9 +27,9 @@ export interface EventHub {
 }
 
 /**
- * A hub without sinks. A sink that throws is dropped, and the others are told. No sink sees a
- * secret that `mask` knows, nor what steers a terminal, nor a text without end, nor a percentage of
- * a step that falls.
+ * A hub without sinks. If a sink throws, the hub removes it and tells the others. The hub masks
+ * secrets that `mask` knows, removes control characters for a terminal, cuts long texts, and drops
+ * a falling percentage of a step.
  */
 export function eventHub(clock: Clock, run: string, mask = (text: string) => text): EventHub {
   const sinks = new Set<Sink>();
@@ -62,7 +64,7 @@ export function eventHub(clock: Clock, run: string, mask = (text: string) => tex
   };
 }
 
-/** What sinks go by; none of it comes from outside. */
+/** Fields by which sinks decide; none of them comes from outside. */
 const structural: ReadonlySet<string> = new Set(['type', 'run', 'step', 'lane', 'stage', 'staged']);
 
 const shownEvent = (event: RunEvent, mask: (text: string) => string): RunEvent =>
@@ -76,16 +78,16 @@ const shownEvent = (event: RunEvent, mask: (text: string) => string): RunEvent =
 /** Arguments of a program that runs in a pod. */
 export interface PodCall {
   readonly environment: Environment;
-  /** File with the credentials of the cluster; default: those of the pod. */
+  /** Kubeconfig of the cluster; default: the service account of the pod. */
   readonly kubeconfig?: string;
   /** Log at level debug. */
   readonly verbose: boolean;
-  /** Address to serve metrics on; none unless given. */
+  /** Address on which to serve metrics; none unless given. */
   readonly metrics?: string;
 }
 
 /**
- * The value of an option that names an address to listen on; undefined where there is none.
+ * The value of an option for a listen address; undefined if the option is not given.
  * @throws AgentError `cli.bad-flag`
  */
 export function addressIn(flag: string, text = ''): ListenAddress | undefined {
@@ -96,25 +98,25 @@ export function addressIn(flag: string, text = ''): ListenAddress | undefined {
   });
 }
 
-/** What a run is logged to. */
+/** The targets of a run's log. */
 interface LogPlan {
   readonly log: Omit<LogOptions, 'mask' | 'file'>;
-  /** Finds the file that has the same lines. */
+  /** Finds the path of a file that gets the same lines. */
   readonly file?: () => Promise<string>;
-  /** Where the event stream goes, as `log.events` has it; nowhere unless given. */
+  /** Target of the event stream, as in `log.events`; none unless given. */
   readonly events?: string;
   readonly sinks: readonly Sink[];
 }
 
-/** A hub with the sinks of a run, and what ends them within two seconds. */
+/** A hub with the sinks of a run, and a function that closes them within two seconds. */
 interface OpenHub {
   readonly hub: EventHub;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens what a run is logged to. No file of these is worth the run: one that cannot be opened is a
- * warning.
+ * Opens the log targets of a run. The run does not depend on them: a file that cannot be opened is
+ * a warning.
  */
 export async function openHub(
   mask: (text: string) => string,
@@ -147,24 +149,24 @@ export async function openHub(
   };
 }
 
-/** Where a command without a journal logs to. */
+/** Log targets of a command without a journal. */
 interface LogTarget {
   readonly level: 'debug' | 'info' | 'warn';
   readonly stream: 'stdout' | 'stderr';
-  /** A file that has the same lines. */
+  /** A file that gets the same lines. */
   readonly file?: string;
-  /** Takes secrets out of a line; the command has none unless given. */
+  /** Removes secrets from a line; default: no masking. */
   readonly mask?: (text: string) => string;
-  /** Gets every event too. */
+  /** Further sinks that get every event. */
   readonly sinks?: readonly Sink[];
 }
 
-/** What the work of such a command is given: the signal is aborted when the command is stopped. */
+/** The work of such a command. The signal is aborted when the command is stopped. */
 export type Work = (run: EventHub & { readonly signal: AbortSignal }) => Promise<void>;
 
 /**
- * Does work that keeps no journal, and resolves with the exit code of the command. A failure is
- * written to standard error; a stop ends it by the code of the signal.
+ * Does work without a journal, and resolves with the exit code of the command. Writes a failure to
+ * standard error. A stop ends the work with the exit code of the signal.
  */
 export async function withoutJournal(target: LogTarget, work: Work): Promise<number> {
   using stop = stopSignal();
@@ -193,14 +195,14 @@ export async function withoutJournal(target: LogTarget, work: Work): Promise<num
   }
 }
 
-/** What a program in a pod is given beside that. */
+/** The work of a program in a pod, with its metrics. */
 type PodWork = (
   run: Parameters<Work>[0] & { readonly metrics: PodMetrics | undefined },
 ) => Promise<void>;
 
 /**
- * Runs a program in a pod, which logs to standard output and serves the metrics that it is asked
- * for; nothing of them is loaded otherwise.
+ * Runs a program in a pod. The program logs to standard output. It loads and serves metrics only if
+ * an option asks for them.
  * @throws AgentError `cli.bad-flag`
  */
 export async function runInPod(

@@ -11,8 +11,8 @@ import { HOST_ROOT } from '../model/host-root.ts';
 import type { Host } from '../ports/host.ts';
 
 /**
- * The host around the pod or container of a command that has no settings of an install. Starts the
- * program again in the network of the host where it has another, so call it before any effect.
+ * The host of the pod or container in which a command without install settings runs. If the host
+ * has another network, starts the program again in that network, so call it before any effect.
  * @throws AgentError `host.not-seen`
  */
 export async function runningHost(

@@ -8,14 +8,14 @@ import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { Host } from '../ports/host.ts';
 
-/** The host that the settings mean. */
+/** The host of the settings. */
 export function hostFor({ host, proxy }: Config, environment: Environment, emit: Emit): Host {
   const variables = proxyEnv(revealedProxies(proxy));
   return nsenterHost({ root: host.root, onCommand: emit, environment, variables });
 }
 
 /**
- * How every server but the API server is reached, by whatever command (ADR 0033).
+ * The network settings by which every command reaches every server but the API server (ADR 0033).
  * @throws AgentError `web.bad-authority`
  */
 export const networkOf = async ({ service, proxy }: Pick<Config, 'service' | 'proxy'>) => ({

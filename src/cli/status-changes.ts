@@ -3,9 +3,9 @@ import type { RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { cliFailure } from './failures.ts';
 
 /**
- * A line for each thing that changed between two statuses of a host: a run, a step or an attempt
- * that began, what is waited for, each tenth of a step's way, and how the run ended.
- * @param before undefined where nothing of the host was known
+ * A line for each change between two statuses of a host: the start of a run, of a step or of an
+ * attempt, the reason of a wait, each tenth of a step's progress, and the end of the run.
+ * @param before undefined if no status of the host was known
  */
 export function statusChanges(before: RunStatus | undefined, now: RunStatus): readonly string[] {
   const old = before?.run === now.run ? before : undefined;
@@ -52,10 +52,10 @@ function waitOf(before: RunningStep | undefined, { wait }: RunningStep): readonl
 }
 
 /**
- * Whether a host says that it is installed; false while its run continues. A host says so before it
- * reboots, and nothing else counts.
+ * Whether a status says that the host is installed; false while its run continues. A host says so
+ * before it reboots; no other sign counts.
  * @param who the host, for the message
- * @throws AgentError `cli.not-installed` where its run ended otherwise
+ * @throws AgentError `cli.not-installed` if its run ended otherwise
  */
 export function isHostInstalled(who: string, { state, reason }: RunStatus): boolean {
   if (state === 'running') return false;

@@ -9,9 +9,9 @@ import { cliFailure } from './failures.ts';
 import { jsonText, print } from './messages.ts';
 
 /**
- * Prints each step of the last run on this host by its journal, which also a system has that is
- * mounted at `host.root`.
- * @throws AgentError `cli.journal-not-found` where no run left a journal that can be read
+ * Prints each step of the last run on this host from its journal. An installed system that is
+ * mounted at `host.root` has the journal too.
+ * @throws AgentError `cli.journal-not-found` if there is no readable journal
  */
 export async function printSteps(config: Config, isJson: boolean): Promise<void> {
   const path = journalPath;
@@ -29,10 +29,7 @@ export async function printSteps(config: Config, isJson: boolean): Promise<void>
 /** A journal as it was read. */
 type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
 
-/**
- * What a journal says of each step, the times of those that ended with their length in
- * milliseconds.
- */
+/** Steps of a journal, the ended ones with their duration in milliseconds. */
 const journalledSteps = (entries: readonly JournalEntry[]) =>
   Object.values(stepsInJournal(entries)).map(({ step, state, attempt, since, until, failure }) => ({
     step,

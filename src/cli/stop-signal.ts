@@ -4,29 +4,29 @@ import { asAgentError, engineFailure } from '../engine/failures.ts';
 const exitCodeOfSignal = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
 
 /**
- * A run that does not stop in time is ended all the same: podman kills after five seconds, and then
- * the exit code does not name the signal.
+ * A run that does not stop in time is ended by force. Podman kills after five seconds, and then the
+ * exit code would not name the signal.
  */
 const lastMoment = 3800;
 
-/** Turns what would end the process into the abort of a run. */
+/** Turns a signal or an uncaught error into the abort of a run. */
 export interface StopSignal extends Disposable {
   readonly signal: AbortSignal;
-  /** 128 and the number of the signal, once one came. */
+  /** 128 plus the number of the signal, once a signal came. */
   readonly exitCode: () => number | undefined;
   /**
-   * The exit code of a program that was stopped.
-   * @throws what stopped it, where no signal did
+   * The exit code of a stopped program.
+   * @throws the uncaught error that stopped it, if no signal did
    */
   readonly endCode: () => number;
-  /** From now on signals change nothing: the host goes away, and that is why they come. */
+  /** Ignores signals from now on: they arrive because the host shuts down. */
   readonly ignore: () => void;
 }
 
 /**
- * Does work until it is done or a signal stops it; resolves with its exit code, or with that of the
- * signal.
- * @throws what the work throws where no signal came
+ * Does work until it is done or a signal stops it. Resolves with the exit code of the work or of
+ * the signal.
+ * @throws the error of the work, if no signal came
  */
 export async function untilStopped(
   work: (signal: AbortSignal) => Promise<number>,
@@ -42,8 +42,7 @@ export async function untilStopped(
 }
 
 /**
- * Listens for signals, and for errors that nobody caught, until it is disposed of. A second one
- * changes nothing.
+ * Listens for signals and uncaught errors until it is disposed of. A second signal changes nothing.
  */
 export function stopSignal(): StopSignal {
   const control = new AbortController();

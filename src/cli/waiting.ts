@@ -5,13 +5,14 @@ import { plainLine } from '../lib/plain-text.ts';
 import { type Millis, renderDuration, seconds } from '../model/duration.ts';
 import { printError } from './messages.ts';
 
-/** Nobody is left without a word for longer. */
+/** The user gets a first message after this time. */
 const firstAfter = seconds(1);
 const againAfter = seconds(10);
 
 /**
- * Does work, and says on standard error what it waits for: after a second, then every ten seconds.
- * @param what read for each line, as the reason may change
+ * Does work, and prints on standard error the reason of the wait: after a second, then every ten
+ * seconds.
+ * @param what called for each line, as the reason may change
  */
 export async function printWaiting<Result>(
   what: () => string,
@@ -31,12 +32,12 @@ export async function printWaiting<Result>(
   }
 }
 
-/** A signal that can be let go of. */
+/** A signal with a timer that can be released. */
 interface LimitedSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** Aborts with a signal, or once a limit is over; without a limit with the signal alone. */
+/** Aborts with a signal, or after a limit; without a limit only with the signal. */
 export function limitedBy(stop: AbortSignal, limit: Millis | undefined): LimitedSignal {
   const over = new AbortController();
   const signal = AbortSignal.any([stop, over.signal]);

@@ -20,13 +20,13 @@ import { limitedBy } from './waiting.ts';
 interface InstalledCall {
   readonly kubeconfig: string;
   readonly environment: Environment;
-  /** From now; none unless given. */
+  /** Time from now; no limit unless given. */
   readonly limit: Millis | undefined;
 }
 
 /**
- * Waits until a cluster has come to its end, and resolves with 0, or with the code of a signal. Its
- * kubeconfig is read for each request: it may not be there yet.
+ * Waits until a cluster is installed and settled, and resolves with 0, or with the exit code of a
+ * signal. Reads the kubeconfig for each request: the file may not exist yet.
  * @throws AgentError `cli.not-installed-in-time`
  */
 export async function waitForCluster(call: InstalledCall): Promise<number> {
@@ -59,10 +59,10 @@ function openCluster(kubeconfig: string, environment: Environment) {
   return { kube, [Symbol.asyncDispose]: () => kube.close() };
 }
 
-/** As often as a service is asked. */
+/** The service is asked at the same interval. */
 const pause: Millis = seconds(20);
 
-/** A cluster that comes to its end. */
+/** Inputs of the wait for a cluster to settle. */
 export interface Settling {
   readonly kube: Pick<Kube, 'get' | 'list'>;
   readonly clock: Pick<Clock, 'sleep'>;
@@ -71,8 +71,8 @@ export interface Settling {
 }
 
 /**
- * Prints what is missing whenever that changes. Resolves with undefined once nothing is, or with
- * what was missing last when the signal aborts.
+ * Prints the missing condition whenever it changes. Resolves with undefined when the cluster has
+ * settled, or with the last missing condition when the signal aborts.
  */
 export async function settling(watch: Settling): Promise<string | undefined> {
   const { kube, clock, signal, print } = watch;
@@ -83,7 +83,7 @@ export async function settling(watch: Settling): Promise<string | undefined> {
   let missing: string | undefined = 'nothing is known of it';
   for (;;) {
     const now = await ask().catch((thrown: unknown) => asAgentError(thrown).message);
-    // A request that was aborted says nothing of the cluster.
+    // An aborted request says nothing about the cluster.
     if (signal.aborted) return missing;
     if (now === undefined) return undefined;
     const line = plainLine(now);

@@ -26,7 +26,7 @@ const again = status({ run: 'r2', running: [] });
 const installed = status({ run: 'r2', state: 'left the host', running: [] });
 const away = new Error('connect ECONNREFUSED');
 
-/** Watches a host that answers so, one after the other; the last answer stays. */
+/** Watches a host that gives these answers one after the other; the last answer repeats. */
 async function watched(answers: readonly (RunStatus | Error)[], abortAfter = seconds(600)) {
   const clock = fakeClock();
   const stop = new AbortController();

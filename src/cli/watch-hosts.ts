@@ -20,32 +20,32 @@ import { isHostInstalled, statusChanges } from './status-changes.ts';
 import { stopSignal } from './stop-signal.ts';
 import { limitedBy } from './waiting.ts';
 
-/** Words of a command line that name what agents serve of their runs. */
+/** Words of a command line that are status URLs of agents. */
 export const statusUrlsIn = (argv: readonly string[]): readonly string[] =>
   argv.filter((word) => /^https?:\/\/[^/]+\/status$/i.test(word));
 
-/** How often a host is asked. */
+/** Interval between requests to a host. */
 const pause = seconds(1);
 
-/** A host that answers does so at once. */
+/** A reachable host answers at once. */
 const answersWithin = seconds(5);
 
-/** A unit that starts a failed agent again has done so by then. */
+/** systemd has restarted a failed agent's unit by then. */
 const restartsWithin = minutes(2);
 
 const mostBytes = 1024 ** 2;
 
-/** Hosts whose agents are watched. */
+/** Inputs of a watch of agents on hosts. */
 export interface HostsCall {
   readonly urls: readonly string[];
-  /** From now; none unless given. */
+  /** Time from now; no limit unless given. */
   readonly limit: Millis | undefined;
   readonly environment: Environment;
 }
 
 /**
- * Prints each change of the runs on hosts, a line each, until all have ended. Resolves with 0 once
- * all are installed, or with the code of a signal.
+ * Prints a line for each change of the runs on hosts until all runs have ended. Resolves with 0
+ * once all hosts are installed, or with the exit code of a signal.
  * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`
  */
 export async function watchHosts({ urls, limit, environment }: HostsCall): Promise<number> {
@@ -83,8 +83,7 @@ interface StatusReader {
 }
 
 /**
- * Reads the status that a host serves. A host that stops in the middle of its answer has not
- * answered.
+ * Reads the status that a host serves. A truncated answer counts as no answer.
  * @throws AgentError `cli.status-not-found`, `web.*`
  */
 export function readHostStatus(
@@ -104,14 +103,14 @@ export function readHostStatus(
   });
 }
 
-/** How a watched host came out. */
+/** Outcome of a watched host. */
 export type HostOutcome =
   | { readonly kind: 'installed' }
   | { readonly kind: 'failed'; readonly failure: AgentError }
-  /** The watch ended before its run. */
+  /** The watch ended before the run of the host. */
   | { readonly kind: 'unknown'; readonly text: string };
 
-/** What a host is watched by. */
+/** Inputs of the watch of one host. */
 export interface HostWatch {
   readonly name: string;
   readonly read: () => Promise<RunStatus>;
@@ -121,17 +120,18 @@ export interface HostWatch {
 }
 
 /**
- * Follows one host until it is installed, its run failed and no other one began in two minutes, or
- * the signal aborts. A host that does not answer is asked again: nothing counts as installed but
- * what the host says, or that it was about to reboot and no agent has been started on it again in
- * two minutes.
+ * Follows one host until it is installed, until its run failed and no other run began within two
+ * minutes, or until the signal aborts. Retries a host that does not answer. A host counts as
+ * installed only if it says so, or if it said that it was about to reboot and no agent started on
+ * it again within two minutes.
  */
 export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const { name, read, clock, signal } = watch;
   let status: RunStatus | undefined;
   let lastError: string | undefined;
   let failed: { readonly at: Millis; readonly failure: AgentError } | undefined;
-  // When it stopped answering in the step that reboots it: everything else is done by then.
+  // Time of the last answer during the step that reboots the host: all other steps are done by
+  // then.
   let leftAt = Infinity;
   const print = (lines: readonly string[]): void =>
     watch.print(lines.map((line) => `${name}: ${line}`));
@@ -160,7 +160,7 @@ export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
   const isOver = (): boolean => signal.aborted;
   while (!isOver() && !isPast(failed?.at)) {
     const answer = await read().catch(asAgentError);
-    // A read that was aborted says nothing of the host.
+    // An aborted read says nothing about the host.
     if (isOver()) break;
     if (answer instanceof AgentError) onError(plainLine(answer.message));
     else if (onAnswer(answer)) return { kind: 'installed' };

@@ -148,7 +148,7 @@ describe('a service that refuses', () => {
   const untrusted = inventoryFailure('inventory.untrusted', 'self-signed certificate');
   const away = inventoryFailure('inventory.unreachable', 'connection refused');
 
-  /** Follows a service that answers so, one after the other; the last answer stays. */
+  /** Follows a service that gives these answers one after the other; the last answer repeats. */
   async function followed(answers: readonly (ClusterOverview | Error)[], until?: string) {
     const clock = fakeClock();
     const page = livePage(emptyPage('Installation', 's', 0));

@@ -32,38 +32,38 @@ import { statusUrlsIn, watchHosts } from './watch-hosts.ts';
 /** Arguments of `watch`. */
 interface WatchCall extends ClusterCall {
   /**
-   * The URL, and flags of an install; none with a Cluster, whose objects are followed in place of a
+   * The URL, and flags of an install; empty with a Cluster, whose objects are followed instead of a
    * service.
    */
   readonly argv: readonly string[];
   readonly listen: string;
   readonly pageFile?: string;
-  /** End once the installation is over; `installed` is all that can be waited for. */
+  /** End once the installation is over; the only value is `installed`. */
   readonly until?: string;
-  /** As 90m; with `until` only, and without it there is no limit. */
+  /** A duration as 90m, only with `until`; no limit unless given. */
   readonly timeout?: string;
 }
 
-/** As often as the controller asks. */
+/** The controller asks the service at the same interval. */
 const pause: Millis = seconds(20);
 
-/** What a service may refuse for good, in a few words. */
+/** Refusals of a service that may be final, in a few words. */
 const refusals = {
   'inventory.denied': 'token refused',
   'inventory.not-found': 'no such cluster',
   'inventory.untrusted': 'certificate not trusted',
 } as const;
 
-/** A service that has answered before may refuse for so long while it is restarted. */
+/** A service that has answered before may refuse for this long during its restart. */
 const refusesWithin: Millis = minutes(2);
 
 /**
- * Serves the page of the installation that an inventory service has, or the objects of a Cluster,
- * until a signal comes; resolves with the exit code, 0 then too. A source that is away, or refuses,
- * is said on the page and on standard error, and asked again. The hosts of URLs that end in
- * `/status` are watched without a page, until their runs have ended. With `--until` it prints what
- * happens, ends with the installation, and resolves with 0 once that is installed or with the code
- * of a signal; with a kubeconfig of the cluster too, once its operators have come to their end.
+ * Serves the page of an inventory service's installation, or of a Cluster's objects, until a signal
+ * comes; resolves with the exit code, 0 also after a signal. If a source is unreachable or refuses,
+ * shows this on the page and on standard error, and asks again. URLs that end in `/status` are
+ * hosts: they are watched without a page until their runs have ended. With `--until`, prints
+ * events, ends with the installation, and resolves with 0 once it is installed, or with the exit
+ * code of a signal; with a kubeconfig of the cluster, also waits for its operators to settle.
  * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `cli.page-not-written`, `config.*`,
  * `web.bad-authority`; with `--until` `cli.not-installed`, `cli.not-installed-in-time`,
  * `inventory.denied`, `inventory.not-found`
@@ -122,7 +122,7 @@ function limitOf({ until, timeout }: WatchCall): Millis | undefined {
   });
 }
 
-/** A page that is printed too: a line of the log for each that it gets. */
+/** A page that also prints each new line of its log. */
 function printing(page: LivePage, mask: (text: string) => string): LivePage {
   let printed = 0;
   return {
@@ -141,9 +141,9 @@ function printing(page: LivePage, mask: (text: string) => string): LivePage {
 }
 
 /**
- * @param page of an installation that is over, or whose time is
- * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`; of a source that never
- * answered, what its last request failed with
+ * @param page the page of an installation that is over, or whose time limit has passed
+ * @throws AgentError `cli.not-installed`, `cli.not-installed-in-time`; for a source that never
+ * answered, the error of its last request
  */
 export function requireInstalled(
   page: PageState,
@@ -184,20 +184,20 @@ function requireAlone(urls: readonly string[], argv: readonly string[]): void {
   });
 }
 
-/** Where a page has its news from. */
+/** The source of a page's updates. */
 interface PageSource extends AsyncDisposable {
   readonly name: string;
-  /** What is installed, for messages. */
+  /** Name of the installation, for messages. */
   readonly subject: string;
-  /** Why the last request was not answered. */
+  /** The error of the last request, if it was not answered. */
   readonly lastFailure?: (() => AgentError | undefined) | undefined;
-  /** Takes secrets out of a text that is printed. */
+  /** Removes secrets from a text that is printed. */
   readonly mask: (text: string) => string;
   /** Updates the page until the installation is over or the signal aborts. */
   readonly follow: (page: LivePage, signal: AbortSignal) => Promise<void>;
 }
 
-/** Follows the cluster of a service, by the version of its interface that `service.api` names. */
+/** Follows the cluster of a service through the API version that `service.api` names. */
 export async function serviceOf(
   call: Pick<WatchCall, 'argv' | 'environment' | 'until'>,
 ): Promise<PageSource> {
@@ -233,7 +233,7 @@ export async function serviceOf(
   };
 }
 
-/** The objects of a Cluster in its management cluster. */
+/** Follows the objects of a Cluster in its management cluster. */
 async function objectsOf(call: WatchCall): Promise<PageSource> {
   if (call.argv.length > 0) {
     throw flagFailure('cli.bad-flag', '`watch`: --cluster takes no URL beside it', {
@@ -268,7 +268,7 @@ async function savePage(page: LivePage, file: string): Promise<void> {
   }
 }
 
-/** What a page of a service is kept up to date with. */
+/** Inputs of the updates of a page from a service. */
 interface Following {
   readonly until: string | undefined;
   readonly page: LivePage;
@@ -279,10 +279,9 @@ interface Following {
 }
 
 /**
- * Asks again and again, until the installation is over, its cluster was deleted or somebody stops
- * it.
- * @throws AgentError `inventory.denied`, `inventory.not-found` of what is waited for and can never
- * be seen
+ * Polls a service until the installation is over, its cluster is deleted, or the signal aborts.
+ * @throws AgentError `inventory.denied`, `inventory.not-found` with `--until`, if the cluster can
+ * never be read
  */
 export async function followService(following: Following): Promise<void> {
   const { page, signal, clock } = following;
@@ -309,7 +308,7 @@ function onFailure({ page, mask, until }: Following, failure: AgentError, at: nu
   else if (until !== undefined) throw masked(failure, mask);
 }
 
-/** The failure without secrets in its message. */
+/** A failure with the secrets in its message masked. */
 const masked = (failure: AgentError, mask: PageSource['mask']): AgentError =>
   changedFailure(failure, { message: mask(failure.message) });
 
@@ -320,13 +319,13 @@ function endDeleted(page: LivePage, at: number): void {
   page.update({ kind: 'end', at, isGood: false, text, details });
 }
 
-/** Why there is no news now, on the page and on standard error. */
+/** Shows on the page and on standard error why there are no updates now. */
 function printLastError(
   page: LivePage,
   at: number,
   { lastError: text, refusal }: Pick<PageState, 'lastError' | 'refusal'>,
 ): void {
-  // As the page keeps it, so that the same is said once.
+  // Cut as on the page, so that the same text is printed once.
   const lastError = text === undefined ? undefined : plainLine(text, caps.text);
   const { lastError: before, answeredAt } = page.state();
   const away = refusal ?? (answeredAt === undefined ? 'not reached yet' : 'no answer');
@@ -344,7 +343,7 @@ function endText(page: LivePage, mask: PageSource['mask']): string {
   return `cluster ${plainLine(mask(end.text))}; the page stays until Ctrl-C\n`;
 }
 
-/** Asks once; why there was no answer, if there was none. */
+/** Asks once; resolves with the error if there was no answer. */
 async function readOnce(
   { page, inventory, signal }: Following,
   at: number,
@@ -368,8 +367,8 @@ function requireTarget({ service, cluster }: Config): void {
 const isUrl = (word: string | undefined): boolean => /^https?:\/\//i.test(word ?? '');
 
 /**
- * The flags of an install that say the same: the URL stands first or behind flags, and may be that
- * of the cluster in the interface of the service, with its id.
+ * The equivalent flags of an install. The URL comes first or after flags; it may be the URL of the
+ * cluster in the service's API, with the cluster's id.
  */
 export function watchFlags(argv: readonly string[]): readonly string[] {
   const words = isUrl(argv[0]) ? argv : wordsBehindFlags(argv);

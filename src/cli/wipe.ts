@@ -22,8 +22,9 @@ interface WipeCall extends InstallLine {
 }
 
 /**
- * Erases a disk, and prints how. The log goes to standard error. Resolves with the exit code.
- * @throws AgentError `cli.bad-flag` and of the settings, before the host is contacted
+ * Erases a disk, and prints the method. The log goes to standard error. Resolves with the exit
+ * code.
+ * @throws AgentError `cli.bad-flag` and errors of the settings, before the host is contacted
  */
 export async function runWipe(call: WipeCall): Promise<number> {
   const { argv, environment, format, confirm } = call;

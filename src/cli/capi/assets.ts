@@ -32,9 +32,9 @@ interface AssetsCall {
 }
 
 /**
- * Keeps what the installer made as a Secret, whose creation is what counts: another run may have
- * been earlier. Resolves with the exit code; 2 where the installer discarded manifests, or a file
- * is missing.
+ * Stores the installer's files as a Secret. Creation of the Secret decides: another run may have
+ * created it earlier. Resolves with the exit code; 2 where the installer discarded manifests, or a
+ * file is missing.
  */
 export async function runCapiAssets(call: AssetsCall): Promise<number> {
   const { folder, namespace, cluster, controlPlane: name, uid, inputsHash } = call;
@@ -67,7 +67,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
   });
 }
 
-/** The files that count in the folder of the installer. */
+/** The files in the installer's folder that the Secret holds. */
 async function filesIn(folder: string): Promise<InstallFiles> {
   const found = await Promise.all(
     Object.values(madeFiles).map(async (name) => {

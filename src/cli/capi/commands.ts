@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { managing, podEnvironment, type ProgramCommand } from '../command.ts';
 
-/** The providers of Cluster API, and what installs by them. */
+/** Adds the commands of the Cluster API providers, and of installations that use them. */
 export function addCapi(capi: ProgramCommand): void {
   managing(
     capi.add(
@@ -45,7 +45,7 @@ export function addCapi(capi: ProgramCommand): void {
 const installFolder = (): Option =>
   new Option('--dir <FOLDER>', 'directory of openshift-install').default('.', 'this directory');
 
-/** Adds the command that begins an installation by Cluster API. */
+/** Adds the command that starts an installation by Cluster API. */
 function addCapiInstall(capi: ProgramCommand): void {
   capi
     .add(

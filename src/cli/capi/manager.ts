@@ -29,25 +29,25 @@ import { addressIn, type PodCall, runInPod } from '../run-context.ts';
 
 /** Arguments of `capi manager`. */
 interface ManagerCall extends PodCall {
-  /** Providers, with commas between. */
+  /** Providers, separated by commas. */
   readonly controllers: string;
-  /** The one namespace whose clusters it works on. */
+  /** The one namespace in which the manager handles clusters; all namespaces unless given. */
   readonly namespace?: string;
   readonly inventoryAddress?: string;
-  /** Where hosts reach it. */
+  /** URL of the inventory, as hosts reach it. */
   readonly inventoryUrl?: string;
-  /** With `tls.crt`, `tls.key` and, where hosts are to trust it by that, `ca.crt`. */
+  /** Folder with `tls.crt`, `tls.key` and, if hosts need it to trust the certificate, `ca.crt`. */
   readonly certificateFolder?: string;
   readonly healthAddress?: string;
 }
 
 /**
- * Runs providers of Cluster API until they are stopped; of several managers one works, by a lease
- * for each provider, and all serve. Resolves with the exit code: that of the signal.
+ * Runs providers of Cluster API until a signal stops them. Of several managers, one works, by a
+ * lease for each provider; all of them serve. Resolves with the exit code of the signal.
  */
 export async function runCapiManager(call: ManagerCall): Promise<number> {
-  // Half of what it held was garbage: on a large machine V8 lets a heap become three times what
-  // lives before it collects.
+  // Half of the heap was garbage: on a large machine V8 lets a heap grow to three times its live
+  // size before it collects.
   setFlagsFromString('--heap-growing-percent=25');
   const { environment, kubeconfig, namespace } = call;
   const names = providersIn(call.controllers);
@@ -81,7 +81,7 @@ interface ProviderPorts extends Pick<BootstrapOptions, 'kube' | 'clock' | 'rando
   readonly metrics: ManagerMetrics | undefined;
 }
 
-/** The bootstrap provider, with the inventory that its hosts report to. */
+/** The bootstrap provider, with the inventory to which its hosts report. */
 async function bootstrapOf(
   call: ManagerCall,
   open: AsyncDisposableStack,
@@ -89,7 +89,7 @@ async function bootstrapOf(
 ): Promise<Provider> {
   const listen = addressIn('--inventory-address', call.inventoryAddress);
   const { certificateFolder } = call;
-  // The template of the providers has one word for a name and for an address.
+  // The template of the providers has one placeholder for both a name and an address.
   const inventoryUrl = (call.inventoryUrl ?? '').replace(/(?<=^https?:\/\/)[^/]+/, hostInUrl);
   if (listen === undefined || !/^https?:\/\//.test(inventoryUrl) || !URL.canParse(inventoryUrl)) {
     const message = '--controllers bootstrap needs --inventory-address and --inventory-url';
@@ -110,8 +110,8 @@ async function bootstrapOf(
 }
 
 /**
- * By what hosts trust the inventory, read for each: its certificate follows the folder too.
- * Undefined where the authorities of their systems are enough.
+ * Reads the authority by which hosts trust the inventory, again for each host: the certificate may
+ * be replaced in the folder. Undefined where the authorities of the hosts' systems are enough.
  */
 const authorityIn = (folder: string) => async (): Promise<string | undefined> => {
   const bytes = await ifPresent(readFileOf({ at: join(folder, 'ca.crt'), kind: 'authorities' }));
@@ -148,8 +148,8 @@ function providersIn(text: string): readonly ProviderName[] {
 const accountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /**
- * Where the leases are: in the namespace of the pod, else in the one that is worked in, else in
- * that of each provider.
+ * The namespace of the leases: the namespace of the pod, else the namespace in which the manager
+ * works, else the namespace of each provider.
  */
 function ownNamespace({ environment, namespace }: ManagerCall): string | undefined {
   const { POD_NAMESPACE = '' } = environment;

@@ -9,7 +9,7 @@ import { runCapiRender } from './render.ts';
 let dir: string;
 let lines: string[];
 
-/** The install-config with which a MachineHealthCheck was rendered that deleted slow workers. */
+/** An install-config for which the rendered MachineHealthCheck deleted slow workers. */
 const installConfig = `apiVersion: v1
 baseDomain: example.com
 metadata:

@@ -49,7 +49,7 @@ export interface CapiRenderCall {
   readonly openshiftVersion: string;
   readonly agentImage: string;
   readonly platform: string;
-  /** The name of the cluster unless given. */
+  /** Default: the name of the cluster. */
   readonly namespace?: string;
   readonly installDevice?: string;
   readonly rootDeviceHints?: string;
@@ -58,8 +58,8 @@ export interface CapiRenderCall {
 }
 
 /**
- * Writes the objects that Cluster API makes a cluster from beside the installer's own manifests; an
- * existing file stays.
+ * Writes the objects from which Cluster API makes a cluster, next to the installer's own manifests.
+ * An existing file stays.
  * @throws AgentError `capi.install-config-missing`, `capi.input-invalid`, `capi.not-written`,
  * `config.file-not-read`, `cli.bad-flag`, `layering.malformed-file`
  */
@@ -110,19 +110,21 @@ export async function runCapiRender(call: CapiRenderCall): Promise<number> {
   return 0;
 }
 
-/** The files of a folder in the order of their names; none where there is no such folder. */
+/**
+ * The files of a folder in the order of their names; an empty list if the folder does not exist.
+ */
 async function filesIn(folder: string): Promise<readonly InstallFile[]> {
   const reading = readdir(folder, { withFileTypes: true });
   const entries = await ifPresent(reading).catch(notRead(folder));
   const names = (entries ?? []).filter((entry) => !entry.isDirectory()).map(({ name }) => name);
   const files: InstallFile[] = [];
-  // One after another: there may be more than a process may have open at once.
+  // One file at a time: a folder may hold more files than a process may have open.
   for (const name of names.toSorted())
     files.push(...[await fileIn(folder, name)].flatMap((one) => one ?? []));
   return files;
 }
 
-/** Undefined for a missing file. A pipe in a folder is refused: reading it would not end. */
+/** Undefined for a missing file. A pipe is refused: reading it would not end. */
 async function fileIn(folder: string, name: string): Promise<InstallFile | undefined> {
   const at = join(folder, name);
   const reading = readFileOf({ at, kind: 'manifests', whose: 'host' });
@@ -131,7 +133,8 @@ async function fileIn(folder: string, name: string): Promise<InstallFile | undef
 }
 
 /**
- * Prints the findings of manifests, as the control plane has them in `ManifestsValid`, by file.
+ * Prints the findings of manifests by file; the control plane reports the same findings in
+ * `ManifestsValid`.
  * @throws AgentError `capi.input-invalid`
  */
 function refuseInvalid(manifests: readonly KubeObject[]): void {
@@ -175,7 +178,7 @@ function metal3Of({ platform, imageUrl, imageChecksum }: CapiRenderCall): Render
 
 const head = '# Written by `bootwright capi render`, which never overwrites it.\n';
 
-/** Resolves with the result, for people. Only its owner reads a file: it may hold secrets. */
+/** Resolves with the result, for people. Only the owner may read a file: it may hold secrets. */
 async function writeNew(folder: string, { name, objects }: RenderedFile): Promise<string> {
   const text = head + objects.map((object) => `---\n${yamlOf(object)}`).join('');
   const path = join(folder, name);
@@ -187,17 +190,18 @@ async function writeNew(folder: string, { name, objects }: RenderedFile): Promis
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'))
       throw capiFailure('capi.not-written', `${path} cannot be written`, { cause });
-    // The user edits the others; copies of the installer's files are edited in their own folders.
+    // The user edits the other files; copies of the installer's files are edited in the installer's
+    // folders.
     const isCopy = /^0[67]-/.test(name) && (await readFile(path, 'utf8')) !== text;
     return isCopy ? `kept ${path}, which differs: remove it to write it again` : `kept ${path}`;
   }
 }
 
-/** Read as YAML 1.1 by its readers, where `on` and `0644` are no strings. */
+/** The readers of these files parse YAML 1.1, in which `on` and `0644` are not strings. */
 const yamlOf = (object: object): string =>
   stringify(object, { schema: 'yaml-1.1', lineWidth: 0, aliasDuplicateObjects: false });
 
-/** Paths of the references to an infrastructure that only the user knows. */
+/** Paths of the references to an infrastructure object, which only the user knows. */
 function referencePaths(value: unknown, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, member]: readonly [string, unknown]) => {

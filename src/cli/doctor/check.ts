@@ -8,24 +8,24 @@ import type { Inventory } from '../../ports/inventory.ts';
 import type { Secret } from '../../model/secret.ts';
 import type { IgnitionPorts } from '../../steps/ignition/sources.ts';
 
-/** What a check found. A field is never removed within one version. */
+/** Result of a check. A field is never removed within one version. */
 export interface HostFinding {
-  /** What was looked at, or the id of a step of the role. */
+  /** Name of the check, or the id of a step of the role. */
   readonly check: string;
-  /** `failed`: an install would fail by it; `warning`: it may, later. */
+  /** `failed`: an install would fail by it; `warning`: an install may fail by it later. */
   readonly state: 'ok' | 'warning' | 'failed' | 'not checked';
   readonly says: string;
-  /** What to do. */
+  /** The remedy. */
   readonly hint?: string;
-  /** Of docs/errors.md, where it failed with one. */
+  /** Code in docs/errors.md, if the check failed with one. */
   readonly code?: string;
   readonly kind?: FailureKind;
 }
 
-/** What a check says; its name is known. */
+/** Result of a check without its name. */
 export type CheckAnswer = Omit<HostFinding, 'check'>;
 
-/** What checks look at. */
+/** Inputs of a check. */
 export interface CheckScope {
   readonly host: Host;
   readonly inventory: Inventory;
@@ -33,14 +33,14 @@ export interface CheckScope {
   readonly signal: AbortSignal;
 }
 
-/** What checks of the network look at too. */
+/** Further inputs of checks of the network. */
 export interface NetworkScope extends CheckScope, IgnitionPorts {
   readonly clock: Clock;
-  /** Has a secret that was read taken out of all that is shown. */
+  /** Registers a secret, which is then masked in all output. */
   readonly hide: (secret: Secret) => void;
 }
 
-/** One question about the host or what it reaches; it only reads. */
+/** One read-only check of the host or of a service that the host reaches. */
 export interface Check<Scope extends CheckScope = CheckScope> {
   readonly name: string;
   readonly ask: (scope: Scope) => Promise<CheckAnswer>;
@@ -54,19 +54,19 @@ export const warning = (says: string, hint: string): CheckAnswer => ({
   hint,
 });
 
-/** An error as what a check found. */
+/** An error as the result of a check. */
 export function failedBy(thrown: unknown): CheckAnswer {
   const { code, kind, message, hint } = asAgentError(thrown);
   return { state: 'failed', says: message, code, kind, hint };
 }
 
 /**
- * How long a check may take; its own commands and requests have limits that suit an installation,
- * which has time.
+ * Limit of one check. Its commands and requests have their own limits, which suit an installation
+ * and are longer.
  */
 const checkLimit = seconds(20);
 
-/** Asks one question; whatever goes wrong is what it found. */
+/** Runs one check; an error becomes its result. */
 export async function askCheck<Scope extends CheckScope>(
   { name, ask }: Check<Scope>,
   scope: Scope,

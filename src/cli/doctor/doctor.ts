@@ -28,15 +28,16 @@ import { networkChecks } from './network-checks.ts';
 import { checkPreflight } from './preflight.ts';
 
 /**
- * Checks a live host before anything is touched: what an install with the same flags would be
- * refused for or fail by. Prints each finding as soon as those before it are there. Resolves with
- * 0, or the exit code of the first that failed.
+ * Checks a live host before an install changes it: finds reasons for which an install with the same
+ * flags would be refused or fail. Prints each finding as soon as the findings before it are there.
+ * Resolves with 0, or the exit code of the first failed finding.
  * @throws AgentError `web.bad-authority`
  */
 export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<number> =>
   untilStopped(async (signal) => {
     const { mistakes, config, given } = await findInConfig(argv, environment);
-    // An install joins it too: what another network reaches says nothing of the install.
+    // An install joins the host's network too: results from another network do not hold for the
+    // install.
     await joinHostNetwork(config.host.root, environment);
     const { mask, register } = maskerFor(config);
     const all = withRefusals(mistakes, config);
@@ -49,7 +50,7 @@ export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<n
     const scope = { ...world.ports, config, signal, hide: register };
     const isRefused = mistakes.some(({ code }) => code !== 'config.incomplete');
     const configured = isGiven || isRefused ? configFindings(all, config) : [notGiven];
-    // What is asked through the host says no more than this when the host is out of reach.
+    // If the host is out of reach, checks that need it have no other result than this.
     const system = askCheck(
       {
         name: systemCheck.name,
@@ -96,12 +97,12 @@ export const runDoctor = ({ argv, environment, format }: InstallLine): Promise<n
     return first === undefined ? 0 : exitCodes[first.kind ?? 'host'];
   });
 
-/** What is looked at, and what was found. */
+/** A subject of checks, and its findings. */
 type Group = readonly [name: string, findings: Promise<readonly HostFinding[]>];
 
 const unreached = { state: 'not checked', says: 'the host cannot be reached' } as const;
 
-/** Settings that say where the program runs, and nothing of an install. */
+/** Settings that only describe where the program runs. They do not describe an install. */
 const ofPlace: ReadonlySet<string> = new Set(['host.root', 'images.self', 'service.token']);
 
 const notGiven: HostFinding = {
@@ -116,7 +117,7 @@ const configFindings = (mistakes: readonly AgentError[], config: Config): readon
     ? [{ check: 'configuration', ...ok(`complete for the role ${chooseRole(config).name}`) }]
     : mistakes.map((mistake) => ({ check: 'configuration', ...failedBy(mistake) }));
 
-/** Whether another agent is at work on this host, or was. */
+/** Checks for another agent that runs on this host, or has run on it. */
 async function checkAgent(config: Config): Promise<HostFinding> {
   const check = 'agent';
   const status = await readRunStatus(config).catch(() => undefined);
@@ -130,7 +131,7 @@ async function checkAgent(config: Config): Promise<HostFinding> {
     : { check, ...ok(`one of the role ${role} has ${state}`) };
 }
 
-/** The reports go nowhere: what the service hears of a host comes from its installation. */
+/** Sends no reports: the service hears about a host only from its installation. */
 async function preflight(
   { ports }: RunWorld,
   { config, signal, hide }: NetworkScope,
@@ -159,7 +160,7 @@ const marks = { ok: '✓', warning: '!', failed: '✗', 'not checked': '–' } a
 const checkWidth = 18;
 const textWidth = 76;
 
-/** A finding for people: its line, and what to do below it. */
+/** A finding for people: one line, and the remedy below it. */
 export function renderFinding({ check, state, says, hint, code }: HostFinding): string {
   const text = code === undefined ? says : `${code}: ${says}`;
   const indent = ' '.repeat(checkWidth + 4);
@@ -179,7 +180,7 @@ export function renderFinding({ check, state, says, hint, code }: HostFinding): 
     .join('');
 }
 
-/** The last line: what an install would meet. */
+/** The last line: the result for an install. */
 export function summaryOf(findings: readonly HostFinding[]): string {
   const count = (state: HostFinding['state']): number =>
     findings.filter((finding) => finding.state === state).length;

@@ -24,13 +24,13 @@ import {
 
 const limit = seconds(15);
 
-/** The oldest that a supported live image has: that of RHEL CoreOS 4.14. */
+/** The oldest version in a supported live image: RHEL CoreOS 4.14 has it. */
 export const oldestWriter = '0.15.0';
 
-/** Whether the host can be reached, and what it runs. */
+/** Checks that the host can be reached, and which operating system it runs. */
 export const systemCheck: Check = { name: 'system', ask: checkSystem };
 
-/** What the host has. */
+/** Checks of the host's hardware and programs. */
 export const hostChecks: readonly Check[] = [
   { name: 'programs', ask: checkPrograms },
   { name: 'coreos-installer', ask: checkWriter },
@@ -58,13 +58,13 @@ async function checkSystem({ host, signal }: CheckScope): Promise<CheckAnswer> {
       );
 }
 
-/** Prints those of its arguments that are no program of the host. */
+/** Prints those arguments that are not programs of the host. */
 const missingArgv = (programs: readonly string[]): readonly string[] => [
   ...['sh', '-c', 'for p; do command -v "$p" >/dev/null || echo "$p"; done', 'sh'],
   ...programs,
 ];
 
-/** The programs by which the steps of the role act. */
+/** The programs that the steps of the role run. */
 export function programsOf(config: Config): readonly string[] {
   const steps = everyStep(describeRole(chooseRole(config), config));
   return [...new Set(steps.flatMap(({ programs }) => programs))];
@@ -73,7 +73,8 @@ export function programsOf(config: Config): readonly string[] {
 async function checkPrograms({ host, config, signal }: CheckScope): Promise<CheckAnswer> {
   const programs = programsOf(config);
   const isUefi = await hasUefi({ host, signal });
-  // Each firmware has its own: bootlist is of Power, where the step that needs it says so.
+  // Each firmware has its own program: bootlist is for Power, and the step that needs it reports
+  // when it is missing.
   const wanted = programs.filter(
     (program) => program !== 'bootlist' && (isUefi || program !== 'efibootmgr'),
   );
@@ -104,7 +105,7 @@ function isOlder(version: string, than: string): boolean {
 }
 
 /**
- * GB of memory that a node wants (OpenShift, installing on bare metal: minimum resource
+ * GB of memory that a node needs (OpenShift, installing on bare metal: minimum resource
  * requirements).
  */
 const memoryWanted = (config: Config): number => (config.role === 'worker' ? 8 : 16);
@@ -116,7 +117,7 @@ async function checkMemory({ host, config, signal }: CheckScope): Promise<CheckA
   const gigabytes = (kib * 1024) / 1e9;
   const says = `${gigabytes.toFixed(1)} GB`;
   const wanted = memoryWanted(config);
-  // The kernel keeps a part for itself before it counts.
+  // The kernel reserves a part of the memory before it counts.
   return gigabytes >= wanted * 0.95
     ? ok(says)
     : warning(`${says}; a ${config.role} wants ${wanted} GB`, 'give the machine more memory');
@@ -125,7 +126,9 @@ async function checkMemory({ host, config, signal }: CheckScope): Promise<CheckA
 /** Prints `yes` or `no` (systemd 239 and newer). */
 const synchronizedArgv = ['timedatectl', 'show', '--property=NTPSynchronized', '--value'] as const;
 
-/** Each disk with the lines of a configuration file that mean this one and no other of the host. */
+/**
+ * Each disk with those lines of a configuration file that select it and no other disk of the host.
+ */
 export async function findDisks({ host, signal }: CheckScope): Promise<readonly HostFinding[]> {
   try {
     const roots = await listBlockDevices(host, signal);
@@ -134,7 +137,7 @@ export async function findDisks({ host, signal }: CheckScope): Promise<readonly 
     for (const disk of availableDisks(roots)) {
       const links = { folder: '/dev/disk/by-path', path: `/dev/${disk.kname}` };
       const own = hintsOf(disk);
-      // Each link of the folder is followed for it.
+      // Read each link in the folder, to find the links to this disk.
       const [deviceName] = own === undefined ? await linksTo(host, links, signal) : [];
       const hints = own ?? (deviceName === undefined ? {} : { deviceName });
       const known = givenHints(hints).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);

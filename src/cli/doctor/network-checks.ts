@@ -19,7 +19,7 @@ import { withRegistries } from '../../steps/ignition/registries.ts';
 import { chooseSource } from '../../steps/ignition/sources.ts';
 import { type CheckAnswer, type Check, type NetworkScope, ok, warning } from './check.ts';
 
-/** What an install with this configuration reaches by itself. */
+/** Checks of the servers that an install with this configuration reaches by itself. */
 export function networkChecks(config: Config): readonly Check<NetworkScope>[] {
   return [
     ...namesToResolve(config).map(nameCheck),
@@ -41,7 +41,7 @@ const proxyOf = (url: URL, { proxy }: Config): string | undefined => {
   return found === undefined || found === '' ? undefined : found;
 };
 
-/** The names that this host resolves itself, that of a proxy among them. */
+/** The names that this host resolves itself, including the name of a proxy. */
 export function namesToResolve(config: Config): readonly string[] {
   const names = urlsOf(config).flatMap((text) => {
     const url = urlIn(text);
@@ -80,8 +80,8 @@ const serviceCheck: Check = {
 };
 
 /**
- * The Ignition of this host, and bootstrap.ign of one that starts a cluster. Where no source is
- * set, the settings say so.
+ * Checks of this host's Ignition, and of bootstrap.ign on a host that starts a cluster. Without a
+ * source, the settings already report it.
  */
 function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
   const isFirst = mainLine(chooseRole(config)).some(({ step }) => step === fetchIgnition);
@@ -98,8 +98,8 @@ function ignitionChecks(config: Config): readonly Check<NetworkScope>[] {
 }
 
 /**
- * An install saves it with the registries of the settings, which what was served may leave no place
- * for.
+ * An install saves the Ignition together with the registries of the settings. The served Ignition
+ * may leave no room for them.
  */
 async function readMerged(scope: NetworkScope): Promise<ValidIgnition> {
   const found = await readHostIgnition(scope);
@@ -132,7 +132,7 @@ function ignitionCheck(
   return [{ name, ask }];
 }
 
-/** The images that the commands of a role pull, as far as they are configured. */
+/** The images that the commands of a role pull, if they are configured. */
 const imagesOf = ({ role, images, image }: Config): readonly string[] => [
   ...new Set(
     [
@@ -151,7 +151,7 @@ const imageCheck = (image: string): Check => ({
     } catch (thrown) {
       signal.throwIfAborted();
       const { message } = asAgentError(thrown);
-      // The pull secret of the cluster comes with the bootstrap Ignition.
+      // The pull secret of the cluster arrives only with the bootstrap Ignition.
       if (!/unauthorized|authentication required/i.test(message)) throw thrown;
       return warning('the registry wants credentials, which come with the Ignition', message);
     }

@@ -42,7 +42,7 @@ const secure = 'https://mirror.example/metal.raw';
 const service = { url: 'http://svc.example' };
 const args = (url: string) => ({ writerArgs: ['--image-url', url] });
 
-/** What doctor says of the image; nothing is asked of a real host. */
+/** Runs doctor's checks of the image on a fake host. */
 async function doctor(config: Config) {
   const image = Buffer.alloc(4096);
   const host = fakeHost()

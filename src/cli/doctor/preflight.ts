@@ -20,7 +20,7 @@ import { type CheckAnswer, failedBy, type HostFinding, type NetworkScope, ok } f
 
 type Step = AnyStep<InstallWorld>;
 
-/** A run of the reading steps of a role. */
+/** Inputs of a run of the steps of a role that only read. */
 export interface PreflightRun {
   readonly role: Role<InstallWorld>;
   readonly config: Config;
@@ -29,10 +29,10 @@ export interface PreflightRun {
   readonly hide: NetworkScope['hide'];
 }
 
-/** An image file of some GB is read to its end for its digest. */
+/** The run reads an image file of several GB to its end for its digest. */
 const limit = minutes(5);
 
-/** The check that an install makes of the Ignition that it has saved by then. */
+/** The check of the saved Ignition that an install makes. */
 const checkKept = step({
   id: checkInputs.id,
   title: 'Check that Ignition keeps what the writer keeps',
@@ -62,8 +62,8 @@ const checkKept = step({
 });
 
 /**
- * Runs the steps of a role that only read, as an install would before it touches the host. A step
- * that fails does not keep those from being run that need nothing of it.
+ * Runs the steps of a role that only read, as an install would before it changes the host. After a
+ * failed step, steps that do not need its facts still run.
  */
 export async function checkPreflight(given: PreflightRun): Promise<readonly HostFinding[]> {
   const found = new Map<string, CheckAnswer>();
@@ -83,7 +83,10 @@ export async function checkPreflight(given: PreflightRun): Promise<readonly Host
   });
 }
 
-/** The steps that can run although one failed; of the others, whose fact is missing. */
+/**
+ * The steps that can run without the facts of a failed step. For each of the others, sets which
+ * fact is missing.
+ */
 function stepsWithout(
   failed: Step,
   steps: readonly Step[],
@@ -103,7 +106,10 @@ function stepsWithout(
   });
 }
 
-/** Runs steps until one fails, and resolves with that; `found` gets the answer of each. */
+/**
+ * Runs steps until one fails, and resolves with the failed step. Sets the answer of each step in
+ * `found`.
+ */
 async function runUntilFailure(
   { role, config, ports, signal, hide }: PreflightRun,
   steps: readonly Step[],
@@ -123,7 +129,7 @@ async function runUntilFailure(
         (event) => {
           if (event.type === 'step.started') {
             running = steps.find(({ id }) => id === event.step);
-            // Of a run that failed behind it, the step says the same once more.
+            // After a failed run, this step runs again and reports the same notes.
             found.delete(event.step);
           }
           if (event.type === 'note') found.set(event.step, noted(event, found.get(event.step)));
@@ -148,7 +154,7 @@ async function runUntilFailure(
   }
 }
 
-/** A note of a step behind those before it; beside a warning no other note counts. */
+/** Appends a note of a step to its earlier notes; a warning replaces notes of other levels. */
 function noted(
   { level, message, fields }: Extract<RunEvent, { type: 'note' }>,
   earlier: CheckAnswer | undefined,

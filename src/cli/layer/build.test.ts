@@ -23,8 +23,8 @@ import { type ImagePlace, prepareRunRoot, storeIn } from './image-place.ts';
 const { at, file, files, layer } = layerUser();
 
 /**
- * A failure in any of these comes before a program is looked for; a process in a unit test is an
- * error of its own.
+ * Each of these fails before the command looks for a program. A process in a unit test would itself
+ * be an error.
  */
 describe('layer build', () => {
   it.each([
@@ -57,7 +57,7 @@ describe('layer build', () => {
     });
   });
 
-  /** What is refused comes once the other files were read. */
+  /** The command refuses these credentials after it has read the other files. */
   const refused = { code: 'layering.bad-credentials' };
 
   it.each([
@@ -128,7 +128,7 @@ describe('prepareRunRoot', () => {
   });
 });
 
-/** A machine that builds for another user of its registry. */
+/** A machine whose registry answers with the digests of the base and of the built image. */
 const machine = (): FakeHost =>
   laneHost()
     .on(['skopeo', 'inspect', '--no-tags', rest])

@@ -13,18 +13,19 @@ import { type ImagePlace, type PlaceCall, placeOnHost, placeOnThisMachine } from
 
 /** Arguments of `layer build`. */
 export interface BuildCommand extends BuildFiles, PlaceCall {
-  /** `text`, unless it is `json`. */
+  /** `text` or `json`; default: `text`. */
   readonly format?: string;
-  /** File that gets the digest of the pushed image. */
+  /** File into which the digest of the pushed image is written. */
   readonly digestfile?: string;
-  /** Whether the host of a privileged container builds. */
+  /** Build on the host of a privileged container. */
   readonly onHost?: boolean;
 }
 
 /**
- * Builds and verifies the image of a pool on this machine, by the code of an installation, and
- * prints its name in the store; where it is to be pushed, pushes it, and prints its digest and its
- * pull spec. Progress goes to standard error; a signal ends it with the code of that signal.
+ * Builds and verifies the image of a pool on this machine, with the code of an installation, and
+ * prints the image's name in the store. With credentials to push, also pushes the image, and prints
+ * its digest and its pull spec. Progress goes to standard error. A signal ends the command with its
+ * exit code.
  * @throws AgentError `config.file-not-read`, `layering.*`, `cli.bad-flag`
  */
 export async function runLayerBuild(call: BuildCommand): Promise<number> {
@@ -47,16 +48,19 @@ export async function runLayerBuild(call: BuildCommand): Promise<number> {
   });
 }
 
-/** The result of a build: its name in the store, and what the registry has where it was pushed. */
+/**
+ * The result of a build: the image's name in the store, and its digest and pull spec in the
+ * registry if it was pushed.
+ */
 interface BuiltImage {
   readonly name: string;
   readonly pushed: { readonly digest: string; readonly pullSpec: string } | undefined;
 }
 
 /**
- * Builds the image, and pushes it where there are credentials for that. The base goes first: the
- * image then shares its blobs, and nodes pull only what is new. It is read from the mirrors of the
- * machines.
+ * Builds the image, and pushes it if there are credentials to push. Pushes the base first: the
+ * image then shares its blobs, and nodes pull only new blobs. The base is read from the machine's
+ * mirrors.
  * @throws AgentError `layering.*`
  */
 export async function buildAndPush(
@@ -73,7 +77,7 @@ export async function buildAndPush(
     scratch: `${scratch}/build`,
     access,
     buildArguments,
-    // Only the user waits for this build.
+    // Only the user waits for this build, so the limit is long.
     limit: minutes(120),
   });
   if (pushAccess === undefined) return { name, pushed: undefined };

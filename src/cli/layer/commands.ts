@@ -1,15 +1,15 @@
 import { format, type ProgramCommand, proxyEnvironment } from '../command.ts';
 
-/** Adds what is done about images of pools, on files and on a cluster. */
+/** Adds the commands about images of pools, on files and on a cluster. */
 export function addLayer(layer: ProgramCommand): void {
   addImages(layer);
   addPools(layer);
 }
 
-/** Of what works on a cluster from outside. */
+/** Option of the commands that work on a cluster from outside. */
 const administrator = ['--kubeconfig <FILE>', 'kubeconfig of a cluster administrator'] as const;
 
-/** What makes an image on this machine. */
+/** Adds the commands that make an image on this machine. */
 function addImages(layer: ProgramCommand): void {
   const line =
     'bootwright layer build --os-config mosc.yaml --rendered-config rendered-worker.yaml';
@@ -34,7 +34,7 @@ function addImages(layer: ProgramCommand): void {
     .runs(async () => (await import('./build.ts')).runLayerBuild);
 }
 
-/** What works on a cluster. */
+/** Adds the commands that work on a cluster. */
 function addPools(layer: ProgramCommand): void {
   layer
     .add('status', 'print the images of the pools of a cluster, and what runs them')

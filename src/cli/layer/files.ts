@@ -17,7 +17,7 @@ import { layeringFailure } from '../../layering/failures.ts';
 
 /**
  * Reads a file that the command line names.
- * @param wanted what it should hold, for the message
+ * @param wanted the expected content, for the message
  * @throws AgentError `config.file-not-read`, `layering.malformed-file` for a file that is not UTF-8
  */
 export async function readSource(path: string, wanted?: string): Promise<SourceFile> {
@@ -35,15 +35,15 @@ async function readBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** A Secret holds a megabyte at most, so that a large MachineConfig comes packed. */
+/** A Secret holds at most a megabyte, so a large MachineConfig may be compressed. */
 const isPacked = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
 
-/** Of what is packed; many times what an object may have. */
+/** Limit of the decompressed bytes; many times the size of the largest object. */
 const largest = 64 * 1024 * 1024;
 
 /**
- * The one object of a kind in a file that may hold others too, a List among them; without a kind,
- * the one that is there.
+ * Reads the one object of a kind from a file that may hold other objects, also in a List. Without a
+ * kind, reads the only object.
  * @throws AgentError `config.file-not-read`, `layering.malformed-file`, `layering.wrong-object`
  */
 export async function readOne(path: string, kind?: string): Promise<SourceObject> {
@@ -67,14 +67,14 @@ export async function readOne(path: string, kind?: string): Promise<SourceObject
   );
 }
 
-/** The two files that an image is built from. */
+/** The two files from which an image is built. */
 export interface BuildFiles {
   readonly osConfig: string;
   readonly renderedConfig: string;
 }
 
 /**
- * Reads what an image is built from.
+ * Reads the files from which an image is built.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export async function readBuildFiles({ osConfig, renderedConfig }: BuildFiles): Promise<{

@@ -20,31 +20,31 @@ import { printError, printNote } from '../messages.ts';
 import { runningHost } from '../running-host.ts';
 import { readSource } from './files.ts';
 
-/** Where images are built, and with what credentials; what it made is removed with it. */
+/** The place where images are built, with its credentials. Disposing of it removes its files. */
 export interface ImagePlace extends AsyncDisposable {
   readonly work: ImageWork;
   readonly scratch: string;
   readonly store: ImageStore | undefined;
-  /** Names of build arguments beside the variables that commands inherit. */
+  /** Names of the build arguments in addition to the variables that commands inherit. */
   readonly buildArguments: readonly string[];
-  /** To pull with. */
+  /** Credentials to pull. */
   readonly access: RegistryAccess;
-  /** To push with; undefined where nothing is pushed. */
+  /** Credentials to push; undefined where no image is pushed. */
   readonly pushAccess: RegistryAccess | undefined;
 }
 
-/** The options of a command line that say where. */
+/** Options of a command line about the place of a build. */
 export interface PlaceCall {
   /** Registry credentials, in the form of a pull secret; default: those of the user. */
   readonly authfile?: string;
-  /** Credentials to push the image with; of `layer build`, which does not push it without. */
+  /** Credentials to push the image. Only `layer build` has them; without them it does not push. */
   readonly pushAuthfile?: string;
   /** Directory for the images; default: the storage of the user. */
   readonly storage?: string;
   readonly environment: Environment;
 }
 
-/** The machine of the user, with its own programs; builds inherit the proxies of the user. */
+/** The user's machine with its own programs. Builds inherit the user's proxies. */
 export async function placeOnThisMachine(
   { authfile, pushAuthfile, storage, environment }: PlaceCall,
   signal: AbortSignal,
@@ -65,9 +65,9 @@ export async function placeOnThisMachine(
 }
 
 /**
- * The host of a privileged container with its namespace of processes: its programs, its trust, and
- * its pull secret where no other is given. All lies in one folder, which is empty before and gone
- * afterwards: what a killed build left goes first.
+ * The host of a privileged container in the host's PID namespace, with the host's programs and
+ * trust, and its pull secret if no other is given. All files are in one folder. The folder is
+ * emptied first, because a killed build may have left files, and removed afterwards.
  */
 export async function placeOnHost(
   { authfile, pushAuthfile, environment, storage = '/var/lib/bootwright-build' }: PlaceCall,
@@ -80,7 +80,7 @@ export async function placeOnHost(
   const store = { storage: `${storage}/images`, run: `${storage}/run` };
   const clear = async (): Promise<void> => {
     const { signal: unstopped } = new AbortController();
-    // The credentials first: a pod that is stopped has 30 s, and the images are many files.
+    // Remove the credentials first: a pod has 30 s to stop, and the images are many files.
     for (const folder of [scratch, storage]) {
       const argv = ['rm', '-rf', '--one-file-system', folder];
       await host.exec(argv, { signal: unstopped, limit: minutes(5) }).catch((error: unknown) => {
@@ -113,8 +113,8 @@ export async function placeOnHost(
 }
 
 /**
- * The credentials in a file, or in the folder of a mounted Secret. Those that cannot be read would
- * be missed only once something is built.
+ * Reads credentials from a file, or from the folder of a mounted Secret. They are read before the
+ * build: otherwise unreadable credentials would fail only after it.
  * @throws AgentError `config.file-not-read`, `layering.bad-credentials`
  */
 async function credentialsIn(
@@ -140,7 +140,7 @@ const workOn = (host: Host, signal: AbortSignal): ImageWork => ({
   progress: ({ info }) => {
     printError(`${plainLine(info)}\n`);
   },
-  // The user sees that the command runs.
+  // The user sees that the command runs, so no report is needed.
   alive: () => undefined,
   note: (level, message, { reason } = {}) => {
     if (level === 'debug') return;
@@ -150,9 +150,9 @@ const workOn = (host: Host, signal: AbortSignal): ImageWork => ({
 });
 
 /**
- * The store of images in a folder. Its run root is short, as podman wants it, and the same each
- * time, as podman keeps its name in the store. It is never removed: another command may use the
- * same store.
+ * The store of images in a folder. Its run root has a short path, as podman requires, and always
+ * the same path, as podman records it in the store. It is never removed: another command may use
+ * the same store.
  */
 export function storeIn(folder: string): ImageStore {
   const storage = resolve(folder);
@@ -160,12 +160,12 @@ export function storeIn(folder: string): ImageStore {
   return { storage, run: join(tmpdir(), `bootwright-${process.getuid?.() ?? 0}-${sum}`) };
 }
 
-/** A link has these bits as well. */
+/** A symbolic link has these mode bits too. */
 const writableByOthers = 0o022;
 
 /**
- * Creates the run root, in a directory that everybody can write to.
- * @throws AgentError `layering.store-taken` when it belongs to another user
+ * Creates the run root in a directory to which every user can write.
+ * @throws AgentError `layering.store-taken` if it belongs to another user
  */
 export async function prepareRunRoot(run: string): Promise<void> {
   await mkdir(run, { recursive: true, mode: 0o700 });

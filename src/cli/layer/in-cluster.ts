@@ -15,7 +15,7 @@ import { changePause } from '../../steps/cluster/pool-pause.ts';
 import { withCluster } from '../cluster.ts';
 import { print, printError, wrapped } from '../messages.ts';
 
-/** What an unpause without an image does to nodes, for people. */
+/** The effect on nodes when a pool without an image is unpaused, for people. */
 const revertsOf = (nodes: readonly string[]): readonly string[] => [
   `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots:`,
   ...wrapped(nodes.join(', '), 98).map((line) => `  ${line}`),
@@ -24,15 +24,15 @@ const revertsOf = (nodes: readonly string[]): readonly string[] => [
 /** Arguments of `layer unpause`. */
 export interface UnpauseCall {
   readonly kubeconfig: string;
-  /** All pools without it. */
+  /** Default: all pools. */
   readonly pool?: string;
-  /** Without it no pool is unpaused whose nodes lose their image by that. */
+  /** Required to unpause a pool whose nodes would lose their image. */
   readonly yes: boolean;
 }
 
 /**
- * Ends the pauses that the hand-over of a stopped installation has left; those of a person stay.
- * Resolves with 2 where nothing was changed without `--yes`.
+ * Ends the pauses that a stopped installation's hand-over left; pauses by a person stay. Resolves
+ * with 2 if the change needs `--yes`, and then changes nothing.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`, `layering.not-kept`
  */
 export function runLayerUnpause({ kubeconfig, pool, yes }: UnpauseCall): Promise<number> {
@@ -65,8 +65,8 @@ export function runLayerUnpause({ kubeconfig, pool, yes }: UnpauseCall): Promise
 }
 
 /**
- * Reads all that the cluster has about layering.
- * @throws AgentError `kube.*`, `layering.pool-missing` where there is no pool of the name
+ * Reads all objects of the cluster about layering.
+ * @throws AgentError `kube.*`, `layering.pool-missing` if there is no pool of the name
  */
 export async function readCluster(
   kube: Kube,

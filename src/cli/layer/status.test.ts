@@ -68,7 +68,7 @@ describe('the text of layer status', () => {
       width,
     );
     const long = shown.split('\n').filter((line) => line.length > width);
-    // Beside its label such a line has the one name alone.
+    // After its label, such a line has only the name.
     expect(long.filter((line) => line.slice(20).includes(' '))).toEqual([]);
     expect(shown).toContain(
       '    a-node-with-a-long-name.example.com\n                    Degraded; the image',

@@ -6,7 +6,7 @@ import { bootwright } from './commands.ts';
 
 const program = bootwright();
 
-/** Parses a line and runs nothing. */
+/** Parses a line; the command does not run. */
 const parsed = (...words: readonly string[]): Promise<number> => {
   const tree = bootwright();
   for (const command of tree.all)

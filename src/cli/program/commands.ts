@@ -37,7 +37,7 @@ const installEnds = {
   2: 'an install would be refused for its input, or the command line is wrong',
 };
 
-/** The flags of an install, as its page shows them; Go's rules read them, not commander. */
+/** Adds the flags of an install for the page of a command. Go's rules parse them, not commander. */
 function withFlags(command: ProgramCommand): ProgramCommand {
   const isLong = ([name]: readonly [string, unknown]): boolean => name.length > 1;
   const row = ([name, { placeholder, summary }]: readonly [
@@ -152,7 +152,7 @@ function addVersion(program: ProgramCommand): void {
     .runs(() => Promise.resolve(runVersion));
 }
 
-/** Prints what a report of a bug needs to name. */
+/** Prints the versions that a bug report needs. */
 function runVersion({ format: form }: FilesCall): number {
   const { node } = process.versions;
   const openshift = supportedReleases;
@@ -170,7 +170,7 @@ function runVersion({ format: form }: FilesCall): number {
   return 0;
 }
 
-/** Makes what a host installs itself from. */
+/** Adds the command that makes the medium from which a host installs itself. */
 function addMedia(program: ProgramCommand): void {
   program
     .add(
@@ -206,7 +206,7 @@ function addMedia(program: ProgramCommand): void {
     .runs(async () => (await import('../media.ts')).runMedia);
 }
 
-/** Erases a disk for whoever has the host next. */
+/** Adds the command that erases a disk for the next owner of the host. */
 function addWipe(program: ProgramCommand): void {
   program
     .add(
@@ -260,7 +260,7 @@ function addObservers(program: ProgramCommand): void {
     .runs(async () => (await import('../status.ts')).runStatus);
 }
 
-/** The page of an installation. */
+/** Adds the command that serves the page of an installation. */
 function addWatch(program: ProgramCommand): void {
   program
     .add(
@@ -326,7 +326,7 @@ function addWatch(program: ProgramCommand): void {
     .runs(async () => (await import('../watch.ts')).runWatch);
 }
 
-/** What reads the records of an earlier run. */
+/** Adds the commands that read the records of an earlier run. */
 function addRecords(program: ProgramCommand): void {
   const logs = program.add('logs', 'collect and read the logs of an install');
   logs
@@ -428,9 +428,9 @@ function addHelp(program: ProgramCommand): void {
 }
 
 /**
- * The program with all its commands. To add one, add it here.
- * @param first the first word of a line, by which subcommands that it cannot name are left out:
- * they take a third of the start
+ * The program with all its commands. Add a new command here.
+ * @param first the first word of a line; subcommands that it cannot name are not built, as they
+ * take a third of the start
  */
 export function bootwright(out = print, err = printError, first = 'help'): ProgramCommand {
   const needs = (name: string): boolean => first === 'help' || first === name;
@@ -464,7 +464,7 @@ export function bootwright(out = print, err = printError, first = 'help'): Progr
   return program;
 }
 
-/** A line that names a command, or asks for a page. */
+/** A line that names a command or asks for help. */
 export interface CommandCall {
   readonly environment: Environment;
   readonly argv: readonly string[];
@@ -473,7 +473,7 @@ export interface CommandCall {
 }
 
 /**
- * Runs a command line that is no install; a failure ends in the lines about it and the exit code of
+ * Runs a command line that is not an install. A failure ends in its message and the exit code of
  * its kind.
  */
 export async function runCommand(

@@ -26,10 +26,10 @@ import { readBootId } from '../../steps/host-commands.ts';
 import type { StopSignal } from '../stop-signal.ts';
 
 /**
- * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
- * number of the signal that stopped it. A failure is written to standard error, masked, with
+ * Installs this host and resolves with the exit code: 0, the code of the failure's kind, or 128
+ * plus the number of the signal that stopped it. Writes a failure to standard error, masked, with
  * the path of its logs.
- * @throws AgentError `web.bad-authority`, which the service has not heard of
+ * @throws AgentError `web.bad-authority`, which is not reported to the service
  */
 export async function install(loaded: LoadedConfig, stop: StopSignal): Promise<number> {
   const { config } = loaded;
@@ -51,7 +51,7 @@ export async function install(loaded: LoadedConfig, stop: StopSignal): Promise<n
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
-    // A stop while the logs of a failure are gathered does not hide the failure.
+    // If a stop arrives while the logs of a failure are collected, the failure is still printed.
     if (exitCode === undefined || thrown !== stop.signal.reason) {
       printError(failureText(thrown, mask));
       if (bundle !== undefined) printError(`logs: ${bundle}\n`);
@@ -61,9 +61,9 @@ export async function install(loaded: LoadedConfig, stop: StopSignal): Promise<n
 }
 
 /**
- * Leaves the logs of a failed run on the host and resolves with their path. The service has heard
- * of the failure by then; what goes wrong here is a warning. Who stops the agent does not wait for
- * it, and the run of another agent is not ours.
+ * Writes the logs of a failed run to the host and resolves with their path. The service has the
+ * report of the failure by then, so an error here is only a warning. A stop does not wait for the
+ * logs. A run that another agent owns gets no bundle.
  */
 async function leaveBundle(
   { loaded, role, world, secrets, stop }: Run,
@@ -141,7 +141,7 @@ async function runAlone(run: Run): Promise<void> {
       halt: halt.signal,
       beforeLeaving: async (signal) => {
         await reporter.flush(signal);
-        // The last report was answered in this moment.
+        // The answer to the last report has just arrived, and may have been a refusal.
         halt.signal.throwIfAborted();
         stop.ignore();
       },
@@ -149,11 +149,11 @@ async function runAlone(run: Run): Promise<void> {
       hide: run.secrets.register,
     });
   } catch (thrown) {
-    // Its event may not have reached a reporter that failed.
+    // The reporter itself may have failed, and so missed the event of the failure.
     reporter.fail(reportOf(asAgentError(thrown)));
     throw thrown;
   } finally {
-    // A failure, or the end, is worth a minute; who stops us gives five seconds.
+    // The report of a failure or of the end may take a minute; a stop leaves five seconds.
     const { refusedIn } = await reporter.flush(stop.signal);
     if (stop.exitCode() !== undefined && refusedIn !== undefined)
       note('warn', stoppedByService(refusedIn));
@@ -164,18 +164,18 @@ async function runAlone(run: Run): Promise<void> {
 }
 
 /**
- * What a run that ends by a signal is told where the service has taken its host back
+ * Message of a run that a signal stopped after the service had taken its host back
  * (assisted-service, `stop-installation`).
  */
 const stoppedByService = (status: string): string =>
   `the inventory service has stopped this run: it has this host in status ${status}; reset the host there before another one`;
 
-/** How often progress is shown in the status file; whatever else changes is shown at once. */
+/** Interval between updates of progress in the status file; other changes are written at once. */
 const progressEvery = seconds(1);
 
 /**
- * Shows the status of the run as it changes: in a file, for `bootwright status`, and to who watches
- * it from elsewhere.
+ * Shows the status of the run as it changes: in the file that `bootwright status` reads, and to
+ * remote watchers.
  */
 function statusSink(shows: readonly ((text: string) => void)[], role: Role<InstallWorld>): Sink {
   const follow = runStatusOf(new Set(mainLine(role).map(({ step }) => step.id)));
@@ -196,9 +196,7 @@ interface RunKeepers {
   readonly journal: Journal;
 }
 
-/**
- * Prepares a run, and resolves with the id of the boot. What goes wrong is reported as in a step.
- */
+/** Prepares a run, and resolves with the id of the boot. Errors are reported as in a step. */
 async function setUp(
   { loaded, world, secrets, stop }: Run,
   { reporter, journal }: RunKeepers,
@@ -207,10 +205,11 @@ async function setUp(
   const { clock, host } = ports;
   const since = clock.elapsed();
   try {
-    // Also for a run that is being stopped: only who has the lock may say that this host failed.
+    // A run that is being stopped takes the lock too: only the holder of the lock may report that
+    // this host failed.
     const lock = await host.lock('bootwright-agent', new AbortController().signal);
     if (lock === undefined) {
-      // The other agent continues, and reports for this host.
+      // The other agent continues, and sends the reports of this host.
       reporter.close();
       throw cliFailure('cli.already-running', 'another agent is running on this host');
     }
@@ -236,7 +235,7 @@ async function setUp(
   }
 }
 
-/** Reports a stop at once: the steps that it ends may take most of the time that is left. */
+/** Reports a stop at once: the steps that it ends may take most of the remaining time. */
 function reportStop(signal: AbortSignal, reporter: Reporter): void {
   const report = (): void => {
     reporter.fail(reportOf(asAgentError(signal.reason)));

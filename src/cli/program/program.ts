@@ -7,7 +7,7 @@ import type { StopSignal } from '../stop-signal.ts';
 
 /**
  * Runs an install.
- * @throws AgentError what is wrong before the install begins; the service does not hear of it
+ * @throws AgentError of failures before the install begins; they are not reported to the service
  */
 export async function runInstall(
   argv: readonly string[],
@@ -20,7 +20,7 @@ export async function runInstall(
     ...loaded
   } = await readConfig(argv, environment);
   const { root } = loaded.config.host;
-  // A file of the host cannot be read by a container that does not see the host.
+  // A container that does not see the host cannot read a file of the host.
   if (mistake === undefined || mistake.code === 'config.file-not-read') await requireHost(root);
   if (mistake !== undefined) throw mistake;
   const { joinHostNetwork } = await import('../../adapters/host/nsenter-host.ts');
@@ -31,8 +31,9 @@ export async function runInstall(
 }
 
 /**
- * Runs the controller as its job does: the parser of all commands would take five of its megabytes,
- * and the maps of sources others for as long as it runs.
+ * Runs the controller as its job does, without the parser of all commands and without source maps:
+ * the parser would take five megabytes of memory, and the maps more, as long as the controller
+ * runs.
  */
 export async function runController(
   environment: Environment,

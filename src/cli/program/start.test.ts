@@ -6,11 +6,11 @@ const whole = '-r worker --url http://h --cluster-id c --host-id h --boot-device
 
 interface Setting {
   readonly environment?: Record<string, string>;
-  /** What becomes of the install. */
+  /** The outcome of the install. */
   readonly begins?: () => Promise<number>;
 }
 
-/** The tree of commands, of which none does anything but `help`. */
+/** A tree of commands in which only `help` has an effect. */
 function idleTree({ argv, print, printError }: CommandCall, ran: (readonly string[])[]) {
   const tree = bootwright(print, printError, argv[0]);
   for (const command of tree.all)
@@ -52,7 +52,7 @@ async function run(
         },
       });
     },
-    // What would run ends by a bug, 1; pages and refusals are those of the tree.
+    // A command that would run ends as a bug, 1; pages and refusals come from the real tree.
     loadCommands: () =>
       Promise.resolve({
         bootwright,

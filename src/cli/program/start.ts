@@ -6,27 +6,26 @@ import { exitCodeOf, failureText } from '../messages.ts';
 import type * as Program from './program.ts';
 import { stopSignal } from '../stop-signal.ts';
 
-/** What the start of the program needs of the process. */
+/** Inputs of the program's start from its process. */
 export interface StartContext {
   /** The arguments of the program. */
   readonly argv: readonly string[];
   readonly environment: Environment;
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
-  /** Loads what an install or the controller runs, which takes longer than everything before it. */
+  /** Loads the code of an install or of the controller, which takes longer than all before it. */
   readonly loadProgram: () => Promise<typeof Program>;
   /** Loads the tree of commands. */
   readonly loadCommands: () => Promise<Pick<typeof Commands, 'runCommand' | 'bootwright'>>;
 }
 
 /**
- * Runs one command line and resolves with the exit code: flags alone mean `install`. Help, the
- * version and the refusal of a wrong command line need no more of the program than this and the
- * tree of commands.
+ * Runs one command line and resolves with the exit code. Flags alone mean `install`. Help, the
+ * version and the refusal of a wrong command line load only this code and the tree of commands.
  */
 export async function start(context: StartContext): Promise<number> {
   const { environment } = context;
-  // `-help` is what Go's flags take for `--help`.
+  // Go's flags take `-help` for `--help`.
   const argv = context.argv.map((word) => (word === '-help' ? '--help' : word));
   const kubeconfig = controllerLine(argv, environment);
   if (kubeconfig !== undefined) {
@@ -44,8 +43,8 @@ export async function start(context: StartContext): Promise<number> {
 }
 
 /**
- * The argument of a controller that is started as its job does, without the parser of all commands:
- * nothing at all, or `controller`, with a kubeconfig at most.
+ * The kubeconfig of a controller that its job starts without the parser of all commands: the line
+ * is empty or `controller`, with at most a kubeconfig.
  */
 function controllerLine(
   argv: readonly string[],
@@ -58,7 +57,7 @@ function controllerLine(
   return option === '--kubeconfig' && /^[^-]/.test(file) ? [file] : undefined;
 }
 
-/** What is wrong before the install begins is printed; what comes then is reported by the run. */
+/** Prints errors before the install begins; the run reports later ones. */
 async function startInstall(context: StartContext, argv: readonly string[]): Promise<number> {
   using stop = stopSignal();
   try {
