@@ -123,6 +123,12 @@ describe('the image relay', () => {
     });
   });
 
+  it('holds all of an image back that is smaller than what is held', async () => {
+    const relay = await relayOf(fakeWeb().with(url, 'tiny'), { sha256 });
+    await relay.ask(path).catch(() => undefined);
+    expect(relay.outcome().failure).toMatchObject({ code: 'image.wrong-digest' });
+  });
+
   it('continues after each cut where the server has ranges', async () => {
     const web = cuttingWeb(1024 * 1024);
     const relay = await relayOf(web, { sha256 });
@@ -213,6 +219,19 @@ describe('the image relay', () => {
       code: 'image.cut',
       kind: 'media',
       context: { received: 1000 },
+    });
+  });
+
+  it('takes a body that ends before its length for a cut', async () => {
+    const open: Web['open'] = (_url, { range }) =>
+      Promise.resolve(
+        range === undefined ? downloadOf('half', { bytes: 4000 }) : downloadOf('', { bytes: 3996 }),
+      );
+    const relay = await relayOf({ open });
+    await relay.ask(path).catch(() => undefined);
+    expect(relay.outcome().failure).toMatchObject({
+      code: 'image.cut',
+      context: { announced: 4000 },
     });
   });
 

@@ -7,7 +7,13 @@ import type { Objects } from '../../src/ports/objects.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { type Responder, startServer, type TestServer } from './real/http-server.ts';
+import {
+  impatient,
+  inTurn,
+  type Responder,
+  startServer,
+  type TestServer,
+} from './real/http-server.ts';
 
 const signal = new AbortController().signal;
 
@@ -80,6 +86,14 @@ describe('the S3 store', () => {
     expect(JSON.stringify(server.seen)).not.toContain('planted-secret');
   });
 
+  it('that denies is not asked again', async () => {
+    server.answering(problem(403, 'AccessDenied'));
+    await expect(real().get('bucket', 'x', signal)).rejects.toMatchObject({
+      code: 'objects.denied',
+      context: { status: 403, attempts: 1 },
+    });
+  });
+
   it('whose clock differs from that of the host is asked again by its own', async () => {
     const credentials = { accessKeyId: 'AKID', secretAccessKey: new Secret('planted-secret') };
     server.answering((seen, response) => {
@@ -98,5 +112,54 @@ describe('the S3 store', () => {
       hint: expect.stringContaining('clock of this host') as string,
       context: { attempts: 11 },
     });
+  });
+
+  it('cannot be asked with a region that is none', async () => {
+    await expect(real({ region: '' }).get('bucket', 'x', signal)).rejects.toMatchObject({
+      code: 'objects.unreachable',
+      message: expect.stringContaining('Region is missing') as string,
+    });
+  });
+
+  it('that is busy or breaks is asked again', async () => {
+    server.answering(
+      inTurn(
+        problem(503, 'SlowDown'),
+        (_, response) => {
+          response.socket?.destroy();
+        },
+        store,
+      ),
+    );
+    const { body } = await real().get('bucket', 'C/master.ign', signal);
+    await expect(text(body)).resolves.toBe('{"ignition":{}}');
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it('that does not answer is asked again', async () => {
+    server.answering(inTurn(() => undefined, store));
+    const objects = real({ connection: impatient });
+    const { body } = await objects.get('bucket', 'C/master.ign', signal);
+    await expect(text(body)).resolves.toBe('{"ignition":{}}');
+  });
+
+  it('that stops in the middle of an object is cut', async () => {
+    server.answering((_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('x'.repeat(40), () => response.socket?.destroy());
+    });
+    const { body } = await real().get('bucket', 'C/master.ign', signal);
+    await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 40 } });
+  });
+
+  it('is reached by the proxy', async () => {
+    const proxies = { http: server.url, https: '', no: '' };
+    server.answering((_, response) => void response.end('through'));
+    const { body } = await real({
+      endpoint: 'http://store.test:9000',
+      connection: { proxies },
+    }).get('bucket', 'C/master.ign', signal);
+    await expect(text(body)).resolves.toBe('through');
+    expect(server.seen[0]?.path).toMatch(/^http:\/\/store\.test:9000\/bucket\/C\/master\.ign/);
   });
 });

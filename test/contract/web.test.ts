@@ -264,6 +264,16 @@ describe('proxies', () => {
     await secure.close();
   });
 
+  it('lead to secure addresses by a tunnel', async () => {
+    const secure = await startServer(pages, certificates);
+    const tunnels = tunnelling(server, secure.port);
+    const through = throughProxy({ ca: certificates.ca });
+    const page = await through.open('https://service.test/page', { signal });
+    await expect(text(page.body)).resolves.toBe('abcdef');
+    expect(tunnels).toEqual(['service.test:443']);
+    await secure.close();
+  });
+
   it('that refuse a tunnel make an address unreachable, at once', async () => {
     server.server.on('connect', (_, socket) => {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');

@@ -94,7 +94,8 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
   'layering/api/source-object.ts#decodeSource': (text) => ['x', Buffer.from(text)],
   'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
     text,
-    { image: 'h/i@sha256:0', path: 'x' },
+    'x',
+    'h/i@sha256:0',
   ],
   'layering/registry/credentials.ts#narrowedTo': (text) => ['h/r', { from: 'x', text }],
   'controllers/installation/must-gather.ts#gatheringImages': (text) => [

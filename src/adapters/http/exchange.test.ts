@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { answerTo, exchange, wholeBody } from './exchange.ts';
+import { answerTo, exchange, shortText, wholeBody } from './exchange.ts';
 
 const { signal } = new AbortController();
 
@@ -25,6 +26,11 @@ it.each([
     code: 'web.cut',
     message: `the download of http://a/b ${words}`,
   });
+});
+
+it.each([4, undefined])('a body of 4 bytes of which %s were announced is whole', async (bytes) => {
+  const whole = wholeBody(body('ab', 'cd'), { origin: 'http://a/b', signal, bytes });
+  await expect(all(whole)).resolves.toHaveLength(2);
 });
 
 it('a stop is no error of the network', async () => {
@@ -64,4 +70,31 @@ it('a stop does not wait for a connection that opens', async () => {
     stop.signal,
   );
   await expect(asked).rejects.toThrow('the run was stopped');
+});
+
+describe('of a refusal', () => {
+  const refusal = async (read: (this: Readable) => void): Promise<readonly [string, Readable]> => {
+    const raw = new Readable({ read });
+    const reach = answering(() => Promise.resolve({ statusCode: 400, headers: {}, body: raw }));
+    const { body } = await answerTo(reach, question, signal);
+    return [await shortText(body, Number.POSITIVE_INFINITY), raw];
+  };
+
+  it('64 KiB are read, and nothing of what follows', async () => {
+    const [said, raw] = await refusal(function () {
+      this.push('x'.repeat(1000));
+    });
+    expect(said).toHaveLength(64 * 1024);
+    expect(raw.destroyed).toBe(true);
+  });
+
+  it('what came in time is read', async () => {
+    const parts = ['no'];
+    const [said, raw] = await refusal(function () {
+      const part = parts.pop();
+      if (part !== undefined) this.push(part);
+    });
+    expect(said).toBe('no');
+    expect(raw.destroyed).toBe(true);
+  });
 });

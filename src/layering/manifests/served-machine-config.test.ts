@@ -6,7 +6,7 @@ import { osImageIn, renderedNameIn, servedMachineConfig } from './served-machine
 
 const image = `registry.example.com/ocl/master@sha256:${'f'.repeat(64)}`;
 const key = 'machineconfiguration.openshift.io/pre-built-image';
-const served = (text: string): string => servedMachineConfig({ path: 'r.yaml', text }, image);
+const served = (text: string): string => servedMachineConfig(text, 'r.yaml', image);
 
 /** As the Machine Config Controller writes it: keys sorted, empty members and all. */
 const rendered = `apiVersion: machineconfiguration.openshift.io/v1
@@ -52,7 +52,7 @@ describe('servedMachineConfig', () => {
 
   it('changes nothing the second time, and takes another image', () => {
     expect(served(served(rendered))).toBe(served(rendered));
-    const other = servedMachineConfig({ path: 'r', text: served(rendered) }, 'a.b/c@sha256:0');
+    const other = servedMachineConfig(served(rendered), 'r', 'a.b/c@sha256:0');
     expect(other).not.toContain(image);
     expect(parse(other)).toMatchObject({
       metadata: { annotations: { [key]: 'a.b/c@sha256:0' } },

@@ -17,10 +17,11 @@ import { readObjects, type SourceFile, type SourceObject } from '../api/source-o
  * the server names it to the node (machine-config-operator from 4.21 on, `pkg/server`). The name
  * stays, although it no longer is the hash of the spec: the cluster has the MachineConfig with the
  * OS of the release under it.
+ * @param path of the file, for messages
  * @param image HOST/[NAMESPACE/]NAME@sha256:…
  * @throws AgentError `layering.machine-config-invalid`
  */
-export function servedMachineConfig({ path, text }: SourceFile, image: string): string {
+export function servedMachineConfig(text: string, path: string, image: string): string {
   const document = parsed(text);
   const [error] = document.errors;
   if (error !== undefined) throw invalid(`${path}: ${error.message}`);

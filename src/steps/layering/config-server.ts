@@ -103,7 +103,7 @@ export const serveImages = step({
       const found = await readTextOr(scope, file, () =>
         layeringFailure('layering.not-rendered', `there is no ${file}`),
       );
-      const text = servedMachineConfig({ path: file, text: found }, final);
+      const text = servedMachineConfig(found, file, final);
       // The copy comes first: from the moment when systemd watches it may be put back.
       await host.writeFile(servedCopy(rendered), text, { signal, mode: 0o644 });
       texts.set(file, text);
