@@ -4,11 +4,11 @@ import { all, condition } from '../engine/condition.ts';
 import { layeringSupport } from '../layering/manifests/release-support.ts';
 import { isSameImage } from '../lib/image-name.ts';
 
-/** The version of the cluster; undefined where nobody said it: day-2 hosts are not given it. */
+/** The version of the cluster; undefined if it is not given, as on day-2 hosts. */
 export const givenVersion = ({ cluster }: Config): string | undefined =>
   cluster.openshiftVersion === '' ? undefined : cluster.openshiftVersion;
 
-/** A decision needs the version of the cluster, and nobody gave it. */
+/** A decision needs the version of the cluster, but it is not given. */
 export const noVersion = (decision: string): Error =>
   configFailure('config.incomplete', `cluster.openshiftVersion is not set; ${decision} needs it`, {
     hint: 'give --openshift-version VERSION (or cluster.openshiftVersion in a file), 4.20.1 for example',
@@ -28,8 +28,8 @@ export const writesDisk = condition<Config>(
 );
 
 /**
- * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig
- * nothing is looked for, unless it is asked for.
+ * Whether the manifests may ask for OS images. A release without MachineOSConfigs is searched only
+ * if the setting asks for it.
  */
 export const looksForOsConfigs = condition<Config>(
   'OS images may be built during the installation',
@@ -42,7 +42,7 @@ export const looksForOsConfigs = condition<Config>(
   (config) => (config.layering.mode === 'off' ? 'layering.mode is off' : explainLayering(config)),
 );
 
-/** What the release does with OS images that are asked for, as a plan prints it. */
+/** What the release does with requested OS images, as a plan prints it. */
 export function explainLayering(config: Config): string {
   const version = givenVersion(config);
   return version === undefined
@@ -50,26 +50,28 @@ export function explainLayering(config: Config): string {
     : layeringSupport(version).why;
 }
 
-/** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */
+/** Whether OS images are built if the manifests ask for it: a disk with room for them is needed. */
 export const buildsOsImages = all(writesDisk, looksForOsConfigs);
 
 /**
- * There is an inventory service: who asks for hosts, reports for others, or keeps logs needs one.
+ * An inventory service is configured: steps that list hosts, report for others, or keep logs need
+ * one.
  */
 export const hasService = condition<Config>(
   'there is an inventory service',
   ({ service }) => !service.url.isEmpty,
 );
 
-/** The service knows this host: it takes its reports and its logs. */
+/** The service knows this host: it accepts its reports and its logs. */
 export const knowsHost = condition<Config>(
   'there is an inventory service that knows this host',
   ({ service, cluster }) => !service.url.isEmpty && cluster.hostId !== '',
 );
 
 /**
- * A worker looks for the image of its pool: where its configuration says, or, when it is to be
- * completed before its first boot anyway, where the config says that its pool is served.
+ * A worker looks for the image of its pool: in the repository that its configuration names, or, if
+ * the operating system is completed before the first boot anyway, in the config that its pool is
+ * served.
  */
 export const takesBuiltImage = condition<Config>(
   'the node looks for the built image of its pool',
@@ -78,7 +80,7 @@ export const takesBuiltImage = condition<Config>(
     (layering.repository !== '' || (image.skipMcoReboot && layering.mode !== 'off')),
 );
 
-/** The bootstrap host brings other masters up; an unknown number counts as several. */
+/** The bootstrap host starts other masters; an unknown number counts as several. */
 export const isMultiNode = condition<Config>(
   'the cluster has several control-plane nodes',
   ({ cluster }) => cluster.controlPlaneCount !== 1,
@@ -91,11 +93,13 @@ export const isMultiNode = condition<Config>(
 export const controllerImage = ({ service, images }: Config): string =>
   service.url.isEmpty ? images.self : images.controller;
 
-/** Whether the controller of the cluster is this program too, and does what this host leaves. */
+/**
+ * Whether the controller of the cluster is this program too, and completes the work of this host.
+ */
 export const isOwnController = (config: Config): boolean =>
   isSameImage(controllerImage(config), config.images.self);
 
-/** Why nobody in the cluster does what this host leaves. */
+/** The reason why no controller completes the work of this host. */
 export function whyNoFollower({ service, images }: Config): string {
   if (service.url.isEmpty) return 'there is no service, and the image of this program is unknown';
   return images.self === ''
@@ -104,8 +108,8 @@ export function whyNoFollower({ service, images }: Config): string {
 }
 
 /**
- * Whether this host gives its cluster a controller. Without a service there is nothing for one on a
- * single node.
+ * Whether this host adds a controller to its cluster. Without a service a single node has no work
+ * for one.
  */
 export const deploysController = condition<Config>(
   'there is an inventory service, or several control-plane nodes and the image of this program',
@@ -114,14 +118,14 @@ export const deploysController = condition<Config>(
     ((images.self !== '' || withoutService) && cluster.controlPlaneCount !== 1),
 );
 
-/** Whether the controller of the cluster does what this host leaves. */
+/** Whether the controller of the cluster completes the work of this host. */
 export const leavesRecord = condition<Config>(
   'the controller of the cluster is this program too',
   isOwnController,
   whyNoFollower,
 );
 
-/** A choice as a plan prints it, or why there is none. */
+/** A choice as a plan prints it, or the reason why none is possible. */
 export function choiceOr(choice: () => string): string {
   try {
     return choice();

@@ -9,7 +9,10 @@ import { bootstrapFailure } from './failures.ts';
 import { BootstrapIgnition } from './fetch-ignition.ts';
 import { readTextOr } from '../host-commands.ts';
 
-/** Where the secret is until a command moves it: /root is not shared with the container. */
+/**
+ * Path of the pull secret in the Ignition until a command moves it: the container does not share
+ * /root.
+ */
 const extractedPath = '/opt/extracted_from_ignition.json';
 
 const mkdirDockerArgv = ['mkdir', '-p', '/root/.docker'] as const;
@@ -30,7 +33,7 @@ export const placePullSecret = step({
       hostFailure('file.not-read', `${path} is missing`, { context: { path } }),
     );
     const secret = readFileContent(parseConfig(text), PULL_SECRET_PATH);
-    // The signal of the step may be aborted by then; the host's own limits bound it.
+    // The signal of the step may be aborted by then; the limits of the host port bound the removal.
     onExit(() => host.remove(extractedPath, new AbortController().signal), 'failure');
     await host.writeFile(extractedPath, secret, { signal, mode: 0o600 });
     await host.exec(mkdirDockerArgv, { signal, limit: seconds(20) });
@@ -38,10 +41,13 @@ export const placePullSecret = step({
   },
 });
 
-/** The image may be pulled over a slow network. */
+/** A pull of the image over a slow network takes this long. */
 const longestRun = minutes(20);
 
-/** Applies files and units of an Ignition to the running system, by a container of the release. */
+/**
+ * Applies the files and units of an Ignition config to the running system, in a container of a
+ * release image.
+ */
 const applyArgv = (mcoImage: string, ignitionPath: string): readonly string[] => [
   ...['podman', 'run', '--net', 'host', '--pid=host', '--volume', '/:/rootfs:rw'],
   ...['--volume', '/usr/bin/rpm-ostree:/usr/bin/rpm-ostree', '--privileged'],
@@ -67,10 +73,10 @@ async function operatorImage({ host, signal }: HostScope, release: string): Prom
 
 /**
  * Applies bootstrap.ign to the live system. It is safe to repeat: the machine-config-daemon's
- * `runOnceFromIgnition` writes each file by rename, then each unit, and enables the units. Backups
- * of the original files are kept from the first run. Nothing on the host shows that it has
- * completed, so it always runs again. The container has no name, so one of a killed run does not
- * conflict.
+ * `runOnceFromIgnition` writes each file by rename, then each unit, and enables the units. The
+ * daemon keeps its backups of the original files from the first run. Nothing on the host shows that
+ * an earlier run completed, so this step always runs again. The container has no name, so it does
+ * not conflict with the container of a killed run.
  */
 export const applyIgnition = step({
   id: 'bootstrap/apply-ignition',

@@ -92,8 +92,8 @@ const ownObjects: typeof objects = {
 };
 
 /**
- * Every manifest of the controller as a file, in the order in which they are written; a file with a
- * secret is readable by root alone.
+ * Every manifest of the controller as a file, in the order of their writing; only root may read a
+ * file with a secret.
  */
 export const controllerManifests = (
   given: Config,
@@ -108,7 +108,10 @@ export const controllerManifests = (
     }),
   );
 
-/** What the controller is given; nothing of a service that hosts alone may call. */
+/**
+ * The part of the configuration for the controller; without the settings of a service that only
+ * hosts may call.
+ */
 const asController = (config: Config): Config =>
   config.controller.withoutService
     ? {
@@ -162,7 +165,7 @@ interface HostMount {
 
 /**
  * The job that runs the controller (assisted-installer, `assisted-installer-controller-pod.yaml`).
- * The Job controller adds the label `job-name`, by which the pods are found.
+ * The Job controller adds the label `job-name`, which selects the pods.
  */
 function controllerJob(config: Config, version: string): object {
   const mounts = hostMounts(config);
@@ -205,8 +208,8 @@ function controllerJob(config: Config, version: string): object {
 }
 
 /**
- * Our own image starts the controller without an argument only where all variables of a service are
- * there.
+ * Our own image starts the controller without an argument only if all variables of a service are
+ * set.
  */
 const withoutService = ({ service }: Config): object =>
   service.url.isEmpty ? { args: ['controller'] } : {};
@@ -231,7 +234,8 @@ function hostAliases(addresses: readonly string[]): object {
 const urlKey = 'inventory-url';
 
 /**
- * Whoever may read ConfigMaps would see the user and the password in the address of the service.
+ * Whether the address of the service contains a user and a password: everyone who may read
+ * ConfigMaps would see them.
  */
 function hasCredentials({ url }: Config['service']): boolean {
   const parsed = URL.parse(url.reveal());
@@ -287,7 +291,7 @@ function hostMounts(config: Config): readonly HostMount[] {
   return mounts;
 }
 
-/** A single node is not ready yet when the job starts on it. */
+/** A single node is not Ready yet when the job starts on it. */
 function tolerations(config: Config): readonly object[] {
   const keys = [
     'node-role.kubernetes.io/master',

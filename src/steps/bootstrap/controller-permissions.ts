@@ -14,7 +14,7 @@ const hostConstraints = [
   ...['hostnetwork', 'hostaccess', 'node-exporter'],
 ] as const;
 
-/** What the controller may do in the whole cluster, and no more: a test uses each of these. */
+/** The permissions of the controller in the whole cluster; a test uses each of them. */
 export const controllerRules: readonly PolicyRule[] = [
   rule('', ['nodes'], [['get', ...follow, 'patch']]),
   rule('', ['configmaps'], [['get', ...follow]]),
@@ -25,10 +25,10 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
   rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [follow]),
   rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
-  // What a controller that was killed while it gathered has left.
+  // Objects that a controller left when it was killed during a must-gather.
   rule('rbac.authorization.k8s.io', ['clusterrolebindings'], [['delete'], gatheringPodName]),
   rule(machineConfiguration, ['machineconfigpools'], [['get', 'patch']]),
-  // What the bootstrap host has left: the settings of etcd, and pools that it has paused.
+  // Objects that the bootstrap host left: the etcd override, and paused pools.
   rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
   rule('operator.openshift.io', ['etcds'], [['patch'], 'cluster']),
   rule(machineConfiguration, ['machineosconfigs'], [['get']]),
@@ -39,11 +39,11 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
   rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
   rule('batch', ['jobs'], [[...follow, 'delete']]),
-  // Its own pod is on the network of its node, and mounts files of it.
+  // The pod of the controller uses the network of its node and mounts its files.
   rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
 ];
 
-/** What it may do in its own namespace. */
+/** The permissions of the controller in its own namespace. */
 export const controllerNamespaceRules: readonly PolicyRule[] = [
   rule('', ['events'], [['create', 'patch']]),
   rule('', ['configmaps'], [['patch', 'delete'], leftName]),
@@ -53,7 +53,7 @@ export const controllerNamespaceRules: readonly PolicyRule[] = [
 const read = ['get', ...follow] as const;
 
 /**
- * The same as those of the controller that is replaced (assisted-installer,
+ * The permissions of assisted-installer-controller (assisted-installer,
  * `assisted-installer-controller-role.yaml`).
  */
 export const foreignRules: readonly PolicyRule[] = [

@@ -47,7 +47,7 @@ function requireEtcdPutBack(config: Config): void {
   );
 }
 
-/** Whoever has OS images built by a setting says of which release. */
+/** Refuses to build OS images by a setting if the version of the release is unknown. */
 function requireVersionToBuild(config: Config): void {
   if (config.layering.mode === 'on' && givenVersion(config) === undefined) {
     throw noVersion('layering.mode on');
@@ -61,7 +61,7 @@ const bootstrapRequirements = [
   requireEtcdPutBack,
 ];
 
-/** Fails on missing settings of the bootstrap before a disk is touched. */
+/** Fails on missing settings of the bootstrap before any step changes a disk. */
 export const checkBootstrapSettings = step({
   id: 'bootstrap/check',
   title: 'Check that the settings for the bootstrap are complete',
@@ -86,9 +86,9 @@ interface BootstrapSource {
 }
 
 /**
- * Chooses where bootstrap.ign comes from: the object store or the service, as set by
- * `ignition.source`, else the object store when one is configured. `ignition.url` and
- * `ignition.file` are for the config of one host, so they are not used.
+ * Chooses the source of bootstrap.ign: the object store or the service, as `ignition.source` says,
+ * otherwise the object store if one is configured. `ignition.url` and `ignition.file` are for the
+ * config of one host, so they do not apply.
  * @throws AgentError `bootstrap.no-source`
  */
 export function chooseBootstrapSource(config: Config): BootstrapSource {
@@ -104,7 +104,7 @@ export function chooseBootstrapSource(config: Config): BootstrapSource {
   return found;
 }
 
-/** The choice as a plan prints it, or why there is none. */
+/** The choice as a plan prints it, or the reason why none is possible. */
 export const explainBootstrapSource = (config: Config): string =>
   choiceOr(() => `from ${chooseBootstrapSource(config).place}`);
 
@@ -127,8 +127,8 @@ function fromService({ service }: Config): BootstrapSource | undefined {
 }
 
 /**
- * bootstrap.ign on this host; the version of the cluster: the one that was given, or that of
- * bootstrap.ign; and the release image that bootstrap.ign names.
+ * bootstrap.ign on this host; the version of the cluster: the given one, or that of bootstrap.ign;
+ * and the release image in bootstrap.ign.
  */
 export const BootstrapIgnition = fact(
   'ignition.bootstrap',
@@ -140,18 +140,21 @@ export const BootstrapIgnition = fact(
   }),
 );
 
-/** A pull secret as podman reads it (containers-auth.json(5)); its text is never quoted. */
+/**
+ * Refuses a pull secret that podman cannot read (containers-auth.json(5)); the error never quotes
+ * its text.
+ */
 function requirePullSecret(content: Uint8Array): void {
   const secret = jsonIn(Buffer.from(content).toString('utf8'));
   if (z.object({ auths: z.record(z.string(), z.object({})) }).safeParse(secret).success) return;
   throw bootstrapFailure('bootstrap.bad-pull-secret', `${PULL_SECRET_PATH} has no \`auths\``);
 }
 
-/** The manifest by which openshift-install records who ran it, and of which release it is. */
+/** The manifest in which openshift-install records its invoker and its release. */
 const installerManifest = '/opt/openshift/openshift/openshift-install-manifests.yaml';
 
 /**
- * The version of the cluster; undefined where nobody says it and nothing needs it.
+ * The version of the cluster; undefined if it is unknown and no step needs it.
  * @throws AgentError `config.incomplete`
  */
 function versionOf(config: Config, ignition: IgnitionConfig): string | undefined {
@@ -171,7 +174,7 @@ function versionOf(config: Config, ignition: IgnitionConfig): string | undefined
 }
 
 /**
- * The release image that bootstrap.ign names; undefined where it names none and nothing needs it.
+ * The release image in bootstrap.ign; undefined if it names none and no step needs it.
  * @throws AgentError `bootstrap.no-mco-image`
  */
 function releaseImageOf(config: Config, ignition: IgnitionConfig): string | undefined {
@@ -184,9 +187,8 @@ function releaseImageOf(config: Config, ignition: IgnitionConfig): string | unde
 }
 
 /**
- * Fetches bootstrap.ign, and checks it for what an install needs of it.
- * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and what its source fails
- * with
+ * Fetches bootstrap.ign and checks the members that an installation needs.
+ * @throws AgentError `bootstrap.*`, `ignition.*`, `config.incomplete`, and those of its source
  */
 export async function readBootstrapIgnition({
   config,
@@ -195,14 +197,14 @@ export async function readBootstrapIgnition({
   ...ports
 }: ReceiveScope<keyof BootstrapPorts>) {
   const download = await chooseBootstrapSource(config).open(ports, signal);
-  // ignition.sha256 is that of this host's config, not of bootstrap.ign.
+  // ignition.sha256 is the digest of this host's config, not of bootstrap.ign.
   const valid = await receiveValid(download, { sha256: '', hide });
   requirePullSecret(readFileContent(valid.config, PULL_SECRET_PATH));
   const openshiftVersion = versionOf(config, valid.config);
   return { ...valid, openshiftVersion, releaseImage: releaseImageOf(config, valid.config) };
 }
 
-/** Fetches bootstrap.ign, and validates it before it is written. */
+/** Fetches bootstrap.ign and validates it before the write. */
 export const fetchIgnition = step({
   id: 'bootstrap/fetch-ignition',
   title: 'Fetch bootstrap.ign',

@@ -6,15 +6,15 @@ import { readHostname } from '../host-commands.ts';
 const setHostnameArgv = (name: string): readonly string[] => ['hostnamectl', 'set-hostname', name];
 
 /**
- * Whether NetworkManager keeps a hostname. The rule is that of assisted-installer: 2 to 63
- * lower-case letters, digits, hyphens and dots, and not `localhost`.
+ * Whether NetworkManager keeps a hostname, by the rule of assisted-installer: 2 to 63 lower-case
+ * letters, digits, hyphens and dots, and not `localhost`.
  */
 export const isHostname = (name: string): boolean =>
   name !== 'localhost' && /^[a-z0-9][a-z0-9\-.]{0,61}[a-z0-9]$/.test(name);
 
 /**
- * Sets a hostname on a live system that has none. Else NetworkManager sets one from DNS, and
- * rewrites resolv.conf without the DNS server on this host.
+ * Sets a hostname on a live system without one. Otherwise NetworkManager sets a hostname from DNS
+ * and rewrites resolv.conf without the DNS server on this host.
  */
 export const setHostname = step({
   id: 'bootstrap/set-hostname',
@@ -38,7 +38,7 @@ const restartNetworkArgv = ['systemctl', 'restart', 'NetworkManager.service'] as
 
 /**
  * Restarts NetworkManager. Then `30-local-dns-prepender`, a dispatcher script of bootstrap.ign,
- * lists the DNS server on this host first, which resolves `api-int`.
+ * puts the DNS server on this host first in resolv.conf; it resolves `api-int`.
  */
 export const restartNetwork = step({
   id: 'bootstrap/restart-network',

@@ -19,15 +19,15 @@ const overlayUnits = ['node-image-pull.service', 'node-image-overlay.service'] a
 
 const forgetFailedArgv = ['systemctl', 'reset-failed', ...overlayUnits] as const;
 
-/** Starts both and does not wait; the second is ordered after the first. */
+/** Starts both units and does not wait; the second is ordered after the first. */
 const startOverlayArgv = ['systemctl', 'start', '--no-block', ...overlayUnits] as const;
 
 /** A node image has more than a gigabyte, and the script of the unit retries the pull. */
 const longestUnit = hours(1);
 
 /**
- * Overlays the node image on a live system without OpenShift's programs. Since 4.19 its live images
- * are plain RHEL CoreOS.
+ * Overlays the node image on a live system without the programs of OpenShift. Since 4.19 the live
+ * images are plain RHEL CoreOS.
  */
 export const overlayNodeImage = step({
   id: 'bootstrap/overlay-node-image',
@@ -45,8 +45,8 @@ export const overlayNodeImage = step({
   run: async (scope) => {
     const { host, signal } = scope;
     if (await isTrue(scope, hasOcArgv)) return;
-    // Else the state of an earlier attempt could be mistaken for that of this one. A unit that is
-    // not loaded cannot have failed.
+    // Otherwise the step could mistake the state of an earlier attempt for the current one. A unit
+    // that is not loaded cannot have failed.
     await host.exec(forgetFailedArgv, { signal, limit: minutes(1), accept: [0, 1, 5] });
     await start(scope);
     for (const unit of overlayUnits) await untilActive(scope, unit);
@@ -64,7 +64,7 @@ async function start({ host, signal }: StepScope<'host'>): Promise<void> {
   } catch (error) {
     if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
     const { message, context, cause } = error;
-    // systemctl exits with 5 for a missing unit: the release is older than the live image.
+    // systemctl exits with 5 if the unit does not exist: the release is older than the live image.
     const isMissing = /not found|not loaded/i.test(message);
     const code = isMissing ? 'bootstrap.no-oc' : 'bootstrap.overlay-failed';
     throw bootstrapFailure(code, message, { context, cause });

@@ -8,7 +8,7 @@ const key = '/root/.ssh/id_rsa';
 const made = ['ssh-keygen', '-q', '-f', key, '-N', ''];
 const publicOf = (secret: string): string => `ssh-rsa ${secret} root@host`;
 
-/** As ssh-keygen of OpenSSH 9.2 was seen to behave. */
+/** A stand-in for ssh-keygen of OpenSSH 9.2. */
 function hostWith(files: Readonly<Record<string, string>> = {}): FakeHost {
   const host = fakeHost();
   host.on(made).answers(() => {

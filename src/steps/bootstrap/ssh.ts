@@ -4,7 +4,7 @@ import { isMultiNode } from '../conditions.ts';
 import { bootstrapFailure } from './failures.ts';
 import { renderYaml } from './render-yaml.ts';
 
-/** The SSH directory of root, which is not shared with the container. */
+/** The SSH directory of root; the container does not share it. */
 const directory = '/root/.ssh';
 const privateName = 'id_rsa';
 
@@ -31,7 +31,7 @@ export const makeSshDirectory = step({
 
 /**
  * Generates the key with which this host gathers the logs of the other masters. An existing key is
- * used. Of half a key ssh-keygen says that it exists already.
+ * used. If only one file of the pair exists, ssh-keygen reports that the key exists.
  */
 export const makeSshKey = step({
   id: 'bootstrap/make-ssh-key',
@@ -64,7 +64,7 @@ const sshMachineConfig = (publicKey: string): object => ({
   },
 });
 
-/** Where the MachineConfig with the SSH key goes; the directory comes with bootstrap.ign. */
+/** Path of the MachineConfig with the SSH key; bootstrap.ign creates the directory. */
 const sshManifestPath =
   '/opt/openshift/openshift/99_openshift-machineconfig_99-assisted-installer-master-ssh.yaml';
 

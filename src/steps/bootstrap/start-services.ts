@@ -5,7 +5,7 @@ import { step } from '../step.ts';
 
 const reloadArgv = ['systemctl', 'daemon-reload'] as const;
 
-/** Reloads the systemd units, since bootstrap.ign has added some. */
+/** Reloads the systemd units, because bootstrap.ign added some. */
 export const reloadUnits = step({
   id: 'bootstrap/reload-units',
   title: 'Reload the systemd units',
@@ -17,19 +17,19 @@ export const reloadUnits = step({
   },
 });
 
-/** The services of the temporary control plane have been started. */
+/** The services of the temporary control plane were started. */
 export const ControlPlane = fact(
   'control-plane.started',
   z.strictObject({ units: z.array(z.string()) }),
 );
 
-/** The services of the bootstrap, in the order in which they are started. */
+/** The services of the bootstrap, in start order. */
 const bootstrapUnits = ['bootkube.service', 'approve-csr.service', 'progress.service'] as const;
 
-/** Starts a unit, and waits until it is active. */
+/** Starts a unit and waits until it is active. */
 const startUnitArgv = (unit: string): readonly string[] => ['systemctl', 'start', unit];
 
-/** bootkube.service starts after the release image is pulled, which may take long. */
+/** bootkube.service starts after the pull of the release image, which may take long. */
 const longestStart = minutes(60);
 
 /**

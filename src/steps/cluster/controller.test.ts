@@ -32,7 +32,7 @@ const ready = event('AssistedControllerIsReady', 'controller pod is ready');
 
 const cluster = (log = 'it works\n') => fakeKube().put(pods, pod()).withPodLog(podName, log);
 
-/** Name and text of the one file in the last archive that came. */
+/** Name and text of the one file in the last uploaded archive. */
 function lastArchive({ controllerLogs }: FakeInventory): readonly [string, string] {
   const tar = gunzipSync(controllerLogs.at(-1) ?? new Uint8Array());
   const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');
@@ -40,7 +40,7 @@ function lastArchive({ controllerLogs }: FakeInventory): readonly [string, strin
   return [text(0, 100).replaceAll('\0', ''), text(512, 512 + size)];
 }
 
-/** Mode, time and form of that file. */
+/** Mode, time and format of that file. */
 function lastHeader({ controllerLogs }: FakeInventory): Readonly<Record<string, string | number>> {
   const tar = gunzipSync(controllerLogs.at(-1) ?? new Uint8Array());
   const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');
@@ -174,7 +174,7 @@ describe('cluster/wait-for-controller', () => {
   });
 });
 
-/** Lets the follower run for a while and then ends it, as the role does at its end. */
+/** Runs the follower for a while and then ends it, as the role does at its end. */
 async function followFor(
   run: Parameters<typeof tryStep<never, never, undefined>>[1],
   time: number,

@@ -21,7 +21,8 @@ import { followed, longestWait, together } from './kube-watch.ts';
 import { gapIn } from '../../ports/kube-failures.ts';
 
 /**
- * Waits until the controller in the cluster is ready; it continues when the bootstrap host leaves.
+ * Waits until the controller in the cluster is ready; it continues after the bootstrap host has
+ * left.
  */
 export const waitForController = step({
   id: 'cluster/wait-for-controller',
@@ -70,7 +71,7 @@ const controllerPods = {
   labelSelector: controllerLabel,
 };
 
-/** Notes each event once, by its id. */
+/** Logs each event once, by its id. */
 function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[]) => void {
   const noted = new Set<string>();
   return (objects) => {
@@ -84,8 +85,8 @@ function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[])
 }
 
 /**
- * What is missing, for people. How many events there are is no progress: a pod that crashes makes
- * more.
+ * The missing conditions, for people. A growing number of events is not progress: a crashing pod
+ * creates more of them.
  */
 function statusOf(objects: readonly KubeObject[]): string {
   if (objects.length === 0) return `no event in ${controllerNamespace} yet`;
@@ -101,7 +102,7 @@ export const followControllerLogs = step({
   uses: ['kube', 'inventory', 'host', 'clock'],
   needs: { controlPlane: ControlPlane },
   when: hasService,
-  // Several waits of the main sequence may time out one after the other.
+  // Several waits of the main sequence may time out in turn.
   limit: 4 * longestWait + hours(1),
   run: async (scope) => {
     for (;;) {
@@ -114,7 +115,7 @@ export const followControllerLogs = step({
 const sinceSeconds = 3600;
 
 /**
- * Uploads the log of the controller, if the controller runs. A failure is noted and otherwise
+ * Uploads the log of the controller if the controller runs. A failure is logged and otherwise
  * ignored.
  */
 async function uploadControllerLogs(

@@ -122,7 +122,7 @@ describe('cluster/patch-etcd', () => {
   });
 });
 
-/** What the controller does once three members are healthy, as a step of its own. */
+/** The action of the controller once three etcd members are healthy, as a step of its own. */
 const putBack = step({
   id: 'test/put-etcd-back',
   title: 'Put etcd back',

@@ -32,11 +32,12 @@ const needsEtcdOverride = condition<Config>(
 );
 
 /**
- * Allows etcd of old releases to start with fewer than three members. The previous value is
- * recorded in an annotation of the object, from which it can be restored after this host has left.
- * The patch comes after the wait for two masters: with the flag the operator removes the bootstrap
- * member when there is one other member (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
- * Where nobody would put it back, nothing is changed, and the installation is refused before that.
+ * Allows etcd of old releases to start with fewer than three members. An annotation of the object
+ * records the previous value, so that the controller can restore it after this host has left. The
+ * patch follows the wait for two masters: with the flag the operator removes the bootstrap member
+ * as soon as one other member exists (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`). If no
+ * controller would restore the value, the step changes nothing; an earlier check refuses that
+ * installation.
  */
 export const patchEtcd = step({
   id: 'cluster/patch-etcd',
@@ -68,7 +69,7 @@ export const patchEtcd = step({
 });
 
 /**
- * The API server is unavailable for a while whenever etcd gains or loses a member.
+ * The API server is unavailable for a while whenever etcd adds or removes a member.
  * @throws AgentError `cluster.etcd-not-overridden`
  */
 async function override(
@@ -98,8 +99,8 @@ const notRestored = (message: string): Error =>
   etcdFailure('cluster.etcd-not-restored', message, { context: { object: 'etcd/cluster' } });
 
 /**
- * Puts back what the annotation on etcd/cluster records. It is done as well where somebody else has
- * put it back.
+ * Restores the value that the annotation on etcd/cluster records, even if another client has
+ * restored it already.
  * @throws AgentError `cluster.etcd-not-restored`, `kube.*`
  */
 export async function putEtcdBack({

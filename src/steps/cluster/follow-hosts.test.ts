@@ -19,7 +19,7 @@ const config = {
   cluster: { hostId: 'own' },
   service: { url: 'http://svc.example' },
 } as const;
-/** On such a host operating systems may be built. */
+/** A host on which OS images may be built. */
 const layered = { ...config, layering: { mode: 'on' } } as const;
 const down = inventoryFailure('inventory.unreachable', 'down');
 
@@ -125,7 +125,7 @@ describe('cluster/follow-hosts', () => {
     controller.abort(new Error('over'));
     expect((await end).failure).toMatchObject({ message: 'over' });
     expect(reported(run)).toEqual([]);
-    // Once at the beginning, and once more for the addresses that nobody has.
+    // One request at the beginning, and one more for the addresses without a host.
     expect(run.inventory.calls).toEqual(['enabledHosts', 'enabledHosts']);
   });
 

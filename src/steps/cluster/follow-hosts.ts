@@ -26,7 +26,7 @@ export const followHosts = step({
   limit: longestWait + minutes(30),
   explain: () => 'waits for Ignition requests in the log of the machine-config-server',
   run: async (scope) => {
-    // Silently: the info of the stage belongs to the main sequence.
+    // Without a status: the info of the stage belongs to the main sequence.
     const until = untilOf(scope.clock, scope.signal, silently);
     const tasks = tasksOf(scope);
     await until('every host has requested its Ignition', pollOf(scope, tasks), {
@@ -55,9 +55,9 @@ function pollOf(
 ): (signal: AbortSignal) => Promise<PollResult<true>> {
   const others = otherHosts(scope, tasks);
   const { isBlocked, requests } = serverOf(scope);
-  /** How often the service had listed its hosts when an address without a host was seen first. */
+  /** The count of answers when an address without a host was seen first. */
   const strangers = new Map<string, number>();
-  /** The same when the report of a host was sent. */
+  /** The count of answers when the report of a host was sent. */
   const sentAfter = new Map<string, number>();
   const isServed = (host: InventoryHost): boolean =>
     hasIgnition.has(host.stage ?? '') || others.endOf(host) === 'accepted';
@@ -76,7 +76,8 @@ function pollOf(
       if (host === undefined) {
         const before = strangers.get(address) ?? others.answers();
         strangers.set(address, before);
-        // Once more for each: one that is unknown then too belongs to no host of the cluster.
+        // Asks once more for each address: if it is unknown in the next answer too, it belongs to
+        // no host of the cluster.
         if (others.answers() === before) others.ask();
       } else if (!isServed(host)) found.add(host);
     }
@@ -85,7 +86,7 @@ function pollOf(
     }
     for (const host of found) {
       const isRefused = others.endOf(host) === 'inventory.refused';
-      // Another may have reported a later stage; then there is nothing to report.
+      // Another agent may have reported a later stage; then no report is needed.
       if (isRefused) others.ask();
       if (isRefused && sentAfter.get(host.id) === others.answers()) continue;
       sentAfter.set(host.id, others.answers());
@@ -99,8 +100,8 @@ function pollOf(
 }
 
 /**
- * Reads of the machine-config-server of this host: whether it serves nobody, and who has asked. A
- * reading that fails is noted once, and tried again at the next poll.
+ * Reads the machine-config-server of this host: whether it is blocked, and which addresses sent
+ * requests. A failed read is logged once and repeated at the next poll.
  */
 function serverOf({ host, note, config }: StepScope<'host'>) {
   const logs = new Map<string, McsLog>();
@@ -121,10 +122,10 @@ function serverOf({ host, note, config }: StepScope<'host'>) {
 
   return {
     /**
-     * The server logs each request before it answers, and its log of a failed answer names no host.
-     * So the block is read from the file that is missing from its place while images are built.
-     * Once the block is over it never returns, and each waiting host gets its Ignition within five
-     * seconds: Ignition retries that often.
+     * Whether the server is blocked. The server logs each request before it answers, and its log of
+     * a failed answer names no host. Therefore the block is read from the file that is moved away
+     * while images are built. A block that ended never returns, and each waiting host gets its
+     * Ignition within five seconds, the interval of Ignition's retries.
      */
     isBlocked: async (signal: AbortSignal): Promise<boolean> => {
       if (isOver) return false;
@@ -135,8 +136,8 @@ function serverOf({ host, note, config }: StepScope<'host'>) {
     },
     /**
      * Every address that ever requested Ignition, in canonical form. Each instance of the pod has
-     * its own log. Its name is a link into the directory of the pod, which is followed each time
-     * because a rotation may move the file.
+     * its own log. Its name is a link into the directory of the pod; the link is resolved at each
+     * read because a log rotation may move the file.
      */
     requests: async (signal: AbortSignal): Promise<ReadonlySet<string>> => {
       let names: readonly string[] = [];

@@ -7,18 +7,18 @@ import type { Clock } from '../../ports/clock.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { StepScope } from '../step.ts';
 
-/** Background work of a wait, so that slow work does not delay the wait. */
+/** Background work of a wait, which it does not delay. */
 export interface Tasks {
   /**
-   * Starts the work of a name, unless it is running or was started less than `pause` ago. The work
-   * reports its failures itself. When it ends, the wait polls again.
+   * Starts the work with this name unless it is running or started less than `pause` ago. The work
+   * reports its failures itself. The wait polls again when it ends.
    */
   readonly run: (name: string, pause: Millis, work: (signal: AbortSignal) => Promise<void>) => void;
-  /** A watch of the wait; at its end the running work is stopped and waited for. */
+  /** A watch of the wait; at its end it stops the running work and waits for it. */
   readonly watch: Watch;
 }
 
-/** Background work of one wait, which must have the watch of it. */
+/** Background work of one wait, which must use the returned watch. */
 export function tasksOf({
   clock,
   signal,
@@ -51,14 +51,12 @@ export function tasksOf({
   };
 }
 
-/**
- * How long the service may take where its answer is not needed: this host knows enough without it.
- */
+/** Time limit for an answer of the service that is optional: this host knows enough without it. */
 const answerLimit: Millis = seconds(30);
 
 /**
- * Asks the service for what is not needed.
- * @throws AgentError `step.timed-out` where it does not answer in a short time
+ * Asks the service for optional data.
+ * @throws AgentError `step.timed-out` if it does not answer in a short time
  */
 export function askBriefly<T>(
   { clock, signal }: Pick<StepScope<'clock'>, 'clock' | 'signal'>,
@@ -73,8 +71,9 @@ const askHostsEvery: Millis = seconds(30);
 const reportAgainAfter: Millis = seconds(5);
 
 /**
- * The other hosts of the cluster in the inventory service: as it lists them, and the stages that it
- * is told of them. Every request runs beside one wait, so that none delays another.
+ * The other hosts of the cluster in the inventory service: its list of them, and the stages that
+ * this host reports for them. Every request runs in the background of one wait, so that none delays
+ * another.
  */
 export function otherHosts({ config, inventory, note }: StepScope<'inventory'>, tasks: Tasks) {
   let hosts: readonly InventoryHost[] | undefined;
@@ -82,13 +81,13 @@ export function otherHosts({ config, inventory, note }: StepScope<'inventory'>, 
   let answers = 0;
   const ends = new Map<string, string>();
   return {
-    /** As the service listed them last; undefined until it has listed them once. */
+    /** The last list of the service; undefined before the first one. */
     listed: () => hosts,
-    /** How often it has listed them. */
+    /** The number of lists received. */
     answers: () => answers,
-    /** The error code of the last list; undefined when it succeeded. */
+    /** The error code of the last list; undefined if it succeeded. */
     lastError: () => lastError,
-    /** Asks for the list, unless that was done a short time ago. */
+    /** Requests the list unless a request was sent a short time ago. */
     ask: (): void => {
       tasks.run('ask for hosts', askHostsEvery, async (signal) => {
         try {
@@ -103,11 +102,12 @@ export function otherHosts({ config, inventory, note }: StepScope<'inventory'>, 
       });
     },
     /**
-     * How the last report of a host ended: `accepted`, or the code of its error, of which
-     * `inventory.refused` (409) is an answer too; undefined before the first one has ended.
+     * The result of the last report of a host: `accepted`, or the code of its error;
+     * `inventory.refused` (409) counts as an answer too. Undefined before the first report has
+     * ended.
      */
     endOf: ({ id }: InventoryHost): string | undefined => ends.get(id),
-    /** Reports the stage of a host, unless that was tried a short time ago. */
+    /** Reports the stage of a host unless an attempt was made a short time ago. */
     report: ({ id, infraEnvId, name }: InventoryHost, stage: Stage): void => {
       tasks.run(`report ${id}`, reportAgainAfter, async (signal) => {
         const shown = name === '' ? id : name;

@@ -13,7 +13,7 @@ import {
 /** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
 export const longestWait = hours(24);
 
-/** A selection whose latest view can be read while its watch runs. */
+/** A selection whose latest view is readable while its watch runs. */
 export interface Followed {
   readonly view: () => KubeView;
   readonly watch: Watch;
@@ -36,10 +36,12 @@ export function followed(kube: Kube, selection: KubeSelection): Followed {
   };
 }
 
-/** Follows one object; the view has it alone, or nothing. */
+/** Follows one object; the view contains it or is empty. */
 export const followedOne = (kube: Kube, ref: KubeRef): Followed => followed(kube, selectionOf(ref));
 
-/** Waits for objects that are followed; a gap in what is followed is the status meanwhile. */
+/**
+ * Waits on followed objects; while the watch has a gap, the status of the wait describes the gap.
+ */
 export const untilSeen =
   (
     until: Until,
@@ -59,18 +61,18 @@ export const untilSeen =
       { watch, every, within },
     );
 
-/** Several watches as one. */
+/** Combines several watches into one. */
 export const together =
   (...watches: readonly Watch[]): Watch =>
   async (changed, signal) => {
     await Promise.all(watches.map((watch) => watch(changed, signal)));
   };
 
-/** The first gap in what is followed. */
+/** The first gap in the followed selections. */
 export const gapAmong = (...all: readonly Followed[]): string | undefined =>
   all.map(({ view }) => gapIn(view())).find((gap) => gap !== undefined);
 
-/** Follows a selection for a wait that has no status before the first view. */
+/** Follows a selection for a wait that sets no status before the first view. */
 export function fromFirstView(kube: Kube, selection: KubeSelection) {
   const { view, watch: watchAll } = followed(kube, selection);
   const opened = Promise.withResolvers<undefined>();

@@ -21,18 +21,21 @@ import {
 
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
-/** The API server goes away for a while whenever etcd gets or loses a member, as in a hand-over. */
+/**
+ * The API server is unavailable for a while whenever etcd adds or removes a member, as in a
+ * hand-over.
+ */
 const longestTry = minutes(15);
 const tryAgainEvery = seconds(15);
 
-/** Lists the addresses that others can reach this host at. */
+/** Lists the addresses at which others can reach this host. */
 const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] as const;
 
 /**
- * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put
- * the settings of etcd back. Without a service the controller knows by it whose certificate
- * requests to approve, too. An installation does not end because of it: settings of etcd are put
- * back by their annotation as well.
+ * Writes a record for the controller of the work that remains when this host has left: restoring
+ * the etcd override. Without a service the record also tells the controller whose certificate
+ * requests to approve. A failure does not end the installation: the annotation of the etcd override
+ * suffices for its restoration.
  */
 export const leaveRecord = step({
   id: 'cluster/leave-record',
@@ -76,7 +79,7 @@ async function leave(scope: LeaveScope): Promise<void> {
   });
 }
 
-/** An object that is refused for what it says (422) would be refused again. */
+/** An object that the API server refuses for its content (422) would be refused again. */
 const mayPass = ({ kind, context }: AgentError): boolean =>
   kind === 'remote' && context['status'] !== 422;
 
@@ -107,10 +110,10 @@ async function putRecord(
 }
 
 /**
- * The node that this host will be, and the other hosts of the cluster: what the inventory service
- * has of them. The node will be called as the service calls its host; what that does not have, the
- * host itself says.
- * @throws AgentError `cluster.record-not-left` where its name is unknown
+ * The node of this host and the other hosts of the cluster, from the inventory service. The node
+ * gets the name that the service has for the host; values that the service does not have come from
+ * the host itself.
+ * @throws AgentError `cluster.record-not-left` if its name is unknown
  */
 async function ownNode(scope: LeaveScope): Promise<Omit<LeftRecord, 'isEtcdOverridden'>> {
   const listed = await listedHosts(scope);
@@ -180,8 +183,9 @@ const Links = z.array(
 const wholeLength: Readonly<Record<string, number>> = { inet: 32, inet6: 128 };
 
 /**
- * Reads `ip -json address`. The bootstrap host holds the address of the cluster's API for a while:
- * keepalived sets it without a network around it and without a lease, and it is never the node's.
+ * Parses `ip -json address`. The bootstrap host holds the address of the cluster's API for a while:
+ * keepalived sets it without a network prefix and without a lease, and it is never an address of
+ * the node.
  */
 export function parseAddresses(output: string): readonly string[] {
   const links = Links.safeParse(jsonIn(output)).data ?? [];

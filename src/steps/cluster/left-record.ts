@@ -5,7 +5,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 
-/** The ConfigMap that says which host left for the cluster, and what it left to do. */
+/** The ConfigMap with the record: the host that left for the cluster, and the work that remains. */
 export const recordRef: KubeRef = {
   kind: configMaps,
   name: leftName,
@@ -37,17 +37,17 @@ const LeftHost = z.strictObject({
 });
 export type LeftHost = z.infer<typeof LeftHost>;
 
-/** What is remembered of the bootstrap host until all is done that it has left. */
+/** The record of the bootstrap host, kept until the work that it left is done. */
 export const LeftRecord = z.strictObject({
-  /** As the kubelet will write it: in lower case. */
+  /** In the spelling of the kubelet: lower case. */
   node: z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/),
-  /** In their one spelling. */
+  /** In canonical form. */
   addresses: z.array(z.string()).readonly(),
   role: z.string(),
-  /** Whether the settings of etcd are still to be put back. */
+  /** Whether the etcd override must still be restored. */
   isEtcdOverridden: z.boolean(),
   /**
-   * All hosts of the cluster, for a controller that starts when the service has left with the
+   * All hosts of the cluster, for a controller that starts after the service left with the
    * bootstrap host.
    */
   hosts: z.array(LeftHost).readonly().optional(),
@@ -113,7 +113,7 @@ export function readRecord(configMap: KubeObject): LeftRecord {
   );
 }
 
-/** Takes the settings of etcd off the record: they are as they were. */
+/** Removes the etcd override from the record: it is restored. */
 export const etcdDonePatch: KubePatch = {
   type: 'merge',
   body: { data: { etcdOverridden: 'false' } },

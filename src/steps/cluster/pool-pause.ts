@@ -4,14 +4,14 @@ import { layeringFailure } from '../../layering/failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 
-/** How often somebody else may change a pool between our reading and our write. */
+/** Maximum number of attempts when another client changes a pool between our read and our write. */
 const mostReadings = 10;
 
 /**
- * Changes the pause of a pool by what it is right before the write, which the API server refuses
- * when anybody has changed the pool since: a person may have paused it, or made our pause his own.
- * @param which its name, or the pool itself where it was just read
- * @returns the pool afterwards; undefined where it does not exist
+ * Changes the pause of a pool by its state right before the write. The API server refuses the write
+ * if another client has changed the pool since: a person may have paused it or adopted our pause.
+ * @param which its name, or the pool itself if it was just read
+ * @returns the pool afterwards; undefined if it does not exist
  * @throws AgentError `kube.*`, `layering.not-kept`
  */
 export async function changePause(

@@ -14,17 +14,17 @@ import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 export const perRequest: Millis = seconds(30);
 
 /**
- * What the first answer may lead to beside the request of its poll: names, arbiters, the status of
- * this host. A poll that got no answer takes nothing of it.
+ * Number of further requests after the first answer of a wait: names, arbiters, the status of this
+ * host. A poll without an answer uses none of them.
  */
 const afterFirstAnswer = 3;
 
-/** From one further request to the next. */
+/** Interval between two further requests. */
 const perFurther: Millis = seconds(150);
 
 /**
- * Whether a wait may send a further request now, beside the one of each poll: the wait looks at its
- * hosts each `perRequest`, whatever they cost. Called right before it is sent.
+ * Whether a wait may send a further request now, in addition to the request of each poll: the poll
+ * runs each `perRequest` in any case. Call it right before the request.
  */
 export type MayAsk = () => boolean;
 
@@ -42,8 +42,8 @@ export function furtherRequests({ elapsed }: Pick<Clock, 'elapsed'>): MayAsk {
 }
 
 /**
- * Gives hosts the names that the list of a wait lacks, for people; they are asked for once, as the
- * answer is large, and nobody waits for them.
+ * Adds the names that are missing in the list of a wait, for people. They are requested once,
+ * because the answer is large, and no wait depends on them.
  */
 export function hostNames(inventory: Inventory, mayAsk: MayAsk) {
   const names = new Map<string, string>();
@@ -63,15 +63,15 @@ export function hostNames(inventory: Inventory, mayAsk: MayAsk) {
   };
 }
 
-/** Hosts that are waited for with how far each is, for people: `m2 is Joined`. */
+/** The hosts of a wait with their stages, for people: `m2 is Joined`. */
 export const hostStates = (hosts: readonly InventoryHost[]): readonly string[] =>
   hosts
     .map(({ name, id, stage, status }) => `${name === '' ? id : name} is ${stage ?? status}`)
     .sort();
 
 /**
- * Polls the service for a wait. A request that fails is noted, once for each cause, and changes
- * nothing beside the stage: an ill service would get one more report, and is not told about itself.
+ * Polls the service for a wait. A failed request is logged once per cause and does not change the
+ * info of the stage: a report about a failing service would only be one more request to it.
  */
 export function servicePoll(
   scope: StepScope<'clock'>,

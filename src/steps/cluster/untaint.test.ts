@@ -132,7 +132,7 @@ describe('the cloud provider taint', () => {
     let tries = 0;
     const patch: Kube['patch'] = (ref, body, signal) => {
       tries += 1;
-      // Another writer is faster; we have not seen that yet.
+      // Another writer is faster; this client has not seen that change yet.
       if (tries === 1) withNodes(run.kube, { ...tainted, taints: [cloudTaint, 'other'] });
       return run.kube.patch(ref, body, signal);
     };

@@ -29,8 +29,8 @@ type DecisionScope = Pick<UntaintScope, 'kube' | 'inventory' | 'clock' | 'config
 const retryAfter: Millis = seconds(5);
 
 /**
- * Removes the cloud provider taint from nodes that are not Ready, where nobody else does, in the
- * background of one wait. What fails is noted, and tried again.
+ * Removes the cloud provider taint from nodes that are not Ready if no other component removes it,
+ * in the background of one wait. A failure is logged, and the removal is repeated.
  */
 export function untaintOf(
   scope: UntaintScope,
@@ -66,7 +66,7 @@ export function untaintOf(
   };
 }
 
-/** Whether the cloud provider taint is to be removed. Requests only what that depends on. */
+/** Whether to remove the cloud provider taint. Requests only the objects that decide it. */
 export async function decideUntaint(
   scope: DecisionScope,
   installConfig: InstallConfig,
@@ -84,7 +84,7 @@ export async function decideUntaint(
   return removesCloudTaint({ platform, invoker, version, hasCredentials });
 }
 
-/** The cluster as the service has it; undefined when it does not answer in a short time. */
+/** The cluster in the service; undefined if the service does not answer in a short time. */
 async function clusterOf(
   { inventory, clock, config }: DecisionScope,
   signal: AbortSignal,

@@ -98,7 +98,7 @@ describe('cluster/wait-for-bootkube', () => {
 
   it('waits on while systemd is about to start the unit again', async () => {
     const host = bootstrapHost();
-    // systemd 254 and later stand here for a moment.
+    // systemd 254 and later have this state for a moment.
     const between = { sub: 'failed-before-auto-restart', result: 'exit-code' };
     host
       .on(['systemctl', 'show', rest])

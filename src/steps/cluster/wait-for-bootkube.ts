@@ -34,15 +34,15 @@ const directory = '/opt/openshift';
 /** bootkube.sh writes it when the control plane of the cluster runs (openshift/installer). */
 const doneFile = '.bootkube.done';
 
-/** Whoever notifies nobody is asked this often. */
+/** Poll interval if no notification is available. */
 const pollInterval = seconds(30);
 
-/** What a wait for bootkube runs. */
+/** The commands of a wait for bootkube. */
 export const bootkubeArgvs = unitArgvs(unit);
 
 /**
- * Waits until bootkube has started the control plane of the cluster. systemd restarts a bootkube
- * that failed, which often helps, so only one that systemd has given up ends the wait.
+ * Waits until bootkube has started the control plane of the cluster. systemd restarts a failed
+ * bootkube, which often helps; so only a bootkube that systemd has given up ends the wait.
  */
 export const waitForBootkube = step({
   id: 'cluster/wait-for-bootkube',
@@ -90,7 +90,7 @@ function pollOf({ host, note }: StepScope<'host'>): (signal: AbortSignal) => Pro
   };
 }
 
-/** Follows bootkube for another wait, for what it brings about. */
+/** Watches bootkube for another wait on its results. */
 export function followedBootkube(scope: StepScope<'host' | 'clock'>) {
   let failure: string | undefined;
   const poll = pollOf(scope);
@@ -111,11 +111,11 @@ export function followedBootkube(scope: StepScope<'host' | 'clock'>) {
   };
   return {
     /**
-     * Ends the wait with the failure of a bootkube that systemd has given up; notifies when it was
-     * started again.
+     * Ends the wait with the failure of a bootkube that systemd has given up; notifies after a
+     * restart.
      */
     watch,
-    /** A status with the word that bootkube failed and was started again, where it was. */
+    /** A status, with a note if bootkube failed and was restarted. */
     withFailure: (status: string): string =>
       failure === undefined ? status : `${status}; ${failure}`,
   };

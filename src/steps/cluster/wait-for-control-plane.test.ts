@@ -12,7 +12,10 @@ const config: ConfigInput = { role: 'worker', service: { url: 'http://svc.exampl
 const done = (name: string, role = 'master') => inventoryHost({ name, role, stage: 'Done' });
 const joined = (name: string) => inventoryHost({ name, stage: 'Joined' });
 
-/** An inventory that notes when each request came, and whose second master is done at a time. */
+/**
+ * An inventory service that records the time of each request; its second master completes at a
+ * given time.
+ */
 function slowInventory(readyAt: number, more: Partial<Inventory> = {}) {
   const clock = fakeClock();
   const times: number[] = [];
@@ -114,7 +117,7 @@ describe('control-plane/wait-for-masters', () => {
     const gaps = times.map((at, index) => at - (times[index - 1] ?? at));
     expect(Math.max(...gaps.slice(1))).toBeLessThanOrEqual(seconds(40));
     expect(clock.now()).toBeLessThanOrEqual(hours(1) + seconds(40));
-    // One for each poll, and names now and then.
+    // One request per poll, and a few for names.
     expect(times.length).toBeLessThan(2 * 60 + 40);
   });
 

@@ -14,7 +14,7 @@ import {
 import { step } from '../step.ts';
 
 /**
- * Version 1 of the service has no such stage for a worker, which reboots right after the write
+ * Version 1 of the service has no such stage for a worker: a worker reboots right after the write
  * (assisted-service, stages of a worker before version 2).
  */
 const hasWorkerStage = condition<Config>(
@@ -22,10 +22,12 @@ const hasWorkerStage = condition<Config>(
   ({ service }) => service.api === 'v2',
 );
 
-/** Kind of an installed cluster to which hosts are added. */
+/** Kind of an installed cluster to which an installation adds hosts. */
 const dayTwo = 'AddHostsCluster';
 
-/** Waits until the control plane can serve a worker; one that reboots too early never joins. */
+/**
+ * Waits until the control plane can serve a worker; a worker that reboots too early never joins.
+ */
 export const waitForControlPlane = step({
   id: 'control-plane/wait-for-masters',
   title: 'Wait for two masters to finish installing',
@@ -41,7 +43,7 @@ export const waitForControlPlane = step({
     const named = hostNames(inventory, mayAsk);
     let isDayTwo: boolean | undefined;
     let masters: readonly InventoryHost[] = [];
-    /** Undefined until they were listed: a cluster without an arbiter gets none later. */
+    /** Undefined until they are listed: a cluster without an arbiter gets none later. */
     let arbiters: readonly InventoryHost[] | undefined;
     let isArbitersTurn = false;
     const poll = servicePoll(scope, async (signal) => {
@@ -49,14 +51,14 @@ export const waitForControlPlane = step({
       if (isDayTwo) return { done: true };
       if (isArbitersTurn) arbiters = await inventory.hosts('arbiter', signal);
       else masters = await inventory.hosts('master', signal);
-      // Arbiters that cannot be listed do not delay the wait.
+      // A failed list of arbiters does not delay the wait.
       if (arbiters === undefined && mayAsk())
         arbiters = await inventory.hosts('arbiter', signal).catch(() => undefined);
       signal.throwIfAborted();
       isArbitersTurn = !isArbitersTurn && (arbiters ?? []).length > 0;
       if (controlPlaneProgress([...masters, ...(arbiters ?? [])]).isReady) return { done: true };
-      // A cluster that is cancelled, failed or reset is so for all its hosts, and nobody is refused
-      // a text of the stage that it has.
+      // If a cluster is cancelled, failed or reset, so are all its hosts. The service accepts any
+      // info text for the current stage, so the wait asks by `confirm`.
       if (masters.some(isGivenUp) && mayAsk()) await reports.confirm(signal);
       return {
         status: controlPlaneProgress([
@@ -69,18 +71,19 @@ export const waitForControlPlane = step({
   },
 });
 
-/** A host that is neither installed nor being installed. */
+/** A host without a running or completed installation. */
 const isGivenUp = (host: InventoryHost): boolean =>
   !isBeingInstalled(host) && host.status !== 'installed' && host.status !== 'disabled';
 
 /**
- * So many control-plane hosts must be done before a worker reboots (assisted-installer, same rule).
+ * Number of control-plane hosts that must be done before a worker reboots (assisted-installer, same
+ * rule).
  */
 const enough = 2;
 
 /**
- * Decides whether the wait ends. Arbiters count as masters: of two masters and an arbiter the
- * bootstrap host is one, and it cannot be done before the others. The status is for people: `1 of 2
+ * Decides whether the wait ends. Arbiters count as masters: of two masters and an arbiter one is
+ * the bootstrap host, which cannot be done before the others. The status is for people: `1 of 2
  * masters are done: m2 is Joined`.
  */
 function controlPlaneProgress(hosts: readonly InventoryHost[]) {

@@ -43,7 +43,7 @@ export const etcdFailures = {
 export const etcdFailure = failuresOf(etcdFailures);
 
 const EtcdHandoverSchema = z.strictObject({
-  /** The removal was confirmed; else it is only likely. */
+  /** The removal was observed; otherwise it is only likely. */
   isSeen: z.boolean(),
 });
 
@@ -51,13 +51,13 @@ const EtcdHandoverSchema = z.strictObject({
 export const EtcdHandover = fact('cluster.etcd-handover', EtcdHandoverSchema);
 export type EtcdHandover = z.infer<typeof EtcdHandoverSchema>;
 
-/** Reports the bootstrap as complete to the cluster, and ends then (openshift/installer). */
+/** Reports the bootstrap as complete to the cluster and then exits (openshift/installer). */
 const unit = 'progress.service';
 
 /**
- * Waits until the bootstrap is reported complete; then the etcd operator removes the member on this
- * host. systemd starts a unit that failed again, for ever unless a drop-in limits that: only one
- * that it gave up ends the wait.
+ * Waits until the bootstrap is reported as complete; then the etcd operator removes the member on
+ * this host. systemd restarts a failed unit without end unless a drop-in limits that: only a unit
+ * that systemd has given up ends the wait.
  */
 export const waitForEtcd = step({
   id: 'cluster/wait-for-etcd',
@@ -99,8 +99,8 @@ const longestHandover = minutes(10);
 
 /**
  * Waits until etcd has left the bootstrap host. A host that reboots earlier takes a member of etcd
- * with it, and may stop the cluster (OCPBUGS-5988). When that cannot be confirmed, the installation
- * continues, and the reboot is delayed by a minute.
+ * with it and may stop the cluster (OCPBUGS-5988). If the removal cannot be confirmed, the
+ * installation continues, and the reboot is delayed by a minute.
  */
 export const waitForEtcdHandover = step({
   id: 'cluster/wait-for-etcd-handover',

@@ -21,7 +21,7 @@ const master = (name: string, current: string, desired = current) => ({
 });
 const config = (name: string) => ({ metadata: { name } });
 
-/** A cluster that counts how often each MachineConfig is asked for. */
+/** A cluster that counts the requests for each MachineConfig. */
 function counting(kube: FakeKube) {
   const asked: string[] = [];
   const counted = {

@@ -9,8 +9,8 @@ import { followed, longestWait, untilSeen } from './kube-watch.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
 
 /**
- * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap
- * host leaves earlier, a master may need a configuration that nobody has.
+ * Waits until the MachineConfigs in the annotations of the masters exist and are the same. If the
+ * bootstrap host leaves earlier, a master may need a configuration that does not exist.
  */
 export const waitForMachineConfigs = step({
   id: 'cluster/wait-for-machine-configs',
@@ -35,8 +35,8 @@ export const waitForMachineConfigs = step({
 });
 
 /**
- * Requests the MachineConfigs that were not found yet. One that was found is not requested again:
- * the object of a name never changes.
+ * Requests the MachineConfigs that were not found yet. A found one is not requested again: the
+ * object of a name never changes.
  */
 async function findNamed(
   { kube, signal }: StepScope<'kube'>,
@@ -57,14 +57,14 @@ async function findNamed(
 
 const masterLabel = 'node-role.kubernetes.io/master';
 
-/** Names of the MachineConfigs that a node has and is to have; empty without one. */
+/** Names of the current and desired MachineConfigs of a node; empty if it has no annotations. */
 const configsOf = ({ metadata: { name, annotations } }: KubeObject) => ({
   node: name,
   current: annotations?.[nodeKeys.currentConfig] ?? '',
   desired: annotations?.[nodeKeys.desiredConfig] ?? '',
 });
 
-/** Names of the MachineConfigs that nodes have or desire, each once. */
+/** Names of the current and desired MachineConfigs of nodes, each once. */
 export function namedConfigs(nodes: readonly KubeObject[]): readonly string[] {
   const names = nodes.map(configsOf).flatMap(({ current, desired }) => [current, desired]);
   return [...new Set(names)].filter((name) => name !== '').sort();
@@ -78,10 +78,10 @@ interface Agreement {
 const missing = (status: string): Agreement => ({ isAgreed: false, status });
 
 /**
- * Whether every master has and desires a MachineConfig that exists, and all desire the same one. A
- * node that starts with a configuration that only the temporary control plane rendered stays
- * degraded.
- * @param present names of MachineConfigs that exist
+ * Whether the current and desired MachineConfigs of every master exist, and all masters desire the
+ * same one. A node that starts with a configuration that only the temporary control plane rendered
+ * stays degraded.
+ * @param present names of the existing MachineConfigs
  */
 export function configsAgree(
   nodes: readonly KubeObject[],

@@ -25,8 +25,8 @@ export const waitForMasters = step({
   title: 'Wait for the masters to join',
   stage: 'Waiting for control plane',
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
-  // The release image may still be pulled when the disk is written: that has an hour, the write
-  // half of one.
+  // The pull of the release image may continue after the write of the disk: the pull has a limit of
+  // one hour, the write of half an hour.
   uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(30),
@@ -51,7 +51,7 @@ export const waitForArbiter = step({
 
 type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock' | 'host'>;
 
-/** Failed background work is started again by a poll; the poll itself sends no request. */
+/** A poll restarts failed background work; the poll itself sends no request. */
 const pollInterval = seconds(5);
 
 /** Waits until `nodeTarget` nodes of a role count as joined. */
@@ -77,7 +77,7 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
     const { isDone, status } = nodeProgress(role, target, found);
     if (isDone) return { done: true };
     const gap = gapIn(seen);
-    // A status that only says that the service was just asked would change in a moment.
+    // A status that only says that the service was just asked would change a moment later.
     if (reported === undefined || !found.some(({ isAsked }) => isAsked === true)) {
       reported = gap === undefined ? status : bootkube.withFailure(`${status}; ${gap}`);
     }
@@ -113,8 +113,8 @@ async function knownInstallConfig(
 const enoughMasters = 2;
 
 /**
- * How many nodes of a role must have joined before the bootstrap host continues; 0 is no wait. One
- * of the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
+ * Number of nodes of a role that must have joined before the bootstrap host continues; 0 is no
+ * wait. One of the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
  */
 export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): number {
   if (role === 'arbiter') return config.arbiterReplicas < 1 ? 0 : 1;
@@ -122,9 +122,9 @@ export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): numbe
 }
 
 /**
- * Decides whether the wait ends: nodes of `target` hosts count. A host whose name changed has two
- * nodes, and one member of etcd. Else its status names what is missing, for people: `1 of 2 masters
- * ready; m2: NotReady, container network is not ready`.
+ * Decides whether the wait ends: it counts the hosts whose nodes have joined, up to `target`. A
+ * renamed host has two nodes but one member of etcd. The status names the missing conditions, for
+ * people: `1 of 2 masters ready; m2: NotReady, container network is not ready`.
  */
 function nodeProgress(
   role: ControlPlaneRole,
@@ -154,29 +154,27 @@ function nodeProgress(
   };
 }
 
-/** A node of the role that is waited for. */
+/** A node of the role in a wait. */
 interface JoiningNode {
   readonly name: string;
-  /** What its host is known by; its name where nothing else is. */
+  /** The identity of its host; its name if nothing else is known. */
   readonly host?: string | undefined;
-  /** Why it does not count yet; undefined for a node that counts. */
+  /** The reason why it does not count yet; undefined for a node that counts. */
   readonly missing?: string | undefined;
-  /** The service is being asked about it for the first time. */
+  /** The first question to the service about it is pending. */
   readonly isAsked?: boolean;
 }
 
-/**
- * How long a report is tried before its node counts all the same; with the pause of a poll, 10 s.
- */
+/** Time limit for a report; then its node counts anyway. With the pause of a poll, 10 s. */
 const reportTimeout = seconds(5);
 
 /**
- * Decides for one wait which nodes count, and starts in the background what is missing for it. A
- * node counts when it is Ready and the service, if there is one, knows that its host has joined, or
- * did not answer in time. A refused report (409) counts too: another has reported it, or the
- * service will never accept it. A host that the service does not list never counts: it is none of
- * this cluster. A node that counted once always counts, because kubelets drop out for a moment when
- * the API server moves.
+ * Decides for one wait which nodes count, and starts in the background the reports that they need.
+ * A node counts if it is Ready and the service, if configured, knows that its host has joined, or
+ * did not answer in time. A refused report (409) counts too: another agent has reported the stage,
+ * or the service will never accept it. A host that the service does not list never counts: it does
+ * not belong to this cluster. A node that counted once always counts, because a kubelet may lose
+ * its connection for a moment when the API server moves.
  */
 function joiningOf(
   scope: StepScope<'inventory' | 'clock'>,
@@ -185,7 +183,7 @@ function joiningOf(
   const { clock, config } = scope;
   const others = config.service.url.isEmpty ? undefined : otherHosts(scope, tasks);
   const counted = new Set<string>();
-  /** When each was seen Ready first. */
+  /** The time at which each was Ready first. */
   const readySince = new Map<string, Millis>();
 
   const progressOf = (
@@ -214,7 +212,7 @@ function joiningOf(
 
   return (nodes) => {
     const hosts = others?.listed();
-    // Before the first node is Ready, which saves time then.
+    // Before the first node is Ready, which saves time later.
     if (hosts === undefined) others?.ask();
     return nodes.map((node) => {
       const { name } = node.metadata;

@@ -14,7 +14,7 @@ const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.exa
 const worker = (stage: string) => inventoryHost({ name: 'w1', role: 'worker', stage });
 const agentCluster = () => withInvoker(fakeKube(), 'agent-installer');
 
-/** An inventory service whose worker continues at a time. */
+/** An inventory service whose worker changes its stage at a given time. */
 function slowInventory(readyAt: number) {
   const clock = fakeClock();
   const asked: number[] = [];

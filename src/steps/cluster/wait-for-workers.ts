@@ -16,13 +16,13 @@ import {
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './kube-watch.ts';
 
-/** How long to try to read the invoker; without it, the cluster counts as not agent-based. */
+/** Time limit for reading the invoker; without it, the cluster counts as not agent-based. */
 const invokerLimit: Millis = minutes(5);
 
 /**
- * Waits until every worker has rebooted or failed, where the agent-based installer runs the
- * inventory service on this host. The service ends with the reboot of this host, and the workers
- * need it until they reboot.
+ * Waits until every worker has rebooted or failed, if the agent-based installer runs the inventory
+ * service on this host. The service ends with the reboot of this host, and the workers need it
+ * until they reboot.
  */
 export const waitForWorkers = step({
   id: 'cluster/wait-for-workers',
@@ -79,7 +79,7 @@ const rebooted: ReadonlySet<string> = new Set<Stage>([
   'Done',
 ]);
 
-/** Statuses of hosts on which no installation is running. */
+/** Statuses of hosts without a running installation. */
 const ended: ReadonlySet<string> = new Set([
   'error',
   'cancelled',
@@ -89,9 +89,9 @@ const ended: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Decides whether the wait ends: no worker needs the service any more. A worker that still writes
- * its disk needs it, and one without a stage; a failed worker does not. The status is for people:
- * `1 of 2 workers rebooted or failed; w2 is Installing`.
+ * Decides whether the wait ends: no worker needs the service any more. A worker that is still
+ * writing its disk needs it, and so does a worker without a stage; a failed worker does not. The
+ * status is for people: `1 of 2 workers rebooted or failed; w2 is Installing`.
  */
 export function workerProgress(workers: readonly InventoryHost[]) {
   const waiting = workers.filter(
