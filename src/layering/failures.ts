@@ -1,9 +1,6 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/**
- * Everything that can go wrong with an image: with what it is made from, and while it is built,
- * kept and copied.
- */
+/** Failures of an image: of its inputs, and while it is built, stored and copied. */
 export const layeringFailures = {
   'layering.malformed-file': {
     kind: 'input',

@@ -13,7 +13,7 @@ describe('buildName', () => {
     );
   });
 
-  // Each was made by the machine-os-builder itself of these objects.
+  // Names that the machine-os-builder itself gave to builds of these objects.
   it.each([
     ['the objects as they are', {}, pool(), 'master-b3ffe60c1714f15a7c675f2d775b5940'],
     [

@@ -8,9 +8,8 @@ import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
 import type { MachineOSConfig } from './os-config.ts';
 
 /**
- * The bytes that are hashed before the objects, a constant of the Machine Config Operator
- * (`pkg/controller/render/hash.go`). 80 bytes with SHA-256
- * aafce7669756d588db0a3588f252e4f40df4a89355218b519f52be2a4cd89aac.
+ * Salt of the hash, a constant of the Machine Config Operator (`pkg/controller/render/hash.go`). 80
+ * bytes with SHA-256 aafce7669756d588db0a3588f252e4f40df4a89355218b519f52be2a4cd89aac.
  */
 export const hashSalt: Uint8Array = Uint8Array.from([
   16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253, 172,
@@ -19,7 +18,7 @@ export const hashSalt: Uint8Array = Uint8Array.from([
   238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22,
 ]);
 
-/** The objects that a build is named after. */
+/** The objects from which the name of a build is made. */
 export interface BuildInputs {
   readonly config: MachineOSConfig;
   readonly pool: MachineConfigPool;
@@ -28,8 +27,8 @@ export interface BuildInputs {
 
 /**
  * The name that the cluster's builder gives the MachineOSBuild of these inputs: the name of the
- * MachineOSConfig and an MD5 over salt, configuration of the pool, spec of the MachineOSConfig and
- * images, each as the YAML of the operator's library
+ * MachineOSConfig and an MD5 over the salt, the configuration of the pool, the spec of the
+ * MachineOSConfig and the images, each as YAML of the operator's library
  * (`pkg/controller/build/buildrequest/machineosbuild.go`).
  * @throws AgentError `layering.pools-differ`, `layering.no-name`
  */
@@ -46,7 +45,7 @@ export function buildName(inputs: BuildInputs): string {
   return `${config.name}-${hash.digest('hex')}`;
 }
 
-/** The three texts that are hashed; a list of files that is not there is null, as Go writes it. */
+/** The three hashed texts; a missing list of files is null, as Go writes it. */
 export function hashedTexts({ config, pool, images }: BuildInputs): readonly string[] {
   const { spec } = config;
   const { source, ...rendered } = pool.configuration;
@@ -76,18 +75,18 @@ export function hashedTexts({ config, pool, images }: BuildInputs): readonly str
   ].map((object) => goYaml(object));
 }
 
-/** Go leaves empty fields of a reference out. */
+/** Go omits empty fields of a reference. */
 const referenceFields = (reference: PoolReference): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(reference).map(([name, text]) => [name, present(text)]));
 
 const present = (text: string): string | undefined => (text === '' ? undefined : text);
 
-/** The four texts by which the operator knows the images of a release. */
+/** The images of a release, as the four fields of the operator's OSImageURLConfig. */
 export interface OSImages {
   readonly baseOSContainerImage: string;
-  /** Empty when there is none. */
+  /** Empty when the release has no such image. */
   readonly baseOSExtensionsContainerImage: string;
-  /** Always empty but on clusters that were upgraded from very old releases. */
+  /** Empty except on clusters that were upgraded from very old releases. */
   readonly osImageURL: string;
   readonly releaseVersion: string;
 }
@@ -112,8 +111,8 @@ export function readOSImages({ data }: Fields): OSImages {
 }
 
 /**
- * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It
- * names no build for one without the annotation of its release.
+ * The images as the operator reads them from a rendered MachineConfig, from release 4.22 on. The
+ * operator names no build for a MachineConfig without the annotation of its release.
  * @throws AgentError `layering.machine-config-invalid`
  */
 export function imagesOfMachineConfig(config: MachineConfig): OSImages {

@@ -3,7 +3,7 @@ import { goYaml } from './go-yaml.ts';
 
 const long = `RUN ${'word '.repeat(20)}end`;
 
-// What gopkg.in/yaml.v2 2.4.0 writes; the suite `oracle` compares with the library itself.
+// Output of gopkg.in/yaml.v2 2.4.0; the suite `oracle` compares with the library itself.
 describe('goYaml', () => {
   it.each([
     ['plain text', 'a b', 'k: a b\n'],

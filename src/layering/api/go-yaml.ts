@@ -11,8 +11,8 @@ export interface YamlMapping {
 /**
  * Writes an object as the operator's YAML library (sigs.k8s.io/yaml over gopkg.in/yaml.v2 2.4.0)
  * does: keys sorted, lists at the indent of their key, texts in the style that the library chooses
- * and folded at 80 columns. Names of builds are hashes of this text, so every byte counts; it is no
- * general writer of YAML.
+ * and folded at 80 columns. The names of builds are hashes of this text, so every byte counts. It
+ * is not a general YAML writer.
  * @throws AgentError `layering.no-name` for a text that the library cannot read back
  */
 export function goYaml(object: YamlMapping, indent = ''): string {
@@ -45,9 +45,9 @@ const isList = (value: object): value is readonly YamlMapping[] => Array.isArray
 const REFUSED = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]|\u0085(?:---|\.\.\.)(?=[ \u0085])/;
 
 /**
- * The text that remains after Go has written it as JSON and read it again as YAML, which the
- * operator's library does first. JSON leaves NEL (U+0085) as it is; YAML takes it for a line break
- * within quotes, drops the spaces around it and folds it. Everything else comes back unchanged.
+ * The text after Go has written it as JSON and read it again as YAML, which the operator's library
+ * does first. JSON does not escape NEL (U+0085); YAML reads it as a line break within quotes, drops
+ * the spaces around it and folds it. All other text comes back unchanged.
  */
 function throughJson(text: string): string {
   const wellFormed = text.toWellFormed();
@@ -68,8 +68,8 @@ function throughJson(text: string): string {
 }
 
 /**
- * The library writes all else as an escape: tabs, carriage returns, NEL, a byte order mark, and, as
- * its ranges end at U+FFFD, each character beyond the basic plane.
+ * Characters that the library escapes: tabs, carriage returns, NEL, a byte order mark, and every
+ * character beyond the basic plane, since its ranges end at U+FFFD.
  */
 const ESCAPED = /[^\n\u0020-\u007e\u00a0-\ufefe\uff00-\ufffd]/u;
 
@@ -79,14 +79,14 @@ const SPACE_THEN_BREAK = / [\n\u2028\u2029]/;
 const BREAK_THEN_SPACE = /[\n\u2028\u2029] /;
 const endsWithBreak = (text: string): boolean => BREAK.test(text.slice(-1));
 
-/** Text that a parser would take for something else, in whole or in part. */
+/** Text that a parser would read as another token, in whole or in part. */
 const INDICATOR = /^(?:---|\.\.\.|[#,[\]{}&*!|>'"%@`]|[?:-](?: |$))|.:(?: |$)| #/;
 
 /**
- * A text in the style that yaml.v2 chooses: a literal block for one with line feeds, plain for one
- * that reads back as a string, otherwise double quotes; and where the characters do not allow it,
- * the next stronger one. Single quotes come where only indicators or other line breaks forbid
- * plain.
+ * A text in the style that yaml.v2 chooses: a literal block for a text with line feeds, plain for a
+ * text that reads back as a string, otherwise double quotes. Where the characters do not allow the
+ * style, the next stronger one. Single quotes are for texts in which only indicators or other line
+ * breaks forbid plain.
  * @param column number of characters before it in its line
  */
 function scalar(text: string, column: number, indent: string): string {
@@ -104,7 +104,10 @@ function scalar(text: string, column: number, indent: string): string {
   return `'${folded(written, column + 1, indent)}'`;
 }
 
-/** Its header has the indent where it begins with a blank, and how many last breaks count. */
+/**
+ * A literal block. Its header has the indent if the text begins with a blank, and a mark for the
+ * number of last line breaks that count.
+ */
 function literal(text: string, indent: string): string {
   const start = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
   const isLongEnd = text.length === 1 || endsWithBreak(text.slice(0, -1));
@@ -132,7 +135,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 function doubleQuoted(text: string, column: number, indent: string): string {
-  // The library looks for a byte order mark at the start of the text, whichever character it is at.
+  // The library escapes all characters of a text that begins with a byte order mark.
   const isMarked = text.startsWith('\ufeff');
   const written = Array.from(text, (character) => {
     const isPlain = !ESCAPED.test(character) && !BREAK.test(character) && !/["\\]/.test(character);
@@ -147,12 +150,13 @@ function numbered(character: string): string {
   return `${letter}${code.toString(16).toUpperCase().padStart(width, '0')}`;
 }
 
-/** Columns after which a text is folded at its next space. */
+/** Column after which a text is folded at its next space. */
 const WIDTH = 80;
 
 /**
- * Joins the characters of a text as they are written. A space alone beyond the width becomes a line
- * break; in double quotes the first of several does too, and the next is marked as one of the text.
+ * Joins the characters of a text as they are written. A single space beyond the width becomes a
+ * line break. In double quotes the first of several spaces does too, and the next one gets a
+ * backslash, since it belongs to the text.
  */
 function folded(written: readonly string[], start: number, indent: string, isDouble = false) {
   let text = '';
@@ -194,19 +198,19 @@ const WORDS: ReadonlySet<string> = new Set([
 ]);
 
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
-/** Go's ParseFloat reads over underscores that stand between digits, and over no others. */
+/** Go's ParseFloat ignores underscores between digits, and no others. */
 const STRAY_UNDERSCORE = /(?<![0-9])_|_(?![0-9])/;
 const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * Whether yaml.v2 (Go, 2.4.0, `resolve.go`) takes an unquoted word for a string, and not for a
- * bool, null, number or time of YAML 1.1. All else is written in double quotes.
+ * Whether yaml.v2 (Go, 2.4.0, `resolve.go`) reads an unquoted word as a string, and not as a bool,
+ * null, number or time of YAML 1.1. Other words are written in double quotes.
  */
 function readsAsString(text: string): boolean {
   if (WORDS.has(text)) return false;
   if (!/^[-+.0-9]/.test(text)) return true;
   const plain = text.replaceAll('_', '');
-  // A number too large for a float is no number.
+  // A number too large for a float is not a number.
   const isFloat = DECIMAL.test(plain) && Number.isFinite(Number(plain));
   if (text.startsWith('.')) return STRAY_UNDERSCORE.test(text) || !isFloat;
   return !isFloat && !isPrefixedInteger(plain) && !BASE_60.test(text) && !isTime(text);
@@ -229,10 +233,10 @@ const TIME = new RegExp(
   String.raw`^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt]${CLOCK}${ZONE}| +${CLOCK})?$`,
 );
 
-/** The four forms of a time that the library gives to Go's time.Parse. */
+/** The four formats that the library passes to Go's time.Parse. */
 function isTime(text: string): boolean {
   const [, year, month, day] = TIME.exec(text) ?? [];
-  // Leap years repeat after 400 years; Date takes the first hundred years for others.
+  // Leap years repeat every 400 years; Date maps the years 0 to 99 to other years.
   const date = new Date(Date.UTC(Number(year) + 2000, Number(month) - 1, Number(day)));
   return date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day);
 }

@@ -12,41 +12,40 @@ const referenceFields = [
 /** A reference to an object in a pool; fields that are not set are empty. */
 export type PoolReference = Readonly<Record<(typeof referenceFields)[number], string>>;
 
-/** What layering needs of a MachineConfigPool. */
+/** Name and configuration of a MachineConfigPool. */
 export interface MachineConfigPool {
   readonly name: string;
-  /** The rendered MachineConfig, and what it was rendered from. */
+  /** Reference to the rendered MachineConfig, and to its sources. */
   readonly configuration: PoolReference & { readonly source: readonly PoolReference[] };
 }
 
 /**
- * Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or
- * there is no pool.
+ * Name of the rendered MachineConfig of a pool; empty without a rendered one, or without a pool.
  */
 export const renderedNameOf = (pool: KubeObject | undefined): string =>
   textAt(pool, 'spec', 'configuration', 'name');
 
 /**
- * Annotations of a MachineConfigPool that this program has paused, by what for; the value of each
- * says since when. A pool that is paused without any of them was paused by a person.
+ * Annotations with which Bootwright marks its pauses of a MachineConfigPool, by purpose; the value
+ * is the start of the pause. A paused pool without any of them was paused by a person.
  */
 const pauseKeys = {
   handOver: 'bootwright.io/paused-for-hand-over',
   labels: 'bootwright.io/paused-for-labels',
 } as const;
 
-/** What this program pauses a pool for. */
+/** Purpose of a pause by Bootwright. */
 export type PausePurpose = keyof typeof pauseKeys;
 
-/** Since when we pause a pool for something, as the pause says itself; empty where we do not. */
+/** Start of our pause of a pool for a purpose, from its annotation; empty without such a pause. */
 export const pausedSince = (pool: KubeObject | undefined, purpose: PausePurpose): string =>
   annotationOf(pool, pauseKeys[purpose]);
 
-/** Whether the nodes of a pool are left alone, whoever wants it. */
+/** Whether a pool is paused, by Bootwright or by a person. */
 export const isPaused = (pool: KubeObject | undefined): boolean =>
   partOf(pool, 'spec', 'paused') === true;
 
-/** Members of a pool that make up a pause. */
+/** Fields of a pool that change with a pause. */
 export interface PauseChange {
   readonly metadata: { readonly annotations: Readonly<Record<string, string | null>> };
   readonly spec: { readonly paused: boolean };
@@ -66,7 +65,7 @@ const isPausedForOthers = (pool: KubeObject, purpose: PausePurpose): boolean =>
     ([other, key]) => other !== purpose && annotationOf(pool, key) !== '',
   );
 
-/** What pauses a pool for us; undefined where we have paused it, or a person has. */
+/** The change that pauses a pool for us; undefined where we or a person have paused it already. */
 export function beginPause(
   pool: KubeObject,
   purpose: PausePurpose,
@@ -78,8 +77,8 @@ export function beginPause(
 }
 
 /**
- * What ends our pause of a pool; undefined if absent, or one that did not begin then. A pool that
- * is paused for something else too stays paused.
+ * The change that ends our pause of a pool; undefined without a pause that began at `since`. A pool
+ * that is paused for another purpose too stays paused.
  */
 export function endPause(
   pool: KubeObject,
@@ -92,8 +91,8 @@ export function endPause(
 
 /**
  * Reads a MachineConfigPool.
- * @throws AgentError `layering.wrong-object` when it is not one, or has no rendered MachineConfig
- * yet
+ * @throws AgentError `layering.wrong-object` for another object, or for a pool without a rendered
+ * MachineConfig
  */
 export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   const { value, place } = source;

@@ -6,22 +6,22 @@ import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from './source-object.ts';
 import { type Fields, fieldsOf, listOf, textOf, type Value } from '../../lib/fields.ts';
 
-/** What layering needs of a rendered MachineConfig. */
+/** The fields of a rendered MachineConfig that layering uses. */
 export interface MachineConfig {
   /** `rendered-<pool>-<32 hex digits>`. */
   readonly name: string;
   readonly pool: string;
-  /** The operating system image that others are built on. */
+  /** The operating system image that layered images are built on. */
   readonly osImageURL: string;
-  /** Image with the packages of extensions; empty when none is known. */
+  /** Image with the packages of extensions; empty when unknown. */
   readonly extensionsImage: string;
   readonly extensions: readonly string[];
   readonly kernelType: KernelType;
-  /** Each node sets them; an image never does. */
+  /** The node sets them at boot; an image cannot. */
   readonly kernelArguments: readonly string[];
-  /** Version of the release that it was rendered for; empty where it names none. */
+  /** Version of the release that it was rendered for; empty where the annotation is missing. */
   readonly releaseVersion: string;
-  /** The object itself, which goes into the image. */
+  /** The object itself, which is copied into the image. */
   readonly object: Fields;
 }
 
@@ -30,7 +30,10 @@ const RENDERED = /^rendered-(?<pool>.+)-[0-9a-f]{32}$/;
 /** Annotation of a rendered MachineConfig with the version of its release. */
 export const releaseVersionKey = 'machineconfiguration.openshift.io/release-image-version';
 
-/** Annotation with who rendered it; the Machine Config Operator names no build without both. */
+/**
+ * Annotation with the version of the controller that rendered it; the Machine Config Operator names
+ * no build without both annotations.
+ */
 export const controllerVersionKey =
   'machineconfiguration.openshift.io/generated-by-controller-version';
 
@@ -78,9 +81,7 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
   };
 }
 
-/**
- * An image that the spec names; empty where it names none. It becomes a line of a Containerfile.
- */
+/** An image in the spec; empty where the spec has none. It becomes a line of a Containerfile. */
 function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
   const named = fieldsOf(value['spec'])[member] ?? '';
   if (named === '' || (typeof named === 'string' && readImageName(named) !== undefined))
@@ -90,7 +91,7 @@ function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member
   );
 }
 
-/** Settings of the machines that the build uses too: their mirrors and policies. */
+/** Files of the machines that the build uses too: registry mirrors and signature policies. */
 const BUILD_SETTINGS = ['policy.json', 'registries.conf'] as const;
 
 /**
@@ -112,7 +113,7 @@ export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, st
 }
 
 /**
- * The kernel that a MachineConfig asks for; the default one unless it says.
+ * The kernel type of a MachineConfig; `default` where none is set.
  * @throws AgentError `layering.kernel-unknown`
  */
 export function kernelOf(word: string): KernelType {
@@ -128,9 +129,8 @@ const invalid = (message: string): Error =>
   layeringFailure('layering.machine-config-invalid', message);
 
 /**
- * Packages behind each extension of a MachineConfig (Machine Config Operator,
- * `SupportedExtensions`, 2026-08). Releases before 4.22 had no openvswitch package with ipsec, and
- * not all of the extensions.
+ * Packages of each extension of a MachineConfig (Machine Config Operator, `SupportedExtensions`,
+ * 2026-08). Releases before 4.22 lack the openvswitch package of ipsec, and some extensions.
  */
 const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
   ['ipsec', ['NetworkManager-libreswan', 'libreswan', 'openvswitch3.5-ipsec']],
@@ -144,7 +144,7 @@ const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
 
 const kernels = ['default', 'realtime', '64k-pages'] as const;
 
-/** A kernel by its name. */
+/** Name of a kernel type. */
 export type KernelType = (typeof kernels)[number];
 
 /** Packages of each kernel. */

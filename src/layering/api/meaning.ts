@@ -4,10 +4,10 @@ import { AgentError } from '../../model/failure.ts';
 import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from '../../lib/fields.ts';
 
 /**
- * What the spec of a rendered MachineConfig means, however it is written: two that do the same to a
- * machine are deeply equal. Members that say nothing and those that say the default are left out,
- * named parts are in order, and content is compared decoded. The defaults are those of Ignition 3.5
- * and, for files, of the Machine Config Operator, which writes a file without `overwrite` too
+ * The spec of a rendered MachineConfig in a normal form: two specs with the same effect on a
+ * machine are deeply equal. Empty members and members with the default are removed, named entries
+ * are sorted, and content is compared decoded. The defaults are those of Ignition 3.5 and, for
+ * files, of the Machine Config Operator, which also writes a file without `overwrite`
  * (`MergeMachineConfigs`).
  */
 export function meantSpec(spec: Fields): Fields {
@@ -22,8 +22,8 @@ export function meantSpec(spec: Fields): Fields {
 }
 
 /**
- * What an Ignition config means. The version of its spec is none of it: a newer one adds members,
- * and changes none.
+ * An Ignition config in the normal form, without the version of its spec: a newer version adds
+ * members and changes none.
  */
 export function meantIgnition(config: Value | undefined): Fields {
   const { ignition, passwd, storage, systemd, ...others } = stated(fieldsOf(config));
@@ -44,12 +44,12 @@ export function meantIgnition(config: Value | undefined): Fields {
   };
 }
 
-/** Members whose `false` says something: there it is not what holds without them. */
+/** Members whose `false` differs from their absence. */
 const falseCounts: ReadonlySet<string> = new Set(['enabled', 'overwrite', 'shouldExist']);
 
 /**
- * An object without the members that say nothing, at any depth: an empty source is empty content.
- * Lists keep their entries.
+ * An object without empty members, at any depth. An empty source stays: it is empty content. Lists
+ * keep their entries.
  */
 const stated = (fields: Fields): Fields =>
   Object.fromEntries(
@@ -72,7 +72,7 @@ const isEmpty = (value: Value): boolean =>
 
 type Change = (value: Value) => Value;
 
-/** An object with some of its members changed, where they are there. */
+/** An object with changes to those of its members that exist. */
 function mapped(value: Value | undefined, changes: Readonly<Record<string, Change>>): Fields {
   const fields = fieldsOf(value);
   const changed = Object.entries(changes).flatMap(([key, change]) => {
@@ -82,7 +82,7 @@ function mapped(value: Value | undefined, changes: Readonly<Record<string, Chang
   return { ...fields, ...Object.fromEntries(changed) };
 }
 
-/** A list whose entries are told by a name, and have no order among them. */
+/** A list whose entries are identified by a name, and whose order has no meaning. */
 const byName =
   (key: string, change: (entry: Fields) => Fields): Change =>
   (value) => {
@@ -96,7 +96,7 @@ const byName =
 const existing = ({ shouldExist, ...account }: Fields): Fields =>
   shouldExist === false ? { ...account, shouldExist } : account;
 
-/** A node of a file system; it is root's unless it says otherwise, and takes no other's place. */
+/** A file system node; its default owner is root, and it does not overwrite by default. */
 function owned(node: Fields, usualMode?: number): Fields {
   const { mode, overwrite, user, group, ...others } = node;
   return {
@@ -116,7 +116,7 @@ function owner(value: Value | undefined): Value {
 function meantFile(file: Fields): Fields {
   const { contents, append, overwrite, ...others } = file;
   const added = isList(append) ? append : [];
-  // A file that is only appended to keeps what it has; any other without content is empty.
+  // A file with `append` alone keeps its content; any other file without content is empty.
   const isKept = contents === undefined && added.length > 0;
   return {
     ...owned(others, 0o644),
@@ -126,7 +126,7 @@ function meantFile(file: Fields): Fields {
   };
 }
 
-/** What content is, by its sum; of one that has to be fetched, where it is. */
+/** Content as its checksum; content that has to be fetched, as its source. */
 function meantContent(resource: Value): Value {
   const { source, compression, verification } = fieldsOf(resource);
   const hash = textOf(fieldsOf(verification)['hash']);

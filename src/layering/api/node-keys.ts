@@ -1,11 +1,11 @@
 const prefix = 'machineconfiguration.openshift.io';
 
-/** Whether a label or an annotation is one of the Machine Config Operator. */
+/** Whether the key of a label or an annotation belongs to the Machine Config Operator. */
 export const isOperatorKey = (key: string): boolean => key.startsWith(`${prefix}/`);
 
 /** Annotations of nodes about MachineConfigs and images. */
 export const nodeKeys = {
-  /** Name of the MachineConfig that the node has. */
+  /** Name of the MachineConfig that the node runs. */
   currentConfig: `${prefix}/currentConfig`,
   /** Name of the MachineConfig that the node should have. */
   desiredConfig: `${prefix}/desiredConfig`,
@@ -15,10 +15,10 @@ export const nodeKeys = {
   desiredImage: `${prefix}/desiredImage`,
   /** `Done`, `Working`, `Degraded` or `Unreconcilable`. */
   state: `${prefix}/state`,
-  /** Why the node is degraded. */
+  /** Reason why the node is degraded. */
   reason: `${prefix}/reason`,
-  /** `drain-CONFIG` or `uncordon-CONFIG`: what the node asks for. */
+  /** `drain-CONFIG` or `uncordon-CONFIG`: the drain that the node requests. */
   desiredDrain: `${prefix}/desiredDrain`,
-  /** The request that was carried out last. */
+  /** The drain request that was completed last. */
   lastAppliedDrain: `${prefix}/lastAppliedDrain`,
 } as const;

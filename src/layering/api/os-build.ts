@@ -4,13 +4,13 @@ import type { MachineOSConfig } from './os-config.ts';
 
 const prefix = 'machineconfiguration.openshift.io';
 
-/** Names of labels and annotations around a build. */
+/** Keys of labels and annotations of a build. */
 export const buildKeys = {
   /** On a MachineOSConfig: the name of its build. */
   currentBuild: `${prefix}/current-machine-os-build`,
-  /** On a MachineOSConfig: delete the build and build again. */
+  /** On a MachineOSConfig: request to delete the build and to build again. */
   rebuild: `${prefix}/rebuild`,
-  /** On a build: the builder of the cluster starts no Job for it. */
+  /** On a build: the cluster's builder starts no Job for it. */
   preBuiltImage: `${prefix}/pre-built-image`,
   pushSecret: `${prefix}/rendered-image-push-secret`,
   pool: `${prefix}/target-machine-config-pool`,
@@ -18,7 +18,7 @@ export const buildKeys = {
   osConfig: `${prefix}/machine-os-config`,
 } as const;
 
-/** A MachineOSBuild as it is created; its status is written by a second request. */
+/** A MachineOSBuild as sent in the create request; a second request writes its status. */
 export interface MachineOSBuildObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -36,9 +36,9 @@ export interface MachineOSBuildObject {
 
 /**
  * A MachineOSBuild of an image that was built elsewhere. The labels are in the create request,
- * since the cluster's builder acts on the object as it was created; the push spec has the build's
- * name for its tag.
- * @param name as `buildName` gives it
+ * because the cluster's builder acts on the object as created. The tag of the push spec is the name
+ * of the build.
+ * @param name result of `buildName`
  * @param renderedConfig name of the rendered MachineConfig
  */
 export function machineOSBuildObject(
@@ -68,7 +68,9 @@ export function machineOSBuildObject(
   };
 }
 
-/** What makes a MachineOSConfig the owner of its build, so that both are deleted together. */
+/**
+ * Metadata that make a MachineOSConfig the owner of its build, so that both are deleted together.
+ */
 export const buildOwnership = (config: {
   readonly name: string;
   readonly uid: string;
@@ -86,7 +88,7 @@ export const buildOwnership = (config: {
   finalizers: ['foregroundDeletion'],
 });
 
-/** Types of the conditions of a MachineOSBuild; all five are always written together. */
+/** Types of the conditions of a MachineOSBuild; a status always has all five. */
 export const buildConditions = [
   'Prepared',
   'Building',
@@ -98,9 +100,9 @@ export const buildConditions = [
 const second = 1000;
 
 /**
- * The status that hands an image over. The end is at least a second after the start: the API
- * insists.
- * @param image the image by its digest
+ * The status that hands an image over. The end is at least a second after the start: the API server
+ * requires it.
+ * @param image pull spec by digest
  */
 export function seededBuildStatus(image: string, startedAt: Date, endedAt: Date) {
   const start = Math.floor(startedAt.getTime() / second) * second;
@@ -121,8 +123,8 @@ export function seededBuildStatus(image: string, startedAt: Date, endedAt: Date)
 }
 
 /**
- * Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool
- * waits forever.
+ * Status of a MachineOSConfig whose image was handed over. No other program writes it, and without
+ * it the pool waits forever.
  */
 export const handedOverStatus = (build: {
   readonly name: string;

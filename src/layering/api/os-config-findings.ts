@@ -35,7 +35,7 @@ export function lintOSConfig(source: SourceObject): readonly LintFinding[] {
 }
 
 /**
- * Reads a MachineOSConfig that an image is to be built from.
+ * Reads a MachineOSConfig for the build of its image.
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all mistakes and
  * their lines
  */
@@ -49,9 +49,9 @@ export function buildableOSConfig(source: SourceObject): MachineOSConfig {
 }
 
 /**
- * What the operator rejects, at once or only after a build, where the API server has no rule for
- * it. Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status
- * that a build ends in.
+ * Findings about fields that the operator rejects, at once or only after a build, while the API
+ * server accepts them. Sources: `pkg/controller/build` of the Machine Config Operator, and the
+ * validation rules of the status at the end of a build.
  */
 export function osConfigFindings({ name, spec }: MachineOSConfig): readonly OSConfigFinding[] {
   const pushSpec = spec.renderedImagePushSpec;
@@ -82,7 +82,7 @@ export function osConfigFindings({ name, spec }: MachineOSConfig): readonly OSCo
   return findings;
 }
 
-/** A Secret as far as layering looks at it. */
+/** The fields of a Secret that layering uses. */
 export interface RegistrySecret {
   readonly name: string;
   readonly type: string;
@@ -91,9 +91,9 @@ export interface RegistrySecret {
 }
 
 /**
- * What the operator rejects of the objects that a MachineOSConfig refers to. Content is never
- * quoted.
- * @param secrets those of the namespace `openshift-machine-config-operator`
+ * Findings about the objects that a MachineOSConfig refers to, by the rules of the operator.
+ * Content is never quoted.
+ * @param secrets the Secrets of the namespace `openshift-machine-config-operator`
  */
 export function referenceFindings(
   { spec }: MachineOSConfig,

@@ -17,13 +17,13 @@ const Name = z
 const Named = z.strictObject({ name: Name });
 const archs = ['ARM64', 'AMD64', 'PPC64LE', 'S390X', 'NoArch'] as const;
 
-/** What the user adds, for one architecture or for all. */
+/** Instructions of the user, for one architecture or for all. */
 const Containerfile = z.strictObject({
   containerfileArch: z.enum(archs).default('NoArch'),
   content: z.string().max(4096),
 });
 
-/** The rules of the definition (openshift/api, machineconfiguration/v1, features Default). */
+/** The validation rules of the CRD (openshift/api, machineconfiguration/v1, features Default). */
 const Spec = z.strictObject({
   machineConfigPool: Named,
   imageBuilder: z.strictObject({ imageBuilderType: z.literal('Job') }),
@@ -43,7 +43,7 @@ const Spec = z.strictObject({
     .optional(),
 });
 
-/** `status` and what else a cluster prints of `metadata` are the cluster's. */
+/** The cluster owns `status` and the other members of `metadata`. */
 const Schema = z
   .strictObject({
     apiVersion: z.string(),
@@ -57,7 +57,7 @@ const Schema = z
     message: 'it must match spec.machineConfigPool.name: write the name of the pool in both',
   });
 
-/** A MachineOSConfig that the cluster would take, with its defaults. */
+/** A MachineOSConfig that the cluster accepts, with its defaults. */
 export interface MachineOSConfig {
   readonly name: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -67,12 +67,15 @@ export interface MachineOSConfig {
 /** The spec of the object. */
 export type MachineOSConfigSpec = z.infer<typeof Spec>;
 
-/** The text that the operator's builder reads: that for no architecture; it ignores the others. */
+/**
+ * The text that the operator's builder uses: the entry without an architecture; it ignores the
+ * others.
+ */
 export const userContainerfile = ({ spec }: MachineOSConfig): string =>
   spec.containerFile?.find(({ containerfileArch }) => containerfileArch === 'NoArch')?.content ??
   '';
 
-/** A MachineOSConfig, as objects name their kind. */
+/** apiVersion and kind of a MachineOSConfig. */
 export const machineOSConfigKind = {
   kind: 'MachineOSConfig',
   apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -91,7 +94,7 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
   throw layeringFailure('layering.os-config-invalid', lines.join('; '));
 }
 
-/** An object of the kind, or every mistake in it. */
+/** A valid MachineOSConfig, or all of its mistakes. */
 export function checkedOSConfig({ value, place }: SourceObject): MachineOSConfig | LintFinding[] {
   const read = Schema.safeParse(withoutNulls(value), {
     error: ({ input }) => (input === undefined ? 'it is missing' : undefined),
@@ -137,7 +140,10 @@ const withoutNulls = (value: Value): Value => {
   );
 };
 
-/** What the spec of a MachineOSConfig asks for, to compare: the cluster writes the defaults. */
+/**
+ * The requested values in the spec of a MachineOSConfig, with the defaults that the cluster adds;
+ * for comparison.
+ */
 export function askedOf(spec: Value | undefined): readonly unknown[] {
   const { containerFile, imageBuilder, renderedImagePushSpec, ...named } = fieldsOf(spec);
   const files = isList(containerFile) ? containerFile.map(fieldsOf) : [];
@@ -151,7 +157,7 @@ export function askedOf(spec: Value | undefined): readonly unknown[] {
   ];
 }
 
-/** The finding where an object is of another kind or version. */
+/** A finding about an object of another kind or version; undefined for a MachineOSConfig. */
 export function kindFinding({ value, place }: SourceObject): SourceFinding | undefined {
   const { kind, apiVersion } = value;
   const isKind = kind === machineOSConfigKind.kind;
@@ -166,7 +172,10 @@ export function kindFinding({ value, place }: SourceObject): SourceFinding | und
 const wordFor = (word: Value | undefined, member: string): string =>
   typeof word === 'string' ? word : `something without ${member}`;
 
-/** `spec.containerFile[0].content` in its parts. The name stands for the whole object. */
+/**
+ * The segments of a path such as `spec.containerFile[0].content`. The name of the kind means the
+ * whole object.
+ */
 export function segmentsOf(path: string): readonly (string | number)[] {
   if (path === '') return ['metadata', 'name'];
   return [...path.matchAll(/(?<index>\d{1,9})\]|(?<name>[^.[\]]+)/g)].map(({ groups }) =>
@@ -175,14 +184,13 @@ export function segmentsOf(path: string): readonly (string | number)[] {
 }
 
 /**
- * The Containerfile of a layered pool without one of its own: the image is that of its
- * MachineConfig.
+ * The Containerfile of a layered pool without its own: the image contains only its MachineConfig.
  */
 export const defaultContainerfile = 'FROM configs AS final\nRUN ostree container commit\n';
 
 /**
- * A MachineOSConfig for a pool that has none, as an object for the API server.
- * @param pushSpec where the image is pushed to; its tag is replaced by the name of each build
+ * A MachineOSConfig for a pool without one, as an object for the API server.
+ * @param pushSpec repository that the image is pushed to; the name of each build replaces its tag
  * @param pushSecret Secret with the right to push, in `openshift-machine-config-operator`
  */
 export const defaultMachineOSConfig = (pool: string, pushSpec: string, pushSecret: string) => ({

@@ -28,17 +28,18 @@ const PULL_NAME = new RegExp(String.raw`^${SPEC_HOST}/(?:[\w-]{0,61}/)?[\w.-]*$`
 export const isPushSpec = (text: string): boolean => PUSH.test(text) || SERVICE_PUSH.test(text);
 
 /**
- * The name in `status.currentImagePullSpec`, without its digest: at most one namespace, and no tag.
+ * The grammar of the name in `status.currentImagePullSpec`, without its digest: at most one
+ * namespace, and no tag.
  */
 const isPullName = (text: string): boolean => PULL_NAME.test(text);
 
-/** The digest behind a name, as far as the API server asks for one. */
+/** The digest after a name, as far as the API server checks it. */
 const hasDigest = (text: string): boolean => /^[^@]*@sha256:[a-f0-9]{64}$/.test(text);
 
-/** Whether the cluster takes it as the image of a pool. */
+/** Whether the cluster accepts a text as the pull spec of a pool's image. */
 export const isPullSpec = (text: string): boolean =>
   text.length <= 447 && hasDigest(text) && isPullName(text.split('@')[0] ?? '');
 
-/** Whether images of a pool can be in a repository; checked with a digest of zeros. */
+/** Whether a repository can hold images of a pool; checked with a digest of zeros. */
 export const isPullRepository = (repository: string): boolean =>
   isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`);

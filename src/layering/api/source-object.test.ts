@@ -44,7 +44,7 @@ describe('readObjects', () => {
     expect(lineOf('a')).toBe('f.yaml:3');
     expect(lineOf('a', 1)).toBe('f.yaml:5');
     expect(lineOf('a', 1, 'd', 'e')).toBe('f.yaml:7');
-    // Of what is missing, the nearest part that is there.
+    // A missing part has the line of its nearest existing ancestor.
     expect(lineOf('a', 1, 'd', 'g', 'h')).toBe('f.yaml:6');
     expect(lineOf('a', 7)).toBe('f.yaml:3');
     expect(lineOf('f')).toBe('f.yaml:7');
@@ -55,7 +55,7 @@ describe('readObjects', () => {
     const before = process.threadCpuUsage();
     const places = Array.from({ length: 1000 }, () => object?.place(['b']));
     expect(new Set(places)).toEqual(new Set(['f.yaml:100001']));
-    // Of the processor, in microseconds.
+    // CPU time, in microseconds.
     expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000);
   });
 

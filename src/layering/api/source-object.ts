@@ -5,18 +5,18 @@ import { parseYamlStream } from '../../lib/yaml-text.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { layeringFailure } from '../failures.ts';
 
-/** What is wrong at one place of a file. */
+/** A mistake at one place of a file. */
 export interface LintFinding {
   /** `FILE:LINE`. */
   readonly place: string;
   readonly severity: 'error' | 'warning';
-  /** The rule that it breaks, of MachineConfigs. */
+  /** The violated rule, for MachineConfigs. */
   readonly rule?: string;
-  /** What is wrong, and what to write instead. */
+  /** The mistake, and the text that corrects it. */
   readonly message: string;
 }
 
-/** Why a file, or one of its documents, cannot be read. */
+/** The reason why a file, or one of its documents, cannot be read. */
 export interface SourceFinding extends LintFinding {
   readonly code: 'layering.malformed-file' | 'layering.wrong-object';
 }
@@ -25,28 +25,28 @@ const findingOf =
   (code: SourceFinding['code']) =>
   (place: string, message: string): SourceFinding => ({ code, place, severity: 'error', message });
 
-/** A text, or a part of it, that no parser can make sense of. */
+/** A finding about text that no parser can read. */
 export const malformed = findingOf('layering.malformed-file');
 
-/** Another object than the expected one. */
+/** A finding about an object of another kind. */
 export const wrongObject = findingOf('layering.wrong-object');
 
-/** Whether reading gave a finding and not an object. */
+/** Whether the result of reading is a finding and not an object. */
 export const isSourceFinding = (read: object): read is SourceFinding => 'severity' in read;
 
 /** The finding as an error, for callers that need the whole file. */
 export const sourceFailure = ({ code, place, message }: SourceFinding): AgentError =>
   layeringFailure(code, `${place}: ${message}`);
 
-/** A text that was read. */
+/** Path and text of a file. */
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
 }
 
 /**
- * The text of a file, if it is UTF-8. A byte order mark at its start is left out.
- * @param wanted what the file should hold, for the message
+ * The text of a file, if it is UTF-8. A byte order mark at its start is removed.
+ * @param wanted the expected content, for the message
  */
 export function decodeSource(
   path: string,
@@ -57,18 +57,17 @@ export function decodeSource(
   try {
     if (!isBinary) return { path, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
-    // Said below.
+    // Handled below.
   }
   const what = isBinary ? 'binary' : 'not UTF-8';
   return malformed(`${path}:1`, `${wanted} is expected, in UTF-8, and this file is ${what}`);
 }
 
-/** An object as it was read, with the lines of its parts. */
+/** An object that was read from a file, with the lines of its parts. */
 export interface SourceObject {
   readonly value: Fields;
   /**
-   * `FILE:LINE`, or `FILE:LINE:COLUMN` where that was asked for, of a part, or of the nearest
-   * existing part around it.
+   * `FILE:LINE`, or `FILE:LINE:COLUMN` on request, of a part or of its nearest existing ancestor.
    */
   readonly place: (path: Path) => string;
 }
@@ -79,11 +78,11 @@ export type Path = readonly (string | number)[];
 const LONG = 65_536;
 
 /**
- * The objects of a file of YAML documents, or of one in JSON. Words are read as kubectl reads them:
- * `on` and `yes` are true, and times are strings; so are line breaks.
- * @param wanted what the file should hold, for the message
+ * The objects of a file of YAML documents, or of a JSON file. Scalars are read as kubectl reads
+ * them: `on` and `yes` are true, and times are strings. Line breaks follow Go's YAML too.
+ * @param wanted the expected content, for the message
  * @throws AgentError `layering.malformed-file`, and `layering.wrong-object` for a document that is
- * no object
+ * not an object
  */
 export const readObjects = (file: SourceFile, wanted?: string): readonly SourceObject[] =>
   readDocuments(file, wanted).map((read) => {
@@ -92,7 +91,7 @@ export const readObjects = (file: SourceFile, wanted?: string): readonly SourceO
   });
 
 /**
- * The same, with what cannot be read in its place; `columns` writes each place as
+ * The same, with a finding in place of each unreadable document. `columns` writes each place as
  * `FILE:LINE:COLUMN`.
  */
 export function readDocuments(
@@ -100,9 +99,9 @@ export function readDocuments(
   wanted = 'an object',
   { columns = false } = {},
 ): readonly (SourceObject | SourceFinding)[] {
-  // The parser that knows lines takes seconds for a rendered MachineConfig of a real cluster.
+  // The parser with line numbers takes seconds for a rendered MachineConfig of a real cluster.
   const isLong = file.text.length > LONG && file.text.trimStart().startsWith('{');
-  // YAML's flow style begins the same way, and its parser knows the line of what is wrong.
+  // YAML's flow style also begins with a brace, and the YAML parser reports the line of a mistake.
   const value = isLong ? jsonIn(file.text) : undefined;
   if (!isFields(value)) return readLines(file, wanted, columns);
   let read: SourceObject | SourceFinding | undefined;
@@ -118,10 +117,10 @@ function readLines(
   wanted: string,
   columns: boolean,
 ): readonly (SourceObject | SourceFinding)[] {
-  // What Go's YAML takes for the end of a line.
+  // Line ends of Go's YAML.
   const text = file.text.replaceAll(/\r\n|[\r\u0085]/g, '\n');
   const lines = new LineCounter();
-  // What is missing at the end is missing in the last line that says something.
+  // A missing end is reported in the last line with content.
   const end = text.trimEnd().length;
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(Math.min(offset, end));
@@ -135,7 +134,7 @@ function readLines(
 const isEmpty = (contents: unknown): boolean =>
   contents === null || (isScalar(contents) && contents.value === null);
 
-/** An object that was not read from lines. */
+/** An object without line numbers. */
 export const lineless = (value: Fields, path: string): SourceObject => ({
   value,
   place: () => `${path}:1`,
@@ -155,12 +154,13 @@ function sourceOf(
     const found = Array.isArray(value) ? 'a list' : 'a single word or text';
     return wrongObject(at(start), `${wanted} is expected, and this is ${found}`);
   } catch (thrown) {
-    // Aliases of nothing, or of more than fits in memory, are found only when they are followed.
+    // Aliases without an anchor, or that expand beyond the memory, are found only when they are
+    // resolved.
     return malformed(at(start), reasonOf(thrown));
   }
 }
 
-/** The parser descends by calling itself. */
+/** The parser is recursive: deep nesting overflows its stack. */
 function reasonOf(thrown: unknown): string {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return reason.includes('call stack') ? 'it is nested too deeply' : reason;
@@ -185,9 +185,9 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
 }
 
 /**
- * The objects of a file, also those in a List as `oc get -o yaml` prints one, and what of it cannot
- * be read.
- * @param wanted what the file should hold, for the messages
+ * The objects of a file, with the items of a List as `oc get -o yaml` prints one, and findings for
+ * the unreadable parts.
+ * @param wanted the expected content, for the messages
  */
 export const readListed = (
   file: SourceFile,

@@ -5,8 +5,8 @@ import { type MachineOSConfig, userContainerfile } from '../api/os-config.ts';
 import { layeringFailure } from '../failures.ts';
 
 /**
- * The files of the context in which the image of a pool is built, by their paths in it.
- * @param caBundle PEM certificates; empty when there are none
+ * The files of the build context of a pool's image, by their paths in it.
+ * @param caBundle PEM certificates; may be empty
  * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`
  */
 export function buildContext(
@@ -28,17 +28,15 @@ export function buildContext(
   ]);
 }
 
-/** The same bytes for the same object: the header of gzip holds no time. */
+/** The same bytes for the same object: the gzip header has no time. */
 function packedMachineConfig({ object }: MachineConfig): string {
   return Buffer.from(gzipSync(JSON.stringify(object), { level: 9 })).toString('base64');
 }
 
-/**
- * The MachineConfig within a build context: JSON, gzip, base64, as the operator's builder gets it.
- */
+/** The MachineConfig within a build context: JSON, gzip, base64, as for the operator's builder. */
 const machineConfigFile = 'machineconfig/machineconfig.json.gz';
 
-/** Certificates that the machines trust beside those of the system; empty when there are none. */
+/** Certificates that the machines trust beside those of the system; may be empty. */
 const caBundleFile = 'openshift-config-user-ca-bundle.crt';
 
 /** The Containerfile within a build context. */
@@ -51,10 +49,10 @@ const REPO = '/etc/yum.repos.d/coreos-extensions.repo';
 const ANCHOR = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
 
 /**
- * The Containerfile of a layered image. Its stages and what each does to the image are those of the
- * Machine Config Operator's own builder (release 4.22 and newer): the MachineConfig is applied by
- * the Ignition of the image in stage `configs`, and what the user adds follows word for word.
- * @param userContent begins with a stage built on `configs`; empty when there is nothing to add
+ * The Containerfile of a layered image. Its stages and their effects are those of the Machine
+ * Config Operator's own builder (release 4.22 and newer): in stage `configs` the Ignition of the
+ * image applies the MachineConfig, and the user's content follows word for word.
+ * @param userContent begins with a stage built on `configs`; may be empty
  * @throws AgentError `layering.no-extensions-image`
  */
 function renderContainerfile(machineConfig: MachineConfig, userContent: string): string {
@@ -76,8 +74,8 @@ function renderContainerfile(machineConfig: MachineConfig, userContent: string):
     '# Folders of /var that packages expect are made at boot.',
     'RUN rm -f /usr/lib/tmpfiles.d/usbguard.conf && \\',
     `    printf '%s\\n' 'd /var/log/usbguard 0755 root root -' 'd /var/lib/ipsec 0700 root root -' 'd /var/lib/ipsec/nss 0700 root root -' > /usr/lib/tmpfiles.d/layered-packages.conf`,
-    // Nobody but their owner can read the files of the context; these certificates are for every
-    // program.
+    // The files of the context are readable by their owner only; every program needs these
+    // certificates.
     `COPY --chmod=0644 ./${caBundleFile} ${ANCHOR}`,
     'RUN update-ca-trust && ostree container commit',
     `LABEL machineconfig=${name}`,
@@ -90,7 +88,7 @@ function renderContainerfile(machineConfig: MachineConfig, userContent: string):
     : `${own}\n${userContent}${userContent.endsWith('\n') ? '' : '\n'}`;
 }
 
-/** Packages of extensions and of another kernel, from the image that holds them. */
+/** Instructions that install extensions and another kernel from the extensions image. */
 function packageLines(machineConfig: MachineConfig): readonly string[] {
   const { extensionsImage } = machineConfig;
   const packages = packagesOfExtensions(machineConfig.extensions);
@@ -123,8 +121,8 @@ function packageLines(machineConfig: MachineConfig): readonly string[] {
 }
 
 /**
- * One transaction, so that there is a kernel at every moment; nothing where the image has it
- * already.
+ * One transaction, so that a kernel is installed at every moment; empty where the image has the
+ * kernel already.
  */
 function kernelLines({ kernelType }: MachineConfig): readonly string[] {
   const wanted = kernelPackages[kernelType];
@@ -141,9 +139,9 @@ function kernelLines({ kernelType }: MachineConfig): readonly string[] {
 }
 
 /**
- * Folders of the host that builds need to install packages with a subscription, as the cluster's
- * own builder mounts them; without a certificate, the first of them, none is needed: the base image
- * has what it needs itself.
+ * Host folders that builds need to install packages with a subscription, mounted as by the
+ * cluster's own builder. Without the first of them, a certificate, none is needed: the base image
+ * contains what it needs.
  */
 export const entitlements = [
   { from: '/etc/pki/entitlement', to: '/etc/pki/entitlement', holds: /\.pem$/ },
@@ -153,9 +151,9 @@ export const entitlements = [
 ] as const;
 
 /**
- * Settings of registries for one build: the existing ones, and the base image from the
- * staging registry. An entry for a single digest may be beside any entry for the repository, which
- * the longest prefix decides (containers-registries.conf(5)). The base keeps its name.
+ * Registry settings for one build: the existing ones, and the base image from the staging registry.
+ * An entry for a single digest may stand beside any entry for the repository, because the longest
+ * prefix wins (containers-registries.conf(5)). The base keeps its name.
  */
 export function registriesWithBase(settings: string, base: string, staged: string): string {
   const kept = isVersionOne(settings) || settings === '' ? '' : `${settings.trimEnd()}\n\n`;
@@ -169,8 +167,8 @@ export function registriesWithBase(settings: string, base: string, staged: strin
   ].join('\n');
 }
 
-/** The first version of the format may not be mixed with the second. */
+/** Version 1 of the format cannot be mixed with version 2. */
 const isVersionOne = (settings: string): boolean => /^[ \t]*\[registries\./m.test(settings);
 
-/** A basic string of TOML; pull specs hold nothing that would need an escape but these. */
+/** A basic string of TOML; a pull spec contains no other characters that need an escape. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '')}"`;

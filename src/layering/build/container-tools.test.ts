@@ -98,8 +98,7 @@ it('counts over the stages', () => {
 });
 
 /**
- * What skopeo 1.9, buildah 1.28 and podman 4.3 said to a real registry, and what dnf and librepo
- * say.
+ * Messages of skopeo 1.9, buildah 1.28 and podman 4.3 with a real registry, and of dnf and librepo.
  */
 it.each([
   [

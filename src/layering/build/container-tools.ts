@@ -3,10 +3,10 @@ import { digestOf } from '../../lib/image-name.ts';
 /** A program that builds images. */
 export type BuilderName = 'buildah' | 'podman';
 
-/** An image store apart from the user's. */
+/** An image store separate from the user's. */
 export interface ImageStore {
   readonly storage: string;
-  /** Folder for runtime state; podman takes at most 50 characters. */
+  /** Folder for runtime state; podman allows at most 50 characters. */
   readonly run: string;
 }
 
@@ -17,30 +17,31 @@ export interface Builder {
 }
 
 /**
- * A program as it works on its store. The driver `vfs` would copy the whole base for each layer.
+ * Options that select the store of a program. The driver `vfs` would copy the whole base for each
+ * layer.
  */
 const programArgs = ({ name, store }: Builder): readonly string[] =>
   store === undefined
     ? [name]
     : [name, '--root', store.storage, '--runroot', store.run, '--storage-driver', 'overlay'];
 
-/** One build. */
+/** Parameters of one build. */
 export interface BuildCall extends RegistryAccess {
   readonly context: string;
   readonly containerfile: string;
   /** Name of the image in the store. */
   readonly tag: string;
-  /** Names of build arguments; their values come from the environment. */
+  /** Names of build arguments; the environment has their values. */
   readonly buildArguments: readonly string[];
   /** `SOURCE:TARGET` */
   readonly volumes: readonly string[];
-  /** policy.json of the machines, where they have one. */
+  /** policy.json of the machines, if they have one. */
   readonly policy?: string | undefined;
 }
 
 /**
- * Builds an image. One layer comes on top of the base, as in the cluster's own builder; the network
- * is that of the host, whose names and proxies a build needs.
+ * Builds an image. It adds one layer to the base, like the cluster's own builder. The build uses
+ * the host network, because it needs the host's DNS and proxies.
  */
 export const buildArgv = (builder: Builder, call: BuildCall): readonly string[] => [
   ...programArgs(builder),
@@ -86,24 +87,24 @@ const accessOf = ({ authFile, certificates }: RegistryAccess): readonly string[]
   ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
 ];
 
-/** How a registry is accessed. */
+/** Certificates and credentials for a registry. */
 export interface RegistryAccess {
   readonly authFile?: string | undefined;
-  /** Folder with certificates to trust beside those of the system. */
+  /** Folder with trusted certificates beside those of the system. */
   readonly certificates?: string | undefined;
 }
 
 /** An image in a registry. */
 export interface ImageAt extends RegistryAccess {
   /**
-   * File with settings of registries, their mirrors above all; those of this machine without it.
+   * File with registry settings, mirrors above all; without it, the settings of this machine apply.
    */
   readonly registries?: string;
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
   readonly image: string;
 }
 
-/** Copies an image from one registry to another, byte by byte: its digests stay. */
+/** Copies an image from one registry to another, byte by byte: its digests stay the same. */
 export const copyImageArgv = (from: ImageAt, to: ImageAt): readonly string[] => [
   ...[...skopeo(from), 'copy', '--quiet', '--preserve-digests'],
   ...accessArgs('src-', from),
@@ -140,7 +141,10 @@ const accessArgs = (
   ...(certificates === undefined ? [] : [`--${prefix}cert-dir`, certificates]),
 ];
 
-/** The tag under which a base is kept beside what is built on it, so that its blobs stay. */
+/**
+ * The tag that keeps a base in the same repository as the images built on it, so that its blobs
+ * stay.
+ */
 export function baseTag(image: string): string {
   const sum =
     digestOf(image)?.slice('sha256:'.length) ?? /:([^:/@]+)$/.exec(image)?.[1] ?? 'latest';
@@ -148,14 +152,14 @@ export function baseTag(image: string): string {
 }
 
 /**
- * A line by which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without the
- * stage.
+ * A line with which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without
+ * the stage.
  */
 const STEP = /^(?:\[\d+\/\d+\] )?STEP \d+(?:\/\d+)?: ./;
 
-/** Counts the steps of a build over its stages, from 1, from the lines that it prints. */
+/** Counts the steps of a build across its stages, from 1, by the lines of its output. */
 export function buildSteps(containerfile: string) {
-  // A line that continues the one before it begins no instruction.
+  // A continuation line begins no instruction.
   const of = containerfile
     .replaceAll(/^[ \t]*#.*\n?/gm, '')
     .replaceAll(/\\[ \t]*\n/g, '')

@@ -2,14 +2,14 @@ import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import { layeringFailure } from '../failures.ts';
 
-/** Prefix of each line about the content of an image. */
+/** Prefix of each output line about the content of an image. */
 const MARK = 'bootwright-saw';
 
-/** What is seen inside an image. */
+/** Findings of an inspection inside an image. */
 export interface Inside {
-  /** Versions of the kernels that it could boot. */
+  /** Versions of the installed kernels. */
   readonly kernels: readonly string[];
-  /** Those of them without an `initramfs.img` beside their `vmlinuz`. */
+  /** Kernels without an `initramfs.img` beside their `vmlinuz`. */
   readonly withoutInitramfs: readonly string[];
   /** Names of rendered MachineConfigs in its `currentconfig`. */
   readonly configs: readonly string[];
@@ -18,19 +18,20 @@ export interface Inside {
    * findings.
    */
   readonly lint?: string;
-  /** The inspection ran to its end. */
+  /** Whether the inspection ran to its end. */
   readonly isWhole: boolean;
 }
 
 /** Tag of the image that is deleted after the inspection. */
 export const inspectionTag = (pool: string): string => `localhost/bootwright/look-${pool}:latest`;
 
-/** Lines of bootc that are kept: its findings come last. */
+/** Number of lines of bootc that are kept: its findings come last. */
 const linesOfLint = 12;
 
 /**
- * A Containerfile that only inspects: a build runs wherever the image itself was built, while
- * mounting an image needs root and running one needs what a container or a chroot may lack.
+ * A Containerfile that only inspects an image. A build runs wherever the image itself was built,
+ * while mounting an image needs root, and running one needs privileges that a container or a chroot
+ * may lack.
  */
 export const inspectionContainerfile = (image: string): string =>
   [
@@ -52,7 +53,7 @@ export const inspectionContainerfile = (image: string): string =>
     '',
   ].join('\n');
 
-/** Collects what the build prints, line by line. */
+/** Collects the output of the build, line by line. */
 export function insideReader(): {
   readonly line: (line: string) => void;
   readonly seen: () => Inside;
@@ -84,7 +85,7 @@ const ImageConfig = z.object({
 
 /** Architecture and labels of an image. */
 export interface ImageFacts {
-  /** As Go names it, `amd64`. */
+  /** The name in Go: `amd64`. */
   readonly architecture: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -111,7 +112,7 @@ export function readImageFacts(text: string, image: string): ImageFacts {
 const streamLabel = 'io.openshift.os.streamclass';
 
 /**
- * Refuses an image as the base for a pool that asks for another OS stream.
+ * Refuses an image as the base of a pool with another OS stream.
  * @throws AgentError `layering.image-stream`
  */
 export function requireStream(
@@ -129,7 +130,7 @@ export function requireStream(
   );
 }
 
-/** One of these marks a bootable image: of rpm-ostree, and of bootc. */
+/** Labels of a bootable image: of rpm-ostree, and of bootc. */
 const bootableLabels = ['ostree.bootable', 'containers.bootc'] as const;
 
 /**

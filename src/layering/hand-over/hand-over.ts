@@ -12,18 +12,18 @@ import { askedOf, machineOSConfigKind } from '../api/os-config.ts';
 import { type Fields, fieldsOf, listOf, textOf, textsIn, type Value } from '../../lib/fields.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
-/** Conditions after which a build takes no others (CRD of MachineOSBuild). */
+/** Final conditions of a build (CRD of MachineOSBuild): a finished build accepts no others. */
 const ends = ['Failed', 'Interrupted', 'Succeeded'] as const;
 
 const endOf = (build: KubeObject) =>
   ends.find((type) => conditionOf(build, type).status === 'True');
 
-/** Whether a build takes no other conditions. */
+/** Whether a build accepts no other conditions. */
 export const isFinishedBuild = (build: KubeObject): boolean => endOf(build) !== undefined;
 
 /**
- * Why a MachineOSBuild of the right name cannot be used to hand an image over; undefined where it
- * can.
+ * The reason why an existing MachineOSBuild of the right name cannot be used for the hand-over;
+ * undefined where it can.
  */
 export function buildProblem(
   found: KubeObject,
@@ -41,15 +41,15 @@ export function buildProblem(
 }
 
 /**
- * The status that makes a build finished with the image. A start that is written already cannot be
- * changed (CRD of MachineOSBuild), so the end is put behind it.
+ * The status that completes a build with the image. The CRD of MachineOSBuild forbids to change a
+ * start that is set, so the end is later than it.
  */
 export function finishedStatus(found: KubeObject, image: string, at: Date) {
   const begun = Date.parse(textAt(found, 'status', 'buildStart'));
   return seededBuildStatus(image, Number.isNaN(begun) ? at : new Date(begun), at);
 }
 
-/** The patch that adds the owner and the finalizers of a build; undefined when it has them. */
+/** The patch that adds the owner and the finalizers to a build; undefined when both exist. */
 export function ownershipPatch(
   found: KubeObject,
   owner: { readonly name: string; readonly uid: string },
@@ -60,7 +60,8 @@ export function ownershipPatch(
   const isOwned = owners.some(({ uid }) => uid === owner.uid);
   const missing = finalizers.filter((one) => !held.includes(one));
   if (isOwned && missing.length === 0) return undefined;
-  // Only one owner may be the controller; one of an earlier MachineOSConfig is gone with that.
+  // An object has only one controller owner; the owner reference of a deleted MachineOSConfig is
+  // removed.
   const others = owners.filter(({ kind }) => kind !== 'MachineOSConfig');
   return {
     metadata: {
@@ -71,14 +72,14 @@ export function ownershipPatch(
 }
 
 /**
- * Annotations that start something: the one lets the cluster seed a build of its own, the other
- * deletes a finished build. Neither may be there when an image is handed over.
+ * Annotations that trigger an action: the first lets the cluster seed a build of its own, the
+ * second deletes a finished build. A hand-over removes both.
  */
 const triggers: readonly string[] = [buildKeys.preBuiltImage, buildKeys.rebuild];
 
 /**
- * The MachineOSConfig as it is sent to the cluster: the user's spec word for word, with the name of
- * its build, or without one so that the cluster builds.
+ * The MachineOSConfig for the API server: the user's spec word for word, with the name of its
+ * build. Without a name the cluster builds the image.
  * @param source the object of the manifest
  */
 export function osConfigRequest(source: Fields, build?: string): KubeObject {
@@ -101,12 +102,15 @@ export function osConfigRequest(source: Fields, build?: string): KubeObject {
   };
 }
 
-/** Whether the cluster's MachineOSConfig asks for the same as the user's, defaults aside. */
+/** Whether the cluster's MachineOSConfig requests the same as the user's, defaults aside. */
 export function asksTheSame(source: Fields, found: KubeObject): boolean {
   return isDeepStrictEqual(askedOf(source['spec']), askedOf(found['spec'] as Value));
 }
 
-/** The patch that makes a build the current one of a MachineOSConfig; undefined when it is. */
+/**
+ * The patch that makes a build the current one of a MachineOSConfig; undefined when it is current
+ * already.
+ */
 export function annotationPatch(found: KubeObject, build: string): object | undefined {
   const stir = triggers.filter((key) => annotationOf(found, key) !== '');
   if (stir.length === 0 && annotationOf(found, buildKeys.currentBuild) === build) return undefined;
@@ -115,33 +119,32 @@ export function annotationPatch(found: KubeObject, build: string): object | unde
 }
 
 /**
- * Fields of a MachineConfig that the operator builds a new image for; for any other it takes the
- * old one (`pkg/controller/build`).
+ * Fields of a MachineConfig whose change makes the operator build a new image; after any other
+ * change it keeps the old image (`pkg/controller/build`).
  */
 const builtFields = ['osImageURL', 'kernelType', 'extensions', 'kernelArguments'] as const;
 
 /**
- * The most differences that are named: one cause, mostly a missing object of the cluster, makes
- * many.
+ * The most differences in a message: one cause, mostly a missing object of the cluster, makes many.
  */
 const maxShown = 5;
 
 /**
- * Compares two rendered MachineConfigs of a pool that should be equal. The names of rendered
- * MachineConfigs are made from their spec alone.
- * @param bootstrap as the bootstrap host rendered it
- * @param osImage the OS of the release by the bootstrap host: its own file may name the built image
- * by now, which is not what its name was made from
- * @param cluster as the cluster rendered it
+ * Compares two rendered MachineConfigs of a pool that should be equal. The name of a rendered
+ * MachineConfig is a hash of its spec alone.
+ * @param bootstrap as rendered by the bootstrap host
+ * @param osImage the OS of the release on the bootstrap host: the rendered file may already contain
+ * the built image, from which its name was not made
+ * @param cluster as rendered by the cluster
  * @returns the differences as text, `file /etc/kubernetes/kubelet.conf differs`, and whether the
- * image that was built for the one is right for the other, as the operator decides it
+ * operator accepts the image of one MachineConfig for the other
  */
 export function compareRendered(
   bootstrap: Fields,
   osImage: string,
   cluster: Fields,
 ): { readonly difference: string; readonly isImageForBoth: boolean } {
-  // Go writes values to a file in one way, and to the API in another.
+  // Go encodes values differently in a file and in the API.
   const before = meantSpec({ ...fieldsOf(bootstrap['spec']), osImageURL: osImage });
   const after = meantSpec(fieldsOf(cluster['spec']));
   const isSame = (name: string): boolean => isDeepStrictEqual(before[name], after[name]);
@@ -162,7 +165,7 @@ export function compareRendered(
 
 const fieldDiffers = (name: string): string => `spec.${name} differs`;
 
-/** Parts of an Ignition config that are lists of named things. */
+/** Lists of named entries in an Ignition config. */
 const lists = [
   { what: 'file', path: ['storage', 'files'], key: 'path' },
   { what: 'directory', path: ['storage', 'directories'], key: 'path' },

@@ -4,7 +4,7 @@ import { nodeKeys } from '../api/node-keys.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { buildKeys } from '../api/os-build.ts';
 
-/** The objects of a layered pool, as the API has them. */
+/** The objects of a layered pool, from the API server. */
 export interface PoolSnapshot {
   readonly pool: string;
   readonly machineConfigPool: KubeObject | undefined;
@@ -17,7 +17,7 @@ export interface PoolSnapshot {
   readonly jobs: readonly KubeObject[];
 }
 
-/** What a pool is compared with. */
+/** The values that a pool is compared with. */
 export interface ExpectedPoolState {
   /** The image of the pool, by digest. */
   readonly image: string;
@@ -34,7 +34,7 @@ export function currentBuild({
   return builds.find(({ metadata }) => metadata.name === name);
 }
 
-/** What the pool should be, by the cluster's own objects. */
+/** The expected values of a pool, from the cluster's own objects. */
 export const expectedState = ({
   osConfig,
   machineConfigPool,
@@ -43,7 +43,7 @@ export const expectedState = ({
   rendered: renderedNameOf(machineConfigPool),
 });
 
-/** Name of the job in which the cluster's builder builds an image. */
+/** Name of the Job with which the cluster's builder builds an image. */
 export const jobOf = (build: string): string => `build-${build}`;
 
 function buildJobs({ pool, builds, jobs }: PoolSnapshot): readonly string[] {
@@ -56,16 +56,16 @@ function buildJobs({ pool, builds, jobs }: PoolSnapshot): readonly string[] {
     .map(({ metadata }) => metadata.name);
 }
 
-/** One expected value, and the one that was found. */
+/** An expected value and the actual one. */
 export interface Equality {
-  /** Whose value it is: `node m1 currentImage`. */
+  /** Owner and name of the value: `node m1 currentImage`. */
   readonly of: string;
   readonly expected: string;
-  /** Empty where nothing was found. */
+  /** Empty where the value is missing. */
   readonly found: string;
 }
 
-/** An invariant that does not hold, with its first wrong value. */
+/** A violated invariant, with its first wrong value. */
 export interface Violation extends Equality {
   /** `I1` to `I7`. */
   readonly id: string;
@@ -73,11 +73,11 @@ export interface Violation extends Equality {
 }
 
 /**
- * What must be true of an idle layered pool, each with the values to compare: the state in which
- * the Machine Config Operator does not touch it (its node controller, its builder and its daemon as
- * seen on 4.23). The daemon says `Done` only after it has found the booted image to be, letter for
- * letter, the one that it expects; that is as far as the API shows I1. It shows neither I5, that
- * the kernel arguments are set, nor I6, that the image can be pulled.
+ * The invariants of an idle layered pool, each with the values to compare. While they hold, the
+ * Machine Config Operator does not touch the pool (its node controller, its builder and its daemon
+ * as seen on 4.23). The daemon reports `Done` only after the booted image is, letter for letter,
+ * the expected one; the API shows no more about I1. The API shows neither I5, kernel arguments are
+ * set, nor I6, the image can be pulled.
  */
 function invariantsOf(snapshot: PoolSnapshot, { image, rendered }: ExpectedPoolState) {
   const { machineConfigPool: pool, osConfig, nodes } = snapshot;
@@ -143,8 +143,8 @@ function invariantsOf(snapshot: PoolSnapshot, { image, rendered }: ExpectedPoolS
 
 /**
  * `Updated` and `Updating` are both true while a build for the same configuration waits, so both
- * are checked. The message of `ImageBuildDegraded` is written by two controllers in turn; only its
- * status counts.
+ * are checked. Two controllers write the message of `ImageBuildDegraded` in turn; only its status
+ * counts.
  */
 const restingConditions = [
   ['Updated', 'True'],
@@ -159,13 +159,13 @@ function statusOf(pool: KubeObject | undefined, type: string): string {
   return type === 'ImageBuildDegraded' && status === '' && pool !== undefined ? 'False' : status;
 }
 
-/** The invariants that do not hold, in their order. */
+/** The violated invariants, in their order. */
 export const violationsOf = (
   snapshot: PoolSnapshot,
   expected: ExpectedPoolState,
 ): readonly Violation[] =>
   invariantsOf(snapshot, expected).flatMap(([id, title, equalities]) => {
-    // What is not known yet is expected as an empty text; then nothing holds.
+    // An unknown value is expected as an empty text; then no invariant holds.
     const broken = equalities.find((one) => one.expected === '' || one.expected !== one.found);
     return broken === undefined ? [] : [{ id, title, ...broken }];
   });

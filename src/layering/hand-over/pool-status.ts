@@ -11,7 +11,7 @@ import {
   type PoolSnapshot,
 } from './invariants.ts';
 
-/** All objects of a cluster that layering is about. */
+/** All objects of a cluster that concern layering. */
 export interface ClusterSnapshot {
   readonly pools: readonly KubeObject[];
   readonly osConfigs: readonly KubeObject[];
@@ -41,7 +41,7 @@ export interface PoolStatus {
     readonly degraded: string;
   };
   readonly rendered: string;
-  /** Where builds of the pool are pushed to; empty for a pool that is not layered. */
+  /** Repository that the builds of the pool are pushed to; empty for a pool that is not layered. */
   readonly pushSpec: string;
   /** The current build of the pool, with its phase. */
   readonly build: { readonly name: string; readonly phase: string };
@@ -100,14 +100,14 @@ export const nodeImageStatus = (node: KubeObject): NodeImageStatus => ({
   desiredImage: annotationOf(node, nodeKeys.desiredImage),
 });
 
-/** The condition of a build that is true, or `not started`. */
+/** Type of the condition of a build that is True, or `not started`. */
 export const phaseOf = (build: KubeObject): string =>
   buildConditions.find((type) => conditionOf(build, type).status === 'True') ?? 'not started';
 
 /**
- * The pools that select a node, the one that rolls out to it first: that of the masters comes
- * before any other, and one that was made for some nodes before that of all workers
- * (machine-config-operator, `pkg/helpers`, getPoolsForNode).
+ * The pools that select a node; the first one rolls out to it. The pool of masters comes before any
+ * other, and a custom pool before the pool of all workers (machine-config-operator, `pkg/helpers`,
+ * getPoolsForNode).
  */
 export const poolsOfNode = (
   { metadata: { labels = {} } }: KubeObject,
@@ -125,8 +125,8 @@ export const nodesOfPool = (
 ): readonly KubeObject[] => nodes.filter((node) => poolsOfNode(node, pools)[0] === name);
 
 /**
- * The nodes of a pool whose image the operator takes off once the pool is not paused: nobody has
- * handed it over.
+ * The nodes of a pool from which the operator removes the image once the pool is not paused,
+ * because the image was not handed over.
  */
 export const nodesAtRisk = (
   pool: string,
@@ -140,7 +140,7 @@ export const nodesAtRisk = (
         .filter((node) => annotationOf(node, nodeKeys.desiredImage) !== '')
         .map(({ metadata }) => metadata.name);
 
-/** The nodes of a pool that have joined, and are to run another OS than an image. */
+/** The nodes of a pool that have joined, and whose desired image is another. */
 export const nodesWithout = (
   image: string,
   pool: string,
@@ -155,8 +155,8 @@ const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
 
 /**
- * The objects of a cluster that refer to a registry that goes away with the bootstrap host, as
- * `KIND NAME`. A node compares its image letter for letter, so such a reference is never corrected
+ * The objects of a cluster that refer to a registry that disappears with the bootstrap host, as
+ * `KIND NAME`. A node compares its image letter for letter, so nothing corrects such a reference
  * later.
  * @param address ADDRESS:PORT of the registry
  */

@@ -1,51 +1,54 @@
 /**
- * Where the bootstrap controller writes, and the machine-config-server of the bootstrap host reads
- * for each request.
+ * The bootstrap controller writes this folder, and the machine-config-server of the bootstrap host
+ * reads it at each request.
  */
 const directory = '/etc/mcs/bootstrap';
 
 /**
- * Written last of all (machine-config-operator, `pkg/controller/bootstrap`); the server answers 500
- * without it.
+ * The bootstrap controller writes this file last (machine-config-operator,
+ * `pkg/controller/bootstrap`); without it the server answers 500.
  */
 export const controllerConfig = `${directory}/controller-config/machine-config-controller.yaml`;
 
-/** Beside its place, so that one rename moves it back. */
+/** In the same folder, so that one rename restores the file. */
 export const blockedControllerConfig = `${controllerConfig}.blocked-by-bootwright`;
 
 /**
- * Where MachineOSConfigs wait until their images are built, and copies of the Secrets that they
- * name.
+ * Folders with MachineOSConfigs that wait for their images, and with copies of the Secrets that
+ * they name.
  */
 export const asideFolders = {
   osConfigs: '/opt/openshift/bootwright-layering/os-configs',
   secrets: '/opt/openshift/bootwright-layering/secrets',
 } as const;
 
-/** Two units of systemd: one watches a path, the other one runs a command each time. */
+/**
+ * Two systemd units: the path unit watches a path, and its service runs a command at each change.
+ */
 const pathUnit = (name: string) => ({ name, path: `${name}.path`, service: `${name}.service` });
 
-/** Moves the file that the machine-config-server needs away, once for each time that it comes. */
+/** Moves the file that the machine-config-server needs aside, each time that it appears. */
 export const blockUnit = pathUnit('bootwright-hold');
 
-/** Puts the image back into what was rendered again. */
+/** Puts the image into a MachineConfig again after each rendering. */
 export const serveUnit = pathUnit('bootwright-serve');
 
 /** Folder of the MachineConfigPools. */
 export const poolsFolder = `${directory}/machine-pools`;
 
-/** Folder of the rendered MachineConfigs, and of those that they were rendered from. */
+/** Folder of the rendered MachineConfigs, and of their sources. */
 export const renderedFolder = `${directory}/machine-configs`;
 
-/** The MachineConfigPool as the bootstrap controller rendered it. */
+/** The MachineConfigPool as rendered by the bootstrap controller. */
 export const poolFile = (pool: string): string => `${poolsFolder}/${pool}.yaml`;
 
 /** A rendered MachineConfig. */
 export const renderedFile = (name: string): string => `${renderedFolder}/${name}.yaml`;
 
 /**
- * A copy of a rendered MachineConfig as masters are served it. The pod of the bootstrap host
- * renders everything again whenever it is created again, as its init container renders.
+ * The copy of a rendered MachineConfig that masters are served. It is outside the rendered folder:
+ * the init container of the bootstrap pod renders everything again whenever the pod is created
+ * again.
  */
 export const servedCopy = (name: string): string => `/etc/mcs/bootwright/${name}.yaml`;
 
@@ -56,10 +59,11 @@ export const isRendererLog = (name: string): boolean =>
   /^bootstrap-machine-config-operator-.*_machine-config-controller-[^_]*\.log$/.test(name);
 
 /**
- * klog's fatal line of `machine-config-controller bootstrap` (machine-config-operator, its `cmd`).
+ * The fatal log line of `machine-config-controller bootstrap` in klog's format
+ * (machine-config-operator, its `cmd`).
  */
 const FATAL = /error running MCC\[BOOTSTRAP\]: (?<reason>.*)$/m;
 
-/** Why the MachineConfigs were not rendered, by its log; undefined when the log has no failure. */
+/** The reason why rendering failed, from its log; undefined when the log has no failure. */
 export const rendererFailure = (log: string): string | undefined =>
   FATAL.exec(log)?.groups?.['reason']?.trim();

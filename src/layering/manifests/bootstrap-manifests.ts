@@ -13,7 +13,7 @@ import {
 } from '../api/source-object.ts';
 import { secretTexts } from '../registry/credentials.ts';
 
-/** Objects among the manifests of a cluster that are about operating systems. */
+/** Objects among the manifests of a cluster that concern operating systems. */
 export interface OsManifests {
   readonly osConfigs: readonly FoundObject[];
   /** Secrets of the operator's namespace, each with its file. */
@@ -28,12 +28,12 @@ export interface FoundObject {
   readonly object: SourceObject;
 }
 
-/** File names of manifests. */
+/** Whether a file name is that of a manifest. */
 export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name);
 
 /**
- * Whether a MachineOSConfig names an image or a build: the bootstrap controller of 4.21 and newer
- * accepts such a one, and its image was built elsewhere.
+ * Whether a MachineOSConfig names an image or a build. The bootstrap controller of 4.21 and newer
+ * accepts such a MachineOSConfig; its image was built elsewhere.
  */
 export function isBuiltBefore({ value }: SourceObject): boolean {
   const annotations = fieldsOf(fieldsOf(value['metadata'])['annotations']);
@@ -51,8 +51,8 @@ export const isOsConfigOf =
 const OTHER_KINDS = /\bkind["']?\s*:\s*["']?(?:Secret|MachineConfigPool)\b/;
 
 /**
- * Reads manifests. A file that cannot be read is an error where it names a MachineOSConfig; else it
- * is left to whatever applies it.
+ * Reads manifests. An unreadable file is an error if it names a MachineOSConfig; otherwise the
+ * program that applies the manifests reports it.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function readOsManifests(files: readonly SourceFile[]): OsManifests {
@@ -73,7 +73,7 @@ export function readOsManifests(files: readonly SourceFile[]): OsManifests {
 }
 
 /**
- * bootkube creates what is in the manifests object by object, and ends over a List
+ * bootkube creates the manifests object by object, and exits at a List
  * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`).
  */
 function refuseListed({ value, place }: SourceObject): void {
@@ -89,10 +89,10 @@ function refuseListed({ value, place }: SourceObject): void {
 }
 
 /**
- * The objects of a file that may be about operating systems; none of another file, or of one that
- * cannot be read.
- * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it names a
- * MachineOSConfig
+ * The objects of a file that may concern operating systems; empty for another file, or for an
+ * unreadable one.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object` for an unreadable file that
+ * names a MachineOSConfig
  */
 export function readableDocuments(file: SourceFile): readonly ManifestDocument[] {
   const isAsked = /\bMachineOSConfig(?:List)?\b/.test(file.text);
@@ -107,14 +107,12 @@ export function readableDocuments(file: SourceFile): readonly ManifestDocument[]
 
 /** One object of a manifest file, with its text. */
 export interface ManifestDocument {
-  /** The text from behind one `---` to before the next. */
+  /** The text between two `---` lines. */
   readonly text: string;
   readonly object: SourceObject;
 }
 
-/**
- * A document begins at a line of `---`, whatever is around it; no block of text reaches column 0.
- */
+/** A document begins at a line of `---` in any context; no block scalar reaches column 0. */
 const SEPARATOR = /^---(?=\s|$)/m;
 
 /**
@@ -131,7 +129,8 @@ export function documentsOf({ path, text }: SourceFile): readonly ManifestDocume
 }
 
 /**
- * A file without some of its objects: the others stay the same. Empty when none is left.
+ * A file without some of its objects; the text of the others does not change. Empty when no object
+ * remains.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function withoutDocuments(
@@ -145,7 +144,7 @@ export function withoutDocuments(
     .replace(/^\s*\n/, '');
 }
 
-/** The name and the namespace of an object; empty where it has none. */
+/** Name and namespace of an object; empty where missing. */
 export function namesOf({ metadata }: Fields): {
   readonly name: string;
   readonly namespace: string;
@@ -154,12 +153,12 @@ export function namesOf({ metadata }: Fields): {
   return { name: textOf(name), namespace: textOf(namespace) };
 }
 
-/** Where the operator looks for the Secrets of a MachineOSConfig. */
+/** The namespace in which the operator looks for the Secrets of a MachineOSConfig. */
 export const operatorNamespace = 'openshift-machine-config-operator';
 
 /**
- * The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads
- * it.
+ * A Secret for a MachineOSConfig with a pull secret, in the form that the Machine Config Operator
+ * reads.
  */
 export const pushSecretObject = (name: string, pullSecret: string): object => ({
   apiVersion: 'v1',
@@ -182,14 +181,12 @@ export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   };
 }
 
-/**
- * Pools that every cluster has; a pool of workers without a member may have its image all the same.
- */
+/** Pools of every cluster; a pool of workers without members may have its image all the same. */
 const pools = ['master', 'worker'] as const;
 
 /**
- * The pools of every cluster, and those among the manifests, that no MachineOSConfig among the
- * manifests is for.
+ * The pools of every cluster and of the manifests for which the manifests contain no
+ * MachineOSConfig.
  */
 export function poolsWithoutConfig({
   osConfigs,

@@ -4,40 +4,40 @@ import type { Fields } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-manifests.ts';
 
-/** A MachineOSConfig that an image can be built from. */
+/** A MachineOSConfig whose image can be built. */
 export interface BuildableConfig {
   readonly config: MachineOSConfig;
-  /** The same as its manifest holds it. */
+  /** The object as in its manifest. */
   readonly object: Fields;
-  /** Name of the Secret that may push the image. */
+  /** Name of the Secret with the right to push the image. */
   readonly pushSecret: string;
   /**
-   * Name of the Secret among the manifests that may pull the base; the cluster's pull secret
-   * without it.
+   * Name of the Secret among the manifests with the right to pull the base; without it the
+   * cluster's pull secret is used.
    */
   readonly baseSecret?: string;
 }
 
-/** What the manifests ask to build, and what was built before. */
+/** The images to build, and the pools whose image already exists. */
 export interface BuildRequests {
-  /** The pool of masters first, then by name. */
+  /** The pool of masters first, then sorted by name. */
   readonly toBuild: readonly BuildableConfig[];
-  /** Pools whose image was built before: their MachineOSConfig names it. */
+  /** Pools with an existing image, which their MachineOSConfig names. */
   readonly builtBefore: readonly string[];
 }
 
-/** Pools that the operator brings by itself. */
+/** Pools that the operator creates itself. */
 export const operatorPools = ['master', 'worker', 'arbiter'];
 
 /**
- * A Secret that the operator makes of the cluster's pull secret, where a MachineOSConfig names
- * none.
+ * The Secret that the operator creates from the cluster's pull secret, where a MachineOSConfig
+ * names none.
  */
 const madeByOperator = 'global-pull-secret-copy';
 
 /**
- * Finds the pools that an image has to be built for, and refuses what could not be built, pushed or
- * used.
+ * Finds the pools whose image has to be built, and refuses images that could not be built, pushed
+ * or used.
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid`,
  * `layering.os-config-twice`, `layering.integrated-registry`
  */
@@ -105,10 +105,7 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   };
 }
 
-/**
- * Builders take credentials in the form that podman writes; the operator would convert the older
- * one.
- */
+/** Builders accept credentials in the form of podman; the operator would convert the older form. */
 function requireNewerSecrets(
   { config, object }: ReadConfig,
   secrets: OsManifests['secrets'],
@@ -124,7 +121,7 @@ function requireNewerSecrets(
   );
 }
 
-/** A MachineOSConfig that names only a Secret that somebody has to give. */
+/** A MachineOSConfig without a reference to the Secret that the operator creates. */
 export function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
   const { baseImagePullSecret, ...spec } = config.spec;
   const isMade = baseImagePullSecret?.name === madeByOperator;

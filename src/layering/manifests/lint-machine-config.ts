@@ -19,11 +19,11 @@ import {
   wrongObject,
 } from '../api/source-object.ts';
 
-/** A file that is linted. */
+/** A file to lint. */
 export interface LintedFile {
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** It was found in a folder, where other objects are no mistake. */
+  /** Whether the file was found in a folder, where objects of other kinds are allowed. */
   readonly isInFolder: boolean;
 }
 
@@ -31,8 +31,8 @@ const WANTED = 'a MachineConfig, a MachineOSConfig or an Ignition config';
 const roleLabel = 'machineconfiguration.openshift.io/role';
 
 /**
- * Findings of MachineConfigs, MachineOSConfigs and Ignition configs: what Ignition, the API server
- * or the Machine Config Operator refuses. Places are `FILE:LINE`, in the order of the files.
+ * Findings about MachineConfigs, MachineOSConfigs and Ignition configs that Ignition, the API
+ * server or the Machine Config Operator refuses. Places are `FILE:LINE`, in the order of the files.
  */
 export const lintMachineConfigs = (files: readonly LintedFile[]): readonly LintFinding[] =>
   files.flatMap(findingsIn);
@@ -65,14 +65,14 @@ function findingsOf(source: SourceObject, isInFolder: boolean): readonly LintFin
 
 const sections = ['ignition', 'kernelArguments', 'passwd', 'storage', 'systemd'];
 
-/** A configuration of Bootwright has a section of that name too, beside others. */
+/** A configuration of Bootwright also has a section of that name, beside other sections. */
 const isIgnition = (value: Fields): boolean =>
   fieldsOf(value['ignition'])['version'] !== undefined ||
   (value['ignition'] !== undefined && Object.keys(value).every((key) => sections.includes(key)));
 
 /**
- * Findings of one MachineConfig, errors for what stops a bootstrap: what the API server, the
- * Machine Config Operator or the first boot refuses.
+ * Findings about one MachineConfig. An error stops a bootstrap: the API server, the Machine Config
+ * Operator or the first boot refuses the object.
  */
 export const lintMachineConfig = (source: SourceObject): readonly LintFinding[] =>
   reported(source, (report) => checkMachineConfig(source.value, report));
@@ -99,7 +99,7 @@ function reported(
   );
 }
 
-/** Reports the refusal of a reader; its code is the rule unless one is given. */
+/** Reports the refusal of a reader; the rule defaults to the code of the error. */
 function checkRead(read: () => unknown, at: string, report: Report, rule?: string): void {
   try {
     read();
@@ -114,8 +114,8 @@ const Texts = z.array(z.string(listRule), listRule).nullish();
 const Text = z.string('must be a text').nullish();
 
 /**
- * Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); what is null
- * is not given.
+ * Types of the fields of a spec (`0000_80_machine-config_01_machineconfigs.crd.yaml`); null means
+ * not set.
  */
 const Spec = z.looseObject({
   config: z.looseObject({}, 'must be an Ignition config').nullish(),
@@ -128,12 +128,12 @@ const Spec = z.looseObject({
 });
 
 /**
- * The most that a rendered MachineConfig may have (`MaxMachineConfigSize`): etcd takes no larger
+ * The most bytes of a rendered MachineConfig (`MaxMachineConfigSize`): etcd accepts no larger
  * request.
  */
 const mostBytes = 1_572_864;
 
-/** As the operator validates one (`ValidateMachineConfig`), and bootkube renders one. */
+/** The checks of the operator (`ValidateMachineConfig`), and of bootkube's rendering. */
 function checkMachineConfig(value: Fields, report: Report): void {
   const metadata = fieldsOf(value['metadata']);
   const spec = fieldsOf(value['spec']);
@@ -167,8 +167,8 @@ function checkMachineConfig(value: Fields, report: Report): void {
 }
 
 /**
- * Reports what Ignition refuses, at once or at the first boot.
- * @returns the config, where it can be read
+ * Reports content that Ignition refuses, at once or at the first boot.
+ * @returns the config, if it is readable
  */
 function checkIgnition(value: Fields, before: string, report: Report): Config | undefined {
   let read: ReturnType<typeof lintConfig> | undefined;
@@ -183,7 +183,7 @@ function checkIgnition(value: Fields, before: string, report: Report): Config | 
     try {
       decodeResource(resource);
     } catch (thrown) {
-      // What is too large for us may be right.
+      // Content beyond our size limit may still be valid.
       const { code, message, context } = thrown as AgentError;
       if (['ignition.gzip', 'ignition.data-url'].includes(code) || context['actual'] !== undefined)
         report('content-invalid', `${before}${path}.source`, message);
@@ -193,9 +193,9 @@ function checkIgnition(value: Fields, before: string, report: Report): Config | 
 }
 
 /**
- * Reports what the Machine Config Daemon refuses (`file_writers.go`, `validateIgn3FileModes`), and
- * paths below a file: the first boot makes a folder of each path above, and cannot where a file has
- * it.
+ * Reports files that the Machine Config Daemon refuses (`file_writers.go`,
+ * `validateIgn3FileModes`), and paths below a file: the first boot creates a folder for each parent
+ * path, and fails where a file has that path.
  */
 function checkStorage({ storage = {} }: Config, report: Report): void {
   const files = new Set((storage.files ?? []).map(({ path }) => path));
@@ -212,7 +212,7 @@ function checkStorage({ storage = {} }: Config, report: Report): void {
     checkFile(file, `spec.config.storage.files[${index}]`, report);
 }
 
-/** The daemon would skip its checks where this file is (`constants.go`). */
+/** The daemon skips its checks if this file exists (`constants.go`). */
 const forceFile = '/run/machine-config-daemon-force';
 
 function checkFile(file: File, at: string, report: Report): void {

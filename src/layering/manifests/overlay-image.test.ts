@@ -23,7 +23,7 @@ const fileIn = (text: string, end: string) => {
 const contentIn = (text: string, end: string): string =>
   Buffer.from(decodeDataUrl(fileIn(text, end).contents.source)).toString();
 
-/** The served text with the content of both files in another form. */
+/** The served config with the content of both files in another encoding. */
 function served(reform: (source: string) => object): string {
   const config = JSON.parse(servedIgnition(release)) as Read;
   for (const file of config.storage.files) {

@@ -1,21 +1,21 @@
 import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/release-version.ts';
 
 /**
- * What a release does with images of its MachineOSConfigs during an installation. `build`: they are
- * built, served to nodes, which boot into them at once, and handed over. `submit`: the
- * MachineOSConfigs are submitted last, and the cluster builds the images and rolls them out.
- * `none`: the release has no MachineOSConfig.
+ * How a release handles the images of its MachineOSConfigs during an installation. `build`:
+ * Bootwright builds them, serves them to nodes, which boot into them at once, and hands them over.
+ * `submit`: Bootwright submits the MachineOSConfigs last, and the cluster builds the images and
+ * rolls them out. `none`: the release has no MachineOSConfig.
  */
 export interface LayeringSupport {
   readonly kind: 'build' | 'submit' | 'none';
-  /** Why, in one sentence without its period. */
+  /** The reason, in one sentence without its period. */
   readonly why: string;
 }
 
 /**
- * The newest first. From 4.21 on nodes trust the image that their Ignition names, and the operator
- * takes over an image that it did not build; MachineOSConfig v1 came with 4.18.21
- * (machine-config-operator, its release branches).
+ * Newest first. From 4.21 on nodes trust the image in their Ignition, and the operator accepts an
+ * image that it did not build; MachineOSConfig v1 came with 4.18.21 (machine-config-operator, its
+ * release branches).
  */
 const rows: readonly (LayeringSupport & { readonly from: ReleaseVersion })[] = [
   {
@@ -35,7 +35,7 @@ const rows: readonly (LayeringSupport & { readonly from: ReleaseVersion })[] = [
   },
 ];
 
-/** What a release does with images of its MachineOSConfigs. */
+/** The layering support of a release. */
 export function layeringSupport(openshiftVersion: string): LayeringSupport {
   const version = releaseVersion(openshiftVersion);
   const row = version === undefined ? undefined : rows.find(({ from }) => isAtLeast(version, from));

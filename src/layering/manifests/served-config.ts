@@ -9,7 +9,7 @@ import { isFields, type Fields, type Value, fieldsOf, textOf } from '../../lib/f
 import { layeringFailure } from '../failures.ts';
 
 /**
- * Where the machine-config-server puts the first annotations of a node: a map of texts
+ * The file with a node's first annotations, a map of texts, from the machine-config-server
  * (machine-config-operator, `pkg/daemon/constants`).
  */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
@@ -18,17 +18,22 @@ export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotation
 export interface ServedConfig {
   /** Name of the rendered MachineConfig. */
   readonly rendered: string;
-  /** Image of the operating system that the first boot ends in. */
+  /** Image of the operating system after the first boot. */
   readonly osImage: string;
-  /** The image that the node says it runs; only a layered pool has one. */
+  /**
+   * The image that the node reports as its current one; undefined for a pool that is not layered.
+   */
   readonly currentImage: string | undefined;
-  /** The image that the node should run: the same one, or the node would switch again. */
+  /**
+   * The image that the node should run. It equals the current one; otherwise the node would switch
+   * again.
+   */
   readonly desiredImage: string | undefined;
 }
 
 /**
  * Reads the answer of a machine-config-server, in Ignition spec 3. Both names of the rendered
- * MachineConfig must be equal: a node that starts with two stays degraded.
+ * MachineConfig must be equal: a node that starts with two names stays degraded.
  * @throws AgentError `layering.served-config-invalid`, and as `readEncapsulated` and `parseConfig`
  */
 export function readServedConfig(ignitionText: Uint8Array | string): ServedConfig {
@@ -51,8 +56,8 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
 }
 
 /**
- * Why a served config does not boot a machine straight into an image; undefined when all three
- * places name it.
+ * The reason why a machine with the served config does not boot straight into an image; undefined
+ * when all three places name the image.
  */
 export function servedImageProblem(
   { osImage, currentImage, desiredImage }: ServedConfig,
@@ -81,9 +86,9 @@ const invalid = (message: string): Error =>
 
 /**
  * Overlays an image on a served config, in the two places that name one: the machine boots into it,
- * and says so when it joins. It is what the machine-config-server of the cluster serves by itself
- * once a machine of the pool runs the image. Both change or none: a node that names another image
- * than it boots never becomes Done.
+ * and reports it when it joins. The machine-config-server of the cluster serves the same config
+ * once a machine of the pool runs the image. Both places change or neither: a node that reports
+ * another image than the booted one never becomes Done.
  * @throws AgentError `layering.served-config-invalid`, and as `parseConfig`
  */
 export function overlayImage(served: Uint8Array | string, image: string): string {
@@ -111,8 +116,8 @@ export function overlayImage(served: Uint8Array | string, image: string): string
 
 /**
  * Embeds a config in the pointer that leads to it, so that the first boot fetches nothing: the
- * machine must boot with the overlaid config, whatever is served by then. The other fields of the
- * pointer, a host name above all, stay.
+ * machine must boot with the overlaid config, even if the server changes its answer. The other
+ * fields of the pointer, a host name above all, stay.
  * @throws AgentError `ignition.pointer-missing`, and as `parseConfig` and `readPointer`
  */
 export function embedServed(pointerText: Uint8Array | string, served: string): string {
@@ -130,15 +135,15 @@ export function embedServed(pointerText: Uint8Array | string, served: string): s
   });
 }
 
-/** Where a node of a pool has the name of the repository with its images. */
+/** The file of a node with the repository of its pool's images. */
 export const OS_REPOSITORY_PATH = '/etc/bootwright/os-image-repository';
 
-/** Name of the MachineConfig that names the repository. */
+/** Name of the MachineConfig with the repository. */
 export const repositoryConfigName = (pool: string): string => `99-bootwright-os-repository-${pool}`;
 
 /**
- * That MachineConfig: a host that is served the config of the pool finds the repository in it,
- * HOST/[NAMESPACE/]NAME.
+ * The MachineConfig with the repository: a host that is served the config of the pool finds the
+ * repository in it, HOST/[NAMESPACE/]NAME.
  */
 export const repositoryConfig = (pool: string, repository: string): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -165,7 +170,7 @@ export const repositoryConfig = (pool: string, repository: string): Fields => ({
 });
 
 /**
- * The repository that a served config names; undefined where it names none.
+ * The repository in a served config; undefined without one.
  * @throws AgentError as `parseConfig` and `decodeResource`
  */
 export function repositoryIn(served: Uint8Array | string): string | undefined {
@@ -175,14 +180,14 @@ export function repositoryIn(served: Uint8Array | string): string | undefined {
   return decoded(decodeResource(file.contents ?? {})).trim();
 }
 
-/** Where a node has the pull secret of the cluster. */
+/** The file of a node with the cluster's pull secret. */
 export const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
 
 const ANCHORS = '/etc/pki/ca-trust/source/anchors/';
 
 /**
- * Reads from a served config how the machine will pull images: a live system knows neither the pull
- * secret of the cluster nor the certificates that its administrators added.
+ * Reads the machine's credentials and certificates for pulls from a served config: a live system
+ * has neither the pull secret of the cluster nor the certificates of its administrators.
  * @param repository HOST[:PORT]/…, whose own certificates count too
  * @returns secrets, and PEM files that are trusted beside those of the system
  * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`

@@ -8,7 +8,7 @@ const image = `registry.example.com/ocl/master@sha256:${'f'.repeat(64)}`;
 const key = 'machineconfiguration.openshift.io/pre-built-image';
 const served = (text: string): string => servedMachineConfig(text, 'r.yaml', image);
 
-/** As the Machine Config Controller writes it: keys sorted, empty members and all. */
+/** The format of the Machine Config Controller: sorted keys, and empty members. */
 const rendered = `apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:

@@ -12,12 +12,11 @@ import { layeringFailure } from '../failures.ts';
 import { readObjects, type SourceFile, type SourceObject } from '../api/source-object.ts';
 
 /**
- * The text of a rendered MachineConfig, changed so that the machine-config-server of the bootstrap
- * host serves an image with it: `spec.osImageURL` is the image, and so is the annotation by which
- * the server names it to the node (machine-config-operator from 4.21 on, `pkg/server`). The name
- * stays, although it no longer is the hash of the spec: the cluster has the MachineConfig with the
- * OS of the release under it.
- * @param path of the file, for messages
+ * The text of a rendered MachineConfig for the machine-config-server of the bootstrap host, with
+ * the image in `spec.osImageURL` and in the annotation from which the server names it to the node
+ * (machine-config-operator from 4.21 on, `pkg/server`). The name stays, although it no longer is
+ * the hash of the spec: in the cluster the MachineConfig of that name has the OS of the release.
+ * @param path path of the file, for messages
  * @param image HOST/[NAMESPACE/]NAME@sha256:…
  * @throws AgentError `layering.machine-config-invalid`
  */
@@ -40,14 +39,14 @@ export function servedMachineConfig(text: string, path: string, image: string): 
     metadata: { ...metadata, annotations: named },
     spec: { ...fieldsOf(before['spec']), osImageURL: image },
   };
-  // Masters boot with it: whatever else the text held must still be in it.
+  // Masters boot with it: all other content must be unchanged.
   if (isDeepStrictEqual(parsed(changed).toJS({ maxAliasCount: -1 }), meant)) return changed;
   throw invalid(`${path}: its annotations and spec.osImageURL cannot be changed`);
 }
 
 /**
- * A key `<<` in quotes is an ordinary one to Kubernetes, and would be written without its quotes,
- * as a merge.
+ * A quoted key `<<` is an ordinary key to Kubernetes; the library would write it without quotes, as
+ * a merge.
  */
 const parsed = (text: string) =>
   parseYaml(text, {
@@ -58,8 +57,8 @@ const parsed = (text: string) =>
   });
 
 /**
- * The MachineConfig that the machine-config-server of the bootstrap host looks up for a pool: that
- * of the status.
+ * Name of the MachineConfig that the machine-config-server of the bootstrap host serves to a pool,
+ * from the status of the pool.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function renderedNameIn(poolFile: SourceFile): string {
@@ -71,8 +70,8 @@ export function renderedNameIn(poolFile: SourceFile): string {
 }
 
 /**
- * Name of the OS stream that a pool asks for (`spec.osImageStream` of a MachineConfigPool);
- * undefined where it asks for none.
+ * Name of the OS stream of a pool (`spec.osImageStream` of a MachineConfigPool); undefined where it
+ * is not set.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function streamIn(poolFile: SourceFile): string | undefined {
@@ -82,8 +81,8 @@ export function streamIn(poolFile: SourceFile): string | undefined {
 }
 
 /**
- * Name of the OS stream of pools that ask for none: `spec.defaultStream` of an OSImageStream among
- * the manifests, which the installer writes of `osImageStream` in the install-config
+ * Name of the OS stream of pools without their own: `spec.defaultStream` of an OSImageStream among
+ * the manifests, which the installer creates from `osImageStream` in the install-config
  * (openshift/api, machineconfiguration/v1).
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */

@@ -9,7 +9,7 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
 }
 
-/** `resources` of a group with what may be done to them; names where only some may be touched. */
+/** A rule for `resources` of a group with verbs; with names, only for these objects. */
 export const rule = (
   group: string,
   resources: readonly string[],
@@ -22,8 +22,8 @@ export const rule = (
 });
 
 /**
- * What a pod of ours may that reaches an API alone: the restricted profile (Kubernetes, "Pod
- * Security Standards").
+ * Security context of our pods that need nothing but an API server: the restricted profile
+ * (Kubernetes, "Pod Security Standards").
  */
 export const restrictedPod = {
   pod: {
@@ -42,8 +42,8 @@ const group = 'rbac.authorization.k8s.io';
 const rbac = { apiVersion: `${group}/v1` };
 
 /**
- * A service account of the operator's namespace that may do what `rules` say of each namespace, or
- * of the cluster ('').
+ * A service account of the operator's namespace with the given rules for each namespace, or for the
+ * cluster ('').
  */
 export function accountManifests(
   name: string,

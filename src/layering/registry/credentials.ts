@@ -6,25 +6,25 @@ import { type Fields, textsIn } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../api/source-object.ts';
 
-/** Name and password of the one user of the staging registry. */
+/** Name and password of the only user of the staging registry. */
 export interface RegistryUser {
   readonly name: string;
   readonly password: string;
 }
 
 /**
- * The line of the user in a file of passwords, as `htpasswd -B` writes it: the registry takes no
- * other form, and CoreOS hosts have no program that writes it. The salt has 16 bytes. The password
+ * The line of the user in a password file, as `htpasswd -B` writes it: the registry accepts no
+ * other hash, and CoreOS hosts have no program that writes it. The salt has 16 bytes. The password
  * is random, so the cost of its hash matters little.
  */
 export const passwordLine = ({ name, password }: RegistryUser, salt: Uint8Array): string =>
   `${name}:${hashSync(password, `$2b$05$${encodeBase64(salt, 16)}`)}\n`;
 
-/** The user as curl reads it from a file. */
+/** The user in curl's config file format. */
 export const curlCredentials = ({ name, password }: RegistryUser): string =>
   `user = "${name}:${password}"\n`;
 
-/** The user in the form of a pull secret. */
+/** A pull secret with the user. */
 export const pullSecretOf = (address: string, { name, password }: RegistryUser): string =>
   JSON.stringify({
     auths: { [address]: { auth: Buffer.from(`${name}:${password}`).toString('base64') } },
@@ -34,7 +34,7 @@ export const pullSecretOf = (address: string, { name, password }: RegistryUser):
 export const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()) });
 
 /**
- * Merges pull secrets; a later one wins for a registry that two name.
+ * Merges pull secrets; for a registry in two of them the later one wins.
  * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function mergePullSecrets(
@@ -54,13 +54,13 @@ export function mergePullSecrets(
   return JSON.stringify({ auths: Object.fromEntries(merged) });
 }
 
-/** Names of one registry (containers/image, `normalizeRegistry`). */
+/** Other names of docker.io (containers/image, `normalizeRegistry`). */
 const dockerHosts = ['index.docker.io', 'registry-1.docker.io'];
 
 /**
- * What a key of a pull secret is for: a host with its port, or what lies below one. With a scheme
- * it is an address of an API, of which the host alone counts (containers/image,
- * `normalizeAuthFileKey`); the path of an API counts without one neither.
+ * The registry or repository of a key in a pull secret: a host with its port, or a path below it. A
+ * key with a scheme is the address of an API, of which the host alone counts (containers/image,
+ * `normalizeAuthFileKey`); the path of an API is ignored without a scheme too.
  */
 function placeOf(key: string): string {
   const [, scheme, host = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(key) ?? [];
@@ -70,9 +70,9 @@ function placeOf(key: string): string {
 }
 
 /**
- * What a pull secret holds for a repository, as a pull secret of its own: the entry of the longest
- * name that the repository lies below, as the container tools choose it (containers-auth.json(5));
- * one that is written as the name itself comes first. Undefined without any.
+ * The credentials for a repository, as a pull secret of its own: the entry with the longest name
+ * that contains the repository, as the container tools choose it (containers-auth.json(5)). An
+ * exact key takes precedence. Undefined without a match.
  * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function narrowedTo(
@@ -89,7 +89,7 @@ export function narrowedTo(
   return JSON.stringify({ auths: { [name]: auths[exact ?? keys.get(placeOf(name)) ?? ''] } });
 }
 
-/** The content of a Secret by key, decoded; for the API server, plain text wins. */
+/** The content of a Secret by key, decoded; `stringData` wins, as in the API server. */
 export const secretTexts = ({ data, stringData }: Fields): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(
     Object.entries(textsIn(data)).map(

@@ -7,23 +7,23 @@ import { MASK, Secret } from '../../model/secret.ts';
 import { PullSecret } from './credentials.ts';
 import { type Fields, fieldsOf, isFields, isList, textOf, type Value } from '../../lib/fields.ts';
 
-/** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
+/** Folder of the bundle on the host; the agent's container mounts /var/log. */
 export const bundleFolder = '/var/log/bootwright-layering';
 
 /**
- * Where a copy of it goes along with the other logs of the host: the sender packs all files of this
- * folder (assisted-installer-agent, `src/logs_sender`), whoever starts it, and removes the folder
- * when it has finished.
+ * Folder for a copy that is sent with the other logs of the host: the sender packs all files of
+ * this folder (assisted-installer-agent, `src/logs_sender`), for every caller, and removes the
+ * folder at its end.
  */
 export const folderThatIsSent = (hostId: string): string =>
   `/var/log/logs_host_${hostId}/bootwright-layering`;
 
-/** The most characters of all that a service gets with the logs of a host. */
+/** The most characters of the bundle that are sent with the logs of a host. */
 export const longestBundle = 16 * 2 ** 20;
 
 const leftOut = '(earlier lines are left out)\n';
 
-/** The end of a text, in whole lines. */
+/** The last characters of a text, in complete lines. */
 export function endOf(text: string, most: number): string {
   if (text.length <= most) return text;
   const cut = text.slice(text.length - most);
@@ -33,19 +33,17 @@ export function endOf(text: string, most: number): string {
 /** Fields of an entry that name a user and hold no secret. */
 const harmless = new Set(['username', 'email']);
 
-/**
- * Whether a word is long enough to be masked: a shorter one would be found in harmless text too.
- */
+/** Whether a word is long enough to be masked: a shorter word would match harmless text too. */
 export const isLongEnough = (word: string): boolean => word.length >= 6;
 
 /** The registries of a pull secret, and the secrets in it. */
 export interface PullSecretContent {
-  /** Registries, with the paths in them where it names some. */
+  /** Registries, with their paths if the keys have any. */
   readonly registries: readonly string[];
   readonly secrets: readonly Secret[];
 }
 
-/** Parses a pull secret; of any other text, all of it is secret. */
+/** Parses a pull secret; any other text is a secret as a whole. */
 export function credentialsIn(text: string): PullSecretContent {
   const parsed = PullSecret.safeParse(jsonIn(text));
   if (!parsed.success) return { registries: [], secrets: text === '' ? [] : [new Secret(text)] };
@@ -59,7 +57,7 @@ export function credentialsIn(text: string): PullSecretContent {
   };
 }
 
-/** The value itself and, of `NAME:PASSWORD` in base64, both and the password alone. */
+/** The value itself and, for `NAME:PASSWORD` in base64, the decoded text and the password alone. */
 function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
   if (typeof value !== 'string' || harmless.has(name)) return [];
   if (name !== 'auth') return [value];
@@ -69,8 +67,7 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
 }
 
 /**
- * Patterns of secrets that are not known by value. Each begins with fixed letters, as logs are
- * long.
+ * Patterns of secrets with unknown values. Each begins with fixed letters, because logs are long.
  */
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
@@ -85,14 +82,13 @@ const looksSecret: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A text without what looks like a secret: keys, passwords in addresses, tokens, hashes of
- * passwords, and what follows the name of one. It comes second: known secrets are masked by their
- * value.
+ * A text without apparent secrets: keys, passwords in addresses, tokens, hashes of passwords, and
+ * values after a name of a secret. It runs second: known secrets are masked by their value.
  */
 export const withoutSecretLooks = (text: string): string =>
   looksSecret.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
 
-/** Fields of an Ignition config that name a part, and hold nothing of its content. */
+/** Fields of an Ignition config that name a part, and contain none of its content. */
 const structuralFields = new Set([
   'version',
   'path',
@@ -103,13 +99,12 @@ const structuralFields = new Set([
   'format',
 ]);
 
-/** Whether a MachineConfig, or a file of one, has the name of a rendered one. */
+/** Whether the name of a MachineConfig, or of its file, is that of a rendered one. */
 export const isRendered = (name: string): boolean => name.startsWith('rendered-');
 
 /**
- * A rendered MachineConfig without its content: names, paths, modes and sizes of all that its
- * Ignition brings, and none of the content, among which are the pull secret and keys of the
- * cluster.
+ * A rendered MachineConfig without its content: names, paths, modes and sizes of its Ignition
+ * parts. The content includes the pull secret and keys of the cluster.
  */
 export function machineConfigShape({ apiVersion, kind, metadata, spec }: Fields): string {
   const { config, ...rest } = fieldsOf(spec);
@@ -128,21 +123,18 @@ function shapeOf(value: Value, name = ''): Value {
   return `(${value.length} characters)`;
 }
 
-/** No content that is longer is a secret of a few lines. */
+/** Longer content is not a secret of a few lines. */
 const longestContent = 64 * 1024;
 
-/**
- * Contents that only root may read, and those of containers-auth.json, whatever their mode says.
- */
+/** Whether content is readable by root only, or is a containers-auth.json of any mode. */
 const isForRoot = ({ path, mode }: Fields): boolean =>
   (typeof mode === 'number' && (mode & 0o044) === 0) ||
   (typeof path === 'string' &&
     /(?:pull-secret|\/auth\.json|\.docker\/config\.json|kubelet\/config\.json)$/.test(path));
 
 /**
- * Secrets of an Ignition config, even of one that is not valid: hashes of passwords,
- * values of headers, users and passwords in addresses, keys of LUKS, and contents that only root
- * may read.
+ * Secrets of an Ignition config, even of an invalid one: hashes of passwords, values of headers,
+ * users and passwords in addresses, keys of LUKS, and content that only root may read.
  */
 export const secretsInIgnition = (text: string): readonly Secret[] =>
   secretWords(jsonIn(text) as Value | undefined)
@@ -150,7 +142,7 @@ export const secretsInIgnition = (text: string): readonly Secret[] =>
     .map((word) => new Secret(word));
 
 /**
- * @param name the member of which this is the value, as of an entry of a list
+ * @param name the member with this value, or with the list around it
  * @param isPrivate whether an object around it is for root alone
  */
 function secretWords(value: Value | undefined, name = '', isPrivate = false): readonly string[] {
@@ -164,7 +156,7 @@ function secretWords(value: Value | undefined, name = '', isPrivate = false): re
   if (name === 'httpHeaders') words.push(...wordsOfHeader(textOf(value['value'])));
   const content = ['contents', 'keyFile'].includes(name) ? contentOf(value) : undefined;
   if (content === undefined) return words;
-  // A content may be a config itself, as the MachineConfig that a pool gives to a new node.
+  // Content may be a config itself, such as the MachineConfig that a pool serves to a new node.
   const config = jsonIn(content);
   if (isFields(config)) words.push(...secretWords(config, '', isPrivate));
   if (isPrivate) words.push(...credentialsIn(content).secrets.map((secret) => secret.reveal()));
@@ -172,7 +164,7 @@ function secretWords(value: Value | undefined, name = '', isPrivate = false): re
 }
 
 /**
- * The value itself and, of `Bearer TOKEN` or `Basic USER:PASSWORD`, the text behind the word, and
+ * The value itself and, for `Bearer TOKEN` or `Basic USER:PASSWORD`, the text after the word, and
  * the password alone.
  */
 function wordsOfHeader(value: string): readonly string[] {

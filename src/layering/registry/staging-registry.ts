@@ -5,15 +5,15 @@ export const inContainer = {
 } as const;
 
 /**
- * The address of the registry. Nodes pull from the final registry only, so that no other host
- * needs a route to this one, nor a hole in its firewall.
+ * The address of the registry. Nodes pull from the final registry only, so no other host needs a
+ * route or a firewall rule to this one.
  */
 export const stagingAddress = (port: number): string => `127.0.0.1:${port}`;
 
 /**
  * Settings of the registry (distribution), as JSON, which is YAML too.
- * @param data folder as the registry sees it
- * @param served the same, with its certificate and the hashed password
+ * @param data data folder inside the container
+ * @param served folder inside the container with its certificate and the hashed password
  */
 export const registrySettings = (
   port: number,
@@ -39,43 +39,43 @@ const work = `${mount}/ostree/deploy/rhcos/var/lib/bootwright-layering`;
 
 /** Folders on the written disk: images are larger than the memory of a live system. */
 export const stagingPlaces = {
-  /** Where the root file system of the written disk stays mounted while images are built. */
+  /** Mount point of the written disk's root file system while images are built. */
   mount,
-  /** All that layering puts on the written disk; removed before the host reboots. */
+  /** All files of layering on the written disk; removed before the host reboots. */
   work,
   data: `${work}/registry`,
-  /** Where images are built. Sockets lie in the run folder; their paths are short. */
+  /** Image store of the builds. Sockets are in the run folder; their paths are short. */
   store: { storage: `${work}/storage`, run: '/run/bootwright/storage' },
-  /** Contexts of the builds, and what programs keep meanwhile. */
+  /** Contexts of the builds, and temporary files of programs. */
   scratch: `${work}/scratch`,
 } as const;
 
 /** Files below the folder of secrets. */
 export const stagingFiles = {
-  /** Folder that the container sees: settings, its certificate and the hashed password. */
+  /** Folder mounted into the container: settings, its certificate and the hashed password. */
   served: `${secretsFolder}/registry`,
   settings: `${secretsFolder}/registry/settings.yml`,
   passwords: `${secretsFolder}/registry/htpasswd`,
-  /** Folder with `ca.crt` alone, as clients want it. */
+  /** Folder with `ca.crt` alone, the layout that clients require. */
   certificates: `${secretsFolder}/certificates`,
   authFile: `${secretsFolder}/staging-auth.json`,
-  /** The same for curl. */
+  /** Credentials for curl. */
   curl: `${secretsFolder}/staging-curl`,
-  /** The address, so that a later run keeps it. */
+  /** The address, so that a later run uses it again. */
   address: `${secretsFolder}/address`,
 } as const;
 
 /** The container of the staging registry. */
 export const registryContainer = 'bootwright-registry';
 
-/** The image of a release that holds a registry. */
+/** The image of a release that contains a registry. */
 export const registryOfRelease = 'docker-registry';
 
 /**
- * Starts the registry, and replaces an earlier container. The image of a release has the plain
- * registry beside that of a cluster since 4.21 (openshift/appliance runs it in the same way), whose
- * entrypoint starts that of a cluster. Nothing is relabelled, as the data lies on a disk whose
- * labels are those of another system.
+ * Starts the registry, and replaces an earlier container. Since 4.21 the image of a release
+ * contains the plain registry beside the cluster's one (openshift/appliance runs it in the same
+ * way); its entrypoint starts the cluster's. No file is relabelled: the labels of the disk belong
+ * to another system.
  */
 export const runRegistryArgv = (
   image: string,
@@ -91,22 +91,22 @@ export const runRegistryArgv = (
   ...[image, 'serve', `${inContainer.served}/settings.yml`],
 ];
 
-/** Starts the container again after it ended; nothing when it runs. */
+/** Starts the container again after it ended; no effect while it runs. */
 export const startAgainArgv = ['podman', 'start', registryContainer] as const;
 
-/** Stops the registry and removes its container; nothing when there is none. */
+/** Stops the registry and removes its container; no effect without a container. */
 export const removeRegistryArgv = [
   ...['podman', 'rm', '--force', '--ignore', '--time', '10', registryContainer],
 ] as const;
 
-/** Prints the status of the registry's answer to the one user that it knows: 200. */
+/** Prints the HTTP status of the registry's answer to its user: 200. */
 export const answerArgv = (address: string): readonly string[] => [
   ...['curl', '--silent', '--output', '/dev/null', '--write-out', '%{http_code}'],
   ...['--max-time', '10', '--noproxy', '*', '--cacert', `${stagingFiles.certificates}/ca.crt`],
   ...['--config', stagingFiles.curl, `https://${address}/v2/`],
 ];
 
-/** Makes a certificate of the registry that nobody else has signed, and its key. */
+/** Creates a self-signed certificate of the registry, and its key. */
 export const certificateArgv = (folder: string): readonly string[] => [
   ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
   ...['-subj', '/CN=bootwright staging registry', '-days', '30'],

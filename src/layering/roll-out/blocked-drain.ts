@@ -3,20 +3,20 @@ import { annotationOf, countAt, partOf, textAt, ownersOf } from '../../kube/obje
 import { nodeKeys } from '../api/node-keys.ts';
 import { isSelectedBy } from '../../kube/selector.ts';
 
-/** A pod that keeps a node from being drained, with the budget that forbids its eviction. */
+/** A pod that blocks the drain of a node, with the budget that forbids its eviction. */
 export interface DrainBlocker {
   /** NAMESPACE/NAME */
   readonly pod: string;
   readonly budget: string;
 }
 
-/** Whether a node waits to be drained. */
+/** Whether a node waits for its drain. */
 export const isDraining = (node: KubeObject): boolean => {
   const wanted = annotationOf(node, nodeKeys.desiredDrain);
   return wanted.startsWith('drain-') && wanted !== annotationOf(node, nodeKeys.lastAppliedDrain);
 };
 
-/** The pods of a node that a drain removes, and that no budget lets go now. */
+/** The pods of a node that a drain must evict, and whose eviction a budget forbids now. */
 export function drainBlockers(
   node: string,
   { pods, budgets }: Readonly<Record<'pods' | 'budgets', readonly KubeObject[]>>,
@@ -29,7 +29,7 @@ export function drainBlockers(
     });
 }
 
-/** A pod or a budget for people: NAMESPACE/NAME. */
+/** A pod or a budget in messages: NAMESPACE/NAME. */
 export const placeOf = ({ metadata: { name, namespace = '' } }: KubeObject): string =>
   `${namespace}/${name}`;
 

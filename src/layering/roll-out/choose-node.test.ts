@@ -50,7 +50,7 @@ describe('what a node says of itself', () => {
     ['DiskPressure', condition('Ready', 'True'), condition('DiskPressure', 'True')],
     ['DiskPressure', condition('Ready', 'True'), condition('DiskPressure', 'Unknown')],
     ['NetworkUnavailable', condition('Ready', 'True'), condition('NetworkUnavailable', 'True')],
-    // It is no reason for the operator either.
+    // The operator ignores this condition too.
     [undefined, condition('Ready', 'True'), condition('MemoryPressure', 'True')],
   ])('keeps workload from it: %s by %j', (reason, ...conditions) => {
     expect(unreadyReason({ ...node('n'), status: { conditions } })).toBe(reason);
@@ -73,7 +73,7 @@ describe('maxUnavailable', () => {
     ['worker', 3, 10, 3],
     ['worker', '25%', 10, 2],
     ['worker', '5%', 10, 1],
-    // The operator takes no number in quotes.
+    // The operator ignores a quoted number.
     ['worker', '2', 10, 1],
     ['worker', '12.5%', 100, 1],
     ['worker', '0%', 10, 1],

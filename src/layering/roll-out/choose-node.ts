@@ -11,13 +11,13 @@ import {
 } from './node-state.ts';
 import type { RollOutTarget } from './target.ts';
 
-/** A pool at the moment of a choice. */
+/** Nodes and state of a pool at the moment of a choice. */
 export interface PoolNodes {
   readonly pool: KubeObject;
   /** All nodes of the pool. */
   readonly nodes: readonly KubeObject[];
   /**
-   * All that carry a member of etcd, whatever their pool, where those of the pool do: one of them
+   * All nodes with a member of etcd, in any pool, if the nodes of this pool have one: one of them
    * may be away.
    */
   readonly members?: readonly KubeObject[];
@@ -25,15 +25,15 @@ export interface PoolNodes {
 }
 
 /**
- * The node that changes next, or why none does; without a reason every node has the target as its
- * desired state.
+ * The node that changes next, or the reason why none does; without a reason every node has the
+ * target as its desired state.
  */
 export type NodeChoice = { readonly node: KubeObject } | { readonly waitsFor: string | undefined };
 
 /**
- * A node at work ends that first; one without an agent would never begin. None begins that somebody
- * has cordoned, as with the operator (machine-config-operator 7ff337a4, `getAllCandidateMachines`).
- * A degraded one may be given what helps it.
+ * A node finishes its current change first; a node without an agent would never begin. A cordoned
+ * node does not begin, as with the operator (machine-config-operator 7ff337a4,
+ * `getAllCandidateMachines`). A degraded node may get a target that helps it.
  */
 const mayChange = (node: KubeObject): boolean =>
   (isDone(node) && !isCordoned(node)) || annotationOf(node, nodeKeys.state) === 'Degraded';
@@ -44,9 +44,9 @@ const orderOf = ({ metadata }: KubeObject): string =>
   [metadata.labels?.[zone], metadata.creationTimestamp, metadata.name].join('\n');
 
 /**
- * The node of a pool that gets the target next: by zone, then the oldest. A node is changed only
- * while fewer others are unavailable than may be, so that one which stays degraded holds the rest
- * back. A paused pool begins nothing.
+ * The node of a pool that gets the target next: by zone, then by age, oldest first. A node is
+ * changed only while the number of other unavailable nodes is below the limit, so a node that stays
+ * degraded blocks the rest. A paused pool begins nothing.
  */
 export function chooseNode({ pool, nodes, members, target }: PoolNodes): NodeChoice {
   const open = nodes.filter((node) => !isSameTarget(desiredOf(node), target));

@@ -4,23 +4,23 @@ import { buildKeys } from '../api/os-build.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
 
-/** Why a pool has its image. */
+/** Origin of a pool's image. */
 export interface ImageOrigin {
-  /** The MachineOSBuild that gave it; empty where none of the pool did. */
+  /** The MachineOSBuild with the image; empty where no build of the pool has it. */
   readonly build: string;
   /** The rendered MachineConfig in it. */
   readonly rendered: string;
   /** Whether it was built before the cluster was up. */
   readonly isOfInstallation: boolean;
-  /** When its build ended, RFC 3339; empty where that is not said. */
+  /** End of its build, RFC 3339; empty where unknown. */
   readonly builtAt: string;
   /** An earlier build with the same image; empty if absent. */
   readonly reusedFrom: string;
-  /** The generation of the MachineOSConfig that was acted on last; 0 where that is not said. */
+  /** The last observed generation of the MachineOSConfig; 0 where unknown. */
   readonly generation: number;
 }
 
-/** Where the image of a pool comes from; undefined for a pool without one. */
+/** The origin of a pool's image; undefined for a pool without an image. */
 export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin | undefined {
   if (image === '') return undefined;
   const { osConfig, builds } = snapshot;
@@ -40,29 +40,31 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
   };
 }
 
-/** The image that a build gave, by its digest; empty where it gave none. */
+/** The image of a build, by digest; empty without one. */
 export const imageOf = (build: KubeObject | undefined): string =>
   textAt(build, 'status', 'digestedImagePushSpec');
 
 const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
 
-/** A build that has not given the image that the pool is to have. */
+/** A build that has not produced the desired image of the pool. */
 export interface UnfinishedBuild {
   readonly name: string;
-  /** The condition that is true, or `not started`; `missing` where the build is not there. */
+  /**
+   * Type of the condition that is True, or `not started`; `missing` where the build does not exist.
+   */
   readonly phase: string;
-  /** When it began, RFC 3339; empty where it has not. */
+  /** Start of the build, RFC 3339; empty before it. */
   readonly since: string;
-  /** It has ended without an image. */
+  /** Whether it has ended without an image. */
   readonly isOver: boolean;
   readonly message: string;
-  /** Its pod with the state of it; empty if absent. */
+  /** Its pod with the pod's state; empty if absent. */
   readonly pod: string;
 }
 
 /**
- * The current build of a pool while it has not succeeded; undefined without one.
- * @param pods those of the operator's namespace, where builds run
+ * The current build of a pool until it succeeds; undefined without one.
+ * @param pods the pods of the operator's namespace, where builds run
  */
 export function unfinishedBuild(
   snapshot: PoolSnapshot,
@@ -84,7 +86,9 @@ export function unfinishedBuild(
   };
 }
 
-/** Whether a pod is one of a job, as the job controller labels them (batch/v1, `JobNameLabel`). */
+/**
+ * Whether a pod belongs to a Job, by the label of the job controller (batch/v1, `JobNameLabel`).
+ */
 const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
   labels?.['batch.kubernetes.io/job-name'] === job;
 

@@ -4,9 +4,9 @@ import { nodeKeys } from '../api/node-keys.ts';
 import type { RollOutTarget } from './target.ts';
 
 /**
- * How many nodes of a pool may be unavailable at once, as the Machine Config Operator counts: 1
- * unless said, a percentage rounded down, never 0. It rolls nothing out for what is neither; one at
- * a time is as safe.
+ * How many nodes of a pool may be unavailable at once, as the Machine Config Operator computes it:
+ * 1 by default, a percentage rounded down, never 0. The operator rolls nothing out for an invalid
+ * value; here it counts as 1, which is as safe.
  */
 export function maxUnavailable(pool: KubeObject | undefined, nodes: number): number {
   if (pool?.metadata.name === 'arbiter') return 1;
@@ -18,44 +18,44 @@ export function maxUnavailable(pool: KubeObject | undefined, nodes: number): num
 }
 
 /**
- * How many of them we let be unavailable: with two masters away etcd loses its quorum, which the
- * operator permits.
+ * How many nodes of a pool Bootwright lets be unavailable: with two masters away etcd loses its
+ * quorum, which the operator permits.
  */
 export const ownLimit = (pool: KubeObject | undefined, nodes: number): number =>
   pool?.metadata.name === 'master' ? 1 : maxUnavailable(pool, nodes);
 
-/** What a node should have. */
+/** The desired configuration and image of a node. */
 export const desiredOf = (node: KubeObject): RollOutTarget => ({
   config: annotationOf(node, nodeKeys.desiredConfig),
   image: annotationOf(node, nodeKeys.desiredImage) || undefined,
 });
 
-/** Whether two targets are the same. */
+/** Whether two targets are equal. */
 export const isSameTarget = (one: RollOutTarget, other: RollOutTarget): boolean =>
   one.config === other.config && one.image === other.image;
 
-/** Whether a node has what it should have, whatever its agent says. */
+/** Whether a node has its desired state, whatever its agent reports. */
 export const hasDesired = (node: KubeObject): boolean =>
   isSameTarget(desiredOf(node), {
     config: annotationOf(node, nodeKeys.currentConfig),
     image: annotationOf(node, nodeKeys.currentImage) || undefined,
   });
 
-/** Whether a node has what it should have, and its agent is done. */
+/** Whether a node has its desired state, and its agent reports `Done`. */
 export const isDone = (node: KubeObject): boolean =>
   annotationOf(node, nodeKeys.state) === 'Done' && hasDesired(node);
 
-/** Whether an agent has given up. */
+/** Whether an agent reports `Degraded` or `Unreconcilable`. */
 export const isDegraded = (node: KubeObject): boolean =>
   ['Degraded', 'Unreconcilable'].includes(annotationOf(node, nodeKeys.state));
 
 export const isCordoned = (node: KubeObject): boolean =>
   partOf(node, 'spec', 'unschedulable') === true;
 
-/** Conditions that a node must not have (machine-config-operator, `CheckNodeReady`). */
+/** Conditions that make a node unready (machine-config-operator, `CheckNodeReady`). */
 const hindrances = ['DiskPressure', 'NetworkUnavailable'] as const;
 
-/** Why a node may get no workload; undefined where it may. */
+/** The reason why a node gets no workload; undefined for a ready node. */
 export function unreadyReason(node: KubeObject): string | undefined {
   if (conditionOf(node, 'Ready').status !== 'True') return 'not Ready';
   const hindrance = hindrances.find(
@@ -64,6 +64,8 @@ export function unreadyReason(node: KubeObject): string | undefined {
   return hindrance ?? (isCordoned(node) ? 'cordoned' : undefined);
 }
 
-/** Why a node counts as unavailable for the next choice; undefined where it does not. */
+/**
+ * The reason why a node counts as unavailable for the next choice; undefined for an available node.
+ */
 export const unavailableReason = (node: KubeObject): string | undefined =>
   isDone(node) ? unreadyReason(node) : annotationOf(node, nodeKeys.state) || 'without an agent';

@@ -5,8 +5,8 @@ import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { countAt, partOf, textAt, ownersOf } from '../../kube/object.ts';
 
 /**
- * The Deployment whose pod rolls out to pools, and the lease by which that pod works
- * (machine-config-operator, `manifests/machineconfigcontroller`).
+ * The Deployment whose pod rolls out to pools, and the lease of that pod (machine-config-operator,
+ * `manifests/machineconfigcontroller`).
  */
 export const operatorDeployment = 'machine-config-controller';
 
@@ -16,40 +16,39 @@ export const operatorDeployment = 'machine-config-controller';
  */
 export const builderDeployment = 'machine-os-builder';
 
-/** What works on pools for the operator; also the values of the label `k8s-app` of their pods. */
+/**
+ * The operator's programs that work on pools; also the values of the label `k8s-app` of their pods.
+ */
 export const operatorPrograms = [operatorDeployment, builderDeployment] as const;
 
-/** By these labels their pods are found, also when the Deployments are gone. */
+/** Label selectors of their pods, which also work when the Deployments are deleted. */
 export const operatorSelectors = operatorPrograms.map((name) => `k8s-app=${name}`);
 
-/** The lease of our own controller of nodes, in the operator's namespace. */
+/** The lease of Bootwright's node controller, in the operator's namespace. */
 export const nodeControllerLease = 'bootwright-node-controller';
 
-/** The DaemonSet whose pod changes its node. */
+/** The DaemonSet whose pods change their nodes. */
 const operatorDaemon = 'machine-config-daemon';
 
-/** What shows who runs pools and nodes. */
+/** Objects that show which program runs pools and nodes. */
 export interface OperatorObjects {
-  /** The Deployments of its programs that there are; others count for nothing. */
+  /** The existing Deployments of its programs; others are ignored. */
   readonly deployments: readonly KubeObject[];
   /** The pods of the operator's namespace. */
   readonly pods: readonly KubeObject[];
   /** The leases of its programs. */
   readonly leases: readonly ObservedLease[];
-  /** By the clock of the observations. */
+  /** Time on the clock of the observations. */
   readonly now: Millis;
 }
 
-/** A lease, and since when it has said what it says. */
+/** A lease, and the time since which it has not changed. */
 export interface ObservedLease {
   readonly lease: KubeObject;
   readonly since: Millis;
 }
 
-/**
- * Tells since when a lease has said what it says, as far as it was observed, by a clock that nobody
- * sets.
- */
+/** Reports since when a lease has not changed, as far as it was observed, on a monotonic clock. */
 export function leaseObserver(clock: Pick<Clock, 'elapsed'>): (lease: KubeObject) => ObservedLease {
   const known = new Map<string, { readonly says: string; readonly since: Millis }>();
   return (lease) => {
@@ -62,12 +61,12 @@ export function leaseObserver(clock: Pick<Clock, 'elapsed'>): (lease: KubeObject
   };
 }
 
-/** Whether a Deployment is to have pods; Kubernetes makes one where nothing says how many. */
+/** Whether a Deployment should have pods; Kubernetes defaults to one replica. */
 const isWanted = (deployment: KubeObject): boolean =>
   partOf(deployment, 'spec', 'replicas') === undefined ||
   countAt(deployment, 'spec', 'replicas') > 0;
 
-/** What made a pod: `KIND NAME`; empty for a pod that nothing looks after. */
+/** The controller owner of a pod: `KIND NAME`; empty without one. */
 const makerOf = (pod: KubeObject): string =>
   ownersOf(pod)
     .filter(({ controller }) => controller === true)
@@ -75,13 +74,13 @@ const makerOf = (pod: KubeObject): string =>
       typeof kind === 'string' && typeof name === 'string' ? [`${kind} ${name}`] : [],
     )[0] ?? '';
 
-/** Whether a pod was made by the DaemonSet of the operator; a name or label alone says nothing. */
+/** Whether the operator's DaemonSet created a pod; a name or label alone proves nothing. */
 const isOperatorDaemon = (pod: KubeObject): boolean =>
   makerOf(pod) === `DaemonSet ${operatorDaemon}`;
 
 /**
- * Whether a pod is of a Deployment of the operator, by the ReplicaSet of that. Both may be gone
- * before the pod has ended; one that they have left behind without an owner works on.
+ * Whether a pod belongs to a Deployment of the operator, by its ReplicaSet. Both may be deleted
+ * before the pod has ended; an orphaned pod continues to work.
  */
 export const isOperatorController = (pod: KubeObject): boolean => {
   const maker = makerOf(pod);
@@ -90,14 +89,14 @@ export const isOperatorController = (pod: KubeObject): boolean => {
   return isLeft || operatorPrograms.some((one) => maker.startsWith(`ReplicaSet ${one}-`));
 };
 
-/** A pod that has ended runs nothing, one that is being removed still does. */
+/** A pod that has ended runs nothing; a pod that is being deleted still runs. */
 const isAtWork = (pod: KubeObject): boolean =>
   !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase'));
 
 /**
- * Whether a lease is held, and was seen to change within its duration: the times that it says are
- * those of another clock (client-go, `tools/leaderelection`). One that is held for no time that is
- * said counts as fresh.
+ * Whether a lease is held and was observed to change within its duration; its timestamps come from
+ * another clock (client-go, `tools/leaderelection`). A held lease without a duration counts as
+ * fresh.
  */
 function isFresh({ lease, since }: ObservedLease, now: Millis): boolean {
   const duration = countAt(lease, 'spec', 'leaseDurationSeconds') * 1000;
@@ -107,8 +106,8 @@ function isFresh({ lease, since }: ObservedLease, now: Millis): boolean {
 const holderOf = (lease: KubeObject): string => textAt(lease, 'spec', 'holderIdentity');
 
 /**
- * Why the Machine Config Operator runs these nodes, or the pool that they are; undefined where it
- * does not.
+ * The reason why the Machine Config Operator counts as running these nodes or their pool; undefined
+ * where it does not.
  */
 export function operatorReason(
   { deployments, pods, leases, now }: OperatorObjects,
@@ -130,7 +129,7 @@ export function operatorReason(
   return `DaemonSet ${operatorDaemon} has pod ${daemon.metadata.name} on node ${textAt(daemon, 'spec', 'nodeName')}`;
 }
 
-/** The Deployments of the operator's programs, and the leases by which they work. */
+/** The Deployments of the operator's programs, and their leases. */
 export const operatorRefs = (namespace: string) => ({
   deployments: operatorPrograms.map((name): KubeRef => ({ kind: deployments, namespace, name })),
   leases: operatorPrograms.map((name): KubeRef => ({ kind: leases, namespace, name })),
@@ -139,17 +138,20 @@ export const operatorRefs = (namespace: string) => ({
 interface OperatorQuestion {
   readonly kube: Pick<Kube, 'get' | 'list'>;
   readonly clock: Pick<Clock, 'elapsed'>;
-  /** One for all questions of a program: a lease is judged by how long it has not changed. */
+  /**
+   * One observer for all checks of a program: a lease is stale when it has not changed for its
+   * duration.
+   */
   readonly observed: ReturnType<typeof leaseObserver>;
   readonly namespace: string;
-  /** Nodes whose daemon counts too; none for what is of a pool alone. */
+  /** Nodes whose daemon pod counts too; empty for a check of the pool alone. */
   readonly nodes: readonly string[];
 }
 
 /**
- * Why the Machine Config Operator runs nodes, or their pool, by a fresh reading right before a
- * change; undefined where it does not.
- * @throws what the API server refuses: what cannot be read counts as the operator's
+ * The reason why the Machine Config Operator runs nodes or their pool, read from the API server
+ * right before a change; undefined where it does not.
+ * @throws errors of the API server: objects that cannot be read count as the operator's
  */
 export async function operatorReasonNow(
   { kube, clock, observed, namespace, nodes }: OperatorQuestion,

@@ -19,7 +19,7 @@ const done = {
 const drain = { desiredDrain: `drain-${masterRendered}` };
 const drained = { ...drain, lastAppliedDrain: `drain-${masterRendered}` };
 
-/** Two nodes: m1 as given, m2 on the old image. */
+/** Two nodes: m1 with the given changes, m2 on the old image. */
 const withNode = (
   annotations: Readonly<Record<string, string | undefined>>,
   { change = {}, ...more }: Partial<RollOutSnapshot> & { readonly change?: LayeredPool } = {},
@@ -125,7 +125,7 @@ describe('what a node waits for', () => {
       'maxUnavailable 1: first m1',
     ],
   ])('%s', (_, cluster, ...waits) => {
-    // The pool of some cases has no configuration of its own.
+    // In some cases the pool has no configuration of its own.
     const pools = cluster.pools.map((one) =>
       one.metadata.name === 'master'
         ? { ...one, spec: { ...(one['spec'] as object), configuration: { name: masterRendered } } }

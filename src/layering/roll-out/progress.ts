@@ -32,12 +32,12 @@ import {
 import { operatorReason, type OperatorObjects } from './ownership.ts';
 import { rollOutTarget, type TargetStatus } from './target.ts';
 
-/** All that explains how far roll-outs are. */
+/** All objects that explain the progress of roll-outs. */
 export interface RollOutSnapshot extends ClusterSnapshot {
   readonly operator: OperatorObjects;
-  /** That of `bootwright node controller`. */
+  /** The lease of `bootwright node controller`. */
   readonly lease: KubeObject | undefined;
-  /** The pods of nodes that are being drained. */
+  /** The pods of nodes with a drain in progress. */
   readonly pods: readonly KubeObject[];
   /** PodDisruptionBudgets. */
   readonly budgets: readonly KubeObject[];
@@ -45,31 +45,31 @@ export interface RollOutSnapshot extends ClusterSnapshot {
   readonly now: Millis;
 }
 
-/** A node, and what keeps it from being done; empty for one that is. */
+/** A node, and the reason why it is not done; empty for a node that is done. */
 export interface NodeProgress extends NodeImageStatus {
   readonly waitsFor: string;
 }
 
-/** Whether a node waits for pods that no budget lets go. */
+/** Whether a node waits for pods whose eviction a budget forbids. */
 const isDrainBlocked = (node: KubeObject, cluster: RollOutSnapshot): boolean =>
   !isDegraded(node) && isDraining(node) && drainBlockers(node.metadata.name, cluster).length > 0;
 
-/** Who rolls out to a pool. */
+/** The program that rolls out to a pool. */
 export interface PoolRunner {
-  /** `machine-config-operator`, `bootwright`, or empty where nobody is seen. */
+  /** `machine-config-operator`, `bootwright`, or empty where neither is seen. */
   readonly by: string;
   readonly why: string;
 }
 
-/** A pool as a person wants to see it. */
+/** Progress of a pool, for people. */
 export interface PoolProgress extends PoolStatus {
   readonly runner: PoolRunner;
-  /** Where the image comes from; undefined without an image. */
+  /** Origin of the image; undefined without an image. */
   readonly origin: ImageOrigin | undefined;
-  /** The build that is to give the next image; undefined if absent to wait for. */
+  /** The build of the next image; undefined where none is awaited. */
   readonly nextBuild: UnfinishedBuild | undefined;
   readonly nodes: readonly NodeProgress[];
-  /** What a person has to do, one sentence each. */
+  /** Actions for a person, one sentence each. */
   readonly actions: readonly string[];
 }
 
@@ -90,7 +90,7 @@ export function poolProgress(pool: string, cluster: RollOutSnapshot): PoolProgre
   return { ...progress, actions: actionsOf(progress, snapshot, blocked) };
 }
 
-/** How many missed renewals of a lease tell that nobody holds it any more. */
+/** Number of missed renewals after which a lease counts as released. */
 const missedLeases = 2;
 
 function runnerOf({ nodes }: PoolSnapshot, { operator, lease, now }: RollOutSnapshot): PoolRunner {
@@ -107,10 +107,7 @@ function runnerOf({ nodes }: PoolSnapshot, { operator, lease, now }: RollOutSnap
     : { by: '', why: 'the lease bootwright-node-controller is no longer renewed' };
 }
 
-/**
- * Time since a moment of the API; undefined where it is not given. Clocks may differ: never
- * negative.
- */
+/** Time since a timestamp of the API; undefined without one. Clocks may differ: never negative. */
 function ageOf(moment: string, now: Millis): Millis | undefined {
   const at = Date.parse(moment);
   return Number.isNaN(at) ? undefined : Math.max(0, now - at);
@@ -130,7 +127,7 @@ interface Seen {
   readonly nextBuild: UnfinishedBuild | undefined;
 }
 
-/** What a node waits for; empty when it is done. */
+/** The condition that a node waits for; empty when it is done. */
 function waitOf(node: KubeObject, seen: Seen): string {
   const { cluster, found } = seen;
   const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
@@ -165,7 +162,7 @@ function workText(node: KubeObject): string {
   return reason === '' ? 'at work' : reason;
 }
 
-/** Why a node that does nothing has not been given what the pool should have. */
+/** The reason why an idle node has not got the target of the pool. */
 function turnText(node: KubeObject, { status, snapshot, nextBuild, found, runner }: Seen): string {
   if (nextBuild !== undefined) return `MachineOSBuild ${nextBuild.name}: ${nextBuild.phase}`;
   if ('waitsFor' in found) return found.waitsFor;
@@ -219,8 +216,8 @@ function actionsOf(
 }
 
 /**
- * The pause of a hand-over may be all that keeps images on nodes: `layer unpause` looks before it
- * ends one.
+ * The pause of a hand-over may be the only protection of the images on nodes: `layer unpause`
+ * checks that before it ends a pause.
  */
 function unpauseAdvice(pool: KubeObject | undefined, isWaitedFor: boolean): readonly string[] {
   if (pool === undefined || !isPaused(pool)) return [];

@@ -4,7 +4,7 @@ import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { imageOf } from './image-origin.ts';
 
-/** What the nodes of a pool should have. */
+/** The desired configuration and image of a pool's nodes. */
 export interface RollOutTarget {
   /** Name of the rendered MachineConfig. */
   readonly config: string;
@@ -12,7 +12,7 @@ export interface RollOutTarget {
   readonly image?: string | undefined;
 }
 
-/** The target of a pool, or what has to be there before it has one. */
+/** The target of a pool, or the condition that it waits for. */
 export type TargetStatus = { readonly target: RollOutTarget } | { readonly waitsFor: string };
 
 const configOf = (build: KubeObject | undefined): string =>
@@ -22,7 +22,7 @@ const hasSucceeded = (build: KubeObject): boolean =>
   conditionOf(build, 'Succeeded').status === 'True' && imageOf(build) !== '';
 
 /**
- * What a pool rolls out, by the gate of the Machine Config Operator (`pkg/controller/node`): a
+ * The target of a pool, by the gate of the Machine Config Operator (`pkg/controller/node`): a
  * layered pool waits until its build has succeeded with the rendered MachineConfig of the pool and
  * the image of its MachineOSConfig.
  */
@@ -46,7 +46,8 @@ export function rollOutTarget(
 }
 
 /**
- * Why the pool of a node cannot have given it a target, now or before; undefined where it can.
+ * The reason why the pool of a node cannot have set its target, now or before; undefined where it
+ * can.
  * @param config the MachineConfig of the target
  */
 export function foreignReason(
