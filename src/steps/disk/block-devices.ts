@@ -4,13 +4,13 @@ import { AgentError } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
 
-/** lsblk ends with this when there is no device at all. */
+/** lsblk exits with this code if there is no device at all. */
 const foundNone = 32;
 
 /**
- * Every block device of the host, and more than lsblk knows of them. A loop device over another
- * one, which lsblk does not show below it, is below it where something of it is mounted, or where
- * it keeps more than a whole disk busy: of a partition the table.
+ * Every block device of the host, with relations that lsblk does not show. A loop device over
+ * another device is listed as its child if a file system of it is mounted, or if it keeps more than
+ * a whole disk busy: the table of a partition.
  * @throws AgentError `disk.unreadable`, `command.*`
  */
 export async function readBlockDevices(
@@ -67,8 +67,8 @@ export async function listBlockDevices(
 }
 
 /**
- * Everything that is built on a device, each once, and always before what it uses: the order in
- * which it can be taken down. The device itself is not in it.
+ * All devices that are built on a device, each once, and always before the devices that they use:
+ * the order in which they can be taken down. Without the device itself.
  */
 export function descendantsOf(device: BlockDevice): readonly BlockDevice[] {
   const seen = new Set<string>();
@@ -83,7 +83,7 @@ export function descendantsOf(device: BlockDevice): readonly BlockDevice[] {
   return order;
 }
 
-/** A device and everything that is built on it. */
+/** A device and all devices that are built on it. */
 export const withDescendants = (device: BlockDevice): readonly BlockDevice[] => [
   ...descendantsOf(device),
   device,
@@ -98,35 +98,32 @@ export function everyDevice(roots: readonly BlockDevice[]): readonly BlockDevice
   return [...known.values()];
 }
 
-/** Whether a path, with its links followed or not, is this device. */
+/** Whether a path, with its links resolved or not, is this device. */
 export const isNamed = (device: BlockDevice, path: string): boolean =>
   path === device.path || path === `/dev/${device.kname}`;
 
-/** The device with this path, wherever it is in the tree. */
+/** The device with this path, anywhere in the tree. */
 export const deviceAt = (roots: readonly BlockDevice[], path: string): BlockDevice | undefined =>
   everyDevice(roots).find((device) => isNamed(device, path));
 
-/** The disks at the bottom that a device is built on; the device itself when it is one. */
+/** The disks at the bottom of a device; the device itself if it is a disk. */
 export const disksUnder = (
   roots: readonly BlockDevice[],
   device: BlockDevice,
 ): readonly BlockDevice[] =>
   roots.filter((root) => withDescendants(root).some(({ kname }) => kname === device.kname));
 
-/** A WWN without the kind of identifier in front of it. */
+/** A WWN without the prefix that names its kind of identifier. */
 export const bareWwn = (wwn: string): string => wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
 
-/** The multipath device that a disk is one path of; undefined when it is none. */
+/** The multipath device that has a disk as one of its paths; undefined if none exists. */
 export const multipathOver = (disk: BlockDevice): BlockDevice | undefined =>
   disk.children.find(({ type }) => type === 'mpath');
 
-/** Made by the device mapper: a logical volume, an encrypted volume, a multipath device. */
+/** A device of the device mapper: a logical volume, an encrypted volume, a multipath device. */
 export const isMapped = ({ kname }: BlockDevice): boolean => kname.startsWith('dm-');
 
-/**
- * A DASD before coreos-installer formats it: it has no size, and nothing is on it
- * (`s390x/eckd.rs`).
- */
+/** A DASD before coreos-installer formats it: it has no size and no content (`s390x/eckd.rs`). */
 export const isUnformatted = ({
   name,
   sizeBytes,
@@ -139,14 +136,11 @@ export const isArray = ({ kname }: BlockDevice): boolean => /^md(\d|_)/.test(kna
 /** A partition. */
 export const isPartition = ({ type }: BlockDevice): boolean => type === 'part';
 
-/**
- * LVM, RAID or another device-mapper device that an earlier system left, and that can be taken
- * down.
- */
+/** LVM, RAID or another device-mapper device of an earlier system that can be taken down. */
 export const isLeftover = (device: BlockDevice): boolean =>
   !isPartition(device) && device.type !== 'mpath' && (isMapped(device) || isArray(device));
 
-/** A partition by what it is for, as CoreOS images arrange them. */
+/** The purpose of a partition in the layout of CoreOS images. */
 type PartitionPurpose = 'esp' | 'boot' | 'root';
 
 /** GPT type of an EFI system partition (UEFI specification, 5.3.3). */
@@ -158,13 +152,13 @@ const isFor: Readonly<Record<PartitionPurpose, (partition: BlockDevice) => boole
   root: ({ label, partLabel }) => label === 'root' || partLabel === 'root',
 };
 
-/** A partition that was found on a disk. */
+/** A partition found on a disk. */
 export interface FoundPartition {
-  /** What `mount` takes: `/dev/sda4`, `/dev/mapper/mpatha4`. */
+  /** The device path for `mount`: `/dev/sda4`, `/dev/mapper/mpatha4`. */
   readonly path: string;
   /** Its number in the partition table. */
   readonly number: number;
-  /** GPT partition GUID, lower case; empty when the host does not know it. */
+  /** GPT partition GUID, lower case; empty if the host does not know it. */
   readonly partUuid: string;
   readonly sizeBytes: number;
 }
@@ -174,8 +168,8 @@ export const partitionsOf = (disk: BlockDevice): readonly BlockDevice[] =>
   disk.children.filter(isPartition);
 
 /**
- * A partition by its type or label. Numbers are not compared: architectures number partitions
- * differently, and partitions that were kept may be before them.
+ * Finds a partition by its type or label. The number does not identify it: architectures number
+ * partitions differently, and kept partitions may come before it.
  * @throws AgentError `disk.no-partition`
  */
 export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): FoundPartition {
@@ -189,7 +183,7 @@ export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): Fou
   return { path: found.path, number, partUuid: found.partUuid, sizeBytes: found.sizeBytes };
 }
 
-/** `sda` and `sda4`, `nvme0n1` and `nvme0n1p4`, `mpatha` and `mpatha-part4` all give 4. */
+/** The number of a partition: `sda4`, `nvme0n1p4` and `mpatha-part4` all give 4. */
 function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined {
   const rest = partition.name.startsWith(disk.name)
     ? partition.name.slice(disk.name.length)
@@ -199,9 +193,8 @@ function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined
 }
 
 /**
- * How much of the disk stays free, in whole percent, when everything that is on it and
- * `requiredBytes` more are taken away; 0 when nothing stays. It is what `growpart
- * --free-percent` wants.
+ * The share of the disk that stays free, in whole percent, after everything on it and
+ * `requiredBytes` more; 0 if nothing stays. The unit is that of `growpart --free-percent`.
  */
 export function freePercent(disk: BlockDevice, requiredBytes: number): number {
   const used = partitionsOf(disk).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -229,7 +222,7 @@ export const lsblkArgv = [
   columns.join(','),
 ] as const;
 
-/** One block device; what is built on it are its children. */
+/** One block device; its children are the devices that are built on it. */
 export interface BlockDevice {
   /** `sda`, or the device-mapper name. */
   readonly name: string;
@@ -244,7 +237,7 @@ export interface BlockDevice {
   /** Logical sector size. */
   readonly sectorBytes: number;
   readonly isReadOnly: boolean;
-  /** Mount points; swap in use reads `[SWAP]`. */
+  /** Mount points; `[SWAP]` if it is used as swap. */
   readonly mountpoints: readonly string[];
   readonly fsType: string;
   readonly label: string;
@@ -259,9 +252,9 @@ export interface BlockDevice {
   readonly vendor: string;
   /** The id of an NVMe namespace, which is not the number in its name (`/sys/block/NAME/nsid`). */
   readonly namespaceId?: string | undefined;
-  /** SCSI address, `0:2:0:0`; of a multipath device that of the path it is listed below. */
+  /** SCSI address, `0:2:0:0`; a multipath device has that of the path above it in the list. */
   readonly hctl: string;
-  /** Whether it turns, where lsblk says so. */
+  /** Whether the disk rotates, if lsblk reports it. */
   readonly isRotational?: boolean | undefined;
   readonly children: readonly BlockDevice[];
 }
@@ -300,7 +293,7 @@ type LsblkDevice = z.infer<typeof LsblkDevice>;
 const LsblkOutput = z.object({ blockdevices: z.array(LsblkDevice) });
 
 /**
- * Reads the output of `lsblkArgv`. Fields that are missing or null are empty.
+ * Parses the output of `lsblkArgv`. Fields that are missing or null are empty.
  * @throws AgentError `disk.unreadable`
  */
 export function parseLsblk(stdout: string): readonly BlockDevice[] {
@@ -320,8 +313,8 @@ export function parseLsblk(stdout: string): readonly BlockDevice[] {
 }
 
 /**
- * @param under what it is listed below: lsblk tells serial number and model of what has nothing
- * below it alone, and a multipath device is what each of its paths is
+ * @param under the device above it in the list: lsblk reports serial number and model only for a
+ * device without parents, and a multipath device has those of its paths
  */
 function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
   const { serial, wwn, model, vendor, hctl } = of.type === 'mpath' ? (under ?? of) : of;

@@ -23,8 +23,8 @@ import { readDisks, type Disks } from './target.ts';
 import { mayKeepPartitions, readWriterSetup } from './writer-args.ts';
 
 /**
- * Makes sure, before anything is lost, that the install disk can be written. Once the write has
- * begun a later run does not look again, since what it would find may be of its own making.
+ * Checks, before any data is lost, that the install disk can be written. After the write has begun,
+ * a later run skips the check: the run itself may have caused the state of the disk.
  */
 export const checkDisk = step({
   id: 'disk/check',
@@ -85,7 +85,7 @@ const listOf = (partitions: readonly KeptPartition[]): string =>
 
 const gibibyte = 1024 ** 3;
 
-/** Warns of what becomes of other disks, and of those that look the same. */
+/** Warns about effects on other disks, and about disks that look the same. */
 export function warnOfOthers(
   { note }: StepScope<'host'>,
   { roots, disk }: Disks,

@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { type BlockDevice } from './block-devices.ts';
 
-/** A disk with volumes on a partition and an array on another, which commands take down. */
+/** A disk with volumes on one partition and an array on another; commands take them down. */
 function oldDisk() {
   const present = new Set(['dm-0', 'md127']);
   const on = (kname: string, differs: Partial<BlockDevice>) =>

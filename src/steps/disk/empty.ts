@@ -1,6 +1,6 @@
-// How a disk is emptied. LVM and RAID that are only stopped are started again by udev while the
-// image is written, and the writer ends with a busy disk: so the signatures go too, from the top
-// down. Nothing is forced: the kernel refuses a device that something has.
+// Empties a disk. udev restarts LVM and RAID that are only stopped while the image is written, and
+// then the writer fails with a busy disk: so the signatures are removed too, from the top down.
+// Nothing is forced: the kernel refuses a device that has a user.
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
@@ -29,22 +29,22 @@ import { isOtherDisk, readDisks } from './target.ts';
 import { readWriterSetup } from './writer-args.ts';
 
 /**
- * Removes every signature that libblkid knows, also the GPT at both ends. The kernel refuses a
- * device that something else has (`O_EXCL`; util-linux, `wipefs.c`).
+ * Removes every signature that libblkid knows, and the GPT at both ends. The kernel refuses a
+ * device that is in use (`O_EXCL`; util-linux, `wipefs.c`).
  */
 const wipefsArgv = (path: string): readonly string[] => ['wipefs', '--all', path];
 
-/** Waits until udev has seen every change. */
+/** Waits until udev has processed every change. */
 export const settleArgv = ['udevadm', 'settle', '--timeout=30'] as const;
 
-/** Removes a device-mapper device, and waits where it is open for a moment. */
+/** Removes a device-mapper device; retries if it is open for a moment. */
 const removeMappedArgv = (name: string): readonly string[] => [
   ...['dmsetup', 'remove', '--retry', name],
 ];
 
 const stopArrayArgv = (path: string): readonly string[] => ['mdadm', '--stop', path];
 
-/** Makes a device forget that it was in an array. */
+/** Removes the RAID metadata from a device. */
 const forgetArrayArgv = (path: string): readonly string[] => ['mdadm', '--zero-superblock', path];
 
 /** The commands as a plan shows them, before the disk is read. */
@@ -58,9 +58,10 @@ const emptyingPreview = (path: string): readonly (readonly string[])[] => [
 ];
 
 /**
- * The commands that empty a disk, from the top. The members of an array forget it as soon as it is
- * stopped, else udev puts it together again; members on other disks remain. Maps of partitions over
- * a multipath device go before its own signatures, since they hold it.
+ * The commands that empty a disk, from the top. The metadata of array members is removed right
+ * after the array is stopped, otherwise udev assembles it again; members on other disks remain.
+ * Maps of partitions over a multipath device are removed before its own signatures, because they
+ * hold it.
  */
 export function emptyingArgvs(disk: BlockDevice): readonly (readonly string[])[] {
   const partitions = partitionsOf(disk);
@@ -81,16 +82,18 @@ export function emptyingArgvs(disk: BlockDevice): readonly (readonly string[])[]
   ];
 }
 
-/** What opens a disk to look at it (smartctl, udev, blkid) has closed it by then. */
+/** Programs that open a disk to read it (smartctl, udev, blkid) have closed it by then. */
 const longestUse = minutes(2);
 
-/** No command begins later, however slow the others were: a step has its own limit. */
+/**
+ * No command begins after this time, however slow the earlier ones were: a step has its own limit.
+ */
 const longestEmptying = minutes(9);
 
 /**
- * Takes down what uses a disk and removes every signature. Right before each command the disk is
- * read again: on one that is mounted by then, no other command is run. What the kernel refuses is
- * tried again for two minutes. Resolves with what remains.
+ * Takes down the users of a disk and removes every signature. Before each command the disk is read
+ * again: if it is mounted by then, no further command runs. A command that the kernel refuses is
+ * repeated for two minutes. Resolves with the remaining users and signatures.
  * @throws AgentError `disk.changed`, `disk.missing`
  */
 export function emptyDisk(
@@ -118,7 +121,7 @@ export function emptyDisk(
       failed.push(...(await run(argv)));
     await run(settleArgv);
     const left = holdersOf(await requireFree(scope, target, true)).map(({ text }) => text);
-    // Whether a takedown has failed shows in what is left.
+    // The remaining devices show whether a takedown failed.
     const kept = failed.filter(
       ({ context: { argv } }) => left.length > 0 || String(argv).startsWith('wipefs'),
     );
@@ -150,8 +153,8 @@ export function emptyDisk(
 }
 
 /**
- * Removes LVM, RAID, device-mapper leftovers and signatures from the install disk. What cannot be
- * removed is reported, and left to coreos-installer to judge.
+ * Removes LVM, RAID, device-mapper leftovers and signatures from the install disk. The step reports
+ * those that it cannot remove; coreos-installer decides whether they prevent the write.
  */
 export const cleanDisk = step({
   id: 'disk/clean',
@@ -174,7 +177,7 @@ export const cleanDisk = step({
     }
     const problems = await emptyDisk(scope, disk);
     if (problems.length === 0) return;
-    // Triage tools look for the beginning of this line in the log.
+    // Triage tools search for the beginning of this line in the log.
     note('warn', `failed to prepare install device ${disk.path}, err ${problems.join('; ')}`);
     progress({
       info: `Could not clean install device ${disk.path}. The installation will continue. If the installation fails, clean the disk and try again`,
@@ -184,8 +187,8 @@ export const cleanDisk = step({
 
 /**
  * Removes the partition tables of additional disks, so that the firmware boots none of them. A
- * failure of such a disk is a warning, as with the Go agent, unless what is still on it would stop
- * the first boot.
+ * failure on such a disk is a warning, as in assisted-installer, unless the remaining content would
+ * stop the first boot.
  */
 export const formatExtraDisks = step({
   id: 'disk/format-extra',
@@ -194,7 +197,7 @@ export const formatExtraDisks = step({
   needs: { disk: TargetDisk },
   when: formatsExtraDisks,
   effect: 'destroys',
-  // Each disk that is busy is waited for.
+  // The step waits for each busy disk.
   limit: hours(2),
   explain: ({ disk }) => disk.format.join(', '),
   preview: ({ disk }) => disk.format.flatMap(emptyingPreview),

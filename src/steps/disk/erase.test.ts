@@ -23,7 +23,7 @@ const blkdiscard = (option: string, offset: number, length: number) => [
   ...['--offset', String(offset), '--length', String(length), '/dev/sda'],
 ];
 
-/** A host with disks that nothing uses. */
+/** A host with disks that are not in use. */
 const hostWith = (...disks: readonly BlockDevice[]): FakeHost => {
   const host = fakeHost()
     .on(['lsblk', rest])
@@ -40,7 +40,7 @@ const nvme = blockDevice('nvme0n1', { serial: 'N1' });
 const mute = (): FakeHost => hostWith(nvme).on(['nvme', rest]).isMissing();
 
 /**
- * A drive with these abilities; its log says what is given, one after the other, the last of it for
+ * A drive with these abilities; its log returns the given texts in turn, and then the last one for
  * ever.
  */
 const nvmeHost = (

@@ -1,6 +1,5 @@
-// Erases a whole disk for its next owner, by the strongest means that the disk has. What may be
-// lost by a mistake is looked at right before each command: that it is the same disk still, and
-// that nothing uses it.
+// Erases a whole disk for its next owner, by the strongest method of the disk. Right before each
+// command the step checks that it is the same disk and that it is not in use.
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
@@ -19,7 +18,7 @@ import { requireAlone, writerLock } from './in-use.ts';
 import { type Disks, execOnTarget, readDisks } from './target.ts';
 import { readWriterSetup } from './writer-args.ts';
 
-/** How a disk can be erased, and what is true of it afterwards. */
+/** The methods to erase a disk, and the resulting state. */
 export const eraseMethods = {
   'nvme-sanitize': {
     isSecure: true,
@@ -41,13 +40,13 @@ export const eraseMethods = {
 
 type EraseMethod = keyof typeof eraseMethods;
 
-/** A disk that was erased, and how. */
+/** An erased disk and the method. */
 export interface ErasedDisk {
   readonly disk: TargetDisk;
   readonly method: EraseMethod;
 }
 
-/** Prints the remaining signatures; nothing when the device is clean. */
+/** Prints the remaining signatures; nothing if the device has none. */
 const wipefsListArgv = (path: string): readonly string[] => [
   ...['wipefs', '--noheadings', '--output', 'TYPE,OFFSET', path],
 ];
@@ -55,9 +54,9 @@ const wipefsListArgv = (path: string): readonly string[] => [
 type EraseScope = StepScope<'host' | 'clock'>;
 
 /**
- * Makes sure that a disk may be erased: its owner named it by what no other disk of the host has,
- * no partition of it is to be kept, and nothing uses it but what the cleanup removes.
- * @param confirm what the owner named it by
+ * Checks that a disk may be erased: its owner named it by an identifier that no other disk of the
+ * host has, no partition of it is kept, and its only users are those that the cleanup removes.
+ * @param confirm the identifier that the owner gave
  */
 export const checkErase = (confirm: string | undefined) =>
   step({
@@ -104,7 +103,8 @@ export const checkErase = (confirm: string | undefined) =>
   });
 
 /**
- * What no other disk of the host says of itself: the serial number, else the WWN, else the path.
+ * An identifier that no other disk of the host has: the serial number, otherwise the WWN, otherwise
+ * the path.
  */
 export function distinctName({ roots, disk }: Disks): string {
   const own = disksUnder(roots, disk).map(({ kname }) => kname);
@@ -119,9 +119,9 @@ const notWiped = ({ path }: { readonly path: string }, why: string): AgentError 
   diskFailure('disk.not-wiped', `${path} was not erased: ${why}`, { context: { disk: path } });
 
 /**
- * Removes what uses the disk, and erases it. A run that was stopped starts from the beginning,
- * except that it waits for a drive that erases itself already.
- * @param report given how it was erased
+ * Takes down the users of the disk and erases it. A run that was stopped starts from the beginning,
+ * but waits for a drive that is still erasing itself.
+ * @param report receives the method
  */
 export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
   step({
@@ -138,10 +138,10 @@ export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
       await execOnTarget({ host, target: disk }, ['blockdev', '--rereadpt', disk.path], {
         signal,
         limit: minutes(1),
-        // A device that can have no partitions has no table to read again.
+        // A device that cannot have partitions has no table to read again.
         accept: [0, 1],
       });
-      // 1: events of whatever disk are not handled in time.
+      // 1: udev did not process the events of some disk in time.
       await host.exec(settleArgv, { signal, limit: minutes(1), accept: [0, 1] });
       const { stdout } = await host.exec(wipefsListArgv(disk.path), { signal, limit: minutes(1) });
       if (stdout.trim() !== '') throw notWiped(disk, `it still has ${stdout.trim()}`);
@@ -158,7 +158,7 @@ async function erase(scope: EraseScope, disk: TargetDisk): Promise<EraseMethod> 
     return 'nvme-sanitize';
   }
   for (const problem of await emptyDisk(scope, disk)) note('warn', problem);
-  // nvme does not ask the kernel whether something has the disk.
+  // nvme does not ask the kernel whether the disk is in use.
   await requireAlone(scope, disk);
   for (const { method, argv } of own) {
     if (!(await isAccepted(scope, () => runOnFree(scope, disk, argv)))) continue;
@@ -170,7 +170,7 @@ async function erase(scope: EraseScope, disk: TargetDisk): Promise<EraseMethod> 
   return 'zeros';
 }
 
-/** Runs a command that erases, on a disk that was just seen to be the same one still, and free. */
+/** Runs a command that erases, right after a check that the disk is the same one and free. */
 async function runOnFree(
   scope: EraseScope,
   target: TargetDisk,
@@ -181,9 +181,7 @@ async function runOnFree(
   await host.exec(argv, { signal, limit: hours(2), underLock: writerLock(target) });
 }
 
-/**
- * Whether a way to erase is one of this disk: a disk that has not says so by a command that fails.
- */
+/** Whether the disk supports a method to erase; the command of an unsupported one fails. */
 async function isAccepted(
   { signal, note }: EraseScope,
   attempt: () => Promise<void>,
@@ -201,11 +199,9 @@ async function isAccepted(
   }
 }
 
-/** Between two of them the disk is looked at again. A hard disk takes a minute for one. */
+/** Number of bytes between two checks of the disk. A hard disk needs a minute for them. */
 const chunkBytes = 8 * 1024 ** 3;
-/**
- * The kernel ends none of its requests before its end: a run that is stopped waits for one of them.
- */
+/** The kernel cannot interrupt one of its requests: a stopped run waits for the end of one. */
 const requestBytes = 256 * 1024 ** 2;
 
 /**
@@ -244,15 +240,16 @@ type NvmeController = z.infer<typeof NvmeController>;
 
 const hasBit = (field: number, bit: number): boolean => Math.floor(field / 2 ** bit) % 2 === 1;
 
-/** A command by which a drive erases itself. */
+/** A command that makes a drive erase itself. */
 interface NvmeErasure {
   readonly method: EraseMethod;
   readonly argv: readonly string[];
 }
 
 /**
- * How an NVMe drive can erase itself, the strongest first. Sanitize takes every namespace of the
- * drive, and so may Format: a drive with another namespace does nothing that reaches it.
+ * The commands with which an NVMe drive erases itself, the strongest first. Sanitize erases every
+ * namespace of the drive, and Format may do so too: no such command is used on a drive with another
+ * namespace.
  * @param isAlone whether the namespace is the only one of its drive
  */
 export function nvmeErasuresOf(
@@ -285,7 +282,7 @@ async function nvmeErasures(
     const identity = await ask('id-ctrl', path, '--output-format=json');
     const { data: controller } = NvmeController.safeParse(jsonIn(identity));
     if (controller === undefined) throw unreadableOutput('nvme', 'controller', identity);
-    // A namespace that is attached to no host is listed only by a drive that manages namespaces.
+    // Only a drive that manages namespaces lists one that is attached to no host.
     const all = hasBit(controller.oacs, 3) ? ['--all'] : [];
     const namespaces = (await ask('list-ns', path, ...all)).match(/^\[/gm) ?? [];
     return nvmeErasuresOf(path, controller, namespaces.length === 1);
@@ -299,15 +296,15 @@ async function nvmeErasures(
 
 interface SanitizeStatus {
   readonly isRunning: boolean;
-  /** The last one ended well. */
+  /** The last sanitize operation succeeded. */
   readonly isDone: boolean;
   readonly percent: number;
 }
 
 /**
- * Reads the text of `nvme sanitize-log`: of its status, bits 2:0 are 2 while it runs, 1 or 4 once
- * it ended well, 3 once it failed, and 0 where there was none; its progress is a part of 65536 (NVM
- * Express Base Specification, Sanitize Status log page).
+ * Parses the text of `nvme sanitize-log`: bits 2:0 of its status are 2 while the operation runs, 1
+ * or 4 after success, 3 after a failure, and 0 if there was no operation; its progress is in units
+ * of 1/65536 (NVM Express Base Specification, Sanitize Status log page).
  * @throws AgentError `command.unreadable`
  */
 export function parseSanitizeLog(stdout: string): SanitizeStatus {
@@ -330,7 +327,7 @@ const readSanitizeLog = async (
   );
 };
 
-/** The drive continues by itself, whatever becomes of this run, and after a loss of power too. */
+/** The drive continues by itself after the end of this run, and after a power loss too. */
 async function waitUntilSanitized(scope: EraseScope, disk: TargetDisk): Promise<void> {
   await scope.until(
     `${disk.path} has erased itself`,

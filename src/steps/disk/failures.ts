@@ -1,9 +1,8 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
 /**
- * What can be wrong with a disk, found before anything is written to it wherever that is possible,
- * and with the boot entry of the firmware. Trouble with the boot entry never ends an installation;
- * it is a warning.
+ * Failures of a disk, detected before anything is written to it if possible, and of the boot entry
+ * of the firmware. A failure of the boot entry never ends an installation; it is a warning.
  */
 export const diskFailures = {
   'disk.unreadable': {

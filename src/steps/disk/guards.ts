@@ -1,6 +1,6 @@
-// What guards a disk: whether it may be written, cleaned or formatted. resolve.ts makes sure that
-// it is the disk that was meant, in-use.ts that no other run and no process uses it, empty.ts has
-// what destroys.
+// Checks whether a disk may be written, cleaned or formatted. resolve.ts checks that it is the
+// configured disk, in-use.ts that no other run and no process uses it; empty.ts has the destructive
+// commands.
 import { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 import {
@@ -35,20 +35,20 @@ import {
 } from './target.ts';
 
 /**
- * Below this nothing of use can be installed: the image of RHCOS alone has 3.8 GB, and the writer
- * would notice only when the disk is full.
+ * A smaller disk is refused: the image of RHCOS alone has 3.8 GB, and the writer would notice only
+ * when the disk is full.
  */
 export const smallestDiskBytes = 4 * 1024 ** 3;
 
 /**
- * Decides on a disk: the most serious reason why it cannot be written, and what a person should
- * know of it. Leftovers that the cleanup takes down are remarks. With kept partitions so is what
- * uses the disk as a whole: an appliance installs to the disk it was started from, over
- * device-mapper windows that do not keep the table busy. What uses a partition does, and
+ * Decides on a disk: the most serious reason why it cannot be written, and remarks for a person.
+ * Leftovers that the cleanup takes down are remarks. If partitions are kept, users of the whole
+ * disk are remarks too: an appliance installs to the disk that it was started from, over
+ * device-mapper windows that do not keep the table busy. A user of a partition is a reason, and
  * coreos-installer refuses it (0.26, `get_busy_partitions`).
  * @param state.willBeCleaned LVM, RAID and device-mapper leftovers are removed before the write
- * @param state.keepsPartitions the writer keeps partitions, and with them what is mounted from them
- * @param state.neededBytes what it must have room for
+ * @param state.keepsPartitions the writer keeps partitions, and their mounts
+ * @param state.neededBytes size of the content to write
  */
 export function diskReadiness(
   disk: BlockDevice,
@@ -93,7 +93,7 @@ export function diskReadiness(
 }
 
 /**
- * Reads a disk, and makes sure that it is the same one still and that nothing uses it.
+ * Reads a disk and checks that it is the same one and that it is not in use.
  * @param willBeCleaned LVM, RAID and device-mapper leftovers may be on it
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.is-live-medium`, `disk.read-only`,
  * `disk.busy`
@@ -109,34 +109,35 @@ export async function requireFree(
   return disk;
 }
 
-/** `disk.busy`, with everything that holds the disk. */
+/** `disk.busy` with all users of the disk. */
 export const isBusy = (disk: { readonly path: string }, holders: readonly string[]): AgentError =>
   diskFailure('disk.busy', `${disk.path} is in use: ${holders.join('; ')}`, {
     context: { disk: disk.path, holders: holders.join('; ') },
   });
 
 /**
- * What a file system on another disk says that it is: the first boot finds its own by these labels.
+ * The label of a file system on another disk by which the first boot finds its own; empty for other
+ * labels.
  */
 function systemLabel({ fsType, label }: BlockDevice): string | undefined {
   if (label === 'boot' || label === 'root') return label;
-  // Ignition makes the arrays of a mirror from Butane for any host (`boot_device.mirror`; GRUB sees
-  // through metadata 1.0).
+  // Ignition creates the arrays of a mirror from Butane for any host (`boot_device.mirror`; GRUB
+  // reads through metadata 1.0).
   const isHalf = fsType === 'linux_raid_member' && /^any:md-(boot|root)$/.test(label);
   return isHalf ? label.slice('any:md-'.length) : undefined;
 }
 
-/** What the first boot could take for its own. */
+/** A file system that the first boot could mistake for its own. */
 interface OtherSystem {
   readonly device: BlockDevice;
   readonly label: string;
 }
 
 /**
- * File systems that the first boot could take for its own, and that stay on other disks. Volumes of
- * LVM and of LUKS are none: the initramfs of CoreOS starts only what kernel arguments name (dracut,
- * `parse-lvm.sh`).
- * @param emptied further disks that lose what is on them
+ * File systems on other disks that the first boot could mistake for its own and that no step
+ * removes. Volumes of LVM and of LUKS do not count: the initramfs of CoreOS starts only those that
+ * kernel arguments name (dracut, `parse-lvm.sh`).
+ * @param emptied further disks that lose their content
  */
 export function otherSystems(
   roots: readonly BlockDevice[],
@@ -145,7 +146,7 @@ export function otherSystems(
 ): readonly OtherSystem[] {
   const isVolume = (device: BlockDevice): boolean =>
     isMapped(device) && !isPartition(device) && device.type !== 'mpath';
-  // The kernel may list the partitions of a multipath device under each of its paths too.
+  // The kernel may also list the partitions of a multipath device under each of its paths.
   const gone = new Set(
     [disk, ...emptied].flatMap((one) => disksUnder(roots, one)).map(({ kname }) => kname),
   );
@@ -166,8 +167,8 @@ export function otherSystems(
 }
 
 /**
- * File systems on kept partitions of the install disk that the first boot could take for those of
- * the image.
+ * File systems on kept partitions of the install disk that the first boot could mistake for those
+ * of the image.
  */
 export const keptSystems = (
   disk: BlockDevice,
@@ -179,7 +180,7 @@ export const keptSystems = (
     return label === undefined || !isKept ? [] : [{ device, label }];
   });
 
-/** `disk.other-system`, with everything that the first boot could take for its own. */
+/** `disk.other-system` with all file systems that the first boot could mistake for its own. */
 export const hasOtherSystem = (disk: BlockDevice, systems: readonly OtherSystem[]): AgentError => {
   const list = systems.map(({ device, label }) =>
     device.label === label
@@ -191,7 +192,7 @@ export const hasOtherSystem = (disk: BlockDevice, systems: readonly OtherSystem[
   });
 };
 
-/** Other disks that say the same of themselves, without multipath over them. */
+/** Other disks with the same identifiers, without multipath over them. */
 export const twinsOf = (
   roots: readonly BlockDevice[],
   { kname, type, serial, wwn }: BlockDevice,
@@ -205,12 +206,12 @@ export const twinsOf = (
       hasWwn(one),
   );
 
-/** Why a disk is not free. */
+/** The reason why a disk is not free. */
 interface Holder {
   /**
-   * `live`: the running system is there; `open`: a mount or swap; `leftover`: LVM, RAID or another
-   * device-mapper device, which the cleanup can take down; `foreign`: what it does not know, as
-   * bcache, DRBD and multipath.
+   * `live`: the running system is on it; `open`: a mount or swap; `leftover`: LVM, RAID or another
+   * device-mapper device, which the cleanup can take down; `foreign`: unknown users such as bcache,
+   * DRBD and multipath.
    */
   readonly kind: 'live' | 'open' | 'leftover' | 'foreign';
   readonly device: string;
@@ -218,7 +219,7 @@ interface Holder {
   readonly text: string;
 }
 
-/** Where a live or an installed system has what it runs from. */
+/** Mount points of a running live or installed system. */
 const liveMounts: ReadonlySet<string> = new Set([
   '/',
   '/boot',
@@ -231,7 +232,7 @@ const liveMounts: ReadonlySet<string> = new Set([
   '/var',
 ]);
 
-/** Everything that holds a disk, found in the tree of lsblk. */
+/** All users of a disk in the tree of lsblk. */
 export const holdersOf = (disk: BlockDevice): readonly Holder[] => [
   ...withDescendants(disk).flatMap(({ path: device, mountpoints }) =>
     mountpoints.map((mountpoint): Holder => {
@@ -251,9 +252,9 @@ export const holdersOf = (disk: BlockDevice): readonly Holder[] => [
 ];
 
 /**
- * What becomes of other disks when what uses this disk too is taken down: they keep their part of
- * it.
- * @param emptied further disks that lose what is on them
+ * The effects on other disks of taking down the users of this disk: the other disks keep their part
+ * of an array or volume group.
+ * @param emptied further disks that lose their content
  */
 export function sharedWith(
   roots: readonly BlockDevice[],
@@ -273,10 +274,10 @@ export function sharedWith(
 }
 
 /**
- * Whether a further disk may lose its partition tables: the disk, or why not. Not when it is the
- * install disk under another name, or below it, nor when anything of the running system is on it.
- * @param identity what it was found to be before anything was destroyed
- * @param links where its names lead now
+ * Whether a further disk may lose its partition tables: the disk, or the reason against it. Not if
+ * it is the install disk under another name, or below it, or if the running system uses it.
+ * @param identity its identity before anything was destroyed
+ * @param links the current targets of its names
  */
 export function decideExtraDisk(
   { roots, disk: target }: Disks,
@@ -308,7 +309,7 @@ export function decideExtraDisk(
   return used === undefined ? device : refused(used.text);
 }
 
-/** Decides on each further disk of the configuration that was found. */
+/** Decides on each further disk of the configuration that exists. */
 export async function extraDisks(
   { host, config, signal }: StepScope<'host'>,
   disks: Disks,
@@ -323,8 +324,8 @@ export async function extraDisks(
 }
 
 /**
- * LVM, RAID and old signatures are removed before the write. Not when partitions are kept: wiping
- * the table would lose them. The inventory service asks for the same.
+ * LVM, RAID and old signatures are removed before the write, unless partitions are kept: wiping the
+ * table would lose them. The inventory service asks for the same.
  */
 export const cleansDisk = all(
   writesDisk,
@@ -332,7 +333,7 @@ export const cleansDisk = all(
   condition<Config>('no partition is kept', ({ image }) => !keepsPartitions(image.writerArgs)),
 );
 
-/** There are further disks to format. */
+/** Further disks are formatted. */
 export const formatsExtraDisks = all(
   writesDisk,
   condition<Config>('additional disks are to be formatted', ({ disk }) => disk.format.length > 0),

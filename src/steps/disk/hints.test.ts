@@ -12,7 +12,7 @@ const recorded = (name: string): readonly BlockDevice[] =>
   );
 const none = new Map<string, string>();
 
-/** The kernel name of the disk that is chosen, or the failure. */
+/** The kernel name of the chosen disk, or the failure. */
 function chosen(roots: readonly BlockDevice[], hints: DiskHints, paths = none): string {
   try {
     return chooseByHints(roots, hints, paths).kname;
@@ -157,7 +157,7 @@ describe('the hints for a disk', () => {
     }));
     const hints = availableDisks(roots).map(hintsFor(roots));
     expect(new Set(hints.map((one) => one?.serialNumber)).size).toBe(1000);
-    // Each disk was compared with every other: tens of millions.
+    // Comparing each disk with every other would be tens of millions of reads.
     expect(reads / roots.length).toBeLessThan(30);
   });
 

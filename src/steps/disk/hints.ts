@@ -1,5 +1,5 @@
-// Which disk the hints of a configuration mean. Exactly one must fit: no order of the disks of a
-// host is the same at each start.
+// Chooses the disk by the hints of the configuration. Exactly one disk must match: the order of the
+// disks of a host differs between boots.
 import { type DiskHints, givenHints, renderDiskHints } from '../../model/disk-hints.ts';
 import {
   bareWwn,
@@ -12,14 +12,14 @@ import {
 } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 
-/** Types of lsblk that can carry a partition table and be started from. */
+/** Types of lsblk that can have a partition table and be booted. */
 const wholeTypes = /^(disk|loop|mpath|md|raid\d+|linear)$/;
 
-/** Whether the operating system can be written to a device of this kind. */
+/** Whether the operating system can be written to a device of this type. */
 export const isWhole = (device: BlockDevice): boolean =>
   wholeTypes.test(device.type) && !isPartition(device);
 
-/** A disk as a person knows it: path, size, model and serial number. */
+/** A disk for people: path, size, model and serial number. */
 export function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
   const size = `${(sizeBytes / 1e9).toFixed(sizeBytes < 1e11 ? 1 : 0)} GB`;
   const words = [sizeBytes === 0 ? 'not formatted' : size, model, serial];
@@ -27,13 +27,14 @@ export function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): s
 }
 
 /**
- * Disks to lsblk that are none to install to: memory, floppies, the boot partitions of an eMMC
- * (Linux, `mmc-dev-parts.rst`).
+ * Devices with the lsblk type disk that cannot be installed to: memory, floppies, the boot
+ * partitions of an eMMC (Linux, `mmc-dev-parts.rst`).
  */
 const noDisks = /^(?:fd\d|z?ram\d|mmcblk\d+(?:boot|rpmb))/;
 
 /**
- * The disks of a host, multipath devices in place of their paths; each as often as it is listed.
+ * The disks of a host, with multipath devices instead of their paths; each as often as it is
+ * listed.
  */
 const disksOf = (roots: readonly BlockDevice[]): readonly BlockDevice[] =>
   roots
@@ -47,10 +48,9 @@ export const availableDisks = (roots: readonly BlockDevice[]): readonly BlockDev
 ];
 
 /**
- * The one disk that fits. Arrays and loop devices are looked at only where a path leads to one; a
- * multipath device is listed below each of its paths, and fits where one of them does.
- * @param paths where the paths of the configuration lead, each by the path: those that a disk must
- * have
+ * The one disk that matches. Arrays and loop devices are considered only if a path leads to one. A
+ * multipath device is listed below each of its paths, and matches if one of the paths does.
+ * @param paths the targets of the paths in the configuration, by path: those that a disk must have
  * @throws AgentError `disk.not-one`
  */
 export function chooseByHints(
@@ -93,8 +93,8 @@ export function chooseByHints(
 const gibibyte = 1024 ** 3;
 
 /**
- * What a disk says otherwise than hints do, empty where it does not say; where the name of a device
- * leads is not looked at.
+ * The hints that a disk does not match, with the value of the disk (`is`), empty if it is unknown.
+ * The target of a device name is not compared.
  */
 export function hintsAgainst(
   hints: DiskHints,
@@ -130,7 +130,7 @@ const isIn = (hint = '', value: string): boolean =>
   value.toLowerCase().includes(hint.toLowerCase());
 
 /**
- * lsblk prints the WWN with the vendor extension where there is one: 16 digits more (util-linux,
+ * lsblk prints the WWN with the vendor extension if there is one: 16 more digits (util-linux,
  * `lsblk-properties.c`; systemd, `scsi_id.c`).
  */
 function partsOfWwn(wwn: string): { readonly own: string; readonly extension: string } {
@@ -140,8 +140,8 @@ function partsOfWwn(wwn: string): { readonly own: string; readonly extension: st
 }
 
 /**
- * The hints that tell a disk from every other of its host, or nothing where it says nothing of its
- * own: virtual disks have neither serial number nor WWN unless the hypervisor gives them one. A
+ * The hints that distinguish a disk from every other of its host; undefined if it has no identifier
+ * of its own: virtual disks have neither serial number nor WWN unless the hypervisor sets one. A
  * host may have thousands of disks: each is read once.
  */
 export function hintsFor(
@@ -163,7 +163,7 @@ export function hintsFor(
     });
 }
 
-/** What a disk may say of its own, the best first. */
+/** The identifiers of a disk, the best first. */
 const ownHints = ({ serial, wwn, hctl }: BlockDevice): readonly DiskHints[] => [
   ...(serial === '' ? [] : [{ serialNumber: serial }]),
   ...(wwn === '' ? [] : [{ wwn }]),
@@ -171,5 +171,5 @@ const ownHints = ({ serial, wwn, hctl }: BlockDevice): readonly DiskHints[] => [
   ...(hctl === '' ? [] : [{ hctl }]),
 ];
 
-/** Letters of either case are the same in a hint. */
+/** A hint matches letters in either case. */
 const keyOf = (hints: DiskHints): string => JSON.stringify(hints).toLowerCase();

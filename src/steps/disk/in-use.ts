@@ -8,25 +8,22 @@ import { writesDisk } from '../conditions.ts';
 import { diskFailure } from './failures.ts';
 import { readTarget } from './target.ts';
 
-/**
- * Opens a device as one holder alone can (`O_EXCL`; util-linux, `wipefs.c`), and changes nothing on
- * it.
- */
+/** Opens a device exclusively (`O_EXCL`; util-linux, `wipefs.c`) and changes nothing on it. */
 export const openAloneArgv = (path: string): readonly string[] => [
   ...['wipefs', '--all', '--no-act', path],
 ];
 
 /**
- * A part of a disk that the kernel gives to nobody else although lsblk shows nothing on it: what is
- * mounted in another mount namespace, and every disk but one of a mounted btrfs file system. Where
- * it cannot be asked, lsblk is believed.
+ * A part of a disk that is in use although lsblk shows no user: a mount in another mount namespace,
+ * and every disk but one of a mounted btrfs file system. If the kernel cannot be asked, the answer
+ * of lsblk counts.
  */
 async function findHidden(
   { host, signal }: HostScope,
   disk: BlockDevice,
 ): Promise<string | undefined> {
   const all = withDescendants(disk);
-  // Who has a whole disk, as an array or LVM, has its partitions too.
+  // The user of a whole disk, such as an array or LVM, holds its partitions too.
   const taken = all
     .filter(({ children }) => !children.every(isPartition))
     .flatMap(({ children }) => children.filter(isPartition).map(({ kname }) => kname));
@@ -47,8 +44,9 @@ async function findHidden(
 }
 
 /**
- * Makes sure that the kernel gives the disk to nobody else, before anything is lost, and before
- * `nvme`, which does not ask. What reads a disk for a moment has closed it within ten seconds.
+ * Checks that the kernel reports no other user of the disk, before any data is lost, and before
+ * `nvme`, which does not ask. A program that reads the disk for a moment has closed it within ten
+ * seconds.
  * @throws AgentError `disk.busy`, `disk.missing`, `disk.changed`, `command.*`
  */
 export async function requireAlone(scope: StepScope<'host'>, target: DiskIdentity): Promise<void> {
@@ -75,14 +73,14 @@ const lockName = ({ majorMinor }: TargetDisk): string =>
   `bootwright-disk-${majorMinor.replace(':', '-')}`;
 
 /**
- * Name of the lock that a command holds which writes to a disk for long. It outlives an agent that
- * is killed; so its lock is not the one of the run.
+ * Name of the lock that a command holds while it writes to a disk for a long time. The command
+ * outlives an agent that is killed; so its lock is not the lock of the run.
  */
 export const writerLock = (disk: TargetDisk): string => `${lockName(disk)}-writer`;
 
 /**
- * Takes the disk for this run. coreos-installer holds no lock of its own, two of them would write
- * side by side. The lock lives as long as the process, so it is taken again in each run.
+ * Locks the disk for this run. coreos-installer holds no lock of its own; two of them would write
+ * side by side. The lock ends with the process, so each run takes it again.
  */
 export const lockDisk = step({
   id: 'disk/lock',
@@ -104,7 +102,8 @@ const isLocked = ({ path }: TargetDisk, lock: string, what: string): AgentError 
   diskFailure('disk.locked', what, { context: { disk: path, lock } });
 
 /**
- * Waits two minutes for a writer whose agent was killed: two would leave neither's system.
+ * Waits two minutes for a writer whose agent was killed: two writers would destroy each other's
+ * system.
  * @throws AgentError `disk.locked`
  */
 export async function waitForWriter(
@@ -124,15 +123,15 @@ export async function waitForWriter(
   );
 }
 
-/** Which of some places a disk is mounted on, in the order of the places. */
+/** The given mount points at which a disk is mounted, in the given order. */
 export function mountedOn(disk: BlockDevice, places: readonly string[]): readonly string[] {
   const mountpoints = new Set(withDescendants(disk).flatMap((device) => device.mountpoints));
   return places.filter((place) => mountpoints.has(place));
 }
 
 /**
- * Takes away what a run that was killed had left mounted, so that the step begins as it did then.
- * A file system that was left frozen is thawed first: unmounting it would wait for ever.
+ * Removes the mounts of a killed run, so that the step begins from the same state. A frozen file
+ * system is thawed first: its unmount would wait for ever.
  * @param places deepest first
  */
 export async function removeStaleMounts(
@@ -144,7 +143,7 @@ export async function removeStaleMounts(
     const thawArgv = ['fsfreeze', '--unfreeze', place];
     // 1: it is not frozen.
     await host.exec(thawArgv, { signal, limit: seconds(30), accept: [0, 1] });
-    // What was copied there may still have to reach the disk.
+    // Copied data may not have reached the disk yet.
     await host.exec(['umount', place], { signal, limit: minutes(5) });
   }
 }
@@ -153,9 +152,9 @@ const isUnmounted = ({ context }: AgentError): boolean =>
   String(context['stderr']).includes('not mounted');
 
 /**
- * Unmounts a place of a step that has just mounted it: when the step calls what it is given, else
- * when it ends, whatever way.
- * @param limit of the command, which hears no signal when the step has been stopped
+ * Unmounts a mount point that a step has just mounted: when the step calls the returned function,
+ * otherwise at the end of the step in any case.
+ * @param limit of the command, which has no signal if the step was stopped
  */
 export function unmountAtEnd(
   { host, onExit }: Pick<StepScope<'host'>, 'host' | 'onExit'>,
@@ -168,7 +167,7 @@ export function unmountAtEnd(
     try {
       await host.exec(['umount', place], { signal, limit });
     } catch (error) {
-      // A poll that began again has unmounted it.
+      // A repeated poll has unmounted it already.
       if (!(error instanceof AgentError) || !isUnmounted(error)) throw error;
     }
     isMounted = false;

@@ -1,6 +1,7 @@
-// The partitions that coreos-installer keeps. It is given labels and numbers, and gives a new
-// number to each kept partition, so that a number may be the image's own partition after the first
-// write. They are found once, by GUID and place, and named by their present numbers at each write.
+// The partitions that coreos-installer keeps. It accepts labels and numbers, and assigns a new
+// number to each kept partition, so that after the first write a number may belong to a partition
+// of the image. Therefore Bootwright finds the partitions once, by GUID and position, and passes
+// their current numbers at each write.
 import * as z from 'zod';
 import { parseConfig } from '../../ignition/parse.ts';
 import { decodeResource, isDataUrl } from '../../ignition/resource.ts';
@@ -15,10 +16,7 @@ import type { HostScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
 import type { KeptPartition, TargetDisk } from './facts.ts';
 
-/**
- * Prints the partition table that is on a disk, which a writer that was killed may not have shown
- * to the kernel.
- */
+/** Prints the partition table on the disk; the kernel may not know it if a writer was killed. */
 export const tableArgv = (path: string): readonly string[] => ['sfdisk', '--json', path];
 
 const SfdiskOutput = z.object({
@@ -41,13 +39,13 @@ const SfdiskOutput = z.object({
 });
 
 /**
- * To sfdisk a GPT that it cannot read is the one partition of its protective MBR (UEFI
+ * sfdisk shows a GPT that it cannot read as the one partition of its protective MBR (UEFI
  * specification, 5.2.3).
  */
 const protectiveType = 'ee';
 
 /**
- * The partitions in the GPT of a disk; none where it has none, as coreos-installer keeps no others
+ * The partitions in the GPT of a disk; empty without a GPT, as coreos-installer keeps no others
  * (0.26, `src/blockdev.rs`).
  * @throws AgentError `disk.keep-refused`, `command.*`
  */
@@ -76,8 +74,8 @@ export async function readTable(
 }
 
 /**
- * Finds the partitions to keep by the options `save-partlabel` and `save-partindex`, and the labels
- * and numbers that fit none, each by itself: coreos-installer takes that for nothing to keep.
+ * Finds the partitions to keep by the options `save-partlabel` and `save-partindex`, and each label
+ * and number without a match: coreos-installer then keeps nothing for it.
  */
 export function findSaved(saved: readonly WriterUse[], table: readonly KeptPartition[]) {
   const wanted = saved.flatMap(({ option, value }) =>
@@ -103,7 +101,7 @@ function fitsLabel(pattern: string): (partition: KeptPartition) => boolean {
     const glob = new RegExp(`^${source}$`, 's');
     return ({ label }) => glob.test(label);
   } catch {
-    // A range such as [z-a], which fits nothing.
+    // A range such as [z-a], which matches nothing.
     return () => false;
   }
 }
@@ -120,10 +118,10 @@ const imageLabels: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The arguments by which coreos-installer keeps exactly the partitions that were to be kept when
- * the disk was found: their present numbers, in place of the labels and numbers that are given.
- * @param saved the labels and numbers that are given, in arguments and configuration files
- * @param table what is on the disk now
+ * The arguments with which coreos-installer keeps exactly the partitions that were found at first:
+ * their current numbers, instead of the given labels and numbers.
+ * @param saved the labels and numbers in arguments and configuration files
+ * @param table the current partition table
  * @throws AgentError `disk.keep-changed`
  */
 export function argsToKeep(
@@ -143,7 +141,7 @@ export function argsToKeep(
     if (now?.startBytes === one.startBytes && now.sizeBytes === one.sizeBytes) return now.number;
     throw changed(one, 'is gone or has moved');
   });
-  // A partition of the image is there since an earlier write; any other may hold data.
+  // A partition of the image was added by an earlier write; any other may hold data.
   const added = findSaved(saved, table).kept.find(
     ({ label, partUuid }) =>
       !imageLabels.has(label) && !kept.some((one) => one.partUuid === partUuid),
@@ -155,10 +153,12 @@ export function argsToKeep(
   return numbers.length === 0 ? others : [...others, '--save-partindex', numbers.join()];
 }
 
-/** The disk that the system has started from, by the name that CoreOS gives it for Ignition. */
+/** The disk that the system booted from, by the name that CoreOS gives it for Ignition. */
 const bootDisk = '/dev/disk/by-id/coreos-boot-disk';
 
-/** The storage of a config, and of the configs in its data URLs; what it fetches is not known. */
+/**
+ * The storage sections of a config and of the configs in its data URLs; remote configs are unknown.
+ */
 function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   const { storage = {}, ignition: section } = parseConfig(ignition);
   const { merge = [], replace } = section.config ?? {};
@@ -168,7 +168,10 @@ function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   return [storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))];
 }
 
-/** A disk that an Ignition config takes data of, or a device below one, and the key by which. */
+/**
+ * A disk, or a device below one, whose data an Ignition config would destroy, and the key that says
+ * so.
+ */
 interface Wipe {
   readonly device?: string | undefined;
   readonly by: string;
@@ -192,17 +195,17 @@ const wipesOfDevices = ({ filesystems = [], luks = [], raid = [] }: Storage): re
   ...luks
     .filter(({ wipeVolume }) => wipeVolume === true)
     .map(({ device }) => ({ device, by: 'wipeVolume' })),
-  // A RAID is created over whatever its devices hold.
+  // Ignition creates a RAID over any content of its devices.
   ...raid.flatMap(({ name, devices = [] }) =>
     devices.map((device) => ({ device, by: `RAID ${JSON.stringify(name)}` })),
   ),
 ];
 
 /**
- * Refuses Ignition by which the first boot would take the data of a partition that is kept: it runs
- * at the first boot after each installation. What it fetches then is not known here.
+ * Refuses an Ignition config whose first boot would destroy the data of a kept partition: it runs
+ * at the first boot after each installation. Remote configs are not known here.
  * @param ignition the config that coreos-installer puts on the disk
- * @throws AgentError `disk.keep-wiped`, `ignition.*` for a config inside it that cannot be read
+ * @throws AgentError `disk.keep-wiped`, `ignition.*` for an embedded config that cannot be read
  */
 export async function refuseWipes(
   { host, signal }: HostScope,
@@ -235,7 +238,10 @@ export async function refuseWipes(
   );
 }
 
-/** Between the name of a disk and the number of its partition: `sda5`, `nvme0n1p5`, `…-part5`. */
+/**
+ * The text between the name of a disk and the number of its partition: `sda5`, `nvme0n1p5`,
+ * `…-part5`.
+ */
 function partitionSuffix(disk: string): string {
   if (disk.startsWith('/dev/disk/')) return '-part';
   return /\d$/.test(disk) ? 'p' : '';

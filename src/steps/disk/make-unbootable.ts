@@ -4,14 +4,14 @@ import { type BlockDevice, partitionsOf } from './block-devices.ts';
 import type { TargetDisk } from './facts.ts';
 import { readTarget } from './target.ts';
 
-/** Removes every signature of a device, whatever has it: the kernel may hold the disk still. */
+/** Removes every signature of a device even if it is in use: the kernel may still hold the disk. */
 const wipefsForcedArgv = (path: string): readonly string[] => [
   ...['wipefs', '--all', '--force', path],
 ];
 
 /**
- * Overwrites the boot code and the partition table. Directly, past the page cache: a flush of what
- * the writer left there could take minutes, and a stopped run has seconds.
+ * Overwrites the boot code and the partition table. It bypasses the page cache: a flush of the data
+ * that the writer left there could take minutes, and a stopped run has seconds.
  */
 const zeroTableArgv = (disk: string): readonly string[] => [
   ...['dd', 'if=/dev/zero', `of=${disk}`, 'bs=1M', 'count=1', 'oflag=direct'],
@@ -21,8 +21,8 @@ const zeroTableArgv = (disk: string): readonly string[] => [
 const bootLabels = ['EFI-SYSTEM', 'boot'];
 
 /**
- * The partitions to make useless where the table itself must stay; none where it is not known which
- * of them are kept.
+ * The partitions to overwrite if the table itself must stay; empty if the kept partitions are
+ * unknown.
  */
 const bootPartitions = (disk: BlockDevice, kept: TargetDisk['kept']): readonly string[] =>
   kept === undefined
@@ -33,15 +33,15 @@ const bootPartitions = (disk: BlockDevice, kept: TargetDisk['kept']): readonly s
         .map(({ path }) => path);
 
 /**
- * 2.4 s for either way: a look and the table, or a look and a signature for each of the two
- * partitions that boot.
+ * 2.4 s for either method: a check and the table, or a check and a signature for each of the two
+ * boot partitions.
  */
 const hurried = { table: seconds(1.2), partition: seconds(0.6) };
 
 /**
- * Sees to it that a disk that was not written to its end does not boot. The writer does so itself
- * when it fails, but not when it is stopped, nor when the kernel holds the disk. It runs when the
- * run is over already, so it listens to no signal; its commands are short.
+ * Makes an incompletely written disk unbootable. The writer does so itself when it fails, but not
+ * when it is stopped, nor when the kernel holds the disk. The run is over at this point, so this
+ * function has no signal; its commands are short.
  */
 export async function makeUnbootable(
   host: Host,
@@ -51,9 +51,9 @@ export async function makeUnbootable(
     isStopped,
   }: {
     readonly disk: TargetDisk;
-    /** The table holds partitions that must not be lost. */
+    /** The table has partitions that must be kept. */
     readonly keepsPartitions: boolean;
-    /** The run is to end now: it is killed a few seconds after its stop. */
+    /** The run ends now: it is killed a few seconds after its stop. */
     readonly isStopped: boolean;
   },
 ): Promise<void> {
@@ -69,7 +69,7 @@ export async function makeUnbootable(
     return;
   }
   await host.exec(zeroTableArgv(disk.path), { signal, limit });
-  // Nothing boots from now on: a stop waits for no more.
+  // The disk cannot boot from now on: a stopped run waits no longer.
   if (isStopped) return;
   await confirm();
   await host.exec(wipefsForcedArgv(disk.path), { signal, limit });

@@ -1,5 +1,5 @@
-// What machines of other kinds than a server with one SSD print (mocks/logs), and what is decided
-// on it.
+// Output of machines of other kinds than a server with one SSD (mocks/logs), and the decisions on
+// it.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { targetOf as identified } from '../../../test/support/disk-samples.ts';
@@ -21,7 +21,7 @@ const devicesOf = (name: string): readonly BlockDevice[] =>
   parseLsblk(textOf(`lsblk/${name}.json`));
 const on = (roots: readonly BlockDevice[], path: string): BlockDevice => deviceAt(roots, path)!;
 
-/** A machine that prints this, with links below /dev/disk and /dev/mapper. */
+/** A machine with this output, and with links below /dev/disk and /dev/mapper. */
 function machine(name: string, links: Readonly<Record<string, string>> = {}): FakeHost {
   const host = fakeHost().on(['wipefs', rest]).succeeds();
   for (const [link, path] of Object.entries(links)) host.withLink(link, path);
@@ -32,7 +32,7 @@ async function targetOf(host: FakeHost, device: string): Promise<TargetDisk> {
   return (await runStep(resolveDisk, { host, config: { disk: { device } } })).value;
 }
 
-/** What a person reads who asks for a disk that is not there. */
+/** The disks in the error message for a missing disk. */
 function availableOn(name: string): readonly string[] {
   try {
     chooseDisk(devicesOf(name), { asked: '/dev/x', real: '/dev/x' });
@@ -158,7 +158,8 @@ describe('a PERC', () => {
   it.each([
     ['wwn-0x61866da068d6a50025a1f3c70b2e4d19', '/dev/sda'],
     ['scsi-361866da068d6a50025a1f3c70b2e4d19', '/dev/sda'],
-    // A SATA disk behind it: udev knows the serial number, lsblk before 2.37 prints the WWN for it.
+    // A SATA disk behind it: udev knows the serial number, lsblk before 2.37 prints the WWN
+    // instead.
     ['ata-MZ7LH480HAHQ0D3_S4EVNA0M445566', '/dev/sdb'],
   ])('has the disk %s', async (name, path) => {
     const asked = `/dev/disk/by-id/${name}`;
@@ -213,7 +214,7 @@ describe('a DASD', () => {
 
   it('is taken before it has a size, and is not cleaned', async () => {
     const host = machine('dasd', { [uid]: '/dev/dasda' });
-    // Another of them has an old system.
+    // Another disk among them has an old system.
     const config = { disk: { device: uid, cleanup: true, format: ['/dev/dasdc'] } };
     const target = (await runStep(resolveDisk, { host, config })).value;
     expect(target).toMatchObject({ path: '/dev/dasda', sizeBytes: 0, sectorBytes: 4096 });
@@ -230,7 +231,7 @@ describe('a DASD', () => {
       const host = machine('dasd', { [uid]: path, [volume]: path });
       const target = await targetOf(host, path);
       expect(target.byId).toEqual([uid]);
-      // The label that fdasd writes; a name of the label may lead to any disk that has the same.
+      // The label that fdasd writes; a name of the label may lead to any disk with the same label.
       const labelled = devicesOf('dasd').map((disk) =>
         disk.path === path ? { ...disk, sizeBytes: 7_385_333_760, serial: '0X0201' } : disk,
       );

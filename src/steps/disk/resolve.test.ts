@@ -154,7 +154,7 @@ describe('chooseDisk', () => {
 });
 
 it('takes a DASD before it is formatted, with the blocks that it will have', async () => {
-  // coreos-installer pull request 430: it says 512 bytes until then.
+  // coreos-installer pull request 430: the DASD reports 512 bytes until then.
   const dasd = blockDevice('dasda', { sizeBytes: 0, sectorBytes: 512 });
   const host = fakeHost().on(['lsblk', rest]).prints(lsblkOutput(dasd));
   const config = { disk: { device: '/dev/dasda' } };
@@ -188,8 +188,8 @@ describe('the identity of the disk', () => {
     ['scsi-36000c29d', { wwn: '0x6000c29d' }, same],
     ['scsi-36000c29d', { wwn: '0x6000c29e' }, differs],
     ['nvme-eui.002538b1', { wwn: 'eui.002538b2' }, differs],
-    // Disks without EUI, by the names that their owners published; the numbers in them are serial
-    // number and model.
+    // Disks without EUI, by names that their owners published; the names contain serial number and
+    // model.
     [`nvme-${optane.wwn}`, optane, same],
     [`nvme-${optane.wwn}`, { ...optane, wwn: '' }, same],
     [`nvme-${optane.wwn}`, { ...optane, wwn: ebs }, differs],
@@ -224,19 +224,19 @@ describe('a name that fits several disks', () => {
       { serial: 'B2', wwn: naa },
     ],
     [`nvme-${eui}`, 'nvme0n1', { serial: 'A1', wwn: eui }, 'nvme1n1', { serial: 'B2', wwn: eui }],
-    // A path that multipathd has not taken, or another disk: nothing tells.
+    // A path that multipathd has not claimed, or another disk: nothing distinguishes them.
     ['wwn-0x60a98000', 'sda', lun, 'sdb', lun],
     ['usb-SanDisk_Ultra_0123456789-0:0', 'sda', usb, 'sdb', usb],
     ['virtio-data', 'vda', { serial: 'data' }, 'vdb', { serial: 'data' }],
     ['nvme-Micron_20452B', 'nvme0n1', { serial: '20452B' }, 'nvme0n2', { serial: '20452B' }],
     ['nvme-Micron_20452B_1', 'nvme0n1', { serial: '20452B' }, 'nvme1n1', { serial: '20452B' }],
-    // The number in a name is the id of the namespace, whatever the kernel calls its device.
+    // The number in a name is the id of the namespace, independent of the kernel's device name.
     [
       'nvme-Micron_20452B_1',
       ...(['nvme0n2', { serial: '20452B', namespaceId: '1' }] as const),
       ...(['nvme1n3', { serial: '20452B', namespaceId: '1' }] as const),
     ],
-    // udev reads the disk that has the name again.
+    // udev is reading the disk with the name again.
     ['ata-SSD_S3Z1', 'sda', {}, 'sdb', { serial: 'S3Z1' }],
   ])('is refused, and all of them are named: %s', (...[name, own, is, rival, isToo]) => {
     const asked = `/dev/disk/by-id/${name}`;

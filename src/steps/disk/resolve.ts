@@ -18,8 +18,8 @@ import { byIdNames, nameDifference, rivalsOf } from './target.ts';
 import { mayKeepPartitions, readWriterSetup } from './writer-args.ts';
 
 /**
- * Finds the disk that the configuration means. Links are followed, since coreos-installer reports
- * busy partitions wrongly for other names than those of the kernel (coreos-installer issue 512).
+ * Finds the configured disk. Links are resolved, because coreos-installer reports busy partitions
+ * incorrectly for names other than those of the kernel (coreos-installer issue 512).
  */
 export const resolveDisk = step({
   id: 'disk/resolve',
@@ -86,7 +86,7 @@ const identityOf = (
   name: device.kname,
   majorMinor: device.majorMinor,
   sizeBytes: device.sizeBytes,
-  // It says 512 until coreos-installer formats it with blocks of 4096 bytes.
+  // A DASD reports 512 until coreos-installer formats it with blocks of 4096 bytes.
   sectorBytes: isUnformatted(device) ? 4096 : device.sectorBytes,
   type: device.type,
   serial: device.serial,
@@ -94,9 +94,9 @@ const identityOf = (
 });
 
 /**
- * The device that a path means, when the operating system can be written to it.
- * @param asked as it was given, usually `/dev/disk/by-id/…`
- * @param real with every link followed
+ * The device at a path, if the operating system can be written to it.
+ * @param asked as configured, usually `/dev/disk/by-id/…`
+ * @param real with every link resolved
  * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`,
  * `disk.ambiguous`
  */

@@ -26,7 +26,7 @@ const efi = ['test', '-d', '/sys/firmware/efi'];
 const entry = (number: string, uuid = espUuid) =>
   `Boot${number}* Red Hat Enterprise Linux\tHD(2,GPT,${uuid},0x1000,0x3f800)/${file}\n`;
 
-/** A host with UEFI whose firmware keeps what is set. */
+/** A host with UEFI whose firmware stores its settings. */
 function uefiHost() {
   const menu = { order: ['0000'], entries: [] as string[] };
   const host = fakeHost()

@@ -14,23 +14,23 @@ import { execOnTarget, readDisks, readTarget } from './target.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
 
-/** Says whether the host was started by UEFI firmware. */
+/** Tests whether UEFI firmware started the host. */
 export const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 
-/** Prints the boot order and every entry of the firmware. */
+/** Prints the boot order and every boot entry. */
 export const readMenuArgv = ['efibootmgr', '-v'] as const;
 
-/** The label that OpenShift nodes have in the boot menu of the firmware. */
+/** The label of OpenShift nodes in the boot menu of the firmware. */
 const bootLabel = 'Red Hat Enterprise Linux';
 
-/** Where the EFI system partition is mounted; the same place as that of the Go agent. */
+/** Mount point of the EFI system partition, the same as in assisted-installer. */
 const espMountPoint = '/mnt';
 
-/** Directories of the EFI system partition that carry a shim, by preference. */
+/** Directories of the EFI system partition that may have a shim, by preference. */
 const vendors = ['redhat', 'centos', 'fedora'];
 
 /**
- * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS
+ * Makes the firmware boot the install disk. coreos-installer creates no boot entry (Fedora CoreOS
  * tracker issue 2093). No error here ends an installation: the disk is written, and a person can
  * choose it in the boot menu. Each error is a warning.
  */
@@ -40,7 +40,8 @@ export const setBootEntry = step({
   uses: ['host'],
   needs: { disk: TargetDisk, ignition: ifGiven(HostIgnition) },
   when: writesDisk,
-  // Longer than its commands together: a step that exceeds its limit ends the installation.
+  // Longer than the limits of its commands together: a step that exceeds its limit ends the
+  // installation.
   limit: minutes(15),
   preview: () =>
     callsOf('bootlist', 'efibootmgr', 'ls', 'lsblk', 'mount', 'test', 'umount', 'uname'),
@@ -68,7 +69,7 @@ export const setBootEntry = step({
   },
 });
 
-/** Throws what must end the run: that it is stopped, and that another disk has the name. */
+/** Throws the errors that must end the run: a stop, and another disk under the same name. */
 function requireHarmless(error: unknown, signal: AbortSignal): AgentError {
   signal.throwIfAborted();
   if (error instanceof AgentError && error.code !== 'disk.changed') return error;
@@ -76,23 +77,23 @@ function requireHarmless(error: unknown, signal: AbortSignal): AgentError {
 }
 
 /**
- * The firmware of Power keeps five paths; bootlist before powerpc-utils 1.3.9 refuses a multipath
- * device that has more.
+ * The firmware of Power stores five paths; bootlist before powerpc-utils 1.3.9 refuses a multipath
+ * device with more.
  */
 const bootPathsMax = 5;
 
 /**
- * bootlist prints it and still exits with 0: about NVRAM in every version, about a disk before
+ * Error messages of bootlist with exit code 0: about NVRAM in every version, about a disk before
  * powerpc-utils 1.3.8.
  */
 const bootlistComplaint = /.{0,200}(?:Could not update|does not appear to be valid).{0,200}/;
 
-/** GPT type of the partition that Power boots from (PReP). */
+/** GPT type of the boot partition of Power (PReP). */
 const prepType = '9e1a2d38-c612-4316-aa26-8b49521e5a8b';
 
 /**
- * Names to the firmware of Power the paths of the install disk, and the other disks of a mirror: it
- * boots a disk, so that these need no partition yet.
+ * Sets the boot list of a Power host: the paths of the install disk, and the other disks of a
+ * mirror. The firmware boots a disk, so the other disks need no partition yet.
  */
 async function setBootlist(
   scope: StepScope<'host'>,
@@ -117,7 +118,9 @@ async function setBootlist(
   if (complaint !== undefined) throw diskFailure('boot.not-set', `bootlist: ${complaint}`);
 }
 
-/** The partitions of a type that an Ignition file makes, one on each disk of a mirror (Butane). */
+/**
+ * The partitions of a type that an Ignition config creates, one on each disk of a mirror (Butane).
+ */
 async function bootPartitionsIn(
   { host, signal }: StepScope<'host'>,
   ignition: string | undefined,
@@ -132,7 +135,10 @@ async function bootPartitionsIn(
   );
 }
 
-/** Replaces the entries of earlier installations by one for the install disk, as the first. */
+/**
+ * Replaces the boot entries of earlier installations by one for the install disk, first in the boot
+ * order.
+ */
 async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promise<void> {
   const { host, signal, note, until } = scope;
   const options = { signal, limit: minutes(1) };
@@ -159,8 +165,8 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
 
   const before = await attempt(readMenu());
   const entries = before instanceof AgentError ? [] : before.entries;
-  // First, since old entries may fill the NVRAM. One for this partition stays until there is
-  // another.
+  // This comes first, because old entries may fill the NVRAM. An entry for this partition stays
+  // until another one exists.
   for (const entry of entries) {
     if (entry.label === bootLabel && !isOwn(entry)) await deleteEntry(entry.number);
   }
@@ -178,7 +184,7 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
       await deleteEntry(number);
   }
 
-  // Some firmware forgets the entry, or puts its own first.
+  // Some firmware drops the entry, or puts its own first.
   let menu = await readMenu();
   const own = menu.entries.find(isOwn);
   if (own === undefined)
@@ -195,11 +201,11 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
     });
   }
   note('info', `the firmware boots entry ${own.number} first`, { path: own.path });
-  // For the log, as the Go agent does last.
+  // For the log, last as in assisted-installer.
   await attempt(host.exec(['efibootmgr', '-l', file], options));
 }
 
-/** Reads which directories of boot loaders the EFI system partition has. */
+/** Reads the names of the boot loader directories on the EFI system partition. */
 async function readEsp(scope: StepScope<'host'>, target: TargetDisk) {
   const { host, signal } = scope;
   const options = { signal, limit: seconds(30) };
@@ -214,8 +220,8 @@ async function readEsp(scope: StepScope<'host'>, target: TargetDisk) {
 }
 
 /**
- * An entry names a partition by its GUID. Ignition gives one to the other disks of a mirror at the
- * first boot, so that there can be no entry for them before.
+ * A boot entry names a partition by its GUID. Ignition assigns the GUIDs on the other disks of a
+ * mirror at the first boot, so no entry for them is possible before.
  */
 async function warnOfMirror(scope: StepScope<'host'>, ignition: string | undefined): Promise<void> {
   const later = await bootPartitionsIn(scope, ignition, espType);
@@ -227,9 +233,9 @@ async function warnOfMirror(scope: StepScope<'host'>, ignition: string | undefin
 }
 
 /**
- * The path of the shim as the firmware wants it. The architecture is that of the host (`uname -m`):
- * this program may run in emulation.
- * @throws AgentError `boot.no-loader` when no known vendor is there
+ * The path of the shim in the notation of the firmware. The architecture is that of the host
+ * (`uname -m`): this program may run in emulation.
+ * @throws AgentError `boot.no-loader` if no known vendor directory exists
  */
 function shimPath(directories: readonly string[], architecture: string): string {
   const vendor = vendors.find((name) => directories.includes(name));
@@ -247,22 +253,22 @@ interface BootEntry {
   readonly label: string;
   /** Device path as efibootmgr prints it. */
   readonly path: string;
-  /** GPT GUID of the partition it starts from, lower case; empty for what is no disk. */
+  /** GPT GUID of the partition that the entry boots, lower case; empty if it boots no disk. */
   readonly partUuid: string;
 }
 
-/** The boot order and the entries of the firmware. */
+/** The boot order and the boot entries of the firmware. */
 interface BootMenu {
   readonly order: readonly string[];
   readonly entries: readonly BootEntry[];
 }
 
 /**
- * Reads the output of `readMenuArgv`, of efibootmgr 16 to 18.
+ * Parses the output of `readMenuArgv` (efibootmgr 16 to 18).
  * @throws AgentError `command.unreadable`
  */
 export function parseMenu(stdout: string): BootMenu {
-  // `No BootOrder is set` of one that has none.
+  // `No BootOrder is set`, if the firmware has none.
   if (stdout.trim() !== '' && !/^(?:Boot|Timeout:|No Boot)/m.test(stdout)) {
     throw unreadableOutput('efibootmgr', 'boot menu', stdout);
   }
@@ -278,7 +284,9 @@ export function parseMenu(stdout: string): BootMenu {
   return { order, entries };
 }
 
-/** Numbers of the entries that efibootmgr warns of when it makes one with the same label. */
+/**
+ * Numbers of the entries with the same label, from efibootmgr's warning when it creates an entry.
+ */
 const sameLabelNumbers = (output: string): readonly string[] =>
   [...output.matchAll(new RegExp(`Boot([0-9A-Fa-f]{4}) has same label ${bootLabel}`, 'g'))].map(
     ([, number = '']) => number,

@@ -1,6 +1,6 @@
-// The install disk held against the host as it is now. Between two commands a disk can be pulled,
-// and its name and number be given to another: nothing is taken from a disk that was not just seen
-// to be the one that was found.
+// Compares the install disk with the current devices of the host. Between two commands a disk can
+// be pulled, and another disk can get its name and number: no command takes data from a disk unless
+// this check identified it right before.
 import type { Millis } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { CommandResult, ExecOptions, Host } from '../../ports/host.ts';
@@ -19,14 +19,14 @@ import type { DiskIdentity } from './facts.ts';
 import { hintsAgainst } from './hints.ts';
 
 /**
- * Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name
+ * Names of LVM, and of the volume label of a DASD; the hardware name of a DASD contains dots
  * (s390-tools, 59-dasd.rules).
  */
 const namesContent = /^(?:lvm-pv-uuid-|ccw-[^.]+$)/;
 
 const byIdFolder = '/dev/disk/by-id';
 
-/** Every name in /dev/disk/by-id of a disk, without those that tell what is stored on it. */
+/** Every name of a disk in /dev/disk/by-id, except names of its content. */
 export async function byIdNames(
   host: Host,
   path: string,
@@ -52,9 +52,9 @@ export async function linksTo(
 
 /**
  * The install disk among the devices of the host.
- * @param links where its names lead to now; names that lead nowhere are not in it
- * @throws AgentError `disk.missing` when it has gone since it was found; `disk.changed` when
- * another disk has its name
+ * @param links current targets of its names; dangling names are missing
+ * @throws AgentError `disk.missing` if it has gone since its discovery; `disk.changed` if another
+ * disk has its name
  */
 export function targetAmong(
   roots: readonly BlockDevice[],
@@ -87,7 +87,7 @@ export function targetAmong(
 export const hasWwn = ({ wwn }: Pick<BlockDevice, 'wwn'>): boolean =>
   /[1-9a-f]/i.test(bareWwn(wwn));
 
-/** A disk that has the serial number and the WWN of the install disk. */
+/** Whether a disk has the serial number and the WWN of the install disk. */
 const isSurely = (device: BlockDevice, target: DiskIdentity): boolean =>
   device.type === target.type &&
   device.serial === target.serial &&
@@ -95,9 +95,9 @@ const isSurely = (device: BlockDevice, target: DiskIdentity): boolean =>
   (hardwareSerial(target) !== '' || hasWwn(target));
 
 /**
- * The serial number that the hardware has. That of a DASD is in its volume label, which the writer
- * writes again (s390-tools, `fdasd.c`). Where udev found none, lsblk prints the WWN (util-linux
- * issue 1143).
+ * The serial number of the hardware. That of a DASD is in its volume label, which the writer
+ * replaces (s390-tools, `fdasd.c`). If udev found none, lsblk prints the WWN (util-linux issue
+ * 1143).
  */
 const hardwareSerial = ({
   name,
@@ -107,16 +107,13 @@ const hardwareSerial = ({
   name.startsWith('dasd') || wwn.toLowerCase() === `0x${serial}`.toLowerCase() ? '' : serial;
 
 /**
- * What is not known on one side tells nothing: virtual disks have neither, and udev may be reading
- * them again.
+ * A value that is unknown on one side is no difference: virtual disks have none, and udev may be
+ * reading it again.
  */
 const isAlike = (one: string, other: string): boolean =>
   one === '' || other === '' || inUdevLetters(one) === inUdevLetters(other);
 
-/**
- * What shows that a device is another disk than the one that was found; undefined when nothing
- * does.
- */
+/** A property that differs from the discovered disk; undefined if there is no difference. */
 function differenceOf(
   roots: readonly BlockDevice[],
   device: BlockDevice,
@@ -127,13 +124,12 @@ function differenceOf(
   if (!isAlike(hardwareSerial(device), hardwareSerial(target)))
     return `its serial number is ${serial}`;
   if (!isAlike(wwn, target.wwn)) return `its WWN is ${wwn}`;
-  // The writer formats a DASD, which gives it its size; where no size is known there is none to
-  // compare.
+  // The writer formats a DASD, which gives it its size; an unknown size is not compared.
   const isSized = sizeBytes > 0 && target.sizeBytes > 0 && !device.kname.startsWith('dasd');
   if (isSized && sizeBytes !== target.sizeBytes) {
     return `it has ${sizeBytes} bytes, not ${target.sizeBytes}`;
   }
-  // The kernel itself says these; udev may be reading the others again.
+  // These values come from the kernel itself; udev may be reading the others again.
   const { hctl, vendor, rotational } = target.hints ?? {};
   const other = hintsAgainst({ hctl, vendor, rotational }, device).find(({ is }) => is !== '');
   if (other !== undefined) return `its ${other.what} is ${other.is}`;
@@ -146,10 +142,10 @@ function differenceOf(
 }
 
 /**
- * Whether a disk is known although one of its names leads to another. Disks with one WWN share the
- * name of it, namespaces of one NVMe drive that of the drive (systemd issue 31448, until systemd
- * 257), as do the paths of a LUN without multipath. The serial number tells which disk is meant, or
- * the WWN where they share that number too.
+ * Whether a disk is identified although one of its names leads to another disk. Disks with one WWN
+ * share the name of the WWN, namespaces of one NVMe drive share that of the drive (systemd issue
+ * 31448, until systemd 257), as do the paths of a LUN without multipath. The serial number
+ * identifies the disk, or the WWN if they share the serial number too.
  */
 function isKnownWithout(device: BlockDevice, other: BlockDevice, target: DiskIdentity): boolean {
   const serial = hardwareSerial(device);
@@ -169,8 +165,8 @@ const isRelated = (
   );
 
 /**
- * Compares what a name in /dev/disk/by-id says of a disk with what the disk says of itself (udev,
- * 60-persistent-storage.rules). Undefined when they agree, or when one of them says nothing.
+ * Compares the identifiers in a name in /dev/disk/by-id with those of the disk (udev,
+ * 60-persistent-storage.rules). Undefined if they agree, or if one side has none.
  */
 export function nameDifference(asked: string, device: BlockDevice): string | undefined {
   const name = nameIn(asked);
@@ -189,13 +185,13 @@ export function nameDifference(asked: string, device: BlockDevice): string | und
 const nameIn = (asked: string): string =>
   asked.startsWith(`${byIdFolder}/`) ? asked.slice(byIdFolder.length + 1) : '';
 
-/** The WWN that a name in /dev/disk/by-id consists of. */
+/** The WWN in a name in /dev/disk/by-id. */
 const wwnIn = (name: string): string | undefined =>
   /^(?:wwn-0x|scsi-[23]|nvme-(?:eui|uuid|nvme)\.)([0-9a-f-]+)$/i.exec(name)?.[1];
 
 /**
- * Other disks that a name in /dev/disk/by-id fits as well as the one that it leads to: it leads to
- * whichever udev saw last. Paths of a multipath device are no other disks.
+ * Other disks that a name in /dev/disk/by-id matches as well as its target: the link leads to the
+ * disk that udev processed last. Paths of a multipath device are not other disks.
  */
 export function rivalsOf(
   roots: readonly BlockDevice[],
@@ -211,7 +207,7 @@ export function rivalsOf(
 
 function fitsToo(name: string, device: BlockDevice, other: BlockDevice): boolean {
   const wwn = wwnIn(name);
-  // A path that multipathd has not taken yet.
+  // A path that multipathd has not claimed yet.
   if (device.type === 'mpath' && device.serial === other.serial) return false;
   if (wwn !== undefined) return other.wwn !== '' && startsAlike(bareWwn(other.wwn), wwn);
   return /^(ata|nvme|virtio|usb|scsi-[01S])/.test(name) && fitsBySerial(name, device, other);
@@ -228,8 +224,8 @@ function fitsBySerial(name: string, device: BlockDevice, other: BlockDevice): bo
 }
 
 /**
- * Of namespaces with the serial number of their drive, a name may tell the id of one (udev,
- * `ID_NSID`).
+ * Whether a name with a namespace id (udev, `ID_NSID`) belongs to this namespace: all namespaces
+ * have the serial number of their drive.
  */
 function isOfNamespace(name: string, { kname, serial, namespaceId }: BlockDevice): boolean {
   const number = /_(\d+)$/.exec(name.slice(name.indexOf(inUdevLetters(serial))))?.[1];
@@ -237,31 +233,34 @@ function isOfNamespace(name: string, { kname, serial, namespaceId }: BlockDevice
   return isAny || number === namespaceId;
 }
 
-/** Below this it may be a part of another number. */
+/** A shorter serial number may be a part of another number. */
 const shortestSerial = 4;
 
-/** A WWN may stand with or without its vendor extension. */
+/** A WWN may be given with or without its vendor extension. */
 const startsAlike = (one: string, other: string): boolean => {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   return a.startsWith(b) || b.startsWith(a);
 };
 
-/** udev writes `_` for whatever is not safe in a file name. */
+/** udev writes `_` for every character that is not safe in a file name. */
 const inUdevLetters = (text: string): string => text.trim().replace(/[^0-9A-Za-z#+\-.:=@]+/g, '_');
 
-/** Whether a failure says that the install disk is not there, or not the one that was found. */
+/**
+ * Whether a failure means that the install disk is missing, or is another disk than the discovered
+ * one.
+ */
 export const isOtherDisk = ({ code }: AgentError): boolean =>
   code === 'disk.changed' || code === 'disk.missing';
 
-/** The block devices of the host, and which of them the install disk is. */
+/** The block devices of the host, and the install disk among them. */
 export interface Disks {
   readonly roots: readonly BlockDevice[];
   readonly disk: BlockDevice;
 }
 
 /**
- * The present disks of the host, the install disk among them, with all that is mounted.
- * @param limit of listing them
+ * The current disks of the host with the install disk among them, and all mounts.
+ * @param limit of the list command
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function readDisks(
@@ -275,13 +274,13 @@ export async function readDisks(
 }
 
 /**
- * The present install disk, with all that is mounted.
+ * The current install disk with all mounts.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export const readTarget = async (...asked: Parameters<typeof readDisks>): Promise<BlockDevice> =>
   (await readDisks(...asked)).disk;
 
-/** Where the names of a disk lead now. */
+/** The current targets of the names of a disk. */
 export async function linksOf(
   host: Host,
   { asked, byId }: DiskIdentity,
@@ -296,8 +295,8 @@ export async function linksOf(
 }
 
 /**
- * Runs a command that takes data from the install disk or names it to the firmware, right after it
- * was found to be the same disk.
+ * Runs a command that takes data from the install disk or names it to the firmware, right after a
+ * check that it is the same disk.
  * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
  */
 export async function execOnTarget(

@@ -1,30 +1,30 @@
-// How the arguments for coreos-installer that are given affect the rest of an installation.
+// The effects of the given coreos-installer arguments on the rest of an installation.
 import { isMap } from 'yaml';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import { readWriterArgs, valueMistake, type WriterUse } from '../../model/writer-args.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
 
-/** Kernel arguments as arguments for coreos-installer change them. */
+/** Changes of kernel arguments in coreos-installer arguments. */
 export interface KernelArgumentChanges {
   readonly append: readonly string[];
   readonly remove: readonly string[];
 }
 
-/** Reads `--append-karg` and `--delete-karg`, as two words or one, in their order. */
+/** Parses `--append-karg` and `--delete-karg`, as two words or one, in their order. */
 export function kernelArgumentChanges(writerArgs: readonly string[]): KernelArgumentChanges {
   const valuesOf = (name: string): readonly string[] =>
     usesIn(writerArgs).flatMap(({ option, value }) => (option === name ? [value] : []));
   return { append: valuesOf('append-karg'), remove: valuesOf('delete-karg') };
 }
 
-/** The options among arguments for coreos-installer. */
+/** The options in coreos-installer arguments. */
 export const usesIn = (writerArgs: readonly string[]): readonly WriterUse[] =>
   readWriterArgs(writerArgs).uses;
 
 /**
- * The value of an option, or of its other name, that counts: the last one. Undefined where it is
- * not used.
+ * The effective value of an option, or of its other name: the last one. Undefined if it is not
+ * used.
  */
 export const valueOf = (
   uses: readonly WriterUse[],
@@ -36,21 +36,23 @@ const saving: ReadonlySet<string> = new Set(['save-partlabel', 'save-partindex']
 
 const isSaving = ({ option }: WriterUse): boolean => saving.has(option);
 
-/** Whether arguments for coreos-installer make it keep partitions. */
+/** Whether coreos-installer arguments keep partitions. */
 export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
   usesIn(writerArgs).some(isSaving);
 
-/** Whether it may keep partitions, which its configuration files say on the host only. */
+/**
+ * Whether coreos-installer may keep partitions: an argument asks for that, or a configuration file
+ * may, which only the host has.
+ */
 export const mayKeepPartitions = (writerArgs: readonly string[]): boolean =>
   usesIn(writerArgs).some((use) => isSaving(use) || use.option === 'config-file');
 
 /**
  * Reads the options of coreos-installer. Its configuration files are on the host; their keys are
  * the long options (coreos-installer, `docs/customizing-install.md`).
- * @returns whether it keeps partitions, so that the disk is not cleaned; labels and numbers of
- * those that it keeps; and every option, those of configuration files first, as a later one counts
- * @throws AgentError `image.writer-config`, where coreos-installer would not read such a file
- * either
+ * @returns whether it keeps partitions, so that the disk is not cleaned; labels and numbers of the
+ * kept ones; and every option, those of configuration files first, as a later one counts
+ * @throws AgentError `image.writer-config` if coreos-installer could not read such a file either
  */
 export async function readWriterSetup({
   host,
@@ -89,6 +91,6 @@ function usesInFile(path: string, text: string): readonly WriterUse[] {
   return uses;
 }
 
-/** What coreos-installer would stop at when the disk is lost already. */
+/** An error at which coreos-installer would stop after the data of the disk is lost. */
 export const unreadable = (path: string, why: string): Error =>
   diskFailure('image.writer-config', `${path}: ${why}`, { context: { path } });
