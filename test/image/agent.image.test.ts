@@ -24,7 +24,7 @@ const name = 'localhost/bootwright-test:image';
 const plainName = 'localhost/bootwright-test:plain';
 const foreignName = 'localhost/bootwright-test:foreign';
 const foreign = architectures.find((one) => one !== ownArchitecture) ?? ownArchitecture;
-/** The variables that a guide gives the service. */
+/** The service's variables in a guide. */
 const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = (
   parse(shownOn('docs/guides/behind-assisted-service.md', 'data:')) as {
     readonly data: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ const { INSTALLER_IMAGE: guideImage = '', CONTROLLER_IMAGE: guideController } = 
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-image-test-'));
 
 beforeAll(async () => {
-  // All have the same name, unless another is asked for.
+  // All builds have this name, unless a test sets another.
   const built = 'localhost/bootwright:latest';
   const cross = shownOn('docs/image.md', 'npm run image -- --platform').replace('arm64', foreign);
   await buildBy(store, cross);
@@ -55,18 +55,18 @@ const inspected = async (image: string): Promise<object | undefined> => {
   return one;
 };
 
-/** The files and links below a folder; no link is followed. */
+/** The files and links below a folder; links are not followed. */
 const filesIn = (root: string): readonly string[] =>
   execFileSync('find', [root, '!', '-type', 'd', '-printf', '%P\n']).toString().trim().split('\n');
 
-/** The date of the commit, as labels have it. */
+/** The date of the commit, in the format of labels. */
 const committed = new Date(
   Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: top }).toString()) * 1000,
 )
   .toISOString()
   .replace('.000Z', 'Z');
 
-/** Each program of an image, as it says what it is. */
+/** Programs of an image, each with arguments that print its version. */
 const commands = {
   node: ['/usr/bin/node', '--print', '[process.version, process.arch].join(" ")'],
   bootwright: ['/usr/bin/node', '/usr/lib/bootwright/bootwright.mjs', '--version'],
@@ -76,13 +76,13 @@ const commands = {
 };
 
 /**
- * Starts the programs of the image for the other architecture by an emulator, and gives what each
- * printed after its exit code.
+ * Starts the programs of the image for the other architecture in an emulator, and returns each exit
+ * code with its output.
  */
 const startForeign = (): Promise<Readonly<Record<string, string>>> =>
   withImageRoot(store, foreignName, async (root) => {
     const emulator = foreign === 'arm64' ? 'qemu-aarch64-static' : 'qemu-x86_64-static';
-    // The folder is that of a container, which ends with this.
+    // The folder belongs to a container and disappears with it.
     copyFileSync(join('/usr/bin', emulator), join(root, emulator));
     const started = Object.entries(commands).map(async ([program, argv]) => {
       const end = await new Promise<string>((done) => {
@@ -95,7 +95,7 @@ const startForeign = (): Promise<Readonly<Record<string, string>>> =>
     return Object.fromEntries(await Promise.all(started));
   });
 
-/** Bytes of the layers of an image as a registry has them. */
+/** Compressed bytes of the layers of an image, as in a registry. */
 async function packedBytes(image: string): Promise<number> {
   const layout = mkdtempSync(join(folder, 'packed-'));
   await store.run('podman', 'push', '--quiet', '--format=oci', image, `oci:${layout}:packed`);
@@ -133,7 +133,7 @@ describe('the image', () => {
   });
 
   it('is the same by podman build alone, but for its labels', async () => {
-    // The names of chunks have a hash of the version, which has the commit.
+    // The names of chunks contain a hash of the version, which contains the commit.
     const [one, other] = await Promise.all(
       [name, plainName].map(async (image) =>
         (await withImageRoot(store, image, filesIn))
@@ -187,7 +187,7 @@ describe('the image', () => {
       readFileSync(join(root, 'usr/share/licenses/bootwright/licences.txt'), 'utf8'),
     );
     const bundled = [...licences.matchAll(/^(?:@[^/\s]+\/)?(\S+ \d+\.\d+\.\d+) \(.*\)$/gm)];
-    // To esbuild, Node's own modules are modules of the bundle.
+    // esbuild lists Node's own modules as modules of the bundle.
     const listed = components.filter((one) => !one['bom-ref'].startsWith('VirtualComponent'));
     expect(listed.map((one) => `${one.name} ${one.version ?? ''}`).toSorted()).toEqual(
       bundled.map(([, as = '']) => as).toSorted(),
@@ -287,13 +287,12 @@ describe('the command of the service', () => {
   });
 
   it('has its logs collected while it hangs, and is ended by the stop of the service before it is killed', async () => {
-    // The service answers nothing, so the agent is still telling it of its failure when it is
-    // stopped.
+    // The service never answers, so the agent is still reporting its failure when it is stopped.
     await using service = await commandForLostDisk(line, [{ kind: 'hang', on: '.' }]);
     const loop = shownOn('docs/guides/when-it-hangs.md', 'for host in')
       .replace('m1 m2 192.0.2.7', 'm1')
       .replace('registry.example.com/bootwright:latest', name);
-    // The host is this machine.
+    // Here the host is this machine.
     const collecting = `cd "$(mktemp -d)"; ssh() { shift; "$@"; }; sudo() { "$@"; }
        ${loop}
        base64 logs-m1.tar.gz`;
@@ -307,7 +306,7 @@ describe('the command of the service', () => {
        exit $code`,
       { PULL_SECRET_TOKEN: service.token },
     );
-    // 137 would tell that podman lost timeout after five seconds.
+    // 137 would mean that podman killed timeout after five seconds.
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 143 });
     const logs = await readArchive(Buffer.from(stdout, 'base64'));
     expect(JSON.parse(logs.get(manifestFile) ?? '')).toMatchObject({
@@ -322,11 +321,11 @@ describe('the command of the service', () => {
 
 describe('the trust of the image', () => {
   const shown = shownOn('docs/image.md', 'podman run --privileged --pid=host --net=host');
-  // Files of the host are reached without it.
+  // Without this volume the files of the host are reached too.
   const line = shown.replace('IMAGE', name).replace('-v /etc/pki:/etc/pki ', '');
 
   /**
-   * What the server has logged of an agent that is sent to it by https, on a host with these
+   * The server's log of an agent that connects by https, on a host with these certificate
    * authorities.
    */
   async function handshakesOnHost(pki: string): Promise<string> {

@@ -1,6 +1,7 @@
-// The controller as its pod runs it: out of the image, by the settings of its job, as a user whom
-// nobody knows. On OpenShift the pod is let in by the constraints `hostaccess`, which give it a
-// user of its namespace and take what root may do (openshift/api, SecurityContextConstraints).
+// The controller as its pod runs it: from the image, with the settings of its job, as a user
+// without an entry in /etc/passwd. On OpenShift the SecurityContextConstraints `hostaccess` admit
+// the pod; they set a user of its namespace and drop the privileges of root (openshift/api,
+// SecurityContextConstraints).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,7 +32,7 @@ const m0 = hostSeed({
   stage: 'Rebooting',
   addresses: ['192.0.2.10/24'],
 });
-/** The first of the range of a namespace, which is the user and the group of its volumes. */
+/** The first id of a namespace's range: user and group of its volumes. */
 const user = 1_000_650_000;
 
 let rig: Rig;
@@ -71,7 +72,7 @@ const deployed = (name: string): unknown =>
   parse(readFileSync(resolve(import.meta.dirname, '../../deploy/controller', name), 'utf8'));
 
 /**
- * The variables of the job's container, with the settings of this cluster, and what each pod has.
+ * The variables of the job's container, with the settings of this cluster, and those of every pod.
  */
 function variables(server: URL): Readonly<Record<string, string>> {
   const { data } = deployed('config.yaml') as { readonly data: Readonly<Record<string, string>> };
@@ -91,7 +92,7 @@ function variables(server: URL): Readonly<Record<string, string>> {
   ]) as Readonly<Record<string, string>>;
 }
 
-/** Puts a file of a volume there, as a kubelet does for a pod whose volumes have a group. */
+/** Writes a file of a volume, as a kubelet does for a pod with an fsGroup. */
 function putVolumeFile(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
@@ -99,7 +100,7 @@ function putVolumeFile(path: string, content: string): void {
   chmodSync(path, 0o440);
 }
 
-/** Starts what the image starts, in its root, as that user. */
+/** Starts the image's entrypoint in the image's root as that user. */
 async function start(root: string): Promise<ChildProcess & { readonly log: () => string }> {
   const { server, ca = '' } = readKubeconfig(rig.kubeconfig);
   const token = await rig.client.tokenOf(controllerNamespace, controllerName);

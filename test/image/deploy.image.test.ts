@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The files that an Ignition writes, in a folder that is laid over /etc. */
+/** The files of an Ignition, in a folder that is overlaid on /etc. */
 function applyIgnition(ignition: string): string {
   const text = readFileSync(join(deploy, 'host', ignition), 'utf8');
   const config = parseConfig(text);
@@ -42,7 +42,7 @@ function applyIgnition(ignition: string): string {
   return root;
 }
 
-/** /etc of the machine is a copy that ends with it. */
+/** The machine's /etc is a copy that ends with the machine. */
 const withFiles = (root: string): string => `
   mkdir -p /run/etc/upper /run/etc/work
   mount -t overlay etc -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work /etc
@@ -51,7 +51,7 @@ const withFiles = (root: string): string => `
 
 const program = join(deploy, 'host/bootwright.sh');
 
-/** The disk of the example is nowhere; what comes before it is done, by the role. */
+/** The disk of the example does not exist; by its role, the host runs all steps before it. */
 async function expectMissingDisk(root: string, role: string): Promise<void> {
   const { exitCode, stdout, stderr } = await onOwnMachine(
     store,
@@ -99,12 +99,12 @@ describe('deploy/host/bootwright.sh', () => {
   });
 });
 
-/** An scp to a host that is this folder. */
+/** An scp whose target host is this folder. */
 const scp = '[ "$3" = root@HOST: ]; test -s "$1"; cp "$2" .';
 
 /**
- * Runs the lines of a block as in a terminal, which continues behind one that fails, and then
- * others, on a machine that has these images.
+ * Runs the lines of a block as in a terminal, which continues after a failing line, and then
+ * others, on a machine with these images.
  */
 const pasted = (images: string, then = ''): readonly string[] => [
   ...['sh', '-c', `exec ${ownMachine(images).join(' ')} "set +e\n$0\n${then}"`],
@@ -131,7 +131,7 @@ describe('the line that runs the image', () => {
         shell: ['sh', '-ec', `case "$0" in *'podman load'*) ${onHost};; *) eval "$0";; esac`],
       },
     );
-    // The disk of the example is nowhere.
+    // The disk of the example does not exist.
     const missing = 'disk.missing: /dev/disk/by-id/wwn-0x5000c500a0b1c2d3 is not a disk of this';
     const expected = [
       'Loaded image: localhost/bootwright:latest',

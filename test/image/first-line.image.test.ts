@@ -1,5 +1,5 @@
-// The line that the project began with: the container sees the host's processes and its devices,
-// and nothing else is mounted.
+// The command line with which the project began: the container sees the host's processes and
+// devices, and mounts nothing else.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ const image = 'localhost/bootwright-test:first-line';
 const operator = 'localhost/bootwright-test-operator';
 const release = 'localhost/bootwright-test-release';
 const store = openContainerStore();
-/** Where the parts and the images are, which may be below /root. */
+/** Folder of the parts and the images, which may be below /root. */
 const parts = dirname(cacheFolder());
 const clusterId = 'c1';
 const bucket = 'ignition';
@@ -70,7 +70,7 @@ afterEach(() => {
   disk[Symbol.dispose]();
 });
 
-/** The line has no credentials: everybody may read. */
+/** The command line has no credentials: everybody may read. */
 async function openToAll({ url, accessKeyId, secretAccessKey }: RealStore): Promise<void> {
   const credentials = { accessKeyId, secretAccessKey };
   const settings = { endpoint: url, region: 'us-east-1', forcePathStyle: true };
@@ -83,7 +83,7 @@ async function openToAll({ url, accessKeyId, secretAccessKey }: RealStore): Prom
   client.destroy();
 }
 
-/** Builds an image of one program over Debian, and gives its name by digest. */
+/** Builds an image of one program on Debian, and returns its name by digest. */
 async function buildProgram(name: string, path: string, script: string): Promise<string> {
   const context = join(folder.path, 'context');
   mkdirSync(context, { recursive: true });
@@ -101,10 +101,7 @@ async function buildProgram(name: string, path: string, script: string): Promise
   return `${name}@${await store.run('podman', 'image', 'inspect', ...format)}`;
 }
 
-/**
- * A release that names its machine-config-operator, whose daemon notes on the host that it was
- * called.
- */
+/** A release with a machine-config-operator whose daemon records its calls on the host. */
 async function buildRelease(): Promise<string> {
   const daemon = '/usr/bin/machine-config-daemon';
   const named = await buildProgram(
@@ -120,12 +117,12 @@ async function buildRelease(): Promise<string> {
 }
 
 /**
- * What a live host has and the machine of the test not: the image on its medium, the image writer,
- * udevd with its settled queue, OpenShift's client, and a systemd that can be told to reboot. Its
- * lsblk and blkid know one disk, so that nothing looks at others of this machine. Its udevadm does
- * what udevd would have done: the kernel may not know GPT, and lsblk asks udev for labels. What is
- * written to /etc, /root and /usr/bin ends with it. A container that says nothing of its network
- * has one without a way out.
+ * Parts of a live host that the machine of the test lacks: the image on its medium, the image
+ * writer, udevd with its settled queue, OpenShift's client, and a systemd that accepts a reboot.
+ * Its lsblk and blkid know one disk, so that no program reads other disks of this machine. Its
+ * udevadm does the work of udevd: the kernel may not know GPT, and lsblk asks udev for labels.
+ * Changes to /etc, /root and /usr/bin end with it. A container without network options gets a
+ * network without a route to the outside.
  */
 const liveHost = (device: string): string => `
   mkdir -p /run/media/iso/images /run/udev/data
@@ -172,8 +169,8 @@ END
 `;
 
 /**
- * Runs the line of the page for a role on a host of its own; `meanwhile` is a script that runs
- * beside it.
+ * Runs the page's command line for a role on a separate host; `meanwhile` is a script that runs at
+ * the same time.
  */
 const install = (role: string, meanwhile = '') =>
   onOwnMachine(
@@ -190,7 +187,7 @@ const install = (role: string, meanwhile = '') =>
     { CLUSTER_ID: clusterId, BUCKET: bucket, S3_URL: objects.url, DEVICE: disk.device },
   );
 
-/** The Ignition that the boot partition of the tiny disk has; it begins at 10 MiB. */
+/** The Ignition in the boot partition of the tiny disk; the partition begins at 10 MiB. */
 function writtenIgnition(): unknown {
   const raw = readFileSync(join(partFolder(tinyDisk), 'tiny-512.raw'));
   expect(readDisk(disk.path, 0, 440)).toEqual(raw.subarray(0, 440));

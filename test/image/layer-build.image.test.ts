@@ -116,12 +116,12 @@ describe('the lane that builds on a bootstrap host', () => {
     const { value, image, said } = await builtOn(registry);
     const layers = await site.layersOf(image.staged, accessTo(registry));
     expect(layers.slice(0, baseLayers.length)).toEqual(baseLayers);
-    // One for the stage of the MachineConfig, one for that of the user.
+    // One layer for the MachineConfig's stage, one for the user's.
     expect(layers).toHaveLength(baseLayers.length + 2);
     expect(said).toContain('Building OS image of master: step 14 of 14');
     expect((await builtOn(registry)).said, 'what was pushed is not built again').toEqual([]);
 
-    // The registry went away meanwhile; it is brought back.
+    // The registry has stopped meanwhile; the lane starts it again.
     await lane.registry.stop();
     const publish = { registry, built: value };
     lane.write(PULL_SECRET_PATH, site.release.pullSecret);
@@ -208,7 +208,7 @@ describe('the lane that builds on a bootstrap host', () => {
   });
 });
 
-/** A MachineConfig that nothing was built for yet. */
+/** A MachineConfig without an image. */
 function anotherConfig(digit: string): RenderedPool {
   const name = `rendered-master-${digit.repeat(32)}`;
   const file = `/etc/mcs/bootstrap/machine-configs/${name}.yaml`;
@@ -216,7 +216,7 @@ function anotherConfig(digit: string): RenderedPool {
   return renderedPool(name, file);
 }
 
-/** Kills a registry as soon as somebody sends it a blob. */
+/** Kills a registry at the first upload of a blob. */
 async function killDuringUpload({ stop }: SecureRegistry): Promise<void> {
   const uploads = join(
     site.folder,
@@ -243,7 +243,7 @@ const laneScope = (): Parameters<typeof tagImage>[0] => ({
 });
 
 describe('layer build', () => {
-  /** The release is nowhere but in its mirror. */
+  /** The release is only in its mirror. */
   const upstream = 'release.nowhere.test/os';
   const mirrors = (): object => {
     const mirror = `${site.release.address}/${names.release}`;

@@ -9,7 +9,7 @@ import { installArguments } from '../../mocks/lab/agent.ts';
 import { HostSpec } from '../../mocks/lab/scenario.ts';
 import type { ContainerStore } from '../support/container-store.ts';
 
-/** How a script ended, and what it printed. */
+/** Exit code and output of a script. */
 interface ScriptEnd {
   readonly exitCode: number | null;
   readonly stdout: string;
@@ -20,15 +20,15 @@ const machine = new URL('machine.sh', import.meta.url).pathname;
 
 const limitMillis = 120_000;
 
-/** The command that runs a script, its last word, on a machine that has the images of a folder. */
+/** The command that runs a script, its last argument, on a machine with the images of a folder. */
 export const ownMachine = (images: string): readonly [string, ...string[]] => [
   ...(['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--'] as const),
   ...['sh', machine, images],
 ];
 
 /**
- * Runs a bash script where process 1, /run, /opt and /var/log are its own, so that `--pid=host` and
- * `nsenter --target 1` end there and never at the machine that the test runs on. podman finds the
+ * Runs a bash script with its own process 1, /run, /opt and /var/log, so that `--pid=host` and
+ * `nsenter --target 1` reach these and never the machine that the test runs on. podman finds the
  * images of the store.
  */
 export async function onOwnMachine(
@@ -49,7 +49,7 @@ export async function onOwnMachine(
   return { exitCode, stdout, stderr };
 }
 
-/** A service that gave one host its install command. */
+/** A service that served one host its install command. */
 interface ServiceLine extends AsyncDisposable {
   readonly inventory: InventoryServer;
   readonly hostId: string;
@@ -59,8 +59,8 @@ interface ServiceLine extends AsyncDisposable {
 }
 
 /**
- * Starts the service and lets it give out the command for a master whose disk is not there.
- * @param shown the line of a page, which the service fills in
+ * Starts the service, which serves the command for a master whose disk is missing.
+ * @param shown the command line of a page, completed with the service's values
  */
 export async function commandForLostDisk(
   shown: string,
@@ -89,9 +89,9 @@ export async function commandForLostDisk(
 }
 
 /**
- * A line of a page with the words of the service: each `…` behind a flag is its value, and the last
- * one is all flags that the page does not name.
- * @throws RangeError for a flag that the service does not give, and for one that has no place
+ * A command line of a page with the arguments of the service: each `…` after a flag is its value,
+ * and the last one is all flags that the page does not name.
+ * @throws RangeError for a flag that the service does not set, and for a flag without a place
  */
 function filledIn(shown: string, words: readonly string[]): string {
   const flags = words.join('\n').split(/\n(?=--)/);

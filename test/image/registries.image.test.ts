@@ -1,5 +1,5 @@
-// A real registry behind the mirrors that a host is given, and the real skopeo, which reads them as
-// podman and rpm-ostree do.
+// A real registry behind the mirrors of a host, and the real skopeo, which reads them like podman
+// and rpm-ostree.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   registry = await startSecureRegistry(at('registry'));
   writeFileSync(at('auth.json'), registry.pullSecret);
   writeFileSync(at('authorities.pem'), registry.authority);
-  // What update-ca-trust makes of the anchor of a host.
+  // The result of update-ca-trust for a host's anchor.
   environment = { ...process.env, SSL_CERT_FILE: at('authorities.pem') };
   mkdirSync(at('image'));
   writeFileSync(at('image/version'), 'Directory Transport Version: 1.1\n');
@@ -56,7 +56,7 @@ afterAll(async () => {
 
 const conf = (mirror: string): string => renderMirrors([{ source, mirrors: [mirror] }]);
 
-/** Reads a manifest on a machine that has these files of registries in place of its own. */
+/** Reads a manifest on a machine with these registry files in place of its own. */
 async function manifestAt(image: string, files: { readonly main: string; readonly own: string }) {
   const dropIns = mkdtempSync(at('conf-'));
   writeFileSync(join(dropIns, basename(mirrorsPath)), files.own);
@@ -124,7 +124,7 @@ it('gets the image that docs/image.md builds and pushes', async () => {
   const store = openContainerStore();
   const line = shownOn('docs/image.md', 'npm run image -- --push');
   const access = `SSL_CERT_FILE=${at('authorities.pem')} REGISTRY_AUTH_FILE=${at('auth.json')}`;
-  // npm of the build reaches its registry by what the base brings.
+  // npm of the build reaches its registry with the certificates and settings of the base.
   await buildBy(store, `${access} ${line.replace('registry.example.com', registry.address)}`);
   const [, tag = ''] = /bootwright:(\S+)$/.exec(line) ?? [];
   const image = `docker://${registry.address}/bootwright:${tag}`;

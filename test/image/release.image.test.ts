@@ -1,5 +1,5 @@
-// The release script in a clone of the tree: what it refuses, what it makes, and that a second run
-// makes the same.
+// The release script in a clone of the tree: its refusals, its results, and that a second run makes
+// the same.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -92,9 +92,9 @@ describe('scripts/release', () => {
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: made });
     expect(readdirSync(made)).toHaveLength(sums.trim().split('\n').length + 1);
 
-    // As a release leaves it that was stopped.
+    // The state after an interrupted release.
     execFileSync('podman', ['manifest', 'create', `localhost/bootwright:${version}`], { env });
-    // As `podman save` leaves it.
+    // The state after an interrupted `podman save`.
     writeFileSync(join(clone, 'bootwright.tar'), '');
     expect(release(version)).toMatchObject({ exitCode: 0 });
     expect(fileOf('SHA256SUMS')).toBe(sums);

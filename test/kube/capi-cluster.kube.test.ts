@@ -1,5 +1,5 @@
-// The guides of Cluster API with a real API server and kubectl: objects say what the providers
-// would have written.
+// The guides of Cluster API with a real API server and kubectl; objects have the fields that the
+// providers would have written.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, it, vi } from 'vitest';
@@ -25,7 +25,7 @@ import { followGuide } from '../guides/follow-guide.ts';
 const metal3 = { group: 'infrastructure.cluster.x-k8s.io', version: 'v1beta1' };
 let rig: Rig;
 
-/** A kind of core, of which any content is taken. */
+/** A CRD for a core kind, which accepts any content. */
 const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeObject => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -82,7 +82,7 @@ it('installs by the lines of cluster-api-metal3.md', async () => {
     const condition = { type, status: 'True', reason, message: '', lastTransitionTime };
     return rig.client.mergeStatus({ ...ref, namespace }, { conditions: [condition] });
   };
-  // The part of the providers: its host is installed once the control plane is there.
+  // The providers' part: its host is installed once the control plane is ready.
   const available = (): Promise<unknown> =>
     report({ kind: controlPlanes, name: 'example' }, 'Installed', 'Installed');
   await Promise.race([followed, vi.waitFor(available, { timeout: 300_000, interval: 200 })]);

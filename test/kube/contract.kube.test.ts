@@ -37,7 +37,7 @@ kubeSuite('a real API server', () => ({
   back: () => rig.api.start(),
   unseen: async (change) => {
     rig.forwarder.partition();
-    // A watch that was open would have the changes waiting in its connection.
+    // An open watch would find the changes waiting in its connection.
     await rig.api.restart();
     await change();
     await rig.compact();
@@ -127,7 +127,7 @@ describe('the adapter alone', () => {
     await kube.apply({ ...rbac, kind: 'ClusterRoleBinding', ...meta, roleRef, subjects }, signal);
     const kubeconfig = await rig.kubeconfigFor({ user });
     const patient = clusterOf(kubeconfig);
-    // The server needs a moment to know a new role; this one asks until it does.
+    // The server needs a moment to load a new role; this client retries until it has.
     await patient.list({ kind: nodes }, signal);
     await patient.close();
     const lister = clusterOf(kubeconfig, quickClock(200), { denials: 'final' });
@@ -186,7 +186,7 @@ describe('the adapter alone', () => {
     });
     await rig.client.remove({ kind: podDisruptionBudgets, namespace, name: 'others' });
     const budget = { kind: podDisruptionBudgets, namespace, name: 'all-of-them' };
-    // As the controller of budgets writes it, which does not run here.
+    // The status as the disruption controller writes it, which does not run here.
     const allow = (disruptionsAllowed: number) =>
       rig.client.mergeStatus(budget, {
         disruptionsAllowed,

@@ -12,8 +12,8 @@ import {
 } from './installation-site.ts';
 import { clusterRoles } from './rig.ts';
 
-// The objects of the controller that is replaced, as its own bootstrap host makes them: ours may
-// watch little, and has no lease.
+// The RBAC objects of assisted-installer-controller, as its own bootstrap host creates them: our
+// controller may watch little, and has no lease.
 
 const kinds: Readonly<Record<string, KubeKind>> = {
   Namespace: namespaces,
@@ -56,7 +56,7 @@ describe('the controller with the role of the one that is replaced, on a real AP
       return same.length > 1 + (Math.max(...at) - Math.min(...at)) / 5000;
     });
     expect(often.map(([what, same]) => [what, same.map(({ at }) => at)])).toEqual([]);
-    // A wait that is over at its first list may end before its watch is sent.
+    // A wait that is satisfied by its first list may end before its watch is sent.
     const kindsOf = new Set(refused.map(({ verb, resource }) => `${verb} ${resource}`));
     kindsOf.delete('watch clusterversions');
     expect([...kindsOf].toSorted()).toEqual([

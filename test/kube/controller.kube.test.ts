@@ -28,7 +28,7 @@ beforeAll(async () => {
   site = await startInstallation(deploy);
   const { client } = site.rig;
   await putLeftWork(client);
-  // As a controller has left it that died.
+  // The state after a crash of the controller.
   const event = controllerEvent({
     namespace,
     name: leftEvent,
@@ -42,9 +42,9 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** What the API server asks for when a request is approved. */
+/** The permission that the API server checks when a request is approved. */
 const ofSigner = 'certificates.k8s.io signers approve';
-/** A wait that is over at its first list may end before its watch is sent. */
+/** A wait that is satisfied by its first list may end before its watch is sent. */
 const ofWaits = ['clusteroperators', 'clusterversions'].map(
   (kind) => `config.openshift.io ${kind} watch`,
 );

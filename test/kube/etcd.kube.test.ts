@@ -55,7 +55,7 @@ const reported = (type: string, reason: string) => ({
   lastTransitionTime: '2026-11-21T00:00:00Z',
 });
 
-/** A static pod of etcd as the kubelet of a master shows it. */
+/** A static pod of etcd, as the kubelet of a master mirrors it. */
 async function putMember(name: string): Promise<void> {
   const pod = etcdPod(name);
   await rig.client.create(pods, pod);

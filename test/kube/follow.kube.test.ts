@@ -1,4 +1,4 @@
-// What becomes of a selection that is followed when the API server, or the way to it, fails.
+// Behaviour of a followed selection when the API server, or the network to it, fails.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -10,18 +10,18 @@ import { nodes } from '../../src/kube/kinds.ts';
 import type { KubeView } from '../../src/ports/kube.ts';
 import { clusterOf, nodeOf } from './rig.ts';
 
-/** Longer than any way back; how long it took is told where it fails. */
+/** Longer than any recovery; a failure reports how long it took. */
 const timeout = 60_000;
 
 let rig: Rig;
-/** A server of the final control plane, from the first test on that needs one. */
+/** A server for the final control plane, started by the first test that needs one. */
 let final: Promise<ApiServer> | undefined;
 let kube: KubeCluster;
 let views: KubeView[];
 let stop: AbortController;
 let ended: Promise<void>;
 
-/** Lists that the follower asked for; nobody else here lists in pages. */
+/** Lists of the follower; no other code here lists in pages. */
 let lists: string[];
 const asked = (message: unknown): void => {
   const { path } = (message as { readonly request: { readonly path: string } }).request;
@@ -51,9 +51,7 @@ afterEach(async () => {
   await restore();
 });
 
-/**
- * Whatever a test has done to it, the next one finds the first server, its network and no nodes.
- */
+/** Restores the first server, its network and an empty list of nodes after any test. */
 async function restore(): Promise<void> {
   await rig.api.thaw();
   await rig.api.start();
@@ -70,7 +68,7 @@ const remove = (name: string): Promise<void> => rig.client.remove({ kind: nodes,
 const errors = (): readonly string[] =>
   views.flatMap(({ lastError }) => (lastError === undefined ? [] : lastError.code));
 
-/** Waits until just these nodes are seen, without trouble. */
+/** Waits until exactly these nodes are seen, without an error. */
 async function seen(expected: readonly string[]): Promise<void> {
   const since = performance.now();
   await vi.waitFor(
@@ -89,7 +87,7 @@ const inError = (): Promise<void> =>
     interval: 2,
   });
 
-/** How often the server was asked for nodes by a verb, by its own count. */
+/** Number of requests for nodes by a verb, from the server's metrics. */
 async function counted(verb: 'LIST' | 'WATCH'): Promise<number> {
   const metrics = await rig.client.read('/metrics');
   const lines = metrics
@@ -137,11 +135,10 @@ describe('a follower continues', () => {
   it('after the server forgot its history', async () => {
     expect(lists).toHaveLength(1);
     rig.forwarder.partition();
-    // A watch that was open would have these changes waiting in its connection once the network
-    // heals.
+    // An open watch would find these changes waiting in its connection once the network recovers.
     await rig.api.kill();
     await rig.api.start();
-    // Others write past us while we are cut off, and etcd forgets it all.
+    // Other clients write while the connection is cut, and etcd compacts its history.
     await add('meanwhile');
     await remove('first');
     await rig.compact();
@@ -172,7 +169,7 @@ describe('a follower continues', () => {
     expect(await counted('LIST')).toBe(before.lists);
     const watches = (await counted('WATCH')) - before.watches;
     expect(watches).toBeGreaterThanOrEqual(2);
-    // The server ends each after 10 to 20 s.
+    // The server ends each watch after 10 to 20 s.
     expect(watches).toBeLessThanOrEqual(1 + Math.ceil((performance.now() - since) / 10_000));
     expect(views).toHaveLength(reported);
     await add('after');

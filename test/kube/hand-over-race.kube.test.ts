@@ -16,9 +16,9 @@ import { clusterOf } from './rig.ts';
 import { osConfig, putSite, removeHandOver } from './layered-masters.ts';
 
 let rig: Rig;
-/** As the bootstrap host reaches the API server, over the line. */
+/** The bootstrap host's client, over the network. */
 let kube: KubeCluster;
-/** As the operator does, beside it. */
+/** The operator's client, next to the API server. */
 let near: KubeCluster;
 
 beforeAll(async () => {

@@ -30,7 +30,7 @@ import {
   versionsIn,
 } from './layered-masters.ts';
 
-/** The hour at which all is written, so that two ways to the same end can be compared. */
+/** One fixed time for all writes, so that two runs can be compared. */
 const clock = { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) };
 
 let rig: Rig;

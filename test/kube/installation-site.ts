@@ -36,7 +36,7 @@ import { clusterOf, startProgram } from './rig.ts';
 
 // A whole installation with the program as its job starts it, on a real API server.
 
-/** Whose permissions the controller has. */
+/** The service account with the permissions of the controller. */
 export const account = `system:serviceaccount:${namespace}:${controllerName}`;
 const infraEnvId = '7a000000-0000-4000-8000-000000000000';
 const cluster = clusterSeed({
@@ -79,23 +79,20 @@ const members = [
   host('w1', 'worker', { address: '192.0.2.21', stage: 'Rebooting' }),
 ];
 
-/** A new cluster with its service, and the controller in it. */
+/** A new cluster with its service and the controller. */
 export interface InstallationSite {
   readonly rig: Rig;
   readonly service: InventoryServer;
   /**
-   * Starts the command as its job does: no argument but the credentials, all else from variables.
+   * Starts the command as its job does: credentials as arguments, all other settings as variables.
    */
   readonly start: (variables?: Readonly<Record<string, string>>) => ReturnType<typeof startProgram>;
-  /** What it has asked the API server for. */
+  /** Its requests to the API server. */
   readonly asked: () => Promise<readonly AuditedRequest[]>;
   readonly close: () => Promise<void>;
 }
 
-/**
- * Starts a cluster that has everything but the objects of the controller, which `deploy` puts
- * there.
- */
+/** Starts a cluster with everything but the objects of the controller, which `deploy` creates. */
 export async function startInstallation(
   deploy: (client: Rig['client']) => Promise<void>,
   seed: Parameters<typeof startInventory>[0] = { cluster, hosts: members },
@@ -150,10 +147,10 @@ const bootstrapperBinding = {
   subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
 };
 
-/** The event in which the controller names requests that it leaves, of hosts that nobody knows. */
+/** The event with which the controller names the requests of unknown hosts. */
 export const leftEvent = 'certificate-requests-left.unknown-host';
 
-/** Lets the cluster come up, and waits for what the controller does meanwhile, up to its end. */
+/** Brings the cluster up, and waits for the controller's work, up to its end. */
 export async function completesInstallation({
   rig,
   service,
@@ -230,7 +227,7 @@ export async function completesInstallation({
   expect((await client.get(applied))?.['data']).toEqual({ size: 'small' });
 }
 
-/** Whoever asks for certificates. */
+/** Runs certificate requests with clients of their own, and closes the clients. */
 async function withAskers(
   rig: Rig,
   ask: (at: Pick<PivotedCluster, 'clusterAs'>) => Promise<void>,

@@ -34,8 +34,8 @@ let rig: Rig;
 let kube: KubeCluster;
 let kubeconfig: string;
 /**
- * What a command has printed, in order; and of that what is on standard output, where no line of a
- * slow server stands.
+ * The output of a command, in order; and its standard output alone, without notes about a slow
+ * server.
  */
 let printed: string[];
 let output: string[];

@@ -50,7 +50,7 @@ const condition = (type: string, status: string) => ({
   lastTransitionTime: '2026-11-21T12:00:00Z',
 });
 
-/** Puts two masters that run the image into a cluster, and says so of their pool. */
+/** Puts two masters that run the image into a cluster, with the status of their pool. */
 export async function putLayeredMasters(client: KubeClient): Promise<void> {
   for (const name of ['m1', 'm2']) {
     await client.apply(nodes, nodeObject(name, 'master', annotations));
@@ -70,7 +70,7 @@ export async function putLayeredMasters(client: KubeClient): Promise<void> {
   );
 }
 
-/** What is to be seen of the masters and their image in a cluster. */
+/** Snapshot of the masters and their image in a cluster. */
 export async function snapshotOfMasters(kube: Kube) {
   const { signal } = new AbortController();
   const [pools, osConfigs, builds, all] = await Promise.all(
@@ -87,7 +87,7 @@ export async function snapshotOfMasters(kube: Kube) {
   });
 }
 
-/** Puts the objects that a hand-over begins with into a cluster. */
+/** Puts the objects before a hand-over into a cluster. */
 export async function putSite(client: KubeClient): Promise<void> {
   const metadata = { name: operator };
   await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
@@ -98,14 +98,14 @@ export async function putSite(client: KubeClient): Promise<void> {
 export const build: KubeRef = { kind: machineOSBuilds, name: buildNamed };
 /** The MachineOSConfig of a hand-over. */
 export const osConfig: KubeRef = { kind: machineOSConfigs, name: 'master' };
-/** The job of a builder that was faster. */
+/** The Job of a builder that was faster. */
 export const job: KubeRef = { kind: jobs, name: `build-${buildNamed}`, namespace: operator };
-/** The Secret with which nodes pull. */
+/** The Secret of the nodes' pulls. */
 export const secret: KubeRef = { kind: secrets, name: 'ocl-push', namespace: operator };
 
 /**
- * Takes away what a hand-over leaves, and that job; finalizers first, since nobody collects here
- * what is deleted in the foreground.
+ * Removes the objects of a hand-over, and that Job; finalizers first, because no garbage collector
+ * for foreground deletion runs here.
  */
 export async function removeHandOver(client: KubeClient): Promise<void> {
   if ((await client.get(build)) !== undefined) {
@@ -114,13 +114,13 @@ export async function removeHandOver(client: KubeClient): Promise<void> {
   for (const ref of [build, osConfig, job, secret]) await client.remove(ref);
 }
 
-/** The versions of what was handed over: the same as long as nothing is written. */
+/** The resourceVersions of the handed over objects: the same while nothing is written. */
 export const versionsIn = async (client: KubeClient): Promise<readonly unknown[]> =>
   Promise.all(
     [build, osConfig, secret].map(async (ref) => (await client.get(ref))?.metadata.resourceVersion),
   );
 
-/** The MachineOSBuild as the builder of the cluster makes it. */
+/** The MachineOSBuild as the cluster's builder creates it. */
 export const ownBuild = (): KubeObject => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineOSBuild',
@@ -139,7 +139,7 @@ export const ownBuild = (): KubeObject => ({
   },
 });
 
-/** Its job. */
+/** The Job of that build. */
 export const ownJob = (): KubeObject => ({
   apiVersion: 'batch/v1',
   kind: 'Job',

@@ -28,12 +28,13 @@ import { putEtcdMember } from './pivoted-cluster.ts';
 import { deployedKinds } from './rig.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
-// What a cluster has while its installation comes to its end, on a real API server.
+// Objects of a cluster near the end of its installation, on a real API server.
 
 const top = resolve(import.meta.dirname, '../..');
 
 /**
- * Applies what a folder of `deploy` has, but a job or a deployment: nothing here would run its pod.
+ * Applies the manifests of a folder of `deploy`, except jobs and deployments: their pods cannot run
+ * here.
  */
 export async function deploy(client: KubeClient, name = 'controller'): Promise<void> {
   const folder = join(top, 'deploy', name);
@@ -52,7 +53,7 @@ const crds: KubeKind = {
   plural: 'customresourcedefinitions',
 };
 
-/** A kind of an operator that is no part of OpenShift's API, with whatever members. */
+/** A CRD for a kind of an operator outside OpenShift's API, with any fields. */
 export async function defineKind(
   client: KubeClient,
   { group, version, plural }: KubeKind,
@@ -78,12 +79,12 @@ export async function defineKind(
 
 interface SeenNode {
   readonly name: string;
-  /** With their prefix lengths, as the service has them. */
+  /** With their prefix lengths, as in the service. */
   readonly addresses: readonly string[];
   readonly isReady: boolean;
 }
 
-/** Puts a node there, Ready or not yet. */
+/** Creates a node, Ready or not yet. */
 export async function putNode(
   client: KubeClient,
   { name, addresses, isReady }: SeenNode,
@@ -108,7 +109,7 @@ const available = {
   lastTransitionTime: date,
 };
 
-/** Puts there what an installation waits for at its end. */
+/** Creates the operators that an installation waits for at its end. */
 export async function putOperators(client: KubeClient): Promise<void> {
   const api = 'config.openshift.io/v1';
   await client.apply(clusterOperators, {
@@ -144,7 +145,7 @@ export async function putOperators(client: KubeClient): Promise<void> {
   });
 }
 
-/** Puts there what OLM makes of a subscription in the end. */
+/** Creates the final objects of an OLM subscription. */
 export async function putOlmOperator(client: KubeClient): Promise<void> {
   const local = 'openshift-local-storage';
   await inNamespace(client, [local, clusterServiceVersions], {
@@ -165,8 +166,8 @@ export async function putOlmOperator(client: KubeClient): Promise<void> {
 const pem = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(64)}\n-----END CERTIFICATE-----\n`;
 
 /**
- * Puts an object into a namespace that may not be there yet; its status by the subresource where it
- * has one.
+ * Creates an object, and its namespace if missing; writes its status by the subresource if there is
+ * one.
  */
 async function inNamespace(
   client: KubeClient,
@@ -175,7 +176,7 @@ async function inNamespace(
 ): Promise<void> {
   const metadata = { name: place };
   await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  // Without it no pod is let in.
+  // Without it the API server admits no pod.
   const account = { name: 'default', namespace: place };
   await client.apply(serviceAccounts, {
     apiVersion: 'v1',
@@ -195,7 +196,7 @@ export const defineOlm = async (client: KubeClient): Promise<void> => {
   await defineKind(client, installPlans, 'InstallPlan');
 };
 
-/** Puts there what the installer writes about itself, and which proxies there are. */
+/** Creates the installer's ConfigMap about itself, and the Proxy. */
 export async function putInstaller(client: KubeClient, invoker: string): Promise<void> {
   await inNamespace(client, ['kube-system', configMaps], {
     apiVersion: 'v1',
@@ -220,7 +221,9 @@ export async function putInstaller(client: KubeClient, invoker: string): Promise
   });
 }
 
-/** Puts there what has gone wrong while the cluster came up, and what other operators wait for. */
+/**
+ * Creates the faults of a cluster that has come up, and the objects that other operators wait for.
+ */
 export async function putFaults(client: KubeClient): Promise<void> {
   await putInstaller(client, 'assisted-service');
   const pod = { apiVersion: 'v1', kind: 'Pod' };
@@ -283,15 +286,15 @@ export async function putFaults(client: KubeClient): Promise<void> {
   await inNamespace(client, ['openshift-local-storage', installPlans], plan);
 }
 
-/** Puts the pools of masters and workers there, rendered. */
+/** Creates the rendered pools of masters and workers. */
 export async function putPools(client: KubeClient): Promise<void> {
   const pools = site.filter(([kind]) => kind === machineConfigPools);
   for (const [kind, object] of pools) await client.apply(kind, object);
 }
 
 /**
- * Puts what a bootstrap host leaves before its pools are rendered: etcd with its override, and the
- * record of all.
+ * Creates the objects that a bootstrap host leaves before its pools are rendered: etcd with its
+ * override, and the record.
  */
 export async function putLeftWork(client: KubeClient): Promise<void> {
   for (const name of [operator, 'openshift-etcd']) {
@@ -299,7 +302,7 @@ export async function putLeftWork(client: KubeClient): Promise<void> {
   }
   const others = site.filter(([kind]) => kind !== machineConfigPools);
   for (const [kind, object] of others) await client.apply(kind, object);
-  // It may have been stopped while it had its own pool paused.
+  // It may have been stopped while its own pool was paused.
   const [, pool] =
     site.find(
       ([kind, { metadata }]) => kind === machineConfigPools && metadata.name === 'master',

@@ -1,5 +1,5 @@
-// What the token of a node agent can do on a real API server, with deploy/layering applied: write
-// its own annotations of its own node.
+// Limits of a node agent's token on a real API server, with deploy/layering applied: it writes the
+// agent's own annotations on its own node.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { KubeRefusal, openTransport, type Transport } from '../../mocks/kube/transport.ts';
@@ -28,10 +28,10 @@ const patch = (name: string, body: unknown, { type = 'merge-patch+json', more = 
 });
 const annotate = (name: string, annotations: object) => patch(name, { metadata: { annotations } });
 
-/** Changes nothing where a policy has not begun to hold. */
+/** Changes nothing while a policy is not yet in effect. */
 const canary = patch(other, { metadata: { labels: { x: 'y' } } }, { more: '?dryRun=All' });
 
-/** The status of the answer, and who refused. */
+/** The status of the answer, and the source of the refusal. */
 async function send(
   { send: sendOne }: Transport,
   request: Parameters<Transport['send']>[0],
@@ -65,7 +65,7 @@ beforeAll(async () => {
     const labels = { 'node-role.kubernetes.io/worker': '' };
     await rig.client.apply(nodes, { ...nodeOf(name), metadata: { name, annotations, labels } });
   }
-  // Whatever else the account were given, the policy holds.
+  // The policy holds even if the account gets more permissions.
   await rig.client.apply(clusterRoles, {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',

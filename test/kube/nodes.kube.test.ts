@@ -56,7 +56,7 @@ async function putInstallConfig(platform: string): Promise<void> {
   });
 }
 
-/** A node that registers and tells its status, as its kubelet does. */
+/** Registers a node and reports its status, as its kubelet does. */
 async function register(sketch: NodeSketch): Promise<void> {
   const { metadata, spec, status } = nodeObject(sketch);
   await kube.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec });

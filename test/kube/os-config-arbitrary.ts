@@ -1,7 +1,7 @@
 import fc from '../support/properties.ts';
 import type { Fields } from '../../src/lib/fields.ts';
 
-/** Names, right more often than not. */
+/** Names, mostly valid. */
 export const resourceName = fc.oneof(
   { arbitrary: fc.constantFrom('worker', 'master', 'infra', 'a.b-c.d1'), weight: 6 },
   {
@@ -48,7 +48,7 @@ const digest = fc.constantFrom(
   '',
 );
 
-/** Places to push to, good and bad. */
+/** Push specs, valid and invalid. */
 export const pushSpec = fc.oneof(
   { arbitrary: fc.constant('registry.example.com/ocl/master:latest'), weight: 2 },
   { arbitrary: fc.tuple(host, path, tag).map(([h, p, t]) => `${h}/${p}${t}`), weight: 4 },
@@ -62,8 +62,8 @@ export const pushSpec = fc.oneof(
 const oddValues = fc.constantFrom<unknown>(5, 1.5, true, 'x', ['x'], {}, null);
 
 /**
- * Objects of which, in one of three, a member anywhere below a path was taken away or has become
- * something else. An entry of a list is never taken away.
+ * Objects, a third of them with a member below a path that is missing or replaced. Entries of lists
+ * are never removed.
  */
 export function brokenMembers(
   objects: fc.Arbitrary<object>,

@@ -21,7 +21,7 @@ const content = fc.oneof(
   fc.constantFrom('x'.repeat(4096), 'x'.repeat(4097), '\u{1f600}'.repeat(4096)),
 );
 
-/** Objects that are nearly right: each member right more often than not. */
+/** Objects that are nearly valid: each member is mostly valid. */
 const configs = fc
   .record({
     name: resourceName,
@@ -56,7 +56,7 @@ describe('a MachineOSConfig', () => {
       const isTaken = await rig.client
         .create(machineOSConfigs, object as never)
         .then(() => true, refused);
-      // What no cluster knows is dropped by the server, and refused by us.
+      // The server drops unknown fields; we refuse them.
       if (isTaken !== true) expect(Array.isArray(ours), JSON.stringify(ours)).toBe(true);
       else if (!Array.isArray(ours)) {
         expect((await rig.client.get(ref))?.['spec']).toEqual(ours.spec);

@@ -17,9 +17,8 @@ import { type InstallationSite, startInstallation } from './installation-site.ts
 import { deploy } from './new-cluster.ts';
 import { until } from './pivoted-cluster.ts';
 
-// The pods that the controller makes for what others do by `oc adm must-gather`, let in by a real
-// API server, and run for real: by whom their job, their end and their clean-up are decided is the
-// product alone.
+// The controller's pods in place of `oc adm must-gather`, admitted by a real API server, and really
+// run: only the product decides about their job, their end and their clean-up.
 
 const namespace = 'assisted-installer';
 const gathering = 'assisted-installer-must-gather';
@@ -67,7 +66,7 @@ afterAll(async () => {
 const date = '2026-11-25T00:00:00Z';
 const times = { lastHeartbeatTime: date, lastTransitionTime: date };
 
-/** The job of the controller with its pod: the process of the test stands for what runs in it. */
+/** The controller's job with its pod; the test's process stands in for the container. */
 async function putController(): Promise<void> {
   const { client } = site.rig;
   const name = 'assisted-installer-controller';
@@ -104,7 +103,7 @@ const left = async (): Promise<readonly string[]> => {
   return found.flatMap((one, index) => (one === undefined ? [] : [madeFor[index]?.plural ?? '']));
 };
 
-/** Waits for a pod, and runs it as its kubelet would. */
+/** Waits for a pod, and runs it like its kubelet. */
 async function runsPod(name: string): Promise<PodEnd> {
   await until(async () => (await find(pods, name)) !== undefined);
   const end = await runContainers(await find(pods, name), {
@@ -126,13 +125,16 @@ async function runsPod(name: string): Promise<PodEnd> {
   return end;
 }
 
-/** The next process is of the same pod, which holds the lease; one of a test has no pod. */
+/**
+ * The next process belongs to the same pod, which holds the lease; a process of the test has no
+ * pod.
+ */
 async function restarts(ended: Promise<unknown>): Promise<void> {
   await ended;
   await site.rig.client.remove({ kind: leases, namespace, name: 'bootwright-controller' });
 }
 
-/** Runs the pod that gathers whenever there is a new one, until a process has ended. */
+/** Runs each new gathering pod until a process has ended. */
 async function runsPodsUntil(ended: Promise<unknown>): Promise<readonly PodEnd[]> {
   const ends: PodEnd[] = [];
   let isOver = false;
@@ -174,7 +176,7 @@ describe('the pods of the controller on a real API server', () => {
     });
 
     const second = await site.start(variables());
-    // One that has ended before the second looks is run once more.
+    // A pod that ended before the second process reads it is run once more.
     const ends = await runsPodsUntil(second.ended);
     const [last] = ends.slice(-1);
     expect([last?.phase, last?.logs.get('gather-ocp'), last?.logs.get('upload')]).toEqual([

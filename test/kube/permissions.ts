@@ -6,21 +6,21 @@ import type { PolicyRule } from '../../src/layering/manifests/service-account.ts
 import { until } from './pivoted-cluster.ts';
 import { clusterRoles, hostClient } from './rig.ts';
 
-// Whether an account may do what it does, and no more.
+// Checks that an account has the permissions that it needs, and no more.
 
 /**
- * What no part that runs here asks for: the constraints of a pod, by the admission of OpenShift,
- * when it is made.
+ * A permission that no part here uses: OpenShift's admission checks the SecurityContextConstraints
+ * of a new pod.
  */
 const openShiftOnly = 'security.openshift.io securitycontextconstraints use';
 
-/** Rules by the namespace in which they hold; `''` for everywhere. */
+/** Rules by namespace; `''` for cluster-wide rules. */
 type RulesByNamespace = Readonly<Record<string, readonly PolicyRule[]>>;
 
 /**
- * Permissions, as `NAMESPACE GROUP RESOURCE VERB`, that were granted and that no request used. The
- * API server asks for those of `byAdmission`, as `GROUP RESOURCE VERB`, when something else is
- * done; `expectNeeded` shows that they are needed.
+ * Granted permissions that no request used, as `NAMESPACE GROUP RESOURCE VERB`. The API server
+ * checks those of `byAdmission`, as `GROUP RESOURCE VERB`, during other requests; `expectNeeded`
+ * shows that they are needed.
  */
 export function unusedPermissions(
   asked: readonly AuditedRequest[],
@@ -50,13 +50,13 @@ const permissionsIn = (rules: readonly PolicyRule[]): readonly string[] =>
 interface Granted {
   /** The user of the service account. */
   readonly account: string;
-  /** Its cluster role, which nobody else needs meanwhile. */
+  /** Its cluster role, which no other test uses meanwhile. */
   readonly role: string;
   /** As `GROUP RESOURCE VERB`. */
   readonly permission: string;
 }
 
-/** Lets an account do something without a permission, which is refused, and with it. */
+/** Runs an action of an account without a permission, which must be refused, and with it. */
 export async function expectNeeded(
   { client, kubeconfigFor }: Pick<Rig, 'client' | 'kubeconfigFor'>,
   { account, role, permission }: Granted,
@@ -95,9 +95,7 @@ const accessReviews: KubeKind = {
   plural: 'subjectaccessreviews',
 };
 
-/**
- * Whether the API server would let a user do it, to the object of a name where its rule has names.
- */
+/** Whether the API server allows a request of a user, for a named object if the rule has names. */
 async function mayDo(
   client: KubeClient,
   user: string,

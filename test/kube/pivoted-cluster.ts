@@ -25,14 +25,14 @@ import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubel
 import { runStep } from '../support/run-step.ts';
 import { clusterOf } from './rig.ts';
 
-/** A bootstrap host without a service, whose image is known. */
+/** A bootstrap host without a service, with a known image. */
 export const withoutService = {
   role: 'bootstrap',
   cluster: { id: 'c', openshiftVersion: '4.18.1', controlPlaneCount: 3 },
   images: { self: 'quay.io/b:v1' },
 } satisfies ConfigInput;
 
-/** A host that nobody but itself knows. */
+/** A host without a service. */
 function lonelyHost(): FakeHost {
   const addresses = [
     { family: 'inet', local: '192.0.2.7', prefixlen: 24 },
@@ -49,15 +49,15 @@ function lonelyHost(): FakeHost {
 export interface PivotedCluster {
   readonly rig: Rig;
   readonly admin: KubeCluster;
-  /** The cluster as somebody sees it who is no administrator. */
+  /** The cluster for a user who is not an administrator. */
   readonly clusterAs: (name: string, groups: readonly string[]) => Promise<KubeCluster>;
   readonly requestOf: (name: string) => Promise<KubeObject | undefined>;
-  /** What became of a request for a certificate. */
+  /** State of a certificate request. */
   readonly stateOf: (name: string) => Promise<string | undefined>;
   readonly close: () => Promise<void>;
 }
 
-/** Starts one, in which certificates are signed and what nobody owns is collected. */
+/** Starts a cluster in which signers and the garbage collector run. */
 export async function startPivotedCluster(): Promise<PivotedCluster> {
   const rig = await startRig({ isAudited: true });
   const open: KubeCluster[] = [];
@@ -87,16 +87,16 @@ export async function startPivotedCluster(): Promise<PivotedCluster> {
   };
 }
 
-/** Who asks for a certificate, and for which names. */
+/** Requester of a certificate, and the names in it. */
 interface Kubelet {
   readonly at: Pick<PivotedCluster, 'clusterAs'>;
   readonly node: string;
   readonly names?: readonly string[];
-  /** The request itself, where it is not as usual. */
+  /** The request itself, if it is unusual. */
   readonly pem?: string;
 }
 
-/** Asks for a certificate as a kubelet does. */
+/** Requests a certificate as a kubelet does. */
 export async function askFor(
   purpose: RequestPurpose,
   name: string,
@@ -110,13 +110,13 @@ export async function askFor(
       : await at.clusterAs(`system:node:${node}`, ['system:nodes']);
   const subject = `O=system:nodes, CN=system:node:${node}`;
   const request = pem ?? (await pkcs10({ subject, names: alternativeNames(...names) }));
-  // The API server itself writes who asks.
+  // The API server sets the requester.
   const spec = { username: undefined, groups: undefined };
   const object = { ...signingRequestObject(purpose, request, { name, spec }), metadata: { name } };
   await asker.create({ kind: certificateSigningRequests }, object, signal);
 }
 
-/** Waits until something is so, for five minutes at most. */
+/** Waits for a condition, for five minutes at most. */
 export async function until(what: () => Promise<boolean>): Promise<void> {
   const limit = AbortSignal.timeout(minutes(5));
   while (!(await what())) await systemClock.sleep(100, limit);
@@ -137,8 +137,8 @@ const rbac = 'rbac.authorization.k8s.io';
 const roleRef = (name: string) => ({ apiGroup: rbac, kind: 'ClusterRole', name });
 
 /**
- * Puts what a cluster has when its bootstrap host leaves: etcd and the right to ask for
- * certificates.
+ * Creates the objects of a cluster at the time when its bootstrap host leaves: etcd and the right
+ * to request certificates.
  */
 async function putPivoted(client: KubeClient): Promise<void> {
   await client.apply(namespaces, {
@@ -161,7 +161,7 @@ async function putPivoted(client: KubeClient): Promise<void> {
   });
 }
 
-/** Puts a member of etcd there that is ready. */
+/** Creates a ready member of etcd. */
 export async function putEtcdMember(client: KubeClient, name: string): Promise<void> {
   await client.create(pods, etcdPod(name));
   const ref = { kind: pods, name: `etcd-${name}`, namespace: 'openshift-etcd' };

@@ -1,5 +1,5 @@
-// deploy/layering on a real API server: the controller of pools and the agents of three masters,
-// each with its own account.
+// deploy/layering on a real API server: the node controller and the agents of three masters, each
+// with its own account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
@@ -117,7 +117,7 @@ async function putPod(name: string, nodeName: string, owner?: string): Promise<v
   await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [ready] });
 }
 
-/** As the controller of budgets writes it, which does not run here. */
+/** The status as the disruption controller writes it, which does not run here. */
 const allow = (disruptionsAllowed: number) =>
   rig.client.mergeStatus(budget, {
     disruptionsAllowed,
@@ -153,8 +153,7 @@ beforeAll(async () => {
     spec: {
       nodeSelector: { matchLabels: { 'node-role.kubernetes.io/master': '' } },
       configuration: { name: before },
-      // An operator that was here had another stream of OS images for it: nothing of ours goes by
-      // that.
+      // An earlier operator set another stream of OS images on it; our programs ignore that.
       osImageStream: { name: 'rhel-10' },
     },
   });
@@ -199,7 +198,7 @@ describe('deploy/layering on a real API server', () => {
     const busiest = watchBusy();
     await configure(after);
     await until(() => Promise.resolve(first.log().includes(budget.name)));
-    // Another takes the lease, and continues with the drain.
+    // Another process takes the lease, and continues the drain.
     await first.end();
     const second = await startController();
     await until(() => Promise.resolve(second.log().includes(budget.name)));
@@ -235,7 +234,7 @@ describe('deploy/layering on a real API server', () => {
   });
 });
 
-/** The most nodes that were cordoned or on their way at one moment. */
+/** The most nodes that were cordoned or changing at one moment. */
 function watchBusy(): () => number {
   let most = 0;
   const cluster = clusterOf(rig.kubeconfig);

@@ -26,18 +26,18 @@ const rbac = (plural: string): KubeKind => ({
   plural,
 });
 
-/** Kinds of permissions, which nobody but a manifest names. */
+/** Kinds of RBAC, used only by manifests. */
 export const clusterRoles = rbac('clusterroles');
 export const roles = rbac('roles');
 export const roleBindings = rbac('rolebindings');
 
-/** Kinds of what the API server refuses beyond permissions. */
+/** Kinds of admission policies. */
 export const admissionPolicies: KubeKind = {
   ...validatingAdmissionPolicyBindings,
   plural: 'validatingadmissionpolicies',
 };
 
-/** The kinds of deploy/layering, but what runs pods: nothing would run them. */
+/** The kinds of deploy/layering, except those that run pods: no kubelet runs here. */
 export const deployedKinds: Readonly<Record<string, KubeKind>> = {
   Namespace: namespaces,
   ServiceAccount: serviceAccounts,
@@ -51,7 +51,7 @@ export const deployedKinds: Readonly<Record<string, KubeKind>> = {
 };
 
 /**
- * Access of the agent of a node, as its kubelet gives it: by a token that is bound to a pod on that
+ * Access of a node's agent, as its kubelet provides it: a token that is bound to a pod on that
  * node.
  */
 export async function agentAccess(
@@ -66,7 +66,7 @@ export async function agentAccess(
     metadata: {
       name: `${agentName}-${node}`,
       namespace: operatorNamespace,
-      // No drain evicts it.
+      // A drain never evicts it.
       ownerReferences: [
         { apiVersion: 'apps/v1', kind: 'DaemonSet', name: agentName, uid: 'u', controller: true },
       ],
@@ -82,19 +82,19 @@ export async function agentAccess(
   return kubeconfigFor({ user: { ...account, pod: { name, uid } }, ...more });
 }
 
-/** The smallest node the API server takes. */
+/** The smallest node that the API server accepts. */
 export function nodeOf(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Node', metadata: { name } };
 }
 
-/** The service account that each namespace has once the controller manager has seen it. */
+/** The service account that the controller manager creates in each namespace. */
 export const serviceAccountOf = (namespace: string, name = 'default'): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
   metadata: { name, namespace },
 });
 
-/** How a kubeconfig says to reach its cluster. */
+/** The connection options of a kubeconfig. */
 export function transportOf(kubeconfig: string): TransportOptions {
   const { server, ca = '', certificate = '', key, authorization } = readKubeconfig(kubeconfig);
   return {
@@ -107,12 +107,12 @@ export function transportOf(kubeconfig: string): TransportOptions {
   };
 }
 
-/** A client that knows what a host knows: the text of a kubeconfig. */
+/** A client for the text of a kubeconfig, as on a host. */
 export const hostClient = (kubeconfig: string): KubeClient => openClient(transportOf(kubeconfig));
 
 /**
- * Starts the program with the access of a service account, as a kubelet starts its pod: no argument
- * but its words and credentials, all else from variables.
+ * Starts the program with the access of a service account, as a kubelet starts its pod: only its
+ * arguments and credentials, all other settings as variables.
  */
 export async function startProgram(
   { folder, kubeconfigFor }: Pick<Rig, 'folder' | 'kubeconfigFor'>,
@@ -130,7 +130,7 @@ export async function startProgram(
   let log = '';
   program.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
   return {
-    /** What it has said so far. */
+    /** Its output so far. */
     log: () => log,
     kill: (signal: NodeJS.Signals = 'SIGKILL') => program.kill(signal),
     /** Its exit code and signal. */
@@ -138,7 +138,7 @@ export async function startProgram(
   };
 }
 
-/** The cluster of a kubeconfig, as the product reaches it; whoever opens it closes it. */
+/** The product's client for the cluster of a kubeconfig; the caller closes it. */
 export const clusterOf = (
   kubeconfig: string,
   clock = systemClock,

@@ -12,8 +12,9 @@ import {
   signingRequestObject,
 } from '../support/kubelet-request.ts';
 
-// What the controller does not look at, as no certificate can come of it: the API server checks
-// that a request is signed by its key, and the signers check usages, organization and prefix.
+// Properties that the controller does not check, because they never lead to a certificate: the API
+// server checks that a request is signed by its key, and the signers check usages, organization and
+// prefix.
 
 const why = { reason: 'Test', message: 'by a test', at: Date.now() };
 const names = { client: [], serving: alternativeNames('m0', '192.0.2.7') } as const;
@@ -44,7 +45,7 @@ describe('a request that the controller would approve', () => {
   };
 
   /**
-   * How an approved request ends: the types of its conditions, and `certificate` where one was
+   * Result of an approved request: the types of its conditions, and `certificate` if one was
    * issued.
    */
   const endOf = async (name: string, made: Awaited<ReturnType<typeof ask>>) => {

@@ -41,7 +41,7 @@ afterAll(async () => {
   await cluster.close();
 });
 
-/** Sends an object as it stands, where the server knows each of its fields. */
+/** Sends an object unchanged; the server must know each of its fields. */
 async function create(object: KubeObject): Promise<number> {
   const transport = openTransport(transportOf(rig.kubeconfig));
   const { apiVersion = '', kind = '', metadata } = object;
@@ -57,7 +57,7 @@ async function create(object: KubeObject): Promise<number> {
   return status;
 }
 
-/** Starts the controller as its job does where there is no service. */
+/** Starts the controller as its job does without a service. */
 async function start() {
   const user = { namespace, serviceAccount: account };
   const variables = { CLUSTER_ID: 'c', INVENTORY_URL: '', OPENSHIFT_VERSION: '4.18.1' };
@@ -93,7 +93,7 @@ describe('the controller without a service, on a real API server', () => {
       addresses: '192.0.2.7,2001:db8::7',
       etcdOverridden: 'true',
     });
-    // The API server takes a subject of more parts, and lines in a name.
+    // The API server accepts a subject of more parts, and line breaks in a name.
     const user = [
       attribute('organization', 'system:nodes'),
       attribute('commonName', 'system:node:m0'),
@@ -119,7 +119,7 @@ describe('the controller without a service, on a real API server', () => {
     const { ended, log } = await start();
     await askFor('client', 'foreign-client', { at: cluster, node: 'm9' });
     await askFor('client', 'second-client', { at: cluster, node: 'm0' });
-    // It may have been installed again.
+    // Its host may have been installed again.
     await until(async () => (await stateOf('second-client')) === 'approved');
     await putNode(rig.client, { ...m0, isReady: false });
     const forged = ['m0', '192.0.2.7', '192.0.2.1'];

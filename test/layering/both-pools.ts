@@ -16,11 +16,11 @@ import { images, ordered, osConfigObject } from './samples.ts';
 const digest = `sha256:${'e'.repeat(64)}`;
 const repository = 'registry.rig.test/ocl/worker';
 
-/** The image of the workers under its name for good. */
+/** The image of the workers in its final repository. */
 export const workerFinal = `${repository}@${digest}`;
 /** The rendered MachineConfig of the workers. */
 export const workerRendered = `rendered-worker-${'5'.repeat(32)}`;
-/** The MachineOSConfig of the workers as a file holds it. */
+/** The MachineOSConfig of the workers, as in a file. */
 export const workerOsConfig = osConfigObject(
   { renderedImagePushSpec: `${repository}:latest` },
   'worker',
@@ -32,12 +32,12 @@ const source = ['00-worker', '01-worker-kubelet', '99-worker-ssh'].map((name) =>
   name,
 }));
 
-/** The MachineConfigPool of the workers as the cluster has it once it has rendered. */
+/** The MachineConfigPool of the workers in the cluster after rendering. */
 const workerPool = poolObject('worker', { configuration: { name: workerRendered, source } });
 
 const workerConfig = renderedConfig(workerRendered);
 
-/** Objects of masters and workers, where they belong. */
+/** Objects of masters and workers, each with its kind. */
 export const bothSite: typeof site = [
   ...site,
   [machineConfigs, workerConfig],
@@ -54,7 +54,7 @@ const file = `/machine-configs/${workerRendered}.yaml`;
 
 /**
  * The facts of a hand-over of masters and workers.
- * @throws TypeError when those of the masters hold no image
+ * @throws TypeError when the facts of the masters hold no image
  */
 export function bothFacts(): HandOverFacts {
   const { request, published } = handOverFacts;
@@ -75,7 +75,7 @@ export function bothFacts(): HandOverFacts {
   };
 }
 
-/** A bootstrap host with the manifests of both pools, and a registry that has both images. */
+/** A bootstrap host with the manifests of both pools, and a registry with both images. */
 export function bothHost(): FakeHost {
   return handOverHost()
     .on(['skopeo', 'inspect', rest])

@@ -2,8 +2,8 @@ import { buildConditions } from '../../src/layering/api/os-build.ts';
 import { wholeSeconds } from '../../src/model/duration.ts';
 
 /**
- * What the operator writes in each phase of a build (`pkg/apihelpers`), and what a hand-over
- * writes.
+ * The conditions that the operator writes in each phase of a build (`pkg/apihelpers`), and those
+ * that a hand-over writes.
  */
 const phases = {
   running: { held: 'Building', reason: 'Building', message: 'Image Build In Progress' },

@@ -19,7 +19,7 @@ spec:
   containerFile:
 `;
 
-/** A file whose Containerfile is written in this way; its lines are deeper than its key. */
+/** A file with the given block scalar as Containerfile; its lines are deeper than its key. */
 const fileOf = (content: string): string =>
   `${head}    - content: ${content}\n      containerfileArch: NoArch\n`;
 
@@ -30,7 +30,7 @@ const text = 'FROM configs AS final\nRUN a && \\\n\tb  \n\n  # c: d\nRUN e';
 
 const headers = ['|', '|-', '|+', '>', '>-', '>+', '|2', '>2-', '>1+', '| # why'];
 
-/** Line breaks as YAML 1.1 has them. */
+/** Line breaks of YAML 1.1. */
 const breaks = ['\n', '\r\n', '\r', '\u0085'];
 
 type Case = readonly [how: string, content: string];
@@ -66,7 +66,7 @@ const raw: readonly Case[] = ['\u00a0', '\ufeff', '\u{1f600}', '\u00e4', '\u200b
   ],
 );
 
-/** What the operator cannot hash, and what no server takes. */
+/** Characters that the operator cannot hash, or that no API server accepts. */
 const refused: readonly Case[] = [
   ...['\\x7f', '\\x80', '\\ufffe', '\\q'].map((escape): Case => [
     `the escape ${escape}`,
@@ -85,7 +85,7 @@ const poolObject = {
 
 const isLost = (header: string, last = ''): boolean => /\d/.test(header) && last.trim() === '';
 
-/** Our name, or why there is none. */
+/** Our name for the build, or the error. */
 function ours(file: string): string | AgentError {
   try {
     const [source] = readObjects({ path: 'os.yaml', text: file });
@@ -133,15 +133,14 @@ describe('the name of a build from a file', () => {
         blanks: fc.integer({ min: 7, max: 10 }),
         end: fc.constantFrom(...breaks),
       })
-      // Our parser refuses blanks before a block, and leaves those out that are deeper than a depth
-      // that is written.
+      // Our parser refuses blanks before a block, and drops blanks deeper than an explicit indent.
       .filter(({ header, lines }) => lines[0]?.trim() !== '' && !isLost(header, lines.at(-1)));
     let named = 0;
     const property = fc.asyncProperty(block, async ({ header, lines, blanks, end }) => {
       const content = `${header}\n${indented(lines.join('\n'), blanks)}`;
       const file = fileOf(content).replaceAll('\n', end);
       const { name } = await theirs(file);
-      // What kubectl cannot read has no name in a cluster.
+      // A file that kubectl cannot read has no name in a cluster.
       if (name === undefined) return;
       named += 1;
       expect(ours(file)).toBe(name);

@@ -10,7 +10,7 @@ import { type NameOracle, startNameOracle } from './name-oracle.ts';
 const alphabet = (letters: string): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...Array.from(letters)), maxLength: 14 });
 
-/** Characters that mean something to YAML, to JSON or to Go, and some of each kind of others. */
+/** Characters with a meaning in YAML, JSON or Go, and some of each other kind. */
 const distinct = fc.constantFrom(
   ...Array.from('\t\n\r\0\u0007\b\v\f\u001b "\'\\#:-?,[]{}&*!|>%@`<=.~/ab'),
   ' ',
@@ -30,10 +30,7 @@ const distinct = fc.constantFrom(
   '...',
 );
 
-/**
- * Lines as Containerfiles have them, long ones with tabs, quotes and blanks at their end among
- * them.
- */
+/** Lines of Containerfiles, among them long ones with tabs, quotes and trailing blanks. */
 const line = fc.oneof(
   fc.constantFrom(
     'FROM configs AS final',
@@ -81,7 +78,7 @@ const words = fc.constantFrom(
   ...['2001-1-1t01:02:03.5+24:60', '2001-1-1T1:2:3+25:00', '190:20:30', '1:2', '-1:60', '12:30.5_'],
 );
 
-/** What the operator cannot hash; seldom, so that most texts get as far as a name. */
+/** Characters that the operator cannot hash; seldom, so that most texts get a name. */
 const refused = fc
   .tuple(
     fc.string({ unit: distinct, maxLength: 5 }),

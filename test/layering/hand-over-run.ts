@@ -11,11 +11,11 @@ export const handOverConfig = { role: 'bootstrap', layering: { mode: 'on' } } as
 /** A label or an annotation of the Machine Config Operator. */
 export const key = (name: string): string => `machineconfiguration.openshift.io/${name}`;
 
-/** The objects of the site, and more, in a cluster that is a fake. */
+/** A fake cluster with the objects of the site, and more. */
 export const siteCluster = (...more: typeof site): FakeKube =>
   [...site, ...more].reduce((kube, [kind, object]) => kube.put(kind, object), fakeKube());
 
-/** What a run of the hand-over is given. */
+/** Inputs of a run of the hand-over. */
 export const handOverTo = (kube: Kube, clock: Clock = fakeClock()) => ({
   config: handOverConfig,
   facts: handOverFacts,
@@ -24,11 +24,11 @@ export const handOverTo = (kube: Kube, clock: Clock = fakeClock()) => ({
   clock,
 });
 
-/** The MachineOSBuild that is in a cluster. */
+/** The MachineOSBuild in a cluster. */
 export const buildIn = (kube: FakeKube): KubeObject | undefined =>
   kube.objectsOf(machineOSBuilds)[0];
 
-/** Every death that can come with one of the writes of a run. */
+/** All crash points of a run: before and after each of its writes. */
 export function* crashPointsOf(writes: number) {
   for (let write = 0; write < writes; write += 1) {
     for (const when of ['before', 'after'] as const) {

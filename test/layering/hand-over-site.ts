@@ -14,14 +14,14 @@ const digest = `sha256:${'d'.repeat(64)}`;
 
 /** The namespace of the Machine Config Operator. */
 export const operator = 'openshift-machine-config-operator';
-/** The image of the masters under its name for good. */
+/** The image of the masters in its final repository. */
 export const final = `registry.rig.test/ocl/master@${digest}`;
 /** The rendered MachineConfig of the masters. */
 export const rendered = pool().configuration.name;
-/** What a real builder called the build of these objects. */
+/** The name that a real builder gave to the build of these objects. */
 export const buildNamed = 'master-b3ffe60c1714f15a7c675f2d775b5940';
 
-/** Facts of a hand-over, whatever became of its images. */
+/** Facts of a hand-over, for any result of the build. */
 export interface HandOverFacts {
   readonly request: BuildRequest;
   readonly published: PublishedPools;
@@ -53,7 +53,7 @@ export const handOverFacts: HandOverFacts = {
   },
 };
 
-/** Secret and configuration of a hand-over that failed to build anything. */
+/** Secret and configuration of a hand-over without an image. */
 export const fallbackFacts: HandOverFacts = {
   ...handOverFacts,
   published: { kind: 'release', why: 'the build failed' },
@@ -67,7 +67,7 @@ const secret = {
   stringData: { '.dockerconfigjson': '{"auths":{"registry.rig.test":{"auth":"dTpw"}}}' },
 };
 
-/** A bootstrap host with the manifests of a hand-over and a registry that takes tags. */
+/** A bootstrap host with the manifests of a hand-over, and a registry that accepts tags. */
 export const handOverHost = (): FakeHost =>
   fakeHost()
     .on(['install', rest])
@@ -82,7 +82,7 @@ export const handOverHost = (): FakeHost =>
       JSON.stringify({ ...machineConfigObject(), metadata: { name: rendered } }),
     );
 
-/** The MachineConfigPool as the cluster has it once it has rendered. */
+/** The MachineConfigPool in the cluster after rendering. */
 export const renderedPool = (
   name = rendered,
   status: Parameters<typeof poolObject>[2] = {},
@@ -95,21 +95,21 @@ export const renderedPool = (
   return poolObject('master', { configuration: { name, source } }, status);
 };
 
-/** The rendered MachineConfig as the cluster has it. */
+/** The rendered MachineConfig in the cluster. */
 export const renderedConfig = (name = rendered, spec = {}): KubeObject => {
   const object = machineConfigObject(spec) as unknown as KubeObject;
   return { ...object, metadata: { ...object.metadata, name } };
 };
 
-/** Where the objects of the site belong. */
+/** The objects of the site, each with its kind. */
 export const site: readonly (readonly [KubeKind, KubeObject])[] = [
   [machineConfigs, renderedConfig()],
   [machineConfigPools, renderedPool()],
 ];
 
 /**
- * The objects of a hand-over, of the masters unless said, without what the server adds: the same
- * after any way of getting there.
+ * The objects of a hand-over, of the masters by default, without the fields that the server adds:
+ * the same for every order of events.
  */
 export async function handedOver(
   kube: Pick<Kube, 'get'>,
@@ -134,14 +134,14 @@ function essence(object: KubeObject, ownerUid: string): unknown {
   return { name, labels, annotations, finalizers, owners, spec, status };
 }
 
-/** A death that comes with one of the writes to the cluster. */
+/** A cluster whose client crashes at one of its writes. */
 export interface DyingKube extends Kube {
   readonly writes: () => number;
 }
 
 /**
- * A cluster whose client dies with its write of a number, counted from 0: before it is sent, or
- * when it has taken effect.
+ * A cluster whose client crashes at one write, counted from 0: before the request is sent, or after
+ * it has taken effect.
  */
 export function dyingKube(kube: Kube, write: number, when: 'before' | 'after'): DyingKube {
   let writes = 0;

@@ -14,7 +14,7 @@ const requested = (pool: string): PoolRequest => ({
   repository: `registry.example.com/ocl/${pool}`,
 });
 
-/** An order for some pools. */
+/** A build request for some pools. */
 export const requestFor = (
   pools: readonly string[],
   kind: 'on' | 'submit' = 'on',
@@ -24,7 +24,7 @@ export const requestFor = (
   pools: pools.map(requested),
 });
 
-/** What the bootstrap controller rendered for a pool. */
+/** The result of the bootstrap controller for a pool. */
 export const renderedFor = (pool: string): RenderedPool => ({
   ...requested(pool),
   rendered: renderedName(pool),
@@ -32,7 +32,7 @@ export const renderedFor = (pool: string): RenderedPool => ({
   osImage: releaseImage,
 });
 
-/** Pools whose images are published. */
+/** Pools with published images. */
 export const publishedFor = (
   pools: readonly string[],
   differs: Partial<PublishedPool> = {},

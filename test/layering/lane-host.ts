@@ -7,13 +7,13 @@ import { any, fakeHost, type FakeHost, rest } from '../support/fake-host.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { images, machineConfigObject, ordered, osConfigObject } from './samples.ts';
 
-/** Digest of what is built. */
+/** Digest of the built image. */
 export const builtDigest = `sha256:${'d'.repeat(64)}`;
 
 /** The digest of the base. */
 export const baseDigest = images.baseOSContainerImage.slice(-71);
 
-/** Settings with which a lane builds. */
+/** Settings of a lane. */
 export const laneConfig = { layering: { mode: 'on' } } as const;
 
 const masters: PoolRequest = {
@@ -23,7 +23,7 @@ const masters: PoolRequest = {
   repository: 'registry.rig.test/ocl/master',
 };
 
-/** The pool of masters, as it is rendered. */
+/** The rendered pool of masters. */
 export const lanePool: RenderedPool = {
   ...masters,
   rendered: `rendered-master-${'0'.repeat(32)}`,
@@ -31,7 +31,7 @@ export const lanePool: RenderedPool = {
   osImage: images.baseOSContainerImage,
 };
 
-/** What is rendered. */
+/** The rendered pools. */
 export const laneRendered: { kind: 'pools'; pools: RenderedPool[] } = {
   kind: 'pools',
   pools: [lanePool],

@@ -5,19 +5,19 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import { bootwright } from '../../src/cli/program/commands.ts';
 import { machineConfigObject, osConfigObject } from './samples.ts';
 
-/** A user of `bootwright layer` with a folder of files, and what the commands print. */
+/** A user of `bootwright layer` with a folder of files, and the output of the commands. */
 export interface LayerUser {
   readonly at: (name: string) => string;
-  /** Writes a file, JSON unless it is a text, and gives its path. */
+  /** Writes a file, JSON unless the content is a text, and returns its path. */
   readonly file: (name: string, content: unknown) => string;
-  /** The words that name both files of a build. */
+  /** The arguments that name both files of a build. */
   readonly files: (osConfig?: unknown, machineConfig?: unknown) => readonly string[];
   readonly layer: (...words: readonly string[]) => Promise<number>;
   readonly out: () => string;
   readonly err: () => string;
 }
 
-/** Gives each test of the file a folder of its own. */
+/** Creates a folder for each test of the file. */
 export function layerUser(): LayerUser {
   let folder = '';
   let out: string[] = [];

@@ -8,20 +8,20 @@ const apiVersion = `${prefix}/v1`;
 
 /** The image of the pool of masters. */
 export const masterImage = `registry.example.com/ocl/master@sha256:${'a'.repeat(64)}`;
-/** Their rendered MachineConfig. */
+/** The rendered MachineConfig of the masters. */
 export const masterRendered = `rendered-master-${'0'.repeat(32)}`;
-/** Their build. */
+/** The MachineOSBuild of the masters. */
 export const masterBuild = `master-${'1'.repeat(32)}`;
 
 /** Changes to the parts of a layered pool. */
 export interface LayeredPool {
-  /** Annotations of every node, without their prefix; undefined takes one away. */
+  /** Annotations of every node, without their prefix; undefined removes one. */
   readonly node?: Readonly<Record<string, string | undefined>>;
   /** Members of the MachineConfigPool's spec. */
   readonly pool?: Fields;
   /** Members of its status. */
   readonly poolStatus?: Fields;
-  /** Conditions of the pool that are another way. */
+  /** Conditions of the pool with another status. */
   readonly conditions?: Readonly<Record<string, string>>;
   readonly osConfig?: Partial<KubeObject>;
   readonly build?: Partial<KubeObject>;
@@ -70,7 +70,7 @@ const atRest = {
 };
 
 /**
- * A cluster whose masters run their image and which is content with it, changed by what is given.
+ * A cluster whose masters run their image, with all invariants holding, and with the given changes.
  */
 export function layeredCluster(change: LayeredPool = {}): ClusterSnapshot {
   const { nodes = ['m1', 'm2'], jobs = [] } = change;

@@ -3,7 +3,7 @@ import type { SourceFile } from '../../src/layering/api/source-object.ts';
 
 const auths = Buffer.from('{"auths":{"registry.example.com":{"auth":"cHVzaDpwYXNz"}}}');
 
-/** The manifest of a Secret that may push. */
+/** The manifest of a Secret with the right to push. */
 export const pushSecretManifest = (
   name = 'push',
   type = 'kubernetes.io/dockerconfigjson',
@@ -40,7 +40,7 @@ spec:
       RUN rpm-ostree install tcpdump && ostree container commit
 `;
 
-/** A manifest as a file in the first of the folders of a bootstrap host. */
+/** A manifest as a file in the first manifest folder of a bootstrap host. */
 export const manifestFile = (name: string, text: string): SourceFile => ({
   path: `/opt/openshift/openshift/${name}`,
   text,

@@ -6,7 +6,7 @@ import { layeringName } from '../../scripts/parts/oracles.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { hashSalt } from '../../src/layering/api/build-name.ts';
 
-/** What the operator's libraries say to three objects. */
+/** The answer of the operator's libraries for three objects. */
 export interface NameAnswer {
   readonly name?: string;
   readonly yaml?: readonly string[];
@@ -17,7 +17,7 @@ export interface NameAnswer {
 export interface NameOracle {
   readonly ask: (objects: {
     readonly config: unknown;
-    /** The MachineOSConfig as the text of a YAML file, instead. */
+    /** The MachineOSConfig as the text of a YAML file, in place of the object. */
     readonly configFile?: string;
     readonly pool: unknown;
     readonly images: unknown;
@@ -25,7 +25,7 @@ export interface NameOracle {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the program that answers for the Machine Config Operator. */
+/** Starts the Go program that uses the libraries of the Machine Config Operator. */
 export function startNameOracle(): NameOracle {
   const binary = join(partFolder(layeringName), 'bin', 'layering-name');
   const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });

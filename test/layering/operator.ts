@@ -12,19 +12,19 @@ import type { Kube, KubeObject } from '../../src/ports/kube.ts';
 import { operator as namespace } from './hand-over-site.ts';
 import { nodeObject } from './layered-pool.ts';
 
-/** What the operator is started with. */
+/** Inputs of the operator. */
 interface OperatorSite {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** How often the operator looks at what has become due. */
+/** Milliseconds between two polls of the queues. */
 const interval = 100;
 
 /**
- * Lets the controllers of the Machine Config Operator act with their own timings until the signal
- * aborts; what they do that they must not have to do is what it resolves with.
+ * Runs the controllers of the Machine Config Operator with their own timings until the signal
+ * aborts. Resolves with their actions that must never be necessary.
  */
 export async function runOperator(site: OperatorSite): Promise<readonly string[]> {
   const { kube, clock, signal } = site;
@@ -93,7 +93,7 @@ const jobObject = (of: string): KubeObject => ({
   },
 });
 
-/** A master that has booted an image and joined with it, as its daemon shows it. */
+/** A master that has booted an image and joined with it, with the annotations of its daemon. */
 export const masterOn = (name: string, rendered: string, image: string): KubeObject =>
   nodeObject(name, 'master', {
     currentConfig: rendered,

@@ -1,10 +1,10 @@
-/** The name of the MachineConfig that a pool of the tests has. */
+/** The name of a pool's rendered MachineConfig in the tests. */
 export const renderedName = (pool: string): string => `rendered-${pool}-${'0'.repeat(32)}`;
 
 /** The operating system of the release in a rendered MachineConfig of the tests. */
 export const releaseImage = `quay.io/release/os@sha256:${'a'.repeat(64)}`;
 
-/** A pool as the bootstrap controller writes it. */
+/** A pool as written by the bootstrap controller. */
 export const poolText = (pool: string): string => `apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfigPool
 metadata:
@@ -17,7 +17,7 @@ status:
     name: ${renderedName(pool)}
 `;
 
-/** A rendered MachineConfig as the bootstrap controller writes it. */
+/** A rendered MachineConfig as written by the bootstrap controller. */
 export const renderedText = (
   pool: string,
   { name = renderedName(pool), image = releaseImage } = {},

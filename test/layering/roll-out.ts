@@ -4,7 +4,7 @@ import { layeredCluster, type LayeredPool } from './layered-pool.ts';
 /** The time of all readings. */
 export const rollOutNow = Date.parse('2026-11-23T12:00:00Z');
 
-/** A layered cluster whose operator runs the pools, with what explains its roll-outs. */
+/** A layered cluster whose operator runs the pools, with the objects that explain its roll-outs. */
 export const rollOutCluster = (
   change: LayeredPool = {},
   more: Partial<RollOutSnapshot> = {},

@@ -8,11 +8,11 @@ import type { OSImages } from '../../src/layering/api/build-name.ts';
 import type { Fields } from '../../src/lib/fields.ts';
 import { lineless } from '../../src/layering/api/source-object.ts';
 
-/** The Containerfile of the objects that were named by the cluster's own builder. */
+/** The Containerfile of the objects for which the cluster's own builder made a name. */
 export const httpd =
   'FROM configs AS final\nRUN rpm-ostree install httpd && ostree container commit\n';
 
-/** A MachineOSConfig as a file holds it, changed by what is given. */
+/** A MachineOSConfig as in a file, with the given changes. */
 export const osConfigObject = (spec: Fields = {}, name = 'master'): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineOSConfig',
@@ -27,11 +27,11 @@ export const osConfigObject = (spec: Fields = {}, name = 'master'): Fields => ({
   },
 });
 
-/** The same, read. */
+/** The same object after reading. */
 export const osConfig = (spec: Fields = {}, name = 'master'): MachineOSConfig =>
   readMachineOSConfig(lineless(osConfigObject(spec, name), 'os.yaml'));
 
-/** A MachineOSConfig in the form in which an order has it. */
+/** A MachineOSConfig as in a build request. */
 export const ordered = (
   object: Fields,
 ): { readonly object: Fields; readonly config: MachineOSConfig } => ({
@@ -83,7 +83,7 @@ export const images: OSImages = {
   releaseVersion: '4.23.0',
 };
 
-/** A rendered MachineConfig as a file holds it, changed by what is given. */
+/** A rendered MachineConfig as in a file, with the given changes. */
 export const machineConfigObject = (spec: Fields = {}): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
@@ -99,6 +99,6 @@ export const machineConfigObject = (spec: Fields = {}): Fields => ({
   },
 });
 
-/** The same, read. */
+/** The same object after reading. */
 export const machineConfig = (spec: Fields = {}): MachineConfig =>
   readMachineConfig(lineless(machineConfigObject(spec), 'mc.json'));

@@ -1,12 +1,12 @@
-/** What a machine-config-server is to answer. */
+/** Content of a machine-config-server's answer. */
 export interface ServedShape {
   readonly rendered: string;
   readonly osImage: string;
   /** Both image annotations; none without it. */
   readonly image?: string;
-  /** Name of the encapsulated MachineConfig where it is another. */
+  /** Name of the encapsulated MachineConfig, if different. */
   readonly named?: string;
-  /** Text of the annotations file; undefined for no such file. */
+  /** Text of the annotations file; undefined for no file. */
   readonly annotations?: string | undefined;
   readonly version?: string;
 }
@@ -15,7 +15,7 @@ const prefix = 'machineconfiguration.openshift.io';
 
 /**
  * The Ignition that a machine-config-server serves to a pool, with the two files that layering
- * looks at.
+ * reads.
  */
 export function servedIgnition(shape: ServedShape): string {
   const { rendered, osImage, image, version = '3.4.0' } = shape;

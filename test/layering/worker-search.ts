@@ -2,7 +2,7 @@ import { fakeClock } from '../support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../support/fake-host.ts';
 import { workerCase, workerPointer } from './worker.ts';
 
-/** A worker in whose registry the image of its pool is, made for an architecture. */
+/** A worker, and a registry with the image of its pool for an architecture. */
 export const searchingHost = (architecture = 'amd64'): FakeHost =>
   fakeHost()
     .withFile(workerCase.ignition, workerPointer)
@@ -15,7 +15,7 @@ export const searchingHost = (architecture = 'amd64'): FakeHost =>
     .on(['uname', '-m'])
     .prints('x86_64');
 
-/** What the search for the image is run with, beside its host and the network. */
+/** Inputs of the search for the image, beside its host and the network. */
 export const searchRun = () => ({
   clock: fakeClock(),
   facts: {

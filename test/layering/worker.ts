@@ -4,7 +4,7 @@ import { servedIgnition } from './served.ts';
 const secret = '{"auths":{"registry.example":{"auth":"eDp5"}}}';
 const certificate = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
 
-/** What the tests of a worker that takes a built image share. */
+/** Values shared by the tests of a worker that uses a built image. */
 export const workerCase = {
   rendered: `rendered-worker-${'1'.repeat(32)}`,
   releaseImage: 'quay.example/rhcos@sha256:9',
@@ -17,20 +17,20 @@ export const workerCase = {
   certificate,
 } as const;
 
-/** The pointer that the service gives a worker. */
+/** The pointer Ignition of a worker from the service. */
 export const workerPointer = JSON.stringify({
   ignition: { version: '3.2.0', config: { merge: [{ source: workerCase.url }] } },
 });
 
-/** What may be different in what a worker is served. */
+/** Variations of the config that is served to a worker. */
 interface ServedWorker {
   readonly hasCertificate?: boolean;
   readonly osImage?: string | undefined;
-  /** The repository that it names; none unless given. */
+  /** The repository in the config; none by default. */
   readonly repository?: string;
 }
 
-/** What the machine-config-server gives a worker, whose pool runs `image` or none. */
+/** The answer of the machine-config-server for a worker whose pool runs `image`, or no image. */
 export function servedToWorker(
   image?: string,
   { hasCertificate = false, osImage = image, repository }: ServedWorker = {},

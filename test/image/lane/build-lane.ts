@@ -9,28 +9,28 @@ import type { CommandResult, Host } from '../../../src/ports/host.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../support/disk-samples.ts';
 import { registryProgram, type SecureRegistry } from './secure-registry.ts';
 
-/** Where things lie on the bootstrap host. */
+/** Paths on the bootstrap host. */
 export const lanePaths = {
   pushSecret: '/opt/openshift/openshift/push.yaml',
   rendered: '/etc/mcs/bootstrap/machine-configs/rendered.yaml',
 } as const;
 
-/** What a bootstrap host of a test has. */
+/** A bootstrap host of a test. */
 export interface LaneHost extends AsyncDisposable {
   readonly host: Host;
   readonly ports: { readonly clock: typeof systemClock; readonly random: typeof systemRandom };
   readonly disk: ReturnType<typeof targetOf>;
-  /** Where a path of the host is for the test. */
+  /** The test's path for a path of the host. */
   readonly at: (path: string) => string;
   readonly write: (path: string, content: unknown) => void;
   readonly registry: Pick<SecureRegistry, 'start' | 'stop' | 'log'>;
-  /** How often its registry was asked to start. */
+  /** How often its registry was started. */
   readonly starts: () => number;
 }
 
 /**
- * A bootstrap host whose disk is written: its registry is the real program beside the test, since a
- * container may not be possible where tests run.
+ * A bootstrap host with a written disk. Its registry is the real program beside the test, because
+ * containers may not be possible where tests run.
  */
 export async function laneHost(
   folder: string,
@@ -61,7 +61,8 @@ export async function laneHost(
   const host = relocatedHost(folder, environment, async (argv) => {
     const [program, action] = argv;
     if (program === 'lsblk') return lsblkOutput({ ...disk, children: mounted });
-    // Of the disk that lsblk shows; a folder of the test lies on that of this machine.
+    // These commands are for the disk in lsblk's answer; a folder of the test is on the disk of
+    // this machine.
     if (program === 'fsfreeze' || program === 'xfs_growfs') return '';
     if (program === 'podman' && action === 'run') await startContainer(argv);
     else if (program === 'podman' && action === 'start') await registry.start();
@@ -82,7 +83,7 @@ export async function laneHost(
   };
 }
 
-/** Folders of a bootstrap host that a test must not touch on the machine it runs on. */
+/** Folders of a bootstrap host that a test must not touch on this machine. */
 const moved = [
   '/opt/bootwright-layering',
   '/opt/openshift',
@@ -93,12 +94,12 @@ const moved = [
   '/usr/local/bin/release-image.sh',
 ] as const;
 
-/** Answers a command instead of running it; undefined for one that is run. */
+/** Answers a command instead of running it; undefined for a command to run. */
 type Stand = (argv: readonly string[]) => string | undefined | Promise<string | undefined>;
 
 /**
- * This machine as a bootstrap host: real programs and real files, whose places lie below a folder
- * of the test, and some commands that are answered.
+ * This machine as a bootstrap host: real programs and real files below a folder of the test, and
+ * canned answers for some commands.
  */
 function relocatedHost(
   folder: string,
@@ -122,7 +123,7 @@ function relocatedHost(
     },
     readText: (path, signal) => real.readText(at(path), signal),
     writeFile: async (path, content, options) => {
-      // Files name others by their places on the host.
+      // Files contain paths of other files on the host.
       const text = typeof content === 'string' ? at(content) : content;
       const written = await real.writeFile(at(path), text, options);
       return { ...written, path: back(written.path) };

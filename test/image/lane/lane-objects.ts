@@ -4,7 +4,7 @@ import { ordered } from '../../layering/samples.ts';
 import { lanePaths } from './build-lane.ts';
 import type { SecureRegistry } from './secure-registry.ts';
 
-/** The name of the MachineConfig that the images of the lane are built for. */
+/** The name of the MachineConfig of the lane's images. */
 export const renderedConfig = `rendered-master-${'1'.repeat(32)}`;
 
 /** A MachineConfig for a system, with a file of its pool. */
@@ -26,7 +26,7 @@ export const machineConfig = (
   },
 });
 
-/** A MachineOSConfig whose images belong into a repository. */
+/** A MachineOSConfig that pushes its images to a repository. */
 export const osConfig = (
   repository: string,
   content = 'FROM configs AS final\nRUN cp /etc/from-the-pool /usr/share/by-the-user\n',
@@ -43,7 +43,7 @@ export const osConfig = (
   },
 });
 
-/** The Secret with which images are pushed to a registry. */
+/** The Secret with the credentials to push images to a registry. */
 export const pushSecret = (registry: Pick<SecureRegistry, 'pullSecret'>): object => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -52,7 +52,7 @@ export const pushSecret = (registry: Pick<SecureRegistry, 'pullSecret'>): object
   data: { '.dockerconfigjson': Buffer.from(registry.pullSecret).toString('base64') },
 });
 
-/** The order for one image, which belongs into a repository. */
+/** The build request for one image, which is pushed to a repository. */
 export const requestInto = (repository: string, content?: string): PoolRequest => ({
   pool: 'master',
   ...ordered(osConfig(repository, content)),

@@ -17,30 +17,24 @@ import { type SecureRegistry, startSecureRegistry } from './secure-registry.ts';
 const base = 'localhost/bootwright-test:lane-base';
 const foreign = 'localhost/bootwright-test:lane-foreign';
 
-/** The repositories of the release and of what is built. */
+/** The repositories of the release and of the built images. */
 export const names = { release: 'release/os', final: 'ocl/master' };
 
-/**
- * Two registries, a system to build on in the first, and a bootstrap host that builds for the
- * second.
- */
+/** Two registries, a base system in the first, and a bootstrap host that builds for the second. */
 export interface LayeredSite extends AsyncDisposable {
   readonly folder: string;
   readonly release: SecureRegistry;
   readonly final: SecureRegistry;
   readonly lane: LaneHost;
-  /** The system to build on, and one for another architecture. */
+  /** The base system, and one for another architecture. */
   readonly osImage: string;
   readonly foreignImage: string;
   /** The credentials of both registries. */
   readonly authFile: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Runs a command on the machine of the test and gives what it prints. */
+  /** Runs a command on the machine of the test and returns its output. */
   readonly ask: (argv: readonly string[]) => Promise<string>;
-  /**
-   * The digests of the layers of an image; with the credentials of both registries unless told
-   * otherwise.
-   */
+  /** The digests of the layers of an image; by default with the credentials of both registries. */
   readonly layersOf: (image: string, access?: object) => Promise<readonly string[]>;
 }
 
@@ -48,7 +42,7 @@ interface Manifest {
   readonly layers: readonly { readonly digest: string }[];
 }
 
-/** Both registries, and what it takes to reach them. */
+/** Both registries, with credentials and certificates for them. */
 async function openRegistries(folder: string, opened: AsyncDisposableStack) {
   const release = opened.use(await startSecureRegistry(join(folder, 'release')));
   const final = opened.use(await startSecureRegistry(join(folder, 'final')));
@@ -64,7 +58,7 @@ async function openRegistries(folder: string, opened: AsyncDisposableStack) {
 /** Starts the registries and builds the system; it takes some ten seconds. */
 export async function openLayeredSite(): Promise<LayeredSite> {
   const store = openContainerStore();
-  // podman takes no folder for its sockets whose name is longer than 50 characters.
+  // podman requires a socket folder whose name has at most 50 characters.
   const folder = mkdtempSync(join(tmpdir(), 'bw-'));
   await using opened = new AsyncDisposableStack();
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));

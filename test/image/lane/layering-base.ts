@@ -4,7 +4,7 @@ import type { ContainerStore } from '../../support/container-store.ts';
 import { debianRoot } from '../../../scripts/parts/scripted.ts';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 
-/** `jq .spec.config FILE`: the object behind that name, with whatever is in it. */
+/** `jq .spec.config FILE`: the object of that name, with any content. */
 const jq = `#!/usr/bin/perl -0
 open my $file, '<', $ARGV[1] or die;
 my $text = <$file>;
@@ -14,8 +14,8 @@ print $1 if $text =~ /"config":(\\{(?:[^{}"]|"(?:\\\\.|[^"\\\\])*"|(?1))*\\})/;
 const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
 
 /**
- * Debian with the real Ignition. What only a system of ostree has is stood in for: each program
- * notes that it was called, and jq knows the one question that is asked.
+ * Debian with the real Ignition. Stubs replace the programs of an ostree system: each program
+ * records its calls, and jq answers the one query that is used.
  */
 const containerfile = [
   'FROM scratch',
@@ -31,7 +31,7 @@ const containerfile = [
   '',
 ].join('\n');
 
-/** Builds an image that layered ones can be built on, of several layers. */
+/** Builds a base image for layered images, of several layers. */
 export async function buildLayeringBase(
   store: ContainerStore,
   folder: string,
@@ -45,7 +45,7 @@ export async function buildLayeringBase(
   await store.run('buildah', 'build', '--layers', '--tag', name, folder);
 }
 
-/** The same image, said to be for another architecture. */
+/** The same image, labelled for another architecture. */
 export async function otherArchitecture(
   store: ContainerStore,
   base: string,

@@ -12,11 +12,11 @@ import {
 } from '../../../src/layering/registry/staging-registry.ts';
 import { freePort } from '../../../mocks/kube/program.ts';
 
-/** A real registry with TLS and a user of its own, made with what the product makes them with. */
+/** A real registry with TLS and a user of its own, created with the product's commands. */
 export interface SecureRegistry extends AsyncDisposable {
   /** HOST:PORT */
   readonly address: string;
-  /** PEM of the authority behind its certificate. */
+  /** PEM of the CA of its certificate. */
   readonly authority: string;
   /** Its credentials in the form of a pull secret. */
   readonly pullSecret: string;
@@ -25,7 +25,7 @@ export interface SecureRegistry extends AsyncDisposable {
   readonly log: () => string;
 }
 
-/** Starts the registry; all of it lies in a folder of the test. */
+/** Starts the registry, with all files in a folder of the test. */
 export async function startSecureRegistry(folder: string): Promise<SecureRegistry> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
@@ -59,7 +59,7 @@ export async function registryProgram(
   const start = async (): Promise<void> => {
     if (child !== undefined) return;
     const descriptor = openSync(logFile, 'w');
-    // The kernel ends it when the test's process ends, in whatever way.
+    // The kernel kills it when the test's process ends for any reason.
     child = spawn(
       'setpriv',
       ['--pdeathsig', 'KILL', '--', binary, 'serve', join(folder, 'settings.yml')],
