@@ -7,9 +7,9 @@ import { configFailure } from './failures.ts';
 import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
 
 /**
- * Adds settings that follow from others: an infra-env without a name is the cluster's, a worker has
- * no control plane to count (rules of assisted-installer), and coreos-installer copies the network
- * and keeps the partitions that the settings name.
+ * Adds settings that follow from others. By the rules of assisted-installer, an infra-env without
+ * an id has the cluster's id, and a worker has no control plane to count. For coreos-installer,
+ * adds options that copy the network and keep the partitions of the settings.
  */
 export function derive(given: Layer): Layer {
   const settings = new Map(given);
@@ -24,8 +24,8 @@ export function derive(given: Layer): Layer {
 }
 
 /**
- * The folder whose keyfiles coreos-installer copies, with the setting that asks for it; undefined
- * where none does.
+ * The folder from which coreos-installer copies keyfiles, with the setting that asks for it;
+ * undefined if no setting does.
  */
 export function networkFolderOf(
   given: Layer,
@@ -37,7 +37,7 @@ export function networkFolderOf(
 }
 
 function addWriterArgs(settings: Map<SettingKey, Given>): void {
-  // A key without a value, in a file, has the value undefined.
+  // In a file, a key without a value has the value undefined.
   const { value = [], origin } = settings.get('image.writerArgs') ?? {};
   if (!Array.isArray(value)) return;
   const args = [...(value as readonly string[])];
@@ -59,19 +59,19 @@ function addWriterArgs(settings: Map<SettingKey, Given>): void {
     settings.set('image.writerArgs', { value: args, origin: origins.join(', ') });
 }
 
-/** A setting that is missing, and what to write to set it. */
+/** A missing setting, and how to set it. */
 export interface MissingSetting {
   readonly key: SettingKey;
   readonly what: string;
   readonly write: string;
 }
 
-/** Where Ignition comes from. */
+/** Source of Ignition. */
 type IgnitionSource = 'service' | 's3' | 'url' | 'file';
 
 /**
- * The source of Ignition: the one that is set, or with `auto` the most specific that is configured.
- * Undefined when nothing is.
+ * The source of Ignition: the configured source, or with `auto` the most specific source with
+ * settings. Undefined if there is none.
  */
 export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
   const source = textIn(given, 'ignition.source', 'auto');
@@ -85,15 +85,16 @@ export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
 }
 
 /**
- * Sources that assisted-installer does not know: files, variables and flags that are named after a
+ * Origins that assisted-installer does not have: files, and variables and flags named after a
  * setting.
  */
 const ownSource = /^(?:file |environment BOOTWRIGHT_|flag --\w+\.)/;
 
-/** Everything that an install needs and that no source gives. */
+/** All settings that an install requires and no source sets. */
 export function missingSettings(given: Layer): readonly MissingSetting[] {
   const missing: MissingSetting[] = [];
-  // Master is the default of assisted-installer: it counts for its flags and variables alone.
+  // Master is the default of assisted-installer, so it holds only for lines with its flags and
+  // variables.
   if (isUnset(given, 'role') && [...given.values()].some(({ origin }) => ownSource.test(origin)))
     missing.push({
       key: 'role',
@@ -102,7 +103,7 @@ export function missingSettings(given: Layer): readonly MissingSetting[] {
     });
   const hasHints = Object.keys(given.get('disk.hints')?.value ?? {}).length > 0;
   if (isUnset(given, 'image.existingRoot') && isUnset(given, 'disk.device') && !hasHints) {
-    // The line follows the contract of 2020, whose settings are variables.
+    // The line follows the contract of 2020, in which variables are the settings.
     const isStoreContract = given.get('ignition.source')?.origin === variableOrigin('S3_URL');
     missing.push({
       key: 'disk.device',
@@ -137,7 +138,7 @@ function missingForIgnition(given: Layer): readonly MissingSetting[] {
       write: writeFor[key] ?? `set ${key}`,
     }));
   if (source === 's3') return [...missing, ...missingHalfOfKeys(given)];
-  // Version 2 of the service has Ignition by host; a single node takes that of the cluster.
+  // Version 2 of the service has Ignition by host; a single node takes the Ignition of the cluster.
   const needsHost =
     textIn(given, 'service.api', 'v2') === 'v2' &&
     given.get('cluster.controlPlaneCount')?.value !== 1;
@@ -159,7 +160,7 @@ const writeFor: Partial<Record<SettingKey, string>> = {
   's3.bucket': 'give --s3-bucket NAME (or BUCKET with S3_URL)',
 };
 
-/** A store takes requests without keys or with both; one alone is a mistake. */
+/** A store takes requests without keys or with both keys; one key alone is a mistake. */
 function missingHalfOfKeys(given: Layer): readonly MissingSetting[] {
   const hasId = !isUnset(given, 's3.accessKeyId');
   const secret = given.get('s3.secretAccessKey')?.value;
@@ -173,14 +174,14 @@ function missingHalfOfKeys(given: Layer): readonly MissingSetting[] {
 
 const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) === '';
 
-/** A failure that names settings that are missing. */
+/** A failure that lists missing settings. */
 export const incomplete = (missing: readonly MissingSetting[]): AgentError =>
   configFailure('config.incomplete', missing.map(({ what }) => what).join('; '), {
     hint: missing.map(({ write }) => write).join('; '),
     context: { settings: missing.map(({ key }) => key).join(', ') },
   });
 
-/** Settings of which each is right and that cannot be together. */
+/** Mistakes in combinations of settings that are each valid alone. */
 export function incompatible(given: Layer): readonly AgentError[] {
   const found: AgentError[] = [];
   const refuse = (what: string, hint: string, settings: string): void => {
@@ -188,7 +189,7 @@ export function incompatible(given: Layer): readonly AgentError[] {
   };
   const isForced = textIn(given, 'bootstrap.etcdOverride') === 'always';
   // With the override, the etcd operator removes the member on the bootstrap host as soon as one
-  // other is there (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
+  // other member exists (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
   if (isForced && given.get('cluster.controlPlaneCount')?.value === 2)
     refuse(
       'bootstrap.etcdOverride is always in a cluster of two masters, whose etcd would be left with one member',
@@ -205,7 +206,7 @@ export function incompatible(given: Layer): readonly AgentError[] {
 }
 
 /**
- * Refuses a configuration that an install cannot start with.
+ * Refuses a configuration with which an install cannot start.
  * @throws AgentError `config.incomplete` that names every missing setting, `config.invalid-value`
  */
 export function requireComplete(given: Layer): void {
@@ -214,16 +215,16 @@ export function requireComplete(given: Layer): void {
   if (missing.length > 0) throw incomplete(missing);
 }
 
-/** The journal of a host, by its path there. */
+/** Path of the journal on the host. */
 export const journalPath = '/opt/install-dir/journal.jsonl';
 
-/** The status of a run, beside its journal. */
+/** Path of the run's status, next to the journal. */
 export const statusPath = '/opt/install-dir/status.json';
 
 /**
- * Where logs are collected, beside the journal: those of a failed run, or with `logs` those that
- * somebody asked for.
- * @param time in milliseconds since 1970; the name has 20261124T124100Z of it
+ * Path of a log bundle, next to the journal: `bundle` for a failed run, `logs` for a user's
+ * request.
+ * @param time in milliseconds since 1970; written as 20261124T124100Z in the name
  */
 export function bundlePathFor(time: number, what: 'bundle' | 'logs' = 'bundle'): string {
   const moment = new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '');

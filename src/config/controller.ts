@@ -15,13 +15,13 @@ import type { Given, Layer, SettingKey } from './settings.ts';
 
 /** The settings of the controller. */
 export interface ControllerSettings extends CheckedConfig {
-  /** Its own namespace. */
+  /** The namespace of the controller. */
   readonly namespace: string;
 }
 
 /**
- * The variables of its job, those without which it cannot work first
- * (assisted-installer-controller, `ControllerConfig`).
+ * The variables of the controller's job, required ones first (assisted-installer-controller,
+ * `ControllerConfig`).
  */
 const variables = {
   CLUSTER_ID: 'cluster.id',
@@ -36,8 +36,8 @@ const variables = {
 } as const satisfies Readonly<Record<string, SettingKey>>;
 
 /**
- * Reads the settings of the controller from the variables of its job and the file with its token,
- * `path`. A variable that is empty counts as not set. Without `INVENTORY_URL` there is no service.
+ * Reads the settings of the controller from the variables of its job and from the file with its
+ * token, `path`. An empty variable counts as not set. Without `INVENTORY_URL` there is no service.
  * @throws AgentError `config.incomplete`, `config.invalid-value`, `config.file-not-read`
  */
 export async function readControllerSettings(
@@ -45,7 +45,7 @@ export async function readControllerSettings(
   path: string,
 ): Promise<ControllerSettings> {
   const isSet = (name: string): boolean => controllerVariable(environment, name) !== undefined;
-  // Without a service nothing of its cluster is needed: no other variable says which it is.
+  // Without a service, the controller needs no other variable about its cluster.
   const required = isSet('INVENTORY_URL') ? requiredOfController : ['OPENSHIFT_VERSION'];
   const missing = required.filter((name) => !isSet(name));
   if (missing.length > 0) {
@@ -68,8 +68,8 @@ export async function readControllerSettings(
 }
 
 /**
- * The token that the file has now: the kubelet renews it there with its Secret. Undefined where
- * there is no such file, or none that can be read.
+ * The present token in the file: the kubelet updates the file from its Secret. Undefined if the
+ * file is missing or unreadable.
  */
 export async function renewedToken(path: string): Promise<Secret | undefined> {
   const text = await ifPresent(readFile(path, 'utf8')).catch(() => undefined);
@@ -77,8 +77,8 @@ export async function renewedToken(path: string): Promise<Secret | undefined> {
 }
 
 /**
- * The token of the file; that of the variable only where there is no such file. Without either it
- * is empty.
+ * The token in the file; the token in the variable only if the file does not exist. Empty without
+ * either.
  */
 async function readToken(environment: Environment, path: string): Promise<Given> {
   const text = await ifPresent(readFile(path, 'utf8')).catch(notRead(path));

@@ -22,7 +22,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const prefix = 'BOOTWRIGHT_';
 
-/** The variable of a setting: `cluster.infraEnvId` is BOOTWRIGHT_CLUSTER_INFRA_ENV_ID. */
+/** The name of a setting's variable: BOOTWRIGHT_CLUSTER_INFRA_ENV_ID for `cluster.infraEnvId`. */
 export const variableOf = (key: string): string =>
   prefix +
   key
@@ -30,11 +30,11 @@ export const variableOf = (key: string): string =>
     .replace('.', '_')
     .toUpperCase();
 
-/** What to write in a message for a variable: `environment BOOTWRIGHT_ROLE`. */
+/** The origin of a value from a variable, for messages: `environment BOOTWRIGHT_ROLE`. */
 export const variableOrigin = (name: string): string => `environment ${name}`;
 
 /**
- * The settings that BOOTWRIGHT_* variables give; an empty variable counts as not set.
+ * The settings of BOOTWRIGHT_* variables; an empty variable counts as not set.
  * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.unknown-variable`
  */
@@ -64,7 +64,9 @@ function unknownVariable(name: string, known: Iterable<string>): AgentError {
   );
 }
 
-/** Variables whose value is the value of a setting; of two the first that is set wins. */
+/**
+ * Variables that hold the value of a setting as it is; of two variables the first that is set wins.
+ */
 const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
   ['service.token', ['PULL_SECRET_TOKEN']],
   ['s3.accessKeyId', ['AWS_ACCESS_KEY_ID']],
@@ -76,17 +78,17 @@ const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
 ];
 
 /**
- * A proxy may be named without a scheme there, `proxy.example:3128`
+ * In these variables a proxy may lack the scheme, `proxy.example:3128`
  * (golang.org/x/net/http/httpproxy).
  */
 const withScheme = (key: SettingKey, text: string): string =>
   /^proxy\.https?$/.test(key) && !text.includes('://') ? `http://${text}` : text;
 
 /**
- * The settings that variables of other programs give: the token of the service, the credentials
- * of an object store, and proxies.
+ * The settings of other programs' variables: the token of the service, the credentials of an object
+ * store, and proxies.
  * @param refuse takes each mistake; throws the first unless given
- * @throws AgentError `config.invalid-value` where a dry run is asked for
+ * @throws AgentError `config.invalid-value` if a dry run is requested
  */
 export function knownVariablesLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const layer = new Map<SettingKey, Given>();
@@ -111,14 +113,14 @@ export function knownVariablesLayer(environment: Environment, refuse: Refuse = r
 export const isSet = (text: string | undefined): boolean => text !== undefined && text !== '';
 
 /**
- * Variables of the controller's job without which it cannot work (assisted-installer-controller,
+ * Variables that the controller requires from its job (assisted-installer-controller,
  * `ControllerConfig`).
  */
 export const requiredOfController = ['CLUSTER_ID', 'INVENTORY_URL', 'OPENSHIFT_VERSION'] as const;
 
 /**
- * A variable of the controller's job with its name: the one with the prefix wins. Undefined where
- * none is set.
+ * A variable of the controller's job, with its name; the one with the prefix wins. Undefined if
+ * neither is set.
  */
 export function controllerVariable(
   environment: Environment,
@@ -129,6 +131,6 @@ export function controllerVariable(
   return set === undefined ? undefined : [set, environment[set] ?? ''];
 }
 
-/** Whether an environment is that of the controller's job: it runs the image without arguments. */
+/** Whether the environment is the controller's job, which runs the image without arguments. */
 export const isControllerEnvironment = (environment: Environment): boolean =>
   requiredOfController.every((name) => controllerVariable(environment, name) !== undefined);

@@ -1,6 +1,6 @@
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Failures of the configuration; all are found before anything changes. */
+/** Failures of the configuration; the program detects all of them before it changes anything. */
 export const configFailures = {
   'config.file-not-read': {
     kind: 'input',
@@ -42,13 +42,16 @@ export const configFailures = {
 /** Builds an error of the configuration. */
 export const configFailure = failuresOf(configFailures);
 
-/** The hint for a name that does not exist: what is used in its place, or what may be meant. */
+/** The hint for an unknown name: its replacement, or the nearest name. */
 export const whatToWrite = (
   instead: string | undefined,
   near: string | undefined,
 ): string | undefined => instead ?? (near === undefined ? undefined : `did you mean ${near}`);
 
-/** A line for a load test of the service (assisted-installer, dry run) would install this host. */
+/**
+ * A line for a load test of the service (assisted-installer, dry run) would really install this
+ * host.
+ */
 export const noDryRun = (origin: string, hint: string): AgentError =>
   configFailure(
     'config.invalid-value',
@@ -58,7 +61,7 @@ export const noDryRun = (origin: string, hint: string): AgentError =>
     },
   );
 
-/** systemd would wait for READY=1, and stop the program in the middle of its work. */
+/** systemd would wait for READY=1, and stop the program while it works. */
 export const notNotified = (): AgentError =>
   configFailure(
     'config.invalid-value',
@@ -67,7 +70,7 @@ export const notNotified = (): AgentError =>
   );
 
 /**
- * Takes a mistake in what was given; the reading continues without what it concerns, unless this
+ * Takes a mistake in the input. Reading continues without the faulty part, unless this function
  * throws.
  */
 export type Refuse = (mistake: AgentError) => void;
@@ -77,7 +80,7 @@ export const raise: Refuse = (mistake) => {
   throw mistake;
 };
 
-/** Takes an error of a reading as a mistake; for `catch`. */
+/** Passes an error of reading to `refuse`; for `catch`. */
 export const refusedBy =
   (refuse: Refuse) =>
   (thrown: unknown): undefined => {

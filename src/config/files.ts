@@ -15,11 +15,11 @@ import {
 } from './settings.ts';
 import type { ConfigFile } from './yaml-file.ts';
 
-/** Read when it is there, before every `--config`. */
+/** Path of the default file. It is read, if it exists, before every `--config`. */
 export const defaultConfigFile = '/etc/bootwright/config.yaml';
 
 /**
- * Reads the default configuration file, where there is one, and every file that was named.
+ * Reads the default configuration file, if it exists, and every named file.
  * @param refuse takes each file that cannot be read; throws the first unless given
  * @throws AgentError `config.file-not-read`
  */
@@ -40,14 +40,14 @@ export async function readConfigFiles(
   return files;
 }
 
-/** Reads what the container says of itself. A container that says nothing lacks nothing. */
+/** Reads podman's information about the container. A container without it gets no setting. */
 export async function readContainer(path = containerFile): Promise<Layer> {
   const text = await readFileOf({ at: path, kind: 'settings' }).catch(() => '');
   return containerLayer(text.toString());
 }
 
 /**
- * Reads the secrets that only a file gives; one that the environment gives wins over its file.
+ * Reads secrets from their files; a secret in the environment has priority over its file.
  * @param refuse takes each file that cannot be read; throws the first unless given
  * @throws AgentError `config.file-not-read`
  */
@@ -70,7 +70,7 @@ export async function readSecretFiles(
 }
 
 /**
- * Checks the files that only the run opens, before it starts.
+ * Checks files that only the run opens, before the run starts.
  * @throws AgentError `config.file-not-read`
  */
 export async function requireFiles({
@@ -88,15 +88,15 @@ export async function requireFiles({
 
 const fileOptions = ['config-file', 'image-file', 'ignition-file', 'network-dir'];
 
-/** Settings, and the layer that gives them. */
+/** Settings, with the layer that sets them. */
 interface GivenConfig {
   readonly config: Config;
   readonly given: Layer;
 }
 
 /**
- * Options of `image.writerArgs` that name a file or a folder of the host, with that; the folder of
- * the network has a setting of its own.
+ * Options of `image.writerArgs` that name a file or a folder of the host, with its path. Leaves out
+ * the folder of the network, which has its own setting.
  */
 export function writerFiles({ config, given }: GivenConfig): readonly WriterUse[] {
   const folder = networkFolderOf(given)?.folder;
@@ -108,7 +108,7 @@ export function writerFiles({ config, given }: GivenConfig): readonly WriterUse[
 interface NamedFile {
   readonly path: string;
   readonly kind: FileKind;
-  /** Where the path comes from; of a path that nobody gave, none. */
+  /** Origin of the path; undefined for a default path. */
   readonly origin?: string;
 }
 
@@ -120,18 +120,18 @@ export const readNamed = async (file: NamedFile): Promise<string> =>
   (await readNamedBytes(file)).toString();
 
 /**
- * The same for a file that need not be text.
+ * Reads a file that may be binary.
  * @throws AgentError `config.file-not-read`
  */
 export const readNamedBytes = ({ path, kind, origin }: NamedFile): Promise<Buffer> =>
   readHere(path, kind).catch(notRead(path, origin));
 
-/** A file of the container, or else of the host. */
+/** Reads a file of the container, or else of the host. */
 const readHere = async (path: string, kind: FileKind): Promise<Buffer> =>
   readFileOf({ at: await ownOrHost(path), path, kind });
 
 /**
- * Throws what it means that a file which a setting or an option names cannot be read; for `catch`.
+ * Throws the error of an unreadable file that a setting or an option names; for `catch`.
  * @throws AgentError `config.file-not-read`
  */
 export const notRead =
@@ -143,14 +143,15 @@ export const notRead =
   };
 
 /**
- * What podman tells a privileged container about itself (podman-run(1), "/run/.containerenv"):
- * lines of `name="value"`. An unprivileged container has an empty file, and docker has none.
+ * Podman writes information about a privileged container here (podman-run(1),
+ * "/run/.containerenv"): lines of `name="value"`. The file of an unprivileged container is empty,
+ * and docker writes no file.
  */
 export const containerFile = '/run/.containerenv';
 
 /**
- * Settings that follow from the container in which the program runs: its own image. An image that
- * was built on this host cannot be pulled by another one, so it counts as unknown.
+ * Settings from the container in which the program runs: its own image. Other hosts cannot pull an
+ * image that was built on this host, so such an image counts as unknown.
  */
 export function containerLayer(text: string): Layer {
   const settings = new Map<SettingKey, Given>();

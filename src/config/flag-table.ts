@@ -2,31 +2,31 @@ import type { AgentError } from '../model/failure.ts';
 import { noDryRun } from './failures.ts';
 import type { SettingKey } from './settings.ts';
 
-/** What a flag does with its value. */
+/** Effect of a flag's value. */
 export type FlagMeaning =
   /** Sets a setting. */
   | { readonly sets: SettingKey }
   /** Adds to a setting that is a list. */
   | { readonly addsTo: SettingKey }
-  /** A boolean that says the opposite of a setting. */
+  /** A boolean that inverts a setting. */
   | { readonly negates: SettingKey }
-  /** A boolean that only false is accepted of. */
+  /** A boolean for which only false is accepted. */
   | { readonly refused: (origin: string, hint: string) => AgentError }
-  /** Is read together with others. */
+  /** Evaluated together with other flags. */
   | { readonly reads: 'availability' | 'host' | 'port' | 's3-endpoint' | 's3-bucket' }
-  /** Means nothing any more; the note says why. */
+  /** No longer has an effect; the note says why. */
   | { readonly ignored: string };
 
-/** One flag of the installers that are replaced. */
+/** One flag of the replaced installers. */
 export interface FlagRow {
   readonly isBoolean: boolean;
-  /** Stands for the value in a help text. */
+  /** Placeholder of the value in a help text. */
   readonly placeholder?: string;
   readonly summary: string;
-  /** The words that it takes, where no setting says so. */
+  /** The words that the flag takes, if its setting does not list them. */
   readonly choices?: readonly string[];
   readonly meaning: FlagMeaning;
-  /** For a flag that today's service does not send any more: when it was sent. */
+  /** The period in which the service sent the flag, if today's service does not. */
   readonly era?: string;
 }
 
@@ -57,7 +57,7 @@ const old = (
 ): FlagRow => ({ isBoolean: false, ...shown, meaning, era });
 
 /**
- * The flags of assisted-installer, in the order of its help, and those of its earlier versions
+ * The flags of assisted-installer, in the order of its help, and the flags of its earlier versions
  * (assisted-installer, history of src/config from 2020-04 to 2026-08).
  */
 export const flagRows: Readonly<Record<string, FlagRow>> = {
@@ -150,12 +150,12 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
     { reads: 's3-bucket' },
     { placeholder: 'NAME', summary: 'bucket in it; "test" unless given' },
   ),
-  // Ours, for whoever starts the agent from a script.
+  // A flag of Bootwright, for scripts that start the agent.
   events: value('log.events', 'FILE', 'write events as JSON lines; or fd:N'),
   status: value('log.status', 'ADDR', 'serve the status of the run, /status, on HOST:PORT'),
 };
 
-/** Flags that steer the command itself and set nothing. */
+/** Flags that control the command itself and set no setting. */
 export const ownFlagRows: Readonly<
   Record<string, Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary' | 'choices'>>
 > = {

@@ -16,19 +16,19 @@ import {
   settingKinds,
 } from './settings.ts';
 
-/** A command line, read. */
+/** The result of reading a command line. */
 export interface FlagsRead {
-  /** What the flags set. */
+  /** The settings of the flags. */
   readonly layer: Layer;
-  /** What a person should know: flags without effect, unexpected arguments. */
+  /** Notes for the user: flags without effect, unexpected arguments. */
   readonly notes: readonly string[];
-  /** `--config`, in order. */
+  /** Values of `--config`, in order. */
   readonly configFiles: readonly string[];
   readonly isFresh: boolean;
   readonly asksVersion: boolean;
 }
 
-/** A flag, without a meaning where it steers the command itself. */
+/** A known flag; without a meaning if it controls the command itself. */
 interface KnownFlag {
   readonly isBoolean: boolean;
   readonly meaning?: FlagMeaning;
@@ -45,8 +45,8 @@ const knownFlags: ReadonlyMap<string, KnownFlag> = new Map<string, KnownFlag>([
 ]);
 
 /**
- * Reads the flags of an install: those of the installers that are replaced, and one for every
- * setting, `--image.url` for example, except those that hold a secret.
+ * Reads the flags of an install: the flags of the replaced installers, and a flag for every setting
+ * except secrets, for example `--image.url`.
  * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `cli.*`, `config.invalid-value`, `config.inline-secret`
  */
@@ -74,7 +74,7 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
   if (rest.length > 0)
     notes.push(`unexpected argument${rest.length > 1 ? 's' : ''}: ${rest.join(' ')}`);
   const isSet = (name: string): boolean => isOwnSet(uses, name, refuse);
-  // A true help flag was handled before; one that is neither true nor false is refused.
+  // The caller has handled a true help flag; refuse a value that is neither true nor false.
   for (const name of ['help', 'h']) isSet(name);
   return {
     layer,
@@ -115,7 +115,7 @@ function isOwnSet(uses: readonly FlagUse[], name: string, refuse: Refuse): boole
   return value === true;
 }
 
-/** A command line whatever is wrong with it; a flag that does not exist takes no value. */
+/** Splits a command line despite mistakes in it; an unknown flag takes no value. */
 const scanAnyway = (argv: readonly string[]) =>
   scanFlags(argv, {
     lookup: (name) => knownFlags.get(name) ?? { isBoolean: true },
@@ -124,15 +124,15 @@ const scanAnyway = (argv: readonly string[]) =>
   });
 
 /**
- * The words of a command line that are neither flags nor their values. As with assisted-installer,
- * an install reads nothing from the first of them on.
+ * The words of a command line that are neither flags nor their values. As in assisted-installer, an
+ * install reads nothing from the first such word on.
  */
 export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
   scanAnyway(argv).rest;
 
 /**
- * Whether a command line asks for help, whatever else is wrong with it: `-h`, `--help`, and either
- * with a true value behind `=`. A word that is the value of another flag asks for nothing.
+ * Whether a command line asks for help, despite mistakes in it: `-h`, `--help`, and either with a
+ * true value after `=`. A word that is the value of another flag does not count.
  */
 export const asksHelp = (argv: readonly string[]): boolean =>
   scanAnyway(argv).uses.some(

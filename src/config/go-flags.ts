@@ -8,28 +8,28 @@ export interface FlagUse {
   readonly text: string | undefined;
 }
 
-/** A command line, split. */
+/** The result of splitting a command line. */
 interface FlagScan {
   readonly uses: readonly FlagUse[];
-  /** The arguments from the first that is no flag. */
+  /** The arguments from the first one that is not a flag. */
   readonly rest: readonly string[];
 }
 
-/** Rules of one program for its command line. */
+/** A program's rules for its command line. */
 interface FlagRules {
-  /** Undefined for a flag that does not exist. */
+  /** Undefined for an unknown flag. */
   readonly lookup: (name: string) => { readonly isBoolean: boolean } | undefined;
-  /** Makes the error for a flag that does not exist. */
+  /** Makes the error for an unknown flag. */
   readonly unknown: (name: string) => AgentError;
   /** Takes each mistake; throws the first unless given. */
   readonly refuse?: Refuse;
 }
 
 /**
- * Splits a command line by the rules of Go's `flag` package, which assisted-installer uses
- * and which its callers rely on: `-x` is `--x`; a value follows, also after `=`; a boolean
- * takes a value after `=` only; the first word that is no flag, or `--`, ends the flags.
- * @throws AgentError `cli.bad-flag`, or what `unknown` makes
+ * Splits a command line by the rules of Go's `flag` package. assisted-installer uses it, and its
+ * callers rely on the rules: `-x` is `--x`; a value follows, also after `=`; a boolean takes a
+ * value only after `=`; the first word that is not a flag, or `--`, ends the flags.
+ * @throws AgentError `cli.bad-flag`, or the error of `unknown`
  */
 export function scanFlags(
   argv: readonly string[],
@@ -49,7 +49,7 @@ export function scanFlags(
     const next = argv[at + 1];
     if (flag === undefined) {
       refuse(unknown(name));
-      // What follows is likely its value.
+      // The next word is likely the value of this flag.
       if (value === undefined && next?.startsWith('-') === false) at += 1;
     } else if (value !== undefined || flag.isBoolean) {
       uses.push({ name, text: value });
@@ -64,8 +64,8 @@ export function scanFlags(
   return { uses, rest: [] };
 }
 
-/** A word that is a flag: its name, and its value where it has one. */
+/** Matches a word that is a flag: its name, and its value if it has one. */
 const flagWord = /^--?([^-=][^=]*)(?:=(.*))?$/s;
 
-/** A flag as people write it: `-r`, `--role`. */
+/** A flag as users write it: `-r`, `--role`. */
 export const flagName = (name: string): string => (name.length === 1 ? `-${name}` : `--${name}`);

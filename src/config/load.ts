@@ -32,31 +32,31 @@ import {
 } from './settings.ts';
 import { fileLayer } from './yaml-file.ts';
 
-/** A configuration that was checked, with the origin of every setting. */
+/** A checked configuration, with the origin of every setting. */
 export interface CheckedConfig {
   /** Deep-frozen. */
   readonly config: Config;
-  /** By dotted name: `flag --url`, `file config.yaml:12`, `default`. */
+  /** Origins by dotted name: `flag --url`, `file config.yaml:12`, `default`. */
   readonly origins: ReadonlyMap<SettingKey, string>;
-  /** What the sources said, merged and completed; defaults are not in it. */
+  /** The merged and completed settings of all sources, without defaults. */
   readonly given: Layer;
 }
 
-/** The configuration of a command, with what a person should know of it. */
+/** The configuration of a command, with notes for the user. */
 export interface LoadedConfig extends CheckedConfig {
   /** Sentences for the log: flags without effect, unexpected arguments. */
   readonly notes: readonly string[];
-  /** Whether the journal of an earlier run is to be set aside. */
+  /** Whether to set aside the journal of an earlier run. */
   readonly isFresh: boolean;
 }
 
-/** A configuration, and everything that is wrong with its sources. */
+/** A configuration, and all mistakes in its sources. */
 export interface ReadConfig extends LoadedConfig {
-  /** What they concern is left out. */
+  /** The configuration leaves out the faulty settings. */
   readonly mistakes: readonly AgentError[];
 }
 
-/** Reads a command line, its environment, the files and the secrets in files, to the end. */
+/** Reads a command line, its environment, the files and the secrets in files, past all mistakes. */
 export async function readConfig(
   argv: readonly string[],
   environment: Environment,
@@ -85,13 +85,13 @@ export async function loadConfig(
   return loaded;
 }
 
-/** Everything for which an install would be refused; throws for no mistake. */
+/** All mistakes for which an install would be refused; does not throw them. */
 export async function findInConfig(
   argv: readonly string[],
   environment: Environment,
 ): Promise<ReadConfig> {
   const read = await readConfig(argv, environment);
-  // Everything else may follow from the text that could not be read.
+  // Any other mistake may follow from the unreadable text.
   const malformed = read.mistakes.filter(({ code }) => code === 'config.malformed-file');
   if (malformed.length > 0) return { ...read, ...checkConfig([]), mistakes: malformed };
   const refused = new Set(read.mistakes.map(({ context }) => context['setting']));
@@ -99,8 +99,8 @@ export async function findInConfig(
 }
 
 /**
- * The layers of files with those of variables and flags over them, the strongest last: flags win
- * over BOOTWRIGHT_* variables, those over the variables of other programs.
+ * The layers of files, variables and flags, the strongest last: flags have priority over
+ * BOOTWRIGHT_* variables, and these over the variables of other programs.
  * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.*`
  */
@@ -122,8 +122,8 @@ export function layersOver(
 }
 
 /**
- * Everything that a configuration which can be read lacks for an install.
- * @param refused settings that were given, with a mistake
+ * All mistakes by which a readable configuration is incomplete for an install.
+ * @param refused settings that have a faulty value
  */
 export async function missingIn(
   loaded: CheckedConfig,
@@ -137,7 +137,7 @@ export async function missingIn(
 }
 
 /**
- * Refuses a configuration that an install cannot start with.
+ * Refuses a configuration with which an install cannot start.
  * @throws AgentError `config.incomplete`, `config.file-not-read`, `config.malformed-file`
  */
 export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
@@ -145,7 +145,7 @@ export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
   await requireFiles(loaded);
 }
 
-/** The notes of an install; assisted-installer warns of a missing token too. */
+/** The notes of an install. A missing token is one of them, as in assisted-installer. */
 export function installNotes({
   config,
   notes,
@@ -156,10 +156,10 @@ export function installNotes({
 }
 
 /**
- * Merges layers, later ones winning, and checks every setting that is given against the schema; one
- * that is missing is no mistake here.
- * @param refuse takes each mistake, its setting is left out; throws the first unless given
- * @throws AgentError `config.invalid-value` that names the origin of the value
+ * Merges layers, of which later ones win, and checks every given setting against the schema. A
+ * missing setting is not a mistake here.
+ * @param refuse takes each mistake and leaves out its setting; throws the first unless given
+ * @throws AgentError `config.invalid-value` with the origin of the value
  */
 export function checkConfig(layers: readonly Layer[], refuse: Refuse = raise): CheckedConfig {
   const merged = mergeLayers(layers);
@@ -193,7 +193,7 @@ export function settingIn(config: Config, key: SettingKey): unknown {
   return name === undefined ? value : (value as Record<string, unknown>)[name];
 }
 
-/** Settings as a file of them has them: by section and key. */
+/** Settings in the form of a file: by section and key. */
 export function nested(given: Layer): Record<string, unknown> {
   const tree: Record<string, Record<string, unknown>> = {};
   const top: Record<string, unknown> = {};
@@ -209,7 +209,7 @@ function issueFailure(key: SettingKey, issue: z.core.$ZodIssue, given: Layer): A
   const { value, origin = 'default' } = given.get(key) ?? {};
   const part = issue.path.slice(2).filter((one) => typeof one === 'string');
   const place = origin.endsWith(key) ? origin : `${origin}: ${[key, ...part].join('.')}`;
-  // What the refinement of the schema found.
+  // The refinement of the schema found this issue.
   if (issue.code === 'custom') return invalid(key, place, issue.params as unknown as Problem);
   const setting = settingKinds[key];
   const hints =
@@ -246,7 +246,7 @@ const wanted: Readonly<Record<Exclude<Setting['kind'], 'word'>, string>> = {
   secret: 'a string',
 };
 
-/** Refuses settings of which each is right and that coreos-installer would not take together. */
+/** Refuses settings that are valid alone but that coreos-installer would not take together. */
 function addConflicts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
   const args = given.get('image.writerArgs')?.value;
   const { uses } = readWriterArgs(Array.isArray(args) ? args.map(String) : []);
@@ -255,7 +255,7 @@ function addConflicts(given: Layer, mistakes: Map<SettingKey, AgentError>): void
     const problem = { what: `image.writerArgs has ${what}`, write };
     if (!mistakes.has(key)) mistakes.set(key, invalid(key, origin, problem));
   };
-  // It would take another file, without them, or refuse the one that has them.
+  // coreos-installer would use another file, without these settings, or refuse the file with them.
   const other = uses.find(({ option }) => /^ignition(-file|-hash)?$/.test(option));
   for (const key of ['registries.mirrors', 'registries.ca'] as const) {
     const value = (given.get(key)?.value ?? '') as string | readonly unknown[];
@@ -271,7 +271,7 @@ function addConflicts(given: Layer, mistakes: Map<SettingKey, AgentError>): void
     refuse(network.key, `--network-dir ${folder.value}`, 'one of them');
 }
 
-/** Freezes a value and everything in it: nothing can steer a run by changing it. */
+/** Freezes a value and everything in it, so that no code can change a run through it. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -280,10 +280,9 @@ function deepFreeze<T>(value: T): T {
 }
 
 /**
- * SHA-256, in lower-case hexadecimal, of everything in a configuration that decides what a run
- * does. Secrets and the sections `log` and `proxy` are left out: a run with a renewed token,
- * another proxy or a more verbose log resumes where it stopped. So does one that no longer minds a
- * refusal.
+ * SHA-256, in lower-case hexadecimal, of all settings that decide what a run does. Leaves out
+ * secrets and the sections `log` and `proxy`: a run with a renewed token, another proxy or a more
+ * verbose log resumes where it stopped. Also leaves out `service.stopIfCancelled`.
  */
 export function fingerprintOf(config: Config): string {
   const service = { ...config.service, stopIfCancelled: undefined };
@@ -293,10 +292,10 @@ export function fingerprintOf(config: Config): string {
     .digest('hex');
 }
 
-/** A value with the keys of every object sorted and secrets left out. */
+/** A value with the keys of every object sorted, without secrets. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  // A hash shows nothing of it.
+  // A hash does not reveal it.
   if (value instanceof SecretUrl) return value.reveal();
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value)

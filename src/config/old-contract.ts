@@ -4,15 +4,15 @@ import { flagName, type FlagUse } from './go-flags.ts';
 import { invalid, readValue } from './read-value.ts';
 import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
 
-/** Flags that only a service with version 1 of the interface sends. */
+/** Flags that only a service with version 1 of the API sends. */
 const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'installation-timeout'];
 
 /**
- * Reads the flags of 2020 and 2021 that have a meaning together: `--host` and `--port` are the
- * address of a version 1 service, `--s3-endpoint` and `--s3-bucket` a store that Ignition comes
- * from, and `--high-availability-mode None` a cluster of one node.
- * @param layer has the settings of all other flags, and gets those of these
- * @param notes gets a sentence for each flag without effect
+ * Reads flags of 2020 and 2021 that have a meaning only together: `--host` and `--port` are the
+ * address of a version 1 service, `--s3-endpoint` and `--s3-bucket` an object store with Ignition,
+ * and `--high-availability-mode None` a cluster of one node.
+ * @param layer the settings of all other flags; this function adds to it
+ * @param notes receives a sentence for each flag without effect
  */
 export function addOldServiceSettings(
   uses: readonly FlagUse[],
@@ -75,9 +75,10 @@ const storeVariables: readonly (readonly [SettingKey, string])[] = [
 
 /**
  * The contract of April 2020: `-r ROLE` with CLUSTER_ID, BUCKET, S3_URL and DEVICE in the
- * environment takes Ignition from `S3_URL/BUCKET/CLUSTER_ID/<file>` and calls no service. It is
- * meant when S3_URL is set and no service is named; otherwise the names are too common to be read.
- * @param others what files, flags and BOOTWRIGHT_* variables say
+ * environment takes Ignition from `S3_URL/BUCKET/CLUSTER_ID/<file>` and calls no service. The
+ * contract applies when S3_URL is set and no service is named; otherwise the names are too common
+ * to be read.
+ * @param others the settings of files, flags and BOOTWRIGHT_* variables
  */
 export function storeContractLayer(environment: Environment, others: Layer): Layer {
   if (!isSet(environment['S3_URL']) || textIn(others, 'service.url') !== '') return new Map();

@@ -10,8 +10,8 @@ import type { Setting } from './setting-table.ts';
 import { namesFile, type SettingKey, settingKinds } from './settings.ts';
 
 /**
- * The text of a flag or a variable as the value of a setting. A text that does not fit its kind
- * remains a text, which the schema refuses.
+ * The value of a setting from the text of a flag or a variable. A text of the wrong kind stays a
+ * text, which the schema refuses.
  */
 export const readValue = (key: SettingKey, text: string): unknown =>
   readers[settingKinds[key].kind]?.(text) ?? text;
@@ -22,7 +22,7 @@ const wholeNumber = (text: string): number | undefined =>
 const jsonList = (text: string): unknown => (text.trim() === '' ? [] : jsonIn(text));
 
 const readers: Partial<Record<Setting['kind'], (text: string) => unknown>> = {
-  // The line break at the end does not belong to it.
+  // The line break at the end is not part of the secret.
   secret: (text) => new Secret(text.trimEnd()),
   count: wholeNumber,
   port: wholeNumber,
@@ -42,14 +42,14 @@ const readers: Partial<Record<Setting['kind'], (text: string) => unknown>> = {
   },
 };
 
-/** Go's notion of a boolean, strconv.ParseBool; undefined for any other word. */
+/** A boolean by Go's strconv.ParseBool; undefined for any other word. */
 export function goBoolean(text: string): boolean | undefined {
   if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return true;
   if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text)) return false;
   return undefined;
 }
 
-/** An invalid value, and what to write in its place. */
+/** An invalid value, and a valid form. */
 export interface Problem {
   readonly what: string;
   readonly write: string;
@@ -63,14 +63,14 @@ export function invalid(key: SettingKey, origin: string, { what, write }: Proble
   });
 }
 
-/** A text of a setting as a message may show it. */
+/** A setting's text in quotes, cut for a message. */
 export const quoted = (text: string): string => JSON.stringify(shownText(text));
 
-/** How mirrors are written, for people. */
+/** The form of mirrors, for people. */
 export const mirrorsForm =
   'a list, [{"source": "quay.io/openshift-release-dev", "mirrors": ["mirror.example.com:8443/openshift"]}] for example';
 
-/** Judges a value of the right type, beyond the schema; undefined for one that is valid. */
+/** Checks a value of the right type beyond the schema; undefined if it is valid. */
 export function problemIn(key: SettingKey, value: unknown): Problem | undefined {
   switch (settingKinds[key].kind) {
     case 'text':
@@ -98,7 +98,7 @@ export function problemIn(key: SettingKey, value: unknown): Problem | undefined 
       };
     }
     case 'argv':
-      // coreos-installer refuses them itself, but only after the disk was emptied.
+      // coreos-installer refuses these arguments too, but only after the disk was emptied.
       return readWriterArgs(value as readonly string[]).mistake;
     case 'mirrors': {
       const what = mirrorProblem(value as readonly ImageMirrors[]);
@@ -109,7 +109,7 @@ export function problemIn(key: SettingKey, value: unknown): Problem | undefined 
   }
 }
 
-/** Judges a text of hints; undefined for one that a flag could have. */
+/** Checks a text of hints; undefined if a flag could have it. */
 export function hintsProblem(text: string): Problem | undefined {
   const read = readDiskHints(text);
   if ('hints' in read) return undefined;
@@ -120,7 +120,7 @@ export function hintsProblem(text: string): Problem | undefined {
 }
 
 function textProblem(key: SettingKey, text: string): Problem | undefined {
-  // The client library refuses it too, but once for each attempt.
+  // The client library refuses it too, but again at each attempt.
   if (key === 's3.region' && !/^(?!-)[a-z\d-]{1,63}(?<!-)$/i.test(text))
     return {
       what: `${quoted(text)} is not a region`,
@@ -131,7 +131,10 @@ function textProblem(key: SettingKey, text: string): Problem | undefined {
   return { what: 'a URL, where the path of a file is meant', write: 'a path' };
 }
 
-/** A relative path is resolved in a configuration file alone, by the folder of the file. */
+/**
+ * A path must be absolute, except in a configuration file, where it is relative to the file's
+ * folder.
+ */
 function pathProblem(key: SettingKey, text: string): Problem | undefined {
   if (text === '' || text.startsWith('/') || namesFile[key] === 'own') return undefined;
   const isWord = key === 'image.stream' && /^[\w-]+$/.test(text);
@@ -145,14 +148,14 @@ function pathProblem(key: SettingKey, text: string): Problem | undefined {
 
 function urlProblem(key: SettingKey, text: string): Problem | undefined {
   if (text === '') return undefined;
-  // Of an image or an Ignition, the path and the query may have these characters.
+  // The path and the query of an image or an Ignition URL may have these characters.
   if (isUnescaped(text, /^(?:image|ignition)\./.test(key) ? 'file' : 'server'))
     return {
       what: 'the user or the password of the URL is not escaped: escape @ as %40, # as %23, ? as %3F and / as %2F',
       write: 'http://USER:PASSWORD@HOST:PORT with these escapes',
     };
   const [, credentials = ''] = /^https?:\/\/([^/?#]*)@/i.exec(text) ?? [];
-  // Go's programs refuse it too.
+  // Go's programs refuse such an escape too.
   if (/%(?![0-9a-f]{2})/i.test(credentials))
     return {
       what: 'the user or the password of the URL has a % that begins no escape',

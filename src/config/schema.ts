@@ -8,13 +8,13 @@ import { problemIn } from './read-value.ts';
 import { type Setting, settingTable, type WordSetting } from './setting-table.ts';
 import type { SettingKey } from './settings.ts';
 
-// A configuration is parsed once, and to compile a parser for it takes longer than that.
+// A configuration is parsed once; compiling a parser for it would take longer than parsing.
 z.config({ jitless: true });
 
 type Table = typeof settingTable;
 type SectionName = Exclude<keyof Table, 'role'>;
 
-/** What a run reads of a setting, by its kind; of a word it is one of a few. */
+/** The type of a setting's value, by its kind; a word is one of a fixed list. */
 interface Values {
   text: string;
   sha256: string;
@@ -50,15 +50,17 @@ type SectionOf<Section> = {
   -readonly [K in Exclude<keyof Section, OptionalKeys<Section>>]: ValueOf<Section[K]>;
 } & { -readonly [K in OptionalKeys<Section>]?: ValueOf<Section[K]> | undefined };
 
-/** Every setting of one run, deep-frozen when loaded; nothing steers a run by changing it. */
+/**
+ * All settings of one run, deep-frozen when loaded, so that no code can change a run through them.
+ */
 export type Config = { role: ValueOf<Table['role']> } & {
   [S in SectionName]: SectionOf<Table[S]>;
 };
 
-/** How a value may be written. */
+/** The written form of a value. */
 type InputOf<Value> = Value extends SecretUrl ? string : Value;
 
-/** A configuration as it is written: every key may be left out. */
+/** A configuration as written: every key is optional. */
 export type ConfigInput = { role?: Config['role'] | undefined } & {
   [S in SectionName]?: { [K in keyof Config[S]]?: InputOf<Config[S][K]> | undefined } | undefined;
 };
@@ -76,7 +78,7 @@ const mirrorsParser = z.strictObject({
     .describe('whether the source is asked where no mirror has the image; unset: it is'),
 });
 
-/** The whole configuration of one run. Unknown keys are refused. */
+/** The whole configuration of one run. The schema refuses unknown keys. */
 export const Config = z.strictObject({
   role: parserOf(role, 'role'),
   ...mapped(sections, (section: Readonly<Record<string, Setting>>, name) =>
@@ -88,7 +90,7 @@ export const Config = z.strictObject({
   ),
 }) as unknown as z.ZodType<Config, ConfigInput>;
 
-/** An issue of a value of the right type carries its `Problem` as parameters. */
+/** If a value has the right type, an issue carries its `Problem` as parameters. */
 function parserOf(setting: Setting, key: SettingKey): z.ZodType {
   const parser = bareParserOf(setting).superRefine((value, context) => {
     const problem = problemIn(key, value);
@@ -117,7 +119,7 @@ function bareParserOf(setting: Setting): z.ZodType {
     case 'word':
       return z.enum(setting.words as [string]);
     case 'url':
-      // The format is for editors; the refinement explains more of a wrong URL.
+      // The format is for editors; the refinement explains a wrong URL better.
       return orEmpty(z.string().meta({ format: 'uri' }));
     case 'sha256':
       return orEmpty(z.string().regex(/^[0-9a-f]{64}$/));

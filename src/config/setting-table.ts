@@ -1,9 +1,9 @@
-// Every setting, once: flags, variables and the schema are made of this table. It is plain data, so
-// that a flag or a variable can be checked before a parser is loaded.
+// All settings. Flags, variables and the schema are made from this table. It is plain data, so that
+// a flag or a variable can be checked before a parser is loaded.
 import { HOST_ROOT } from '../model/host-root.ts';
 import { roleNames } from '../model/role.ts';
 
-/** A setting: what may be written for it, what it is unless given, and what it is for. */
+/** A setting: the form of its value, its default and its description. */
 export type Setting =
   | {
       readonly kind: 'text' | 'url' | 'place' | 'sha256' | 'listen';
@@ -40,7 +40,7 @@ const text = withText('text');
 const url = withText('url');
 /** A file, or an http(s) URL. */
 const place = withText('place');
-/** Where a server of the program listens. */
+/** A listen address of a server of the program. */
 const listen = withText('listen');
 const sha256 = withText('sha256');
 const flag = (summary: string, byDefault = false) =>

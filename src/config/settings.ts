@@ -27,7 +27,7 @@ const noDryRun = 'leave it out: there is no dry run; "bootwright plan" prints wh
 const statusForMetrics =
   'log.status, or --status HOST:PORT, serves /status; log.events has all that happens';
 
-/** Settings that were removed in this release, each with what is used in its place. */
+/** Settings that this release removed, each with its replacement. */
 export const removedSettings: Readonly<Record<string, string>> = {
   'host.reach': noDryRun,
   'dry.hostId': noDryRun,
@@ -36,14 +36,14 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'log.metrics': statusForMetrics,
 };
 
-/** What is used in place of a setting, or of a section, that was removed. */
+/** The replacement of a removed setting or section. */
 export const insteadOf = (name: string): string | undefined =>
   Object.entries(removedSettings).find(([key]) => key === name || key.startsWith(`${name}.`))?.[1];
 
 /** Whether a word is the dotted name of a setting. */
 export const isSettingKey = (word: string): word is SettingKey => Object.hasOwn(settingKinds, word);
 
-/** Settings that hold a secret, each with the setting that names a file to read it from. */
+/** Settings that hold a secret, each with the setting for its file. */
 export const secretFiles = {
   'service.token': 'service.tokenFile',
   's3.secretAccessKey': 's3.secretAccessKeyFile',
@@ -54,8 +54,8 @@ export const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
   Object.hasOwn(secretFiles, key);
 
 /**
- * Files and folders that an install opens on the host, and those that the program itself opens
- * where nothing wins over them.
+ * Settings that name a file or a folder. An install opens `host` paths on the host; the program
+ * itself opens `own` paths, unless a source with priority gives their value.
  */
 export const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = {
   'image.file': 'host',
@@ -72,27 +72,27 @@ export const namesFile: Readonly<Partial<Record<SettingKey, 'host' | 'own'>>> = 
   's3.secretAccessKeyFile': 'own',
 };
 
-/** A value with the place it comes from, for people: `flag --url`, `file config.yaml:12`. */
+/** A value with its origin, for people: `flag --url`, `file config.yaml:12`. */
 export interface Given {
   readonly value: unknown;
   readonly origin: string;
 }
 
-/** What one source says: a file, the environment, the command line. */
+/** The settings of one source: a file, the environment, the command line. */
 export type Layer = ReadonlyMap<SettingKey, Given>;
 
-/** One layer of several; a later one wins, whole values at a time, lists too. */
+/** Merges layers into one. A later layer wins; it replaces whole values, also lists. */
 export function mergeLayers(layers: readonly Layer[]): Layer {
   return new Map(layers.flatMap((layer) => [...layer]));
 }
 
-/** The text of a setting, or the fallback where no source gives it. */
+/** The text of a setting, or the fallback if no source sets it. */
 export function textIn(layer: Layer, key: SettingKey, fallback = ''): string {
   const value = layer.get(key)?.value;
   return typeof value === 'string' ? value : fallback;
 }
 
-/** The value of a setting as it may be shown, secrets masked; JSON, except plain text. */
+/** The value of a setting for display: secrets masked, as JSON unless it is plain text. */
 export function shownValue(value: unknown): string {
   if (value instanceof Secret) return value.isEmpty ? '(empty)' : MASK;
   if (value instanceof SecretUrl) return shownValue(value.marked());

@@ -34,8 +34,8 @@ function jsonValue(value: unknown): unknown {
 }
 
 /**
- * JSON Schema (draft 2020-12) of a configuration file. Settings that hold a secret are left out:
- * a file names the file of a secret and never holds one.
+ * JSON Schema (draft 2020-12) of a configuration file. Leaves out settings that hold a secret: a
+ * file names the file of a secret and never holds one.
  */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const schema = z.toJSONSchema(Config, { io: 'input', unrepresentable: 'any' });

@@ -1,4 +1,4 @@
-// No setting that is an address shows its password or its query, whichever it is.
+// No setting that is a URL shows its password or its query.
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
@@ -12,7 +12,7 @@ const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingK
 const load = (key: (typeof settingKeys)[number], value = address) =>
   checkConfig([new Map([[key, { value, origin: 'a test' }]])]);
 
-/** Each way in which a text comes of a configuration without anybody asking for what is hidden. */
+/** All ways in which a configuration is turned into text without a call to reveal its secrets. */
 const texts: readonly ((config: Config, value: unknown) => string)[] = [
   (config) => JSON.stringify(config),
   (config) => inspect(config, { depth: 9, showHidden: true }),

@@ -16,7 +16,7 @@ import {
   settingKeys,
 } from './settings.ts';
 
-/** A configuration file that was read. */
+/** The text of a configuration file, with its path. */
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
@@ -25,9 +25,9 @@ export interface ConfigFile {
 const sections = new Set(settingKeys.map((key) => key.replace(/\..*/, '')));
 
 /**
- * The settings of a YAML file, each with its line. Values are not checked here, keys are.
- * @param refuseFirst takes each mistake, what it concerns is left out; throws the first unless
- * given. Of a text that is no YAML it takes that alone
+ * The settings of a YAML file, each with its line. Checks keys, not values.
+ * @param refuseFirst takes each mistake and leaves out the faulty part; throws the first unless
+ * given. For a text that is not YAML, gets only that mistake
  * @throws AgentError `config.malformed-file`, `config.unknown-key`, `config.inline-secret`
  */
 export function fileLayer({ path, text }: ConfigFile, refuseFirst: Refuse = raise): Layer {
@@ -39,7 +39,7 @@ export function fileLayer({ path, text }: ConfigFile, refuseFirst: Refuse = rais
     const message = `${place(error.pos[0])}: ${error.message}`;
     refuseFirst(configFailure('config.malformed-file', message, { context: { file: path } }));
   }
-  // What the parser makes of the rest was not written.
+  // After a syntax error, the parser's guesses at the rest are not the user's settings.
   const refuse: Refuse = error === undefined ? refuseFirst : () => undefined;
   const layer = new Map<SettingKey, Given>();
   const addKeys = (top: Entry): void => {
@@ -94,8 +94,8 @@ const plain = (node: Node | null, document: Document.Parsed): unknown =>
   node?.toJS(document) ?? undefined;
 
 /**
- * A relative path is one of the folder that its file is in; `image.stream` may name a stream, which
- * is refused later.
+ * Resolves a relative path by the folder of its file. `image.stream` may name a stream, which is
+ * refused later.
  */
 function besideFile(key: SettingKey, value: unknown, file: string): unknown {
   if (!(key in namesFile) || typeof value !== 'string') return value;
@@ -104,12 +104,12 @@ function besideFile(key: SettingKey, value: unknown, file: string): unknown {
   return isPath && !isWord ? resolve(dirname(file), value) : value;
 }
 
-/** What a key may be called that is shown: the wrong file may have anything there, a secret too. */
+/** Only a key of this form is shown: the wrong file may contain anything, also a secret. */
 const shownName = /^[a-z][a-z\d]{0,31}(?:\.[a-z][a-z\d]{0,31})?$/i;
 
 function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): AgentError {
   const own = `.${name.replace(/^.*\./, '')}`.toLowerCase();
-  // A setting may stand in another section, or in none.
+  // A setting may be in another section, or in none.
   const moved = settingKeys.filter((key) => key.toLowerCase().endsWith(own));
   const near = moved.length > 0 ? moved.join(' or ') : nearestName(name, known);
   const what = shownName.test(name) ? name : 'this key';
