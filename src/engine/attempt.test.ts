@@ -16,10 +16,10 @@ import {
 import { minutes, seconds } from '../model/duration.ts';
 import { type JournalEntry, renderRecord } from './journal.ts';
 
-/** Less than the clock takes for idle. */
+/** Lets pending work run, for less time than the fake clock needs to count it as idle. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What an earlier run of the toy left. */
+/** A journal with the entries of an earlier run of the toy. */
 const journalOf = (...entries: readonly JournalEntry[]): MemoryJournal => {
   const header = { version: '1', fingerprint: 'f', bootId: 'b' };
   const records = [{ type: 'header', v: 1, role: 'toy', ...header } as const, ...entries];

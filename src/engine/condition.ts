@@ -1,16 +1,16 @@
 /**
- * A named question about the configuration that decides whether a step takes part. It is an object
- * and not a bare function so that a plan can say why a step is skipped.
+ * A named predicate on the configuration that decides whether a step takes part. It is an object
+ * rather than a bare function so that a plan can say why a step is skipped.
  */
 export interface Condition<Config> {
   readonly isMet: (config: Config) => boolean;
-  /** Reads well after "only when": `the disk is to be cleaned`, with the reason for a no. */
+  /** Text after "only when": `the disk is to be cleaned`, with the reason if the answer is no. */
   readonly describe: (config: Config) => string;
 }
 
 /**
- * A question with its name.
- * @param whyNot why the answer is no, where that is not plain from the configuration
+ * A named predicate.
+ * @param whyNot the reason for the answer no, if the configuration does not make it plain
  */
 export function condition<Config>(
   name: string,
@@ -22,12 +22,12 @@ export function condition<Config>(
   return { isMet, describe };
 }
 
-/** Every one of several. */
+/** A condition that holds if all the given conditions hold. */
 export const all = <Config>(...of: readonly Condition<Config>[]): Condition<Config> => ({
   isMet: (config) => of.every((one) => one.isMet(config)),
   describe: (config) => of.map((one) => one.describe(config)).join(', and '),
 });
 
-/** Decides a condition for a configuration; no condition always holds. */
+/** Evaluates a condition for a configuration; an undefined condition always holds. */
 export const isActive = <Config>(of: Condition<Config> | undefined, config: Config): boolean =>
   of === undefined || of.isMet(config);

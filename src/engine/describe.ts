@@ -11,7 +11,7 @@ export interface PlannedStep {
   readonly id: string;
   readonly title: string;
   readonly stage?: Stage | undefined;
-  /** False when the configuration leaves the step out. */
+  /** False if the configuration leaves the step out. */
   readonly isActive: boolean;
   readonly onlyWhen?: string | undefined;
   readonly effect?: Effect | undefined;
@@ -23,11 +23,11 @@ export interface PlannedStep {
   readonly limit: number;
   readonly attempts: number;
   readonly commands: readonly (readonly string[])[];
-  /** What the step starts on the host. */
+  /** Programs that the step starts on the host. */
   readonly programs: readonly string[];
 }
 
-/** A line of a plan: one step, or several lanes beside each other. */
+/** A line of a plan: one step, or several lanes that run at the same time. */
 export type PlannedItem =
   | { readonly kind: 'step'; readonly step: PlannedStep }
   | {
@@ -35,7 +35,7 @@ export type PlannedItem =
       readonly lanes: readonly { readonly name: string; readonly steps: readonly PlannedStep[] }[];
     };
 
-/** A role for one configuration, as data; what `bootwright plan` prints. */
+/** The plan of a role for one configuration, as data; `bootwright plan` prints it. */
 export interface Plan {
   readonly role: string;
   readonly title: string;
@@ -44,7 +44,7 @@ export interface Plan {
   readonly always: readonly PlannedStep[];
 }
 
-/** Describes what a role would do with a configuration. Nothing is run, no port is made. */
+/** Describes the steps of a role for a configuration. Runs no step and opens no port. */
 export function describeRole<W extends World>(role: Role<W>, config: W['config']): Plan {
   const describe = (step: AnyStep<W>): PlannedStep => describeStep(step, config);
   return {
@@ -64,8 +64,8 @@ export function describeRole<W extends World>(role: Role<W>, config: W['config']
 }
 
 /**
- * Why steps of a role would refuse a configuration, in their order. Nothing is run, no port is
- * made.
+ * The errors with which steps of a role would refuse a configuration, in the order of the steps.
+ * Runs no step and opens no port.
  */
 export function refusalsOf<W extends World>(
   role: Role<W>,

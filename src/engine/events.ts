@@ -2,18 +2,18 @@ import type { FailureContext, FailureKind } from '../model/failure.ts';
 import type { Millis } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
 
-/** A failure in events: flat, masked by the sinks. */
+/** A failure in events. It has no nested values; the sinks mask it. */
 export interface FailureReport {
   readonly code: string;
   readonly kind: FailureKind;
   readonly message: string;
   readonly hint: string;
   readonly context: FailureContext;
-  /** The causes or the context for people, where they say more than the message. */
+  /** The causes or the context for people, if they add to the message. */
   readonly why?: string;
 }
 
-/** Takes what happens in a program, for its log, metrics and spans. */
+/** Emits an event of a program, for its log, metrics and spans. */
 export type Emit = (event: RunEventBody) => void;
 
 /** Writes a line of the log. */
@@ -23,17 +23,17 @@ export type Note = (
   fields?: FailureContext,
 ) => void;
 
-/** Notes of one part of a program. */
+/** The function that writes notes of one part of a program. */
 export const notesOf =
   (emit: Emit, step: string): Note =>
   (level, message, fields = {}) => {
     emit({ type: 'note', step, level, message, fields });
   };
 
-/** How far a step is; `info` is what the inventory service shows. */
+/** Progress of a step; the inventory service shows `info`. */
 export interface Progress {
   readonly info: string;
-  /** 0 to 100. */
+  /** Percentage from 0 to 100. */
   readonly percent?: number;
   readonly bytesPerSecond?: number;
   /** Expected time to the end of this step. */
@@ -44,7 +44,10 @@ export interface Progress {
 export interface StagedLane {
   readonly lane: string;
   readonly first: Stage;
-  /** The text beside the stage before the step of it begins; without one it is not shown then. */
+  /**
+   * The text beside the stage before the lane's step begins; without it, the stage is not shown
+   * before then.
+   */
   readonly ahead?: string;
 }
 
@@ -55,8 +58,8 @@ interface AboutStep {
 }
 
 /**
- * Everything that happens in a run. The log, the terminal, the journal of events, the inventory
- * service and the lab's table show these and nothing else.
+ * All events of a run. The log, the terminal, the event stream, the inventory service and the lab's
+ * table show only these.
  */
 export type RunEventBody =
   | {
@@ -75,7 +78,10 @@ export type RunEventBody =
   | { readonly type: 'run.stopped'; readonly reason: string; readonly duration: Millis }
   | {
       readonly type: 'lanes.started';
-      /** Lanes that hold a step with a stage, with the first of them; others have no say in it. */
+      /**
+       * Lanes that contain a step with a stage, each with its first stage. Other lanes do not
+       * affect the shown stage.
+       */
       readonly staged: readonly StagedLane[];
     }
   | { readonly type: 'lane.finished'; readonly lane: string }
@@ -88,9 +94,9 @@ export type RunEventBody =
     })
   | (AboutStep & { readonly type: 'step.progress'; readonly progress: Progress })
   | (AboutStep & {
-      /** Work continues without news; it bounds itself. */
+      /** Work continues without news, and limits its own time. */
       readonly type: 'step.alive';
-      /** What is being done, where the text beside the stage does not say so. */
+      /** The current activity, if the text beside the stage does not name it. */
       readonly doing?: string;
     })
   | (AboutStep & { readonly type: 'step.finished'; readonly duration: Millis })
@@ -111,17 +117,17 @@ export type RunEventBody =
     })
   | (AboutStep & {
       readonly type: 'wait.updated';
-      /** What must become true; of a request that is retried, who is asked. */
+      /** The condition of the wait; for a retried request, the server that is asked. */
       readonly sentence: string;
-      /** How often a request was tried; none for a wait that polls. */
+      /** Number of attempts of a request; undefined for a wait that polls. */
       readonly attempt?: number;
-      /** What is missing now. */
+      /** The missing condition. */
       readonly status: string;
       readonly waited: Millis;
       readonly limit: Millis;
     })
   | (AboutStep & {
-      /** What a wait reported as missing is there, or the wait timed out. */
+      /** The condition of the wait is met, or the wait timed out. */
       readonly type: 'wait.finished';
       readonly sentence: string;
       readonly isReached: boolean;
@@ -149,13 +155,13 @@ export type RunEventBody =
       readonly failure: FailureReport;
     };
 
-/** What happened, with its time and run. */
+/** An event with its time and its run. */
 export type RunEvent = RunEventBody & {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Identifies the run; a resumed run has a new one. */
+  /** The id of the run; a resumed run has a new one. */
   readonly run: string;
 };
 
-/** Whoever watches a run. A sink never throws and never waits. */
+/** Receives the events of a run. A sink never throws and never waits. */
 export type Sink = (event: RunEvent) => void;

@@ -1,16 +1,18 @@
 import type { ZodType } from 'zod';
 
 /**
- * A named JSON value that one step gives and later steps need: the target disk, the path of this
- * host's Ignition. It is written to the journal, so it never holds a secret; a fact holds the
- * path of a secret file at most.
+ * A named JSON value that one step gives and later steps need, for example the target disk, or the
+ * path of this host's Ignition. It is written to the journal, so it never holds a secret; at most
+ * it holds the path of a file with a secret.
  */
 export interface Fact<T> {
   readonly name: string;
   readonly schema: ZodType<T>;
 }
 
-/** Declares a fact. The name is dotted (`disk.target`); the schema reads it back from a journal. */
+/**
+ * Declares a fact. The name is dotted (`disk.target`); the schema parses the value from a journal.
+ */
 export function fact<T>(name: string, schema: ZodType<T>): Fact<T> {
   return { name, schema };
 }
@@ -19,33 +21,34 @@ export function fact<T>(name: string, schema: ZodType<T>): Fact<T> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of facts of many types
 export type AnyFact = Fact<any>;
 
-/** A need of a step that also runs where the step that gives the fact is skipped. */
+/**
+ * A fact that a step uses if it is there. The step also runs if the step that gives the fact is
+ * skipped.
+ */
 export interface OptionalFact<T> extends Fact<T> {
   readonly isOptional: true;
 }
 
-/**
- * The fact where a step before gives it; undefined where that step is skipped, or in another role.
- */
+/** A need that is undefined if the step that gives the fact is skipped or is not in the role. */
 export const ifGiven = <T>(of: Fact<T>): OptionalFact<T> => ({ ...of, isOptional: true });
 
-/** Whether a step does without a fact that nothing gives. */
+/** Whether a step can run without a fact. */
 export const isOptional = (of: AnyFact): boolean => 'isOptional' in of;
 
 /** The value of a fact. */
 export type FactValue<F> =
   F extends OptionalFact<infer T> ? T | undefined : F extends Fact<infer T> ? T : never;
 
-/** The facts a step needs, under the names by which its code calls them. */
+/** The facts that a step needs, by the names that its code uses. */
 export type NeedsOf = Readonly<Record<string, AnyFact>>;
 
-/** The values of the facts a step needs. */
+/** The values of the facts that a step needs. */
 export type NeedValues<Needs extends NeedsOf> = {
   readonly [Name in keyof Needs]: FactValue<Needs[Name]>;
 };
 
 /**
- * A stand-in for a fact in a plan that is printed before anything ran: each field reads
+ * A placeholder for a fact in a plan, which is printed before a step runs. Each field reads
  * `<disk.target.path>`, so the same argv builder serves the plan and the run.
  */
 export function placeholder<T>(of: Fact<T>): T {
@@ -64,12 +67,15 @@ function placeholderNamed(name: string): unknown {
   });
 }
 
-/** The facts known so far in one run; lanes wait here for what another lane gives. */
+/** The known facts of one run. A lane waits here for a fact from another lane. */
 export interface FactStore {
   readonly give: (name: string, value: unknown) => void;
-  /** The value as far as it is given by now. */
+  /** The value, or undefined if no step has given it yet. */
   readonly given: (name: string) => unknown;
-  /** The value, as soon as it is given; rejects with the signal's reason when it aborts first. */
+  /**
+   * Resolves with the value as soon as it is given; rejects with the signal's reason if the signal
+   * aborts first.
+   */
   readonly need: (name: string, signal: AbortSignal) => Promise<unknown>;
 }
 

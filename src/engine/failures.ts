@@ -29,15 +29,15 @@ export const engineFailures = {
 /** Builds an error of the engine. */
 export const engineFailure = failuresOf(engineFailures);
 
-/** Any thrown value as an AgentError; anything else is a bug. */
+/** Converts a thrown value to an AgentError; any other error becomes a bug. */
 export function asAgentError(thrown: unknown): AgentError {
   if (thrown instanceof AgentError) return thrown;
   return engineFailure('run.unexpected', messageOf(thrown), { cause: thrown });
 }
 
 /**
- * The failure of a last attempt, with what the first one failed with where that was another thing:
- * often the cause.
+ * The failure of the last attempt, with the failure of the first attempt if it differs: the first
+ * is often the cause.
  */
 export function withFirst(last: AgentError, first: AgentError | undefined): AgentError {
   if (first === undefined || first.code === last.code) return last;
@@ -56,14 +56,14 @@ export function changedFailure(
   return new AgentError(row, message, { context, cause });
 }
 
-/** A failure as events carry it. */
+/** A failure in the form of events. */
 export function reportOf(error: AgentError): FailureReport {
   const { code, kind, message, hint, context } = error;
   const why = reasonOf(error);
   return { code, kind, message, hint, context, ...(why === undefined ? {} : { why }) };
 }
 
-/** A failure in one sentence: its code, what happened and why. */
+/** A failure in one sentence: its code, message and reason. */
 export const renderFailure = ({
   code,
   message,
@@ -72,8 +72,8 @@ export const renderFailure = ({
   `${code}: ${message}${why === undefined ? '' : ` (${why})`}`;
 
 /**
- * Why something failed: the chain of causes, or else the context of the failure, without what its
- * message repeats. Undefined where nothing more is known than the message.
+ * The reason of a failure: its chain of causes, or else its context, without text that the message
+ * repeats. Undefined if there is nothing to add to the message.
  */
 export function reasonOf(thrown: unknown): string | undefined {
   const message = messageOf(thrown);
@@ -83,7 +83,7 @@ export function reasonOf(thrown: unknown): string | undefined {
     causes.push(messageOf(cause));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
-  // Errors that wrap another one often begin with its words or end with them.
+  // An error that wraps another one often begins or ends with its words.
   const reasons = causes.filter(
     (text, at) => ![message, ...causes.slice(0, at)].some((earlier) => earlier.includes(text)),
   );
@@ -105,23 +105,23 @@ export function reasonOf(thrown: unknown): string | undefined {
   return known.length > 0 ? known.join(', ') : undefined;
 }
 
-/** Numbers of a context that are milliseconds. */
+/** Numbers of a context that are durations in milliseconds. */
 const spans: ReadonlySet<string> = new Set(['delay', 'duration', 'elapsed', 'limit', 'waited']);
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);
 
 const longestExcerpt = 600;
 
-/** The end of a command's output, in whole lines where they are short enough. */
+/** The end of a command's output, in whole lines if they are short enough. */
 function lastLines(output: string): string {
   const text = output.trim();
   if (text.length <= longestExcerpt) return text;
   return text.slice(-longestExcerpt).replace(/^[^\n]*\n/, '… ');
 }
 
-/** What a step or a controller notes with. */
+/** The parts of a step's or a controller's scope that a note needs. */
 interface NotingScope {
   readonly signal: AbortSignal;
   readonly note: (level: 'warn', message: string, fields: Readonly<Record<string, string>>) => void;
@@ -129,7 +129,7 @@ interface NotingScope {
 
 /**
  * Notes a failure that the step survives, with its code and reason.
- * @throws the reason of the signal where the step was stopped: that is no failure
+ * @throws the reason of the signal if the step was stopped, which is not a failure
  */
 export function noteFailed({ signal, note }: NotingScope, message: string, error: unknown): void {
   signal.throwIfAborted();

@@ -1,20 +1,20 @@
 import * as z from 'zod';
 import { jsonIn } from '../lib/json.ts';
 
-/** What must be the same for a journal to be gone on with. */
+/** Header of a journal. A run resumes only if it has the same values. */
 export const JournalHeader = z.object({
   type: z.literal('header'),
   /** Version of this format. */
   v: z.literal(1),
   role: z.string(),
   version: z.string(),
-  /** Of the effective configuration without its secrets. */
+  /** Fingerprint of the effective configuration without its secrets. */
   fingerprint: z.string(),
   bootId: z.string(),
 });
 export type JournalHeader = z.infer<typeof JournalHeader>;
 
-/** Milliseconds since 1970, as far as a date can be (ECMA-262, time values). */
+/** Milliseconds since 1970, up to the largest date (ECMA-262, time values). */
 const instant = z.number().min(0).max(8.64e15);
 
 /** One line of a journal after the header. */
@@ -35,22 +35,20 @@ export type JournalEntry = z.infer<typeof JournalEntry>;
 /** A header or an entry. */
 export type JournalRecord = JournalHeader | JournalEntry;
 
-/** Where a journal is kept. */
+/** Storage of a journal. */
 export interface Journal {
-  /** The lines that can be read; a torn last line and all after an unreadable one are dropped. */
+  /** Reads the lines. Drops a torn last line, and an unreadable line with all lines after it. */
   readonly read: () => Promise<readonly string[]>;
-  /** Adds a line; with `flush` it is on the disk when the promise resolves. */
+  /** Appends a line; with `flush`, the line is on the disk when the promise resolves. */
   readonly append: (line: string, options: { readonly flush: boolean }) => Promise<void>;
-  /** Keeps the present journal under another name and begins an empty one. */
+  /** Renames the present journal and starts an empty one. */
   readonly setAside: () => Promise<void>;
 }
 
-/** A record as its line. */
+/** A record as a line of the journal. */
 export const renderRecord = (record: JournalRecord): string => JSON.stringify(record);
 
-/**
- * Reads the lines of a journal. Undefined when there is no header that this version knows.
- */
+/** Parses the lines of a journal. Undefined without a header that this version knows. */
 export function parseJournal(
   lines: readonly string[],
 ): { readonly header: JournalHeader; readonly entries: readonly JournalEntry[] } | undefined {

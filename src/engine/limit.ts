@@ -3,23 +3,23 @@ import { seconds } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * How long work that was told to stop may take before it is abandoned: podman gives 5 s in all, and
- * the log has to be written out too.
+ * Time for work to end after it was told to stop; then it is abandoned. Podman gives 5 s in all,
+ * and the log must be written in them too.
  */
 const stopGrace: Millis = seconds(2.5);
 
-/** Bounds of one piece of work. */
+/** Limits of one piece of work. */
 export interface WorkLimit {
   readonly limit: Millis;
   /** Aborts the work from outside; its reason becomes the error. */
   readonly signal: AbortSignal;
-  /** What the work fails with when it takes longer. */
+  /** Makes the error for work that takes too long. */
   readonly late: () => Error;
 }
 
 /**
- * Runs work under a limit. When the limit passes or the signal aborts, the work is told to stop, is
- * given a moment, and the reason is thrown, whatever the work itself then throws.
+ * Runs work under a limit. When the limit passes or the signal aborts, tells the work to stop,
+ * waits a moment for it, and throws the reason, even if the work itself throws another error.
  */
 export async function limited<T>(
   clock: Clock,

@@ -3,14 +3,14 @@ import { type JournalEntry, type JournalHeader, parseJournal } from './journal.t
 import { mainLine, type Role } from './role.ts';
 import type { AnyStep, World } from './step.ts';
 
-/** The last thing a journal says of a step. */
+/** The last entry of a journal for a step. */
 export type StepRecord =
   { readonly state: 'finished'; readonly fact: unknown } | { readonly state: 'begun' };
 
-/** What an earlier run left: the state of each step it came to. */
+/** State of each step in an earlier run. */
 export type Past = ReadonlyMap<string, StepRecord>;
 
-/** Whether a journal can be gone on with, and if not, what differs. */
+/** Whether a run can resume with a journal, and the difference if it cannot. */
 export type ResumeDecision =
   | { readonly kind: 'fresh' }
   | { readonly kind: 'set-aside'; readonly because: string }
@@ -43,14 +43,14 @@ function pastOf(entries: readonly JournalEntry[]): Past {
   return past;
 }
 
-/** Whether a run came to a step of its role that destroys. */
+/** Whether a run has reached a step of its role that destroys. */
 export const hasDestroyed = <W extends World>(role: Pick<Role<W>, 'steps'>, past: Past): boolean =>
   mainLine(role).some(({ step }) => step.effect === 'destroys' && past.has(step.id));
 
 /**
- * The rule of resuming. Before something was destroyed everything runs again, since what was found
- * may have changed; behind it a finished step is reused. A step that leaves the host and whose run
- * still came back runs again: somebody may have called the reboot off.
+ * The rule for resuming. Before the first step that destroys, all steps run again, since their
+ * facts may have changed; after it, a finished step is reused. A step that leaves the host runs
+ * again if its run has come back: the reboot may have been cancelled.
  */
 export const isReused = (
   past: Past,
@@ -59,24 +59,22 @@ export const isReused = (
 ): boolean =>
   isBehindLoss && past.get(id)?.state === 'finished' && effect !== 'locks' && effect !== 'leaves';
 
-/** What the next run of the same command line would do with the journal that is there. */
+/** Effect of the next run of the same command line on the present journal. */
 export type Restart =
   | { readonly kind: 'fresh' }
   | { readonly kind: 'set-aside'; readonly because: string }
   | {
       readonly kind: 'resume';
-      /** Steps that finished and are not run again. */
+      /** Number of finished steps that do not run again. */
       readonly reused: number;
-      /** The steps that it continues with, those of each lane; none when all have finished. */
+      /** The steps with which the run continues, one for each lane; empty if all have finished. */
       readonly next: readonly ResumedStep[];
     };
 
-/** A step that the next run continues with. */
+/** A step with which the next run continues. */
 export type ResumedStep = Pick<AnyStep<World>, 'id' | 'title'>;
 
-/**
- * Decides by the journal what the next run of a role would do; the engine decides by the same rule.
- */
+/** Decides by the journal how the next run of a role proceeds; the engine uses the same rule. */
 export function decideRestart<W extends World>(
   { lines, header }: { readonly lines: readonly string[]; readonly header: JournalHeader },
   role: Role<W>,
@@ -87,7 +85,7 @@ export function decideRestart<W extends World>(
   const { past } = decision;
   const steps = mainLine(role)
     .map(({ step }) => step)
-    // What the run came to took part in it, whatever this command line says.
+    // A step that the earlier run reached is part of the run, whatever this command line says.
     .filter(({ id, when }) => past.has(id) || isActive(when, config));
   const isBehindLoss = hasDestroyed(role, past);
   const reused = steps.filter((step) => isReused(past, step, isBehindLoss)).length;

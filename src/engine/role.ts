@@ -2,14 +2,16 @@ import { type Condition, isActive } from './condition.ts';
 import type { LadderName } from '../model/stage.ts';
 import type { AnyStep, World } from './step.ts';
 
-/** Lists that run beside each other; what follows starts when all have finished. */
+/** Lists of steps that run at the same time; the line after them starts when all have finished. */
 export interface Lanes<W extends World> {
   readonly lanes: Readonly<Record<string, readonly AnyStep<W>[]>>;
-  /** When the lanes run one after the other instead, in the order in which they are written. */
+  /**
+   * The condition under which the lanes run one after the other, in the order of their declaration.
+   */
   readonly inTurn?: Condition<W['config']>;
   /**
-   * By the name of a lane, the text beside its first stage while the other lanes have finished and
-   * its step cannot begin yet. Without it the stage before stays shown.
+   * By lane, the text beside the lane's first stage while the other lanes have finished and its
+   * step cannot begin yet. Without it, the earlier stage stays.
    */
   readonly ahead?: Readonly<Record<string, string>>;
 }
@@ -17,26 +19,29 @@ export interface Lanes<W extends World> {
 /** One line of a role. */
 export type Item<W extends World> = AnyStep<W> | Lanes<W>;
 
-/** What a role is: a list of steps that reads like the documentation of it. */
+/** A role: a list of steps that reads like its documentation. */
 export interface Role<W extends World> {
   readonly name: string;
   readonly title: string;
-  /** The order of stages that the inventory service accepts from this role. */
+  /** The order of stages that the inventory service accepts for this role. */
   readonly ladder: LadderName;
   readonly steps: readonly Item<W>[];
-  /** Run in the background while the main line runs; a failure here is reported, never fatal. */
+  /** Steps that run in the background of the main line. A failure here is reported, never fatal. */
   readonly follow?: readonly AnyStep<W>[];
-  /** Run before the reboot and after each failure, in every run; a failure here is never fatal. */
+  /**
+   * Steps that run before the reboot and after each failure, in every run. A failure here is never
+   * fatal.
+   */
   readonly always?: readonly AnyStep<W>[];
 }
 
-/** Declares a role. test/roles/role-rules.test.ts holds each to the rules of roles. */
+/** Declares a role. test/roles/role-rules.test.ts checks each role. */
 export const role = <W extends World>(name: string, parts: Omit<Role<W>, 'name'>): Role<W> => ({
   name,
   ...parts,
 });
 
-/** Runs several lists beside each other, or in turn where that is asked for. */
+/** Runs several lists of steps at the same time, or one after the other by a condition. */
 export const lanes = <W extends World>(
   named: Readonly<Record<string, readonly AnyStep<W>[]>>,
   options: Pick<Lanes<W>, 'inTurn' | 'ahead'> = {},
@@ -45,7 +50,7 @@ export const lanes = <W extends World>(
 /** Whether a line of a role is a set of lanes. */
 export const isLanes = <W extends World>(item: Item<W>): item is Lanes<W> => 'lanes' in item;
 
-/** The lines of a role as a configuration orders them: lanes in turn are steps like any other. */
+/** The lines of a role for a configuration: lanes that run in turn become ordinary steps. */
 export const linesFor = <W extends World>(
   role: Pick<Role<W>, 'steps'>,
   config: W['config'],
@@ -56,7 +61,7 @@ export const linesFor = <W extends World>(
       : [item],
   );
 
-/** A step with the lane it stands in. */
+/** A step with its lane. */
 export interface PlacedStep<W extends World> {
   readonly step: AnyStep<W>;
   readonly lane?: string;

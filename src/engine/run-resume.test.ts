@@ -60,7 +60,7 @@ describe('a run that continues after a crash', () => {
       await runToy(fresh, { journal, world });
       return world.did.filter((what) => what === 'disk/find').length;
     };
-    // The lines: header, disk/find started and finished, disk/wipe started.
+    // Lines of the journal: header, disk/find started and finished, disk/wipe started.
     expect([await finds(3), await finds(4)]).toEqual([2, 1]);
   });
 });

@@ -19,38 +19,38 @@ import type { PlacedStep } from './role.ts';
 import type { Scope, StepScope, World } from './step.ts';
 import { reportRetries, untilOf, type WaitListener } from './wait.ts';
 
-/** What the steps of one run share. */
+/** State that the steps of one run share. */
 export interface RunContext<W extends World> {
   readonly config: W['config'];
   readonly ports: W['ports'];
   readonly clock: Clock;
   readonly journal: Journal;
   readonly past: Past;
-  /** An earlier run had begun to destroy: what it finished is reused. */
+  /** Whether an earlier run has begun to destroy; its finished steps are then reused. */
   readonly isBehindLoss: boolean;
   readonly facts: FactStore;
   readonly emit: Emit;
-  /** The last chance to report: awaited once the step that leaves the host is announced. */
+  /** The last chance to report; called after the step that leaves the host is announced. */
   readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;
-  /** Takes secrets out of the message of a failure before the journal keeps it. */
+  /** Removes secrets from the message of a failure before the journal stores it. */
   readonly mask: (text: string) => string;
   /** Registers a secret that a step has read. */
   readonly hide: (secret: Secret) => void;
   /**
-   * Aborted when nobody wants the run any more: it fails with the reason at its next step or in a
-   * wait, and nothing is cut off.
+   * Aborted when the run is no longer wanted. The run fails with the reason at its next step or in
+   * a wait; work under way is not interrupted.
    */
   readonly halt?: AbortSignal | undefined;
 }
 
 /**
- * Aborted by a stop, and when the run is halted: for what waits, and for the moment between two
+ * Aborted by a stop, and also when the run is halted. Waits use it, and the check between two
  * steps.
  */
 const orHalted = <W extends World>({ halt }: RunContext<W>, signal: AbortSignal): AbortSignal =>
   halt === undefined ? signal : AbortSignal.any([signal, halt]);
 
-/** How a step ended that did not fail. A step that an earlier run finished is done. */
+/** End of a step that did not fail. A step that an earlier run finished is done. */
 export type StepEnd = 'done' | 'skipped';
 
 type Undo = Parameters<StepScope<unknown>['onExit']>;
@@ -63,7 +63,7 @@ type Without<Union, Key extends string> = Union extends unknown ? Omit<Union, Ke
 export class StepRun<W extends World> {
   readonly #context: RunContext<W>;
   readonly #placed: PlacedStep<W>;
-  /** The values of the facts that the step needs, by the step's own names. */
+  /** The values of the needed facts, by the step's own names. */
   readonly #needs: Record<string, unknown> = {};
 
   constructor(context: RunContext<W>, placed: PlacedStep<W>) {
@@ -72,9 +72,9 @@ export class StepRun<W extends World> {
   }
 
   /**
-   * Brings the step to its end: skips it, takes over what an earlier run finished, or runs it with
-   * its retries under its limit.
-   * @throws AgentError what the step failed with, or the reason it was stopped for
+   * Brings the step to its end: skips it, reuses the result of an earlier run, or runs it with its
+   * retries under its limit.
+   * @throws AgentError the failure of the step, or the reason of its stop
    */
   async run(signal: AbortSignal): Promise<StepEnd> {
     const { config, past, isBehindLoss } = this.#context;
@@ -101,7 +101,7 @@ export class StepRun<W extends World> {
     this.#context.emit({ type, ...who, ...more } as StepEvent);
   }
 
-  /** Notes a failure beside the step, which changes nothing in how it ends. */
+  /** Notes a failure that does not affect the end of the step. */
   #noteFailure(message: string, thrown: unknown): void {
     const { code, message: reason } = asAgentError(thrown);
     this.#emit({ type: 'note', level: 'warn', message, fields: { code, reason } });
@@ -159,7 +159,7 @@ export class StepRun<W extends World> {
     this.#emit({ type: 'step.finished', duration: clock.elapsed() - since });
   }
 
-  /** A reboot takes the journal along: nothing depends on it then. */
+  /** A reboot may lose the journal; then nothing depends on it. */
   async #recordFinished(fact: unknown): Promise<void> {
     try {
       await this.#record({ type: 'finished', fact: fact ?? null });
@@ -169,7 +169,7 @@ export class StepRun<W extends World> {
     }
   }
 
-  /** A journal that cannot keep how the step ended hides no cause. */
+  /** If the journal cannot store the end of the step, the step still fails with its own cause. */
   async #recordEnd(thrown: unknown, signal: AbortSignal): Promise<void> {
     try {
       if (signal.aborted) {
@@ -187,8 +187,8 @@ export class StepRun<W extends World> {
   }
 
   /**
-   * Runs the step until it succeeds or its attempts are used up; returns what it gives.
-   * @throws AgentError what the last attempt failed with
+   * Runs the step until it succeeds or its attempts are used up; returns its fact.
+   * @throws AgentError the failure of the last attempt
    */
   async #attempts(signal: AbortSignal): Promise<unknown> {
     const { clock, beforeLeaving } = this.#context;
@@ -212,7 +212,7 @@ export class StepRun<W extends World> {
     }
   }
 
-  /** Runs the body of the step and undoes what it registered, however it ended. */
+  /** Runs the body of the step, then its registered undo functions, on success and on failure. */
   async #attempt(signal: AbortSignal): Promise<unknown> {
     const { step } = this.#placed;
     const undos: Undo[] = [];
@@ -221,7 +221,7 @@ export class StepRun<W extends World> {
       updated: (update) => this.#emit({ type: 'wait.updated', ...update }),
       finished: (end) => this.#emit({ type: 'wait.finished', ...end }),
     };
-    // A step may begin requests that outlive it.
+    // A step may start requests that outlive it.
     const retries: WaitListener = {
       updated: (update) => (isOver ? undefined : waits.updated(update)),
       finished: (end) => (isOver ? undefined : waits.finished(end)),
@@ -239,7 +239,7 @@ export class StepRun<W extends World> {
     }
   }
 
-  /** The last that was registered comes first. */
+  /** Runs the undo functions, the last registered first. */
   async #undo(undos: readonly Undo[]): Promise<void> {
     for (const [undo] of undos.toReversed()) {
       try {
@@ -250,7 +250,7 @@ export class StepRun<W extends World> {
     }
   }
 
-  /** What the step has at hand: its ports and no others, progress, waits, notes and undo. */
+  /** The scope of the step: only the ports it uses, and progress, waits, notes and undo. */
   #scope(signal: AbortSignal, waits: WaitListener, undos: Undo[]): Scope<W, keyof W['ports']> {
     const { config, clock, ports, hide, mask } = this.#context;
     const named = Object.fromEntries(this.#placed.step.uses.map((port) => [port, ports[port]]));

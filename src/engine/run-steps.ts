@@ -2,23 +2,23 @@ import type { FailureReport, RunEvent } from './events.ts';
 import type { JournalEntry } from './journal.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
 
-/** What a step waits for. */
+/** A wait of a step. */
 export interface Waiting {
   readonly sentence: string;
-  /** What is missing. */
+  /** The missing condition. */
   readonly status: string;
-  /** How often a request was tried; none for a wait that polls. */
+  /** Number of attempts of a request; undefined for a wait that polls. */
   readonly attempt?: number | undefined;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** From `since` on; then the step fails. */
+  /** Limit counted from `since`; then the step fails. */
   readonly limit: Millis;
 }
 
-/** Where a step is. */
+/** State of a step. */
 export interface StepState {
   readonly step: string;
-  /** Empty of a step that did not begin. */
+  /** Empty if the step did not begin. */
   readonly title: string;
   readonly lane?: string | undefined;
   readonly state: 'running' | 'finished' | 'failed' | 'stopped' | 'skipped' | 'reused';
@@ -27,15 +27,15 @@ export interface StepState {
   readonly until?: number | undefined;
   readonly attempt: number;
   readonly info?: string | undefined;
-  /** 0 to 100; never falls. */
+  /** Percentage from 0 to 100; never falls. */
   readonly percent?: number | undefined;
   readonly bytesPerSecond?: number | undefined;
   readonly remaining?: Millis | undefined;
-  /** While it waits. */
+  /** The present wait. */
   readonly wait?: Waiting | undefined;
-  /** All that it waits for, the newest last: a request may be retried within a wait. */
+  /** All present waits, the newest last: a request may be retried within a wait. */
   readonly waits?: readonly Waiting[] | undefined;
-  /** What it waited for last and did not reach. */
+  /** The last wait whose condition was not met. */
   readonly lastWait?: Waiting | undefined;
   readonly failure?: Pick<FailureReport, 'code' | 'message'> | undefined;
 }
@@ -53,21 +53,21 @@ const ends = {
 
 type EndEvent = Extract<RunEvent, { readonly type: keyof typeof ends }>;
 
-/** Whether a step has ended by an event. */
+/** Whether an event ends a step. */
 export const isEnd = (event: RunEvent): event is EndEvent => event.type in ends;
 
 /**
  * The steps of a run after an event. The status, the terminal, the page and the logs of a run show
- * what this gives.
+ * this result.
  */
 export function stepsAfter(steps: RunSteps, event: RunEvent): RunSteps {
-  // Whatever an agent left open ended with it.
+  // A step that an agent left open ended with the agent.
   if (event.type.startsWith('run.')) return allEnded(steps, event.at, 'stopped');
   const step = 'step' in event ? stepAfter(steps[event.step], event) : undefined;
   return step === undefined ? steps : { ...steps, [step.step]: step };
 }
 
-/** Whatever runs has ended so. */
+/** Ends all running steps in a state. */
 export const allEnded = (steps: RunSteps, until: number, state: StepState['state']): RunSteps =>
   Object.fromEntries(
     Object.entries(steps).map(([id, step]) => [
@@ -111,8 +111,8 @@ const others = ({ waits = [] }: StepState, sentence: string): readonly Waiting[]
   waits.filter((wait) => wait.sentence !== sentence);
 
 /**
- * A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`. Of a
- * run that has ended, the verb is another.
+ * A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`. For
+ * a run that has ended, the caller gives another verb.
  */
 export const renderWait = (
   { sentence, status, attempt, limit }: Omit<Waiting, 'since'>,
@@ -153,8 +153,8 @@ function stepEnded(before: StepState | undefined, event: EndEvent): StepState {
 }
 
 /**
- * What became of each step by a journal, in the order of their first entries; a step that was
- * started again is as if for the first time.
+ * The state of each step in a journal, in the order of their first entries. A step that was started
+ * again appears as new.
  */
 export function stepsInJournal(entries: readonly JournalEntry[]): RunSteps {
   const steps: Record<string, StepState> = {};

@@ -191,7 +191,7 @@ describe('a step that fails', () => {
 
 describe('a journal that is not kept any more', () => {
   const full = failure('toy.wrong', 'no space left on device');
-  /** Takes so many lines. */
+  /** A journal that is full after a number of lines. */
   const fullAfter = (lines: number): MemoryJournal => {
     const kept = memoryJournal();
     return {

@@ -13,26 +13,26 @@ import { type RunContext, StepRun } from './run-step.ts';
 import type { AnyStep, World } from './step.ts';
 import { reportRetries, silently } from './wait.ts';
 
-/** Everything a run needs. */
+/** Inputs of a run. */
 export interface RunOptions<W extends World>
   extends
     Pick<RunContext<W>, 'config' | 'ports' | 'clock' | 'journal' | 'halt'>,
     Partial<Pick<RunContext<W>, 'beforeLeaving' | 'mask' | 'hide'>> {
   readonly role: Role<W>;
   readonly header: Omit<JournalHeader, 'type' | 'v' | 'role'>;
-  /** Names this run in events. */
+  /** The id of this run in events. */
   readonly run: string;
   readonly sinks: readonly Sink[];
   /** Stops the run from outside. */
   readonly signal: AbortSignal;
 }
 
-/** How a run that did not fail ended. */
+/** End of a run that did not fail. */
 export type RunOutcome = 'finished' | 'left the host';
 
 /**
- * Runs a role to its end, from the beginning or from where its journal stopped.
- * @throws AgentError the first failure; or the signal's reason when it was stopped from outside
+ * Runs a role to its end, from its first step or from the last entry of its journal.
+ * @throws AgentError the first failure; or the signal's reason if the run was stopped from outside
  */
 export async function runRole<W extends World>(options: RunOptions<W>): Promise<RunOutcome> {
   const { role, config, ports, clock, journal, signal, halt } = options;
@@ -95,7 +95,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
 function emitter<W extends World>({ clock, run, sinks }: RunOptions<W>): Emit {
   return (body) => {
     const event: RunEvent = { ...body, at: clock.now(), run };
-    // A sink may begin requests of its own; they are none of the step.
+    // A sink may start its own requests, which are not part of the step.
     reportRetries(silently, () => {
       for (const sink of sinks) sink(event);
     });
@@ -170,14 +170,16 @@ const stagedLanes = <W extends World>({ lanes, ahead = {} }: Lanes<W>): readonly
     return [text === undefined ? { lane, first } : { lane, first, ahead: text }];
   });
 
-/** Runs what always runs, whatever an earlier run did of it: each failure has logs of its own. */
+/**
+ * Runs the steps in `always`, also if an earlier run has run them: each failure has its own logs.
+ */
 const runAlways = <W extends World>(
   context: RunContext<W>,
   { always = [] }: Role<W>,
   signal: AbortSignal,
 ): Promise<void> => runAside({ ...context, past: new Map() }, always, signal);
 
-/** Runs steps that may fail without harm to the run, and need no journal for it. */
+/** Runs steps whose failure does not affect the run, and which need no journal. */
 async function runAside<W extends World>(
   context: RunContext<W>,
   steps: readonly AnyStep<W>[],
@@ -192,7 +194,7 @@ async function runAside<W extends World>(
       try {
         await new StepRun({ ...context, journal, halt: undefined }, { step }).run(signal);
       } catch {
-        // Its event has the failure; it must not end the run.
+        // The event reports the failure; it must not end the run.
       }
     }),
   );

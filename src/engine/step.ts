@@ -6,46 +6,45 @@ import type { Note, Progress } from './events.ts';
 import type { AnyFact, FactValue, NeedsOf, NeedValues } from './fact.ts';
 import type { Until } from './wait.ts';
 
-/**
- * What a program's steps work on: its configuration, and its ways to reach the world by their
- * names.
- */
+/** The configuration and the named ports of a program's steps. */
 export interface World {
   readonly config: unknown;
   readonly ports: object;
 }
 
 /**
- * What a step does beside giving a fact. `reads`: it only looks, and `doctor` runs it too. `locks`:
- * what it takes lives as long as the process, so each run takes it. `destroys`: data is lost on
- * the machine; from there a resumed run keeps what is finished. `leaves`: the host goes away, and
- * nothing comes after it.
+ * Effect of a step besides its fact. `reads`: only reads; `doctor` runs it too. `locks`: its lock
+ * lives as long as the process, so each run takes it again. `destroys`: loses data on the machine;
+ * after it, a resumed run reuses finished steps. `leaves`: the host goes away, and no step follows.
  */
 export type Effect = 'reads' | 'locks' | 'destroys' | 'leaves';
 
-/** What every step has at hand beside the ports it names. */
+/** The scope that every step has besides its ports. */
 export interface StepScope<Config> {
   readonly config: Config;
-  /** Aborted when the step must end; its reason is the failure that ended it. */
+  /** Aborted when the step must end, with the reason of the end. */
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
   /**
-   * Says that work continues without news. The text beside the stage is then renewed in time, so
-   * that the service leaves the end of it to the step.
+   * Reports that work continues without news. The text beside the stage is then renewed in time, so
+   * that the service does not time the stage out; the step limits its own time.
    */
   readonly alive: (doing?: string) => void;
-  /** Waits until a condition holds, and reports what is missing. */
+  /** Waits until a condition holds, and reports the missing condition. */
   readonly until: Until;
   readonly note: Note;
-  /** Has a secret that was read taken out of all that is shown from now on. */
+  /** Registers a secret, which is masked in all output from now on. */
   readonly hide: (secret: Secret) => void;
-  /** A text without the secrets that are known so far: settings and all that was hidden. */
+  /** A text without the secrets known so far: from settings, and all that `hide` registered. */
   readonly mask: (text: string) => string;
-  /** Registers what must be undone when the step fails, or whenever it ends; runs in reverse. */
+  /**
+   * Registers an undo function for a failure of the step, or for its end in any case; undo
+   * functions run in reverse order.
+   */
   readonly onExit: (undo: () => Promise<void>, when: 'always' | 'failure') => void;
 }
 
-/** The scope of a step: the common part and the ports it named. */
+/** The scope of a step: the common part and the ports that it uses. */
 export type Scope<W extends World, Uses extends keyof W['ports']> = StepScope<W['config']> &
   Pick<W['ports'], Uses>;
 
@@ -60,31 +59,40 @@ export interface Step<
   readonly id: string;
   /** An imperative sentence for people. */
   readonly title: string;
-  /** The stage that the inventory service sees while this step runs; none: as the step before. */
+  /**
+   * The stage that the inventory service shows while this step runs; default: the stage of the step
+   * before.
+   */
   readonly stage?: Stage;
-  /** The text beside the stage when the step starts; empty unless given. */
+  /** The text beside the stage when the step starts; default: empty. */
   readonly stageInfo?: (config: W['config'], needs: NeedValues<Needs>) => string;
   readonly uses: readonly Uses[];
   readonly needs?: Needs;
   readonly gives?: Gives;
   readonly when?: Condition<W['config']>;
-  /** For a step that gives nothing: why earlier facts make it needless, or undefined to run it. */
+  /**
+   * For a step that gives no fact: the reason why earlier facts make it needless, or undefined to
+   * run it.
+   */
   readonly skipIf?: (needs: NeedValues<Needs>, config: W['config']) => string | undefined;
-  /** Nothing that matters to a resumed run unless given; every step is safe to run again. */
+  /** Default: no effect that matters to a resumed run. Every step is safe to run again. */
   readonly effect?: Effect;
   /**
-   * Checks of the configuration that `run` makes too, for whoever asks before a run; each throws an
-   * AgentError.
+   * Checks of the configuration for callers before a run; `run` makes the same checks. Each throws
+   * an AgentError.
    */
   readonly requires?: readonly ((config: W['config']) => void)[];
   readonly retry?: { readonly attempts: number; readonly every: Millis };
   readonly limit: Millis;
-  /** Says what was chosen for this configuration and why, or what the step waits for. */
+  /**
+   * Explains the choice for this configuration and its reason, or the condition for which the step
+   * waits.
+   */
   readonly explain?: (config: W['config']) => string;
   /**
-   * Commands that `run` has as data, by its argv builders, for a plan. What loses data that was
-   * there before the installation shows each command that does so. A program whose arguments depend
-   * on what is found comes as `callsOf` writes it.
+   * Commands of `run` as data, made by its argv builders, for a plan. A step that loses data from
+   * before the installation shows each command that does so. A program whose arguments depend on
+   * the found state is written as by `callsOf`.
    */
   readonly preview?: (
     config: W['config'],

@@ -4,16 +4,16 @@ import type { Clock } from '../ports/clock.ts';
 import { engineFailure } from './failures.ts';
 import { renderDuration } from '../model/duration.ts';
 
-/** The result of one poll: done, or what is missing. */
+/** The result of one poll: done, or the missing condition. */
 export type PollResult<T> = { readonly done: T } | { readonly status: string };
 
 /**
- * Notifies whenever another poll is worth while, until the signal aborts; then resolves. When it
- * rejects, the wait fails with it.
+ * Calls `changed` whenever another poll is worthwhile, until the signal aborts; then resolves. If
+ * it rejects, the wait fails with the same error.
  */
 export type Watch = (changed: () => void, signal: AbortSignal) => Promise<void>;
 
-/** Resolves when the signal aborts: the end of a watch that something else notifies. */
+/** Resolves when the signal aborts. For a watch whose notifications come from elsewhere. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -21,15 +21,15 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** How long to wait, and when to poll again. */
+/** Limit of a wait, and the interval or watch for the next poll. */
 export type WaitLimits = {
-  /** The wait fails after this time with the last status; there is no wait without it. */
+  /** The wait fails after this time with the last status. Every wait has a limit. */
   readonly within: Millis;
-  /** What it fails with then, in place of `wait.timed-out`. */
+  /** Makes the error of the timeout; default: `wait.timed-out`. */
   readonly timeoutError?: (status: string) => Error;
 } & (
   | {
-      /** Pause between two polls where nothing can be watched. */
+      /** Pause between two polls if there is no watch. */
       readonly every: Millis;
       readonly watch?: Watch;
     }
@@ -37,8 +37,8 @@ export type WaitLimits = {
 );
 
 /**
- * Waits for a sentence to become true. `poll` returns done, or what is missing; each new status is
- * reported to the listener.
+ * Waits for a sentence to become true. `poll` returns done, or the missing condition; the listener
+ * gets each new status.
  * @throws AgentError `wait.timed-out` with the last status
  */
 export type Until = <T>(
@@ -49,41 +49,41 @@ export type Until = <T>(
 
 /** The present state of a wait. */
 export interface WaitUpdate {
-  /** What must become true; of a request that is retried, who is asked. */
+  /** The condition of the wait; for a retried request, the server that is asked. */
   readonly sentence: string;
-  /** How often a request was tried; none for a wait that polls. */
+  /** Number of attempts of a request; undefined for a wait that polls. */
   readonly attempt?: number;
   readonly status: string;
   readonly waited: Millis;
   readonly limit: Millis;
 }
 
-/** How a wait ended. */
+/** The end of a wait. */
 export interface WaitEnd {
   readonly sentence: string;
-  /** False when it timed out. */
+  /** False if the wait timed out. */
   readonly isReached: boolean;
   readonly attempt?: number;
   readonly waited: Millis;
 }
 
-/** Receives what waits report. */
+/** Receives the reports of waits. */
 export interface WaitListener {
   readonly updated: (update: WaitUpdate) => void;
-  /** The wait is over. Not called for one that reported no status. */
+  /** Called when a wait is over, unless it has reported no status. */
   readonly finished: (end: WaitEnd) => void;
 }
 
-/** For waits that are reported in another way. */
+/** A listener for waits that are reported in another way. */
 export const silently: WaitListener = { updated: () => undefined, finished: () => undefined };
 
 const requestWaits = new AsyncLocalStorage<WaitListener>();
 
-/** Runs work, and reports each request that is retried in it as a wait. */
+/** Runs work, and reports each retried request in it as a wait. */
 export const reportRetries = <T>(listener: WaitListener, work: () => T): T =>
   requestWaits.run(listener, work);
 
-/** Receives the retries of a request that is made now. */
+/** The listener for the retries of a request that is made now. */
 export const retryListener = (): WaitListener => requestWaits.getStore() ?? silently;
 
 /** Makes the `until` of one step. */
@@ -138,14 +138,17 @@ const late = (
   );
 
 interface Subscription {
-  /** Forgets a notification that came before the poll that is about to begin. */
+  /** Forgets a notification from before the next poll. */
   readonly reset: () => void;
-  /** Resolves at the next notification, or after the sleep; rejects with what ended the watch. */
+  /**
+   * Resolves at the next notification, or after the sleep; rejects with the error that ended the
+   * watch.
+   */
   readonly orAfter: (sleep: (signal: AbortSignal) => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** A watch as something that can be waited for together with a sleep. */
+/** Turns a watch into a subscription, so that a wait can combine it with a sleep. */
 function subscribe(watch: Watch | undefined, signal: AbortSignal): Subscription {
   const closing = new AbortController();
   let isNotified = false;
