@@ -7,7 +7,7 @@ import { Ladder } from './ladder.ts';
 
 type Timed = readonly [at: number, body: RunEventBody];
 
-/** What the service is reports, with the minute in which it is. */
+/** The reports to the service, each with its minute. */
 const read = (
   name: ConstructorParameters<typeof Ladder>[0],
   events: readonly Timed[],

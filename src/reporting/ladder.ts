@@ -9,7 +9,7 @@ import type { RunEvent } from '../engine/events.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
 import { type LadderName, ladders, type Stage, stageLimits } from '../model/stage.ts';
 
-/** A stage and the text beside it, as the inventory service keeps them. */
+/** A stage and the text beside it, as the inventory service stores them. */
 export interface StageReport {
   readonly stage: Stage;
   readonly info: string;
@@ -19,30 +19,30 @@ interface LaneStatus {
   readonly position: number;
   readonly info: string;
   /**
-   * False for a lane before its first stage, unless it has a text for that time: nothing of it is
-   * reported.
+   * False for a lane before its first stage, unless it has a text for that time: the lane is not
+   * reported then.
    */
   readonly isReached: boolean;
 }
 
 type EventOf<Type> = Extract<RunEvent, { readonly type: Type }>;
 
-/** The lane of an event, none for the main line, and its time. */
+/** The lane of an event, undefined for the main line, and the time of the event. */
 interface LaneEvent {
   readonly lane?: string;
   readonly at: number;
 }
 
-/** Points by which a percentage must rise before it is reported again. */
+/** Percentage points of progress between two reports. */
 const percentStep = 5;
 
 /** Heartbeats within the limit of a stage: two may be lost. */
 const beatsPerLimit = 3;
 
 /**
- * Reads the events of a run in order, and decides which of them the service is informed of. What an
- * earlier run went through may have been reported by it, but nobody knows: the highest stage of
- * that is reported once, with the first thing that this run does itself.
+ * Reads the events of a run in order, and decides which of them to report to the service. The run
+ * cannot know whether an earlier run has reported its stages. It reports the highest of them once,
+ * with its own first event.
  */
 export class Ladder {
   readonly #rungs: readonly Stage[];
@@ -50,9 +50,9 @@ export class Ladder {
   #shown: LaneStatus = { position: -1, info: '', isReached: true };
   #unreported: StageReport | undefined;
   readonly #firstTexts = new Map<number, string>();
-  /** Lanes whose wait is over, until their next step. */
+  /** Lanes whose wait has ended, until their next step. */
   readonly #pastWaits = new Set<string | undefined>();
-  /** The last percentage of each step that was reported. */
+  /** The last reported percentage of each step. */
   readonly #percents = new Map<string, number>();
   /** Texts since the present step began. */
   readonly #knownTexts = new Set<string>();
@@ -64,7 +64,7 @@ export class Ladder {
     this.#rungs = ladders[name];
   }
 
-  /** The report that an event calls for, if any. */
+  /** The report for an event, if it needs one. */
   read(event: RunEvent): StageReport | undefined {
     const report = this.#reportOf(event);
     if (event.type === 'step.reused') {
@@ -97,7 +97,7 @@ export class Ladder {
       case 'step.alive':
         return this.#beat(event);
       case 'wait.updated':
-        // How often a request was tried is no progress.
+        // Another attempt of a request is not progress.
         if (event.attempt !== undefined) return undefined;
         this.#pastWaits.delete(event.lane);
         return this.#setInfo(event, event.status);
@@ -155,15 +155,15 @@ export class Ladder {
     return { stage, info };
   }
 
-  /** A step begins, or a stage: every text is news again. */
+  /** At a new step or stage, every text counts as new again. */
   #renewTexts(at: number): void {
     this.#knownTexts.clear();
     this.#progressAt = at;
   }
 
   /**
-   * A text that was shown before is no progress; it is sent while the last progress is half the
-   * limit of the stage ago at most.
+   * Whether to send a text. A text that was shown before is not progress; it is sent only within
+   * half the limit of the stage after the last progress.
    */
   #renewsStage(text: string, at: number, limit: Millis): boolean {
     if (!this.#knownTexts.has(text)) this.#progressAt = at;
@@ -171,7 +171,10 @@ export class Ladder {
     return at - this.#progressAt < limit / 2;
   }
 
-  /** A bare percentage is news five points above the last one of its step, and at the end. */
+  /**
+   * A bare percentage is news if it is five points above the last reported one of its step, and at
+   * 100.
+   */
   #isNews({ step, progress: { info, percent } }: EventOf<'step.progress'>): boolean {
     if (percent === undefined || info !== `${percent}%`) return true;
     const last = this.#percents.get(step) ?? 0;
@@ -180,7 +183,7 @@ export class Ladder {
     return isNews;
   }
 
-  /** The text of a heartbeat that is due. */
+  /** The report of a heartbeat, if one is due. */
   #beat({ lane, doing, at }: EventOf<'step.alive'>): StageReport | undefined {
     const stage = this.#rungs[this.#shown.position];
     const isShown = this.#lanes.size === 0 || this.#lanes.get(lane ?? '') === this.#lowest();
@@ -190,7 +193,7 @@ export class Ladder {
     if (this.#heartbeat.text !== text)
       this.#heartbeat = { text, since: this.#knownTexts.has(text) ? this.#sentAt : at };
     const silent = at - this.#sentAt;
-    // The clock of a host is often set while it is installed.
+    // The clock of a host is often set during the installation.
     if (silent >= 0 && silent < stageLimits[stage] / beatsPerLimit) return undefined;
     this.#sentAt = at;
     const duration = renderDuration(Math.max(0, at - this.#heartbeat.since));

@@ -102,7 +102,7 @@ describe('reporter', () => {
     expect(isFlushed).toBe(false);
     await clock.advance(seconds(2));
     expect(isFlushed).toBe(true);
-    // Not a second time: the minute was in vain.
+    // The reporter does not wait a second time, as it did not get an answer in the minute before.
     await reporter.flush(new AbortController().signal);
     expect(clock.sleeping()).toBe(0);
   });
@@ -251,7 +251,7 @@ describe('reporter', () => {
       emit(stageStarted('Installing', 'master'));
       const status = await reporter.settled(seconds(10), signal);
       expect(status.refusedIn).toBe(refusedIn);
-      // Whoever waited has the answer; what comes later is told.
+      // The waiting caller has its answer; later statuses are not passed on to it.
       expect(heard).toEqual([]);
       emit(stageStarted('Rebooting'));
       await reporter.settled(seconds(10), signal);

@@ -24,7 +24,7 @@ import {
 } from '../ports/inventory.ts';
 import { Ladder, type StageReport } from './ladder.ts';
 
-/** Failures of reporting to the inventory service how a run goes; none of them ends a run. */
+/** Failures of reporting a run to the inventory service; none of them ends a run. */
 export const reportFailures = {
   'report.unsent': {
     kind: 'remote',
@@ -39,72 +39,72 @@ const reportFailure = failuresOf(reportFailures);
 const unsent = (): AgentError =>
   reportFailure('report.unsent', 'the run ended before the service took the report');
 
-/** How long the last report of a run may take. */
+/** Limit of the last report of a run. */
 const lastReportLimit: Millis = seconds(60);
 
 /**
- * How long the last report of a run that was stopped may take, from the stop on: the whole agent is
- * to end in 2 s.
+ * Limit of the last report of a stopped run, counted from the stop: the whole agent has to end in 2
+ * s.
  */
 const stoppedReportLimit: Millis = seconds(1.5);
 
-/** From one text of a stage to the next; the service writes an event for each. */
+/** Interval between two texts of a stage; the service writes an event for each. */
 const textsApart: Millis = seconds(10);
 
-/** From one request for the status of this host to the next. */
+/** Interval between two requests for the status of this host. */
 const statusEvery: Millis = seconds(60);
 
-/** The list of hosts may take so long: what a refusal says is known without it. */
+/** Limit of the request for the list of hosts; the refusal alone says enough without it. */
 const listLimit: Millis = seconds(5);
 
-/** Pause after an attempt that failed, and after each further one. */
+/** Pause after a failed attempt, and after each further one. */
 const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
 
 /**
- * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a
- * failure as `Failed - ` and the text.
+ * Maximum length of a report's text. The service stores 2048 characters and answers 500 to more; it
+ * stores a failure as `Failed - ` plus the text.
  */
 const longestInfo = 2000;
 
 /** A host in the list of the service. */
 type ListedHost = Pick<InventoryHost, 'status' | 'stage'>;
 
-/** The ways of a reporter to the service, and who is informed. */
+/** Functions of a reporter to reach the service and its listeners. */
 export interface ReporterOptions {
   readonly ladder: LadderName;
   readonly clock: Clock;
   /** Sends one report, once; rejects with AgentError. */
   readonly send: (report: StageReport, signal: AbortSignal) => Promise<void>;
-  /** This host as the service lists it; undefined where it is not listed. */
+  /** This host in the list of the service; undefined if it is not listed. */
   readonly listedHost?: (signal: AbortSignal) => Promise<ListedHost | undefined>;
   /**
-   * Is called with each status in which the service installs this host no more, once somebody has
-   * waited for its answers.
+   * Called with each status in which the service no longer installs this host, once a caller has
+   * waited for the answers.
    */
   readonly onRefused?: (status: string) => void;
   readonly emit: (body: RunEventBody) => void;
-  /** Takes secrets out of a text; before it is cut, so that no half of one remains. */
+  /** Masks secrets in a text before it is cut, so that no part of a secret remains. */
   readonly mask?: (text: string) => string;
 }
 
-/** Reports to the inventory service how a run goes. */
+/** Reports the progress of a run to the inventory service. */
 export class Reporter implements Reports {
   readonly #options: ReporterOptions;
   readonly #ladder: Ladder;
-  /** Aborted when nothing is sent any more. */
+  /** Aborted when the reporter sends nothing more. */
   readonly #ended = new AbortController();
   /** Aborted when the last report is `Failed`. */
   readonly #failed = new AbortController();
-  /** Aborted when a text is sent before its time. */
+  /** Aborted to send a waiting text early. */
   #due = new AbortController();
-  /** Reports to send, the newest last, one for each stage. */
+  /** Reports to send, at most one for each stage, the newest last. */
   #waiting: readonly StageReport[] = [];
-  /** Reports that the service has not answered, in the same order. */
+  /** Reports without an answer of the service, in the same order. */
   #unanswered: readonly StageReport[] = [];
-  /** The report that was sent last, unless the service rejected it. */
+  /** The last sent report, unless the service rejected it. */
   #sent: (StageReport & { readonly at: Millis }) | undefined;
   #work: Promise<void> | undefined;
-  /** The highest stage that the service has of this host, also by an earlier run. */
+  /** The highest stage of this host at the service, also from an earlier run. */
   #shown = -1;
   #refusedIn: string | undefined;
   #isFollowed = false;
@@ -125,7 +125,7 @@ export class Reporter implements Reports {
   };
 
   /**
-   * Reports `Failed`, unless the run has failed or finished before. A failed run does it by its
+   * Reports `Failed`, unless the run has failed or finished before. A failed run reports it by its
    * events.
    */
   readonly fail = (failure: FailureReport): void => {
@@ -135,7 +135,7 @@ export class Reporter implements Reports {
     this.#isLastAdded = true;
   };
 
-  /** Gives up what is still waiting; nothing is sent any more. */
+  /** Drops waiting reports; the reporter sends nothing more. */
   readonly close = (): void => {
     this.#ended.abort(unsent());
   };
@@ -213,7 +213,10 @@ export class Reporter implements Reports {
     }
   }
 
-  /** The time until the next report may be sent: of a lone text of the stage that was sent last. */
+  /**
+   * The time until the next report may be sent. Only a lone text of the last sent stage has to
+   * wait.
+   */
   #untilTextIsDue(): Millis {
     const [next, ...more] = this.#waiting;
     if (this.#sent === undefined || next?.stage !== this.#sent.stage || more.length > 0) return 0;
@@ -221,7 +224,7 @@ export class Reporter implements Reports {
     return this.#sent.at + textsApart - this.#options.clock.elapsed();
   }
 
-  /** @throws the reason of the end */
+  /** @throws the reason of the reporter's end */
   async #pause(duration: Millis, early: AbortSignal): Promise<void> {
     const ended = this.#ended.signal;
     const signal = early.aborted ? ended : AbortSignal.any([ended, early]);
@@ -229,7 +232,7 @@ export class Reporter implements Reports {
     ended.throwIfAborted();
   }
 
-  /** Sends a report; false where the service did not answer. */
+  /** Sends a report; false if the service did not answer. */
   async #attempt(report: StageReport): Promise<boolean> {
     const { send, emit, clock } = this.#options;
     const ended = this.#ended.signal;
@@ -243,7 +246,7 @@ export class Reporter implements Reports {
       ended.throwIfAborted();
       if (!error.isFinal) return false;
       if (error.code === 'inventory.refused') await this.#setRefused(report, error);
-      // The service has not taken it, because of the token for example, and never will.
+      // The service did not take the report, because of the token for example, and never will.
       else this.#sent = undefined;
       return true;
     }
@@ -253,14 +256,14 @@ export class Reporter implements Reports {
   }
 
   /**
-   * A stage that is repeated, or comes out of order, is refused with the same 409 as one of a host
-   * that is not installed any more: the list of hosts tells which it is. Without the list, the
+   * The service refuses a repeated or out-of-order stage with the same 409 as a stage of a host
+   * that is no longer installed. The list of hosts tells which case it is. Without the list, the
    * reason of the refusal names the status (assisted-service, `UpdateInstallProgress`).
    */
   async #setRefused(report: StageReport, { context }: AgentError): Promise<void> {
     const { hostStatus } = context;
     const named = typeof hostStatus === 'string' ? hostStatus : undefined;
-    // Nothing comes after a failure: nobody is informed.
+    // `Failed` is the last report, so no listener is called.
     if (report.stage === 'Failed') this.#refusedIn = named ?? this.#refusedIn;
     else {
       const host = await this.#readHost(this.#ended.signal);
@@ -269,14 +272,17 @@ export class Reporter implements Reports {
     this.#setAnswered(report);
   }
 
-  /** Earlier reports are of no use any more; a later text of the same stage is still to come. */
+  /** Drops earlier reports; a later text of the same stage is still to be sent. */
   #setAnswered(report: StageReport): void {
     const upTo = this.#unanswered.findIndex(({ stage }) => stage === report.stage);
     const isNewest = isSame(this.#unanswered[upTo] ?? report, report);
     this.#unanswered = this.#unanswered.slice(isNewest ? upTo + 1 : upTo);
   }
 
-  /** A status in which this host is installed takes an earlier refusal back. */
+  /**
+   * Stores the status of this host. A status in which the host is being installed clears an earlier
+   * refusal.
+   */
   #setStatus(status: string | undefined): void {
     if (status === undefined) return;
     this.#refusedIn = isBeingInstalled({ status }) ? undefined : status;
@@ -289,8 +295,8 @@ export class Reporter implements Reports {
   }
 
   /**
-   * This host by the list of the service; undefined where it cannot be had in time. What is below
-   * its stage was reported by an earlier run, and would be refused.
+   * This host in the list of the service; undefined if the list does not arrive in time. Stages
+   * below its stage came from an earlier run, and the service would refuse them.
    */
   async #readHost(signal: AbortSignal): Promise<ListedHost | undefined> {
     const { clock, listedHost } = this.#options;
@@ -303,8 +309,8 @@ export class Reporter implements Reports {
   }
 
   /**
-   * A stage that the service has is accepted whatever the status of the host is, and a wait may
-   * report nothing: neither says that the installation is over.
+   * Checks the status regularly. The service accepts a repeated stage in any status of the host,
+   * and a long wait may send no report, so neither would show that the installation is over.
    */
   async #confirmRegularly(): Promise<void> {
     const ended = this.#ended.signal;
@@ -315,7 +321,7 @@ export class Reporter implements Reports {
     }
   }
 
-  /** Sends what waits for its time, and waits until nothing is under way, or for so long. */
+  /** Sends waiting texts at once, and waits until no request is under way, at most for `within`. */
   async #allSent(within: Millis, signal: AbortSignal): Promise<'done' | 'late' | 'stopped'> {
     this.#due.abort();
     const idle = async (): Promise<'done'> => {
@@ -336,7 +342,7 @@ export class Reporter implements Reports {
 const isSame = (one: StageReport, other: StageReport): boolean =>
   one.stage === other.stage && one.info === other.info;
 
-/** Reports with another at their end, which takes the place of one of the same stage. */
+/** Reports with another one at the end; it replaces a report of the same stage. */
 const withNewest = (
   reports: readonly StageReport[],
   report: StageReport,

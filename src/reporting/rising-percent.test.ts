@@ -11,7 +11,7 @@ const event = (progress: Progress, step = 'image/write'): RunEvent => ({
   run: 'r',
 });
 
-/** What is left of progress after other progress. */
+/** The shown progress after all given progress. */
 const shown = (...all: readonly Progress[]): readonly Progress[] => {
   const rising = risingPercent();
   return all.map((progress) => {

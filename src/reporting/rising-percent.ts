@@ -2,9 +2,9 @@ import type { Progress, RunEvent } from '../engine/events.ts';
 import { minutes } from '../model/duration.ts';
 
 /**
- * Takes from the progress of a step a percentage below one that was there before: a new attempt
- * begins at nothing, and what was shown never falls, in no view. Until it is reached again, its
- * text says how long that attempt will take.
+ * Removes a percentage from the progress of a step if an earlier one was higher: a new attempt
+ * starts at zero, and no view may show a falling percentage. Until the new attempt reaches the
+ * earlier percentage, its text says how long the attempt will take.
  */
 export function risingPercent(): (event: RunEvent) => RunEvent {
   const shown = new Map<string, number>();
@@ -21,7 +21,7 @@ export function risingPercent(): (event: RunEvent) => RunEvent {
 function again({ percent, ...rest }: Progress): Progress {
   if (rest.info !== `${percent ?? 0}%`) return rest;
   const left = rest.remaining;
-  // In whole minutes: each is news to the service, which gives up on a stage without any.
+  // In whole minutes: each new text is news to the service, which gives up on a stage without news.
   const about = left === undefined ? '' : `, about ${Math.ceil(left / minutes(1))} min left`;
   return { ...rest, info: `again from the start${about}` };
 }

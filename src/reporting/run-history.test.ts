@@ -24,7 +24,7 @@ const end = (message: string): RunEventBody => ({
   duration: 1,
 });
 
-/** The history after events that come one millisecond after the other, from 10 on. */
+/** The history after events at intervals of one millisecond, from 10 on. */
 function after(...bodies: readonly RunEventBody[]): RunHistory {
   const { sink, read } = runHistoryOf('r');
   for (const [index, body] of bodies.entries()) sink({ ...body, run: 'r', at: 10 + index });

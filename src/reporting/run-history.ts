@@ -9,21 +9,19 @@ import {
   type Waiting,
 } from '../engine/run-steps.ts';
 
-/** What is known of a run, mostly when it has ended. */
+/** Known facts of a run, mostly after its end. */
 export interface RunHistory {
   readonly run: string;
-  /** Milliseconds since 1970; undefined of a run that did not begin. */
+  /** Milliseconds since 1970; undefined if the run did not begin. */
   readonly since?: number | undefined;
   readonly steps: RunSteps;
-  /** The step that the run failed by; of one that has not ended, the one that it is at. */
+  /** The step that failed the run; for a run that has not ended, its present step. */
   readonly failed?: StepState | undefined;
-  /** Of the step that the run failed by, else of the step that waited last. */
+  /** The wait of the step that failed the run, else of the step that waited last. */
   readonly wait?: (Waiting & { readonly step: string }) | undefined;
 }
 
-/**
- * Remembers what a person asks of a run that has failed: the end of each step, and its last wait.
- */
+/** Collects facts about a run for its failure: the end of each step, and the last wait. */
 export function runHistoryOf(run: string): {
   readonly sink: Sink;
   readonly read: () => RunHistory;
@@ -49,7 +47,7 @@ export function runHistoryOf(run: string): {
 const waitOf = (step: StepState | undefined): RunHistory['wait'] =>
   step?.lastWait && { step: step.step, ...step.lastWait };
 
-/** What the status and the journal say of a run that another process does, or did. */
+/** The history of another process's run, from its status and its journal. */
 export function historyFrom(
   { run, since, running }: RunStatus,
   entries: readonly JournalEntry[],
@@ -67,6 +65,6 @@ export function historyFrom(
   return { run, since, steps, failed: current, wait: waitOf(current) };
 }
 
-/** A step beside the main line may fail too, and ends no run. */
+/** A step outside the main line may fail too, and does not end the run. */
 const failedBy = (steps: RunSteps, { code, message }: FailureReport): StepState | undefined =>
   Object.values(steps).find(({ failure }) => failure?.code === code && failure.message === message);

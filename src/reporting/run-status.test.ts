@@ -12,7 +12,7 @@ const progress = progressed(step, 40, {
 const waits = waiting(step, 'md127 holds it', { waited: 2 });
 const failure = { code: 'a.b', kind: 'host', message: 'm', hint: 'h', context: {} } as const;
 
-/** The status after events that come one millisecond after the other, from 10 on. */
+/** The status after events at intervals of one millisecond, from 10 on. */
 function after(bodies: readonly RunEventBody[]): RunStatus | undefined {
   const follow = runStatusOf(new Set(['disk/check', step]));
   const begin: RunEventBody = {

@@ -6,7 +6,7 @@ import { isEnd, type RunSteps, stepsAfter } from '../engine/run-steps.ts';
 const instant = z.number().describe('milliseconds since 1970');
 const span = z.number().describe('milliseconds');
 
-/** What a step that is running waits for. */
+/** A wait of a running step. */
 const Wait = z.object({
   sentence: z.string().describe('what must become true'),
   status: z.string().describe('what is missing'),
@@ -15,7 +15,7 @@ const Wait = z.object({
   limit: span.describe('milliseconds from since; then the step fails'),
 });
 
-/** A step that is running. */
+/** A running step. */
 const RunningStep = z.object({
   step: z.string(),
   title: z.string(),
@@ -31,8 +31,8 @@ const RunningStep = z.object({
 export type RunningStep = z.infer<typeof RunningStep>;
 
 /**
- * How a run stands. A field is never removed within one version; those that a newer agent adds are
- * passed over.
+ * Status of a run. A field is never removed within one version; unknown fields of a newer agent are
+ * ignored.
  */
 export const RunStatus = z.object({
   v: z.literal(1).describe('version of this form'),
@@ -55,9 +55,9 @@ export const RunStatus = z.object({
 export type RunStatus = z.infer<typeof RunStatus>;
 
 /**
- * Follows one run; each event gives its status after it, or undefined before the run began.
+ * Follows one run. Each event gives the status after it, or undefined before the run begins.
  *
- * @param mainLine ids of the steps that count; those beside and behind the main line do not
+ * @param mainLine ids of the counted steps; steps of `follow` and `always` do not count
  */
 export function runStatusOf(
   mainLine: ReadonlySet<string>,
@@ -83,7 +83,7 @@ export function runStatusOf(
       ...endOf(event, failed),
       updated: event.at,
       ended: ended.size,
-      // The form leaves out what the status does not show.
+      // The schema drops fields that the status does not show.
       running: Object.values(steps)
         .filter(({ state }) => state === 'running')
         .map((step) => RunningStep.parse(step)),

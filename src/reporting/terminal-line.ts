@@ -3,7 +3,7 @@ import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import { renderWait, type RunSteps, type StepState, stepsAfter } from '../engine/run-steps.ts';
 
-/** Follows a run and renders the step that the last event is about as one line for a terminal. */
+/** Follows a run and renders the step of the last event as one line for a terminal. */
 export function terminalLineOf(): (event: RunEvent) => string | undefined {
   let steps: RunSteps = {};
   let shown: string | undefined;
