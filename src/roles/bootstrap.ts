@@ -38,8 +38,7 @@ import { stopRegistry, startRegistry } from '../steps/layering/staging-registry.
 import { begin, keepAndReboot, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
 
 /**
- * Reads the MachineOSConfigs among the manifests, and keeps hosts waiting until their images are
- * built.
+ * Reads the MachineOSConfigs in the manifests, and makes hosts wait until their images are built.
  */
 const readLayering = [
   addDefaultOsConfigs,
@@ -50,8 +49,8 @@ const readLayering = [
 ] as const;
 
 /**
- * Builds the OS image of each pool from its rendered MachineConfig, with the written disk for room.
- * Serves it to the masters, and deploys it, or else the release image, to this host.
+ * Builds the OS image of each pool from its rendered MachineConfig, using the space of the written
+ * disk. Serves the image to the masters, and deploys it, or else the release image, to this host.
  */
 const buildLayeredImages = [
   waitForRendered,
@@ -68,7 +67,8 @@ const buildLayeredImages = [
 ] as const;
 
 /**
- * Submits what the cluster is to build, and checks that its masters run the images that were built.
+ * Submits the MachineOSConfigs that the cluster builds, and checks that its masters run the built
+ * images.
  */
 const finishLayering = [
   submitOsConfigs,
@@ -79,8 +79,8 @@ const finishLayering = [
 ] as const;
 
 /**
- * Makes the live system that of a bootstrap host. It all comes before the lanes: a download beside
- * a restart of the network, or a program beside a change of /usr, would be cut off.
+ * Turns the live system into a bootstrap host. All these steps come before the lanes: a restart of
+ * the network would interrupt a download, and a change of /usr a running program.
  */
 export const applyBootstrap = [
   makeSshDirectory,

@@ -15,7 +15,7 @@ export const allRoles: readonly Role<InstallWorld>[] = [
   singleNode,
 ];
 
-/** The role that a configuration asks for. One control-plane node means the single-node flow. */
+/** The role for a configuration. One control-plane node means the single-node flow. */
 export function chooseRole({ role, cluster }: Config): Role<InstallWorld> {
   if (role === 'worker') return worker;
   if (cluster.controlPlaneCount === 1) return singleNode;

@@ -12,7 +12,7 @@ export const master = role('master', {
   steps: [...preflight, ...begin, fetchHost, ...writeSystem, ...prepareFirstBoot, ...leave],
 });
 
-/** An arbiter is a master for the installer, except that it takes no registry data along. */
+/** An arbiter is a master for the installer, but does not copy registry data. */
 export const arbiter = role('arbiter', {
   title: 'Installs an arbiter node',
   ladder: 'master',

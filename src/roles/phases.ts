@@ -16,7 +16,7 @@ import { overwriteOs } from '../steps/layering/deploy-image.ts';
 import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
 import { copyRegistry, findRegistryMedia, planRegistryGrowth } from '../steps/registry/copy.ts';
 
-/** Checks everything that can be checked before anything is changed. */
+/** Checks everything that can be checked before a change. */
 export const preflight = [
   prepareDirectories,
   checkHooks,
@@ -28,8 +28,8 @@ export const preflight = [
 ] as const;
 
 /**
- * Writes the operating system, with the Ignition of this host, to where the host boots from.
- * Nothing is destroyed before, and by then every input has been fetched and checked.
+ * Writes the operating system, with the Ignition of this host, to the boot disk or an existing
+ * root. Destroys nothing before; all inputs are fetched and checked by then.
  */
 export const writeSystem = [
   runBeforeHook,
@@ -40,7 +40,7 @@ export const writeSystem = [
   deployToExistingRoot,
 ] as const;
 
-/** Begins the installation that the service still wants: from here on images are pulled. */
+/** Starts the installation if the service still wants it; from here on images are pulled. */
 export const begin = [confirmInstallation, configureRegistries] as const;
 
 /** Makes the written system bootable, with the registry of its medium. */
@@ -54,10 +54,10 @@ export const makeBootable = [
 /** Completes the written system before its first boot. */
 export const prepareFirstBoot = [overwriteOs, ...makeBootable] as const;
 
-/** Runs the last hook, uploads the logs, and finds out who reboots the host. */
+/** Runs the last hook, uploads the logs, and finds out whether ironic reboots the host. */
 export const sendLogs = [runAfterHook, announceLogs, uploadLogs, findIronic] as const;
 
-/** Leaves the host, by a reboot or to ironic, when what the service did not take is kept. */
+/** Stores reports that the service did not take, then leaves the host, by a reboot or to ironic. */
 export const keepAndReboot = [keepUnreported, rebootHost] as const;
 
 /** Uploads the logs and leaves the host. */

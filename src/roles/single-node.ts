@@ -14,7 +14,8 @@ export const singleNode = role('single-node', {
     ...preflight,
     checkBootstrapSettings,
     ...begin,
-    // The service lists Installing before Waiting for bootkube here, and wants the role beside it.
+    // The service lists Installing before Waiting for bootkube here, and expects the role in the
+    // text.
     { ...fetchIgnition, stage: 'Installing', stageInfo: ({ role: given }) => given },
     ...applyBootstrap,
     checkSingleNode,

@@ -4,9 +4,9 @@ import { lockDisk } from '../steps/disk/in-use.ts';
 import { resolveDisk } from '../steps/disk/resolve.ts';
 import type { InstallWorld } from '../steps/step.ts';
 
-/** What a wipe is asked for, and who hears of its end. */
+/** Inputs of a wipe: the confirmation, and the receiver of its result. */
 interface WipeRequest {
-  /** What the owner of the disk named it by. */
+  /** The value of `--confirm`: the serial number of the disk. */
   readonly confirm: string | undefined;
   readonly report: (erased: ErasedDisk) => void;
 }
@@ -19,7 +19,7 @@ export const wipe = ({ confirm, report }: WipeRequest): Role<WipeWorld> =>
     steps: [resolveDisk, lockDisk, checkErase(confirm), eraseDisk(report)],
   });
 
-/** What it works on: an install without a service. */
+/** The world of a wipe: an install without a service. */
 export interface WipeWorld {
   readonly config: InstallWorld['config'];
   readonly ports: Pick<InstallWorld['ports'], 'host' | 'clock'>;
