@@ -32,18 +32,18 @@ const line = `-r worker --url URL ${ids}`;
 
 async function refused(words: readonly string[], given: Record<string, string> = {}) {
   reports = [];
-  // Without nsenter nothing reaches this machine.
+  // Without nsenter the program cannot change this machine.
   const environment = { PATH: folder, ...given };
   const { port } = service.address() as AddressInfo;
   const argv = words.map((word) => (word === 'URL' ? `http://127.0.0.1:${port}` : word));
-  // Process 1 of this machine is not the test's.
+  // Process 1 of this machine does not belong to the test.
   const own = { BOOTWRIGHT_HOST_ROOT: '/', ...environment };
   const { exitCode, stdout, stderr } = await bundle.run(argv, { environment: own });
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toMatch(/^failed: .+\n(?:why: .+\n)?next: .+\n$/);
   expect(stderr).not.toMatch(/\.(ts|mjs|js):\d/);
   expect(stderr).toMatch(/^failed: /m);
-  // What cannot be read says for no host that it failed.
+  // Input that cannot be read does not report a host as failed.
   expect(reports).toEqual([]);
   return stderr;
 }

@@ -7,7 +7,7 @@ import { bootwright } from '../../src/cli/program/commands.ts';
 import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
-/** Runs a line of bash with words as its arguments. */
+/** Runs a line of bash with arguments. */
 function shell(line: string, words: readonly string[]) {
   const { status, stdout, stderr } = spawnSync('bash', ['-c', line, ...words], {
     encoding: 'utf8',
@@ -19,7 +19,7 @@ let bundle: Bundle;
 beforeAll(async () => {
   bundle = await copyBundle();
 });
-/** A program of the tree; that of `dist` is the copy. */
+/** A program of the tree; a program in `dist` is taken from the copy. */
 const programIn = (file: string): string =>
   file.startsWith('dist') ? bundle.path : join(import.meta.dirname, '../..', file);
 

@@ -7,31 +7,31 @@ import { ensureBundle } from '../../scripts/bundle.ts';
 
 const execute = promisify(execFile);
 
-/** How one run of the program ended. */
+/** The end of one run of the program. */
 interface Ended {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The built program in a directory of its own, with its chunks. */
+/** A copy of the built program in its own directory, with its chunks. */
 export interface Bundle {
   readonly path: string;
-  /** The same without the chunk that is the rest of the program. */
+  /** The same without the chunk that has the rest of the program. */
   readonly startAlone: string;
   readonly directory: string;
-  /** Runs the program in a clean environment; `node` takes flags for Node itself. */
+  /** Runs the program in a clean environment; `node` has flags for Node itself. */
   readonly run: (words: readonly string[], options?: RunOptions) => Promise<Ended>;
 }
 
-/** What one run is given. */
+/** Options of one run. */
 interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly node?: readonly string[];
   readonly path?: string;
 }
 
-/** A copy of the program as it ships; it is built where its sources have changed. */
+/** Copies the program as it ships; builds it first if its sources have changed. */
 export async function copyBundle(): Promise<Bundle> {
   const directory = await mkdtemp(join(tmpdir(), 'bootwright-bundle-'));
   const built = await ensureBundle(() => undefined);

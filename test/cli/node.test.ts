@@ -11,7 +11,9 @@ import { type Bundle, copyBundle } from './bundle.ts';
 let bundle: Bundle;
 let folder: string;
 
-/** Stands for nsenter and the host behind it; the real one is not on the PATH of the program. */
+/**
+ * Replaces nsenter and the host behind it; the PATH of the program does not have the real nsenter.
+ */
 const standIn = `#!/bin/bash
 while [ "$1" != -- ]; do shift; done
 shift
@@ -53,7 +55,7 @@ describe('bootwright node', () => {
 
   it('ends with the code of what the host lacks', async () => {
     const { exitCode, stdout, stderr } = await node('rollback', '--reboot');
-    // There is no flock on this host, and so no lock.
+    // This host has no flock, and so no lock.
     expect([exitCode, stdout]).toEqual([4, '']);
     expect(stderr).toMatch(/^failed: \S+: .+\n(?:why: .+\n)?next: .+\n$/m);
   });
