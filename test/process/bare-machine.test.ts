@@ -1,5 +1,4 @@
-// A Debian 12 that has nodejs, npm and git beside what each Debian has: what a newcomer's first
-// lines meet.
+// A Debian 12 with nodejs, npm and git in addition to its base packages, as a newcomer's machine.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,13 +26,13 @@ beforeAll(() => {
   const files = execFileSync('dpkg', ['--listfiles', ...packages, 'git'], { encoding: 'utf8' });
   for (const path of files.match(/^(?:\/usr)?\/s?bin\/.+$/gm) ?? [])
     if (!existsSync(join(bin, basename(path)))) symlinkSync(path, join(bin, basename(path)));
-  // Debian 12 has dash as sh, by a link that no package lists.
+  // In Debian 12, sh is dash, by a link that no package lists.
   if (!existsSync(join(bin, 'sh'))) symlinkSync('/bin/sh', join(bin, 'sh'));
 });
 
 afterAll(() => rmSync(bin, { recursive: true }));
 
-/** Runs a script of the tree as on such a machine; the Node is that of Debian 12. */
+/** Runs a script of the tree as on such a machine, with the Node of Debian 12. */
 function run(...argv: readonly [string, ...string[]]) {
   const [program, ...args] = argv;
   const PATH = [...olderNpmPath(partFolder(olderNpm), '9.2.0'), bin].join(':');
@@ -56,7 +55,9 @@ describe('the first lines of README.md', () => {
   });
 });
 
-/** The newest version of the C library that a program asks for; undefined for one without it. */
+/**
+ * The newest C library version that a program requires; undefined if it does not use the library.
+ */
 function newestLibrary(program: string): number | undefined {
   const names = readFileSync(program, 'latin1').matchAll(/\0GLIBC_2\.(\d+)(?=[.\0])/g);
   const versions = [...names].map(([, minor = '']) => Number(minor));

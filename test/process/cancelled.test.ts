@@ -6,7 +6,7 @@ import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHostPlan } from '../../mocks/lab/single-host.ts';
 import { becomes, bundle } from './faulty-run.ts';
 
-/** @param onWrite happens once the service knows that the image is written */
+/** @param onWrite called once the service knows that the image is being written */
 async function install(
   plan: Partial<SingleHostPlan>,
   onWrite?: (service: InventoryServer) => void,
@@ -26,8 +26,8 @@ async function install(
   }
   const { exitCode } = await agent.ended;
   const programs = new Set(
-    // The logs of the failure ask the writer for its version, and the check of the disk whether
-    // anybody has it.
+    // The logs of the failure ask the writer for its version, and the check of the disk asks
+    // whether it is in use.
     host.machine.ran.flatMap(({ argv }) =>
       ['--version', '--no-act'].some((word) => argv.includes(word)) ? [] : [argv[0]],
     ),
@@ -37,7 +37,7 @@ async function install(
 }
 
 it('a host that the service has cancelled keeps its disk, also after an earlier run', async () => {
-  // An identical report is accepted whatever the status is; only a new stage is refused.
+  // The service accepts an identical report in any status; it refuses only a new stage.
   const own = {
     status: 'cancelled',
     stage: 'Starting installation',
@@ -57,7 +57,7 @@ it('a host that the service resets while its disk is written is not rebooted', a
   expect(log).toContain('install.withdrawn');
   expect(log).toContain('in status resetting-pending-user-action');
   expect(exitCode).toBe(5);
-  // What was begun is not cut off.
+  // The write under way is not interrupted.
   expect(installed).toBeDefined();
   expect(programs).not.toContain('shutdown');
 });

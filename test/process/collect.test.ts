@@ -35,7 +35,7 @@ const run = (argv: readonly string[], env: NodeJS.ProcessEnv, cwd = tmpdir()): P
     });
   });
 
-/** Somebody who logs in to the host has none of the settings of the agent, and not its token. */
+/** The environment of a user who logs in to the host: no settings of the agent, and no token. */
 const ofStranger = ({ environment }: SingleHost): NodeJS.ProcessEnv => ({
   ...environment,
   PULL_SECRET_TOKEN: undefined,
@@ -51,7 +51,7 @@ async function read(bytes: Uint8Array) {
   return { files, manifest: BundleManifest.parse(JSON.parse(files.get('manifest.json') ?? '')) };
 }
 
-/** An agent that hangs: it has written a part of the disk, and does not move any more. */
+/** Makes an agent hang after it has written a part of the disk. */
 async function hang(host: SingleHost) {
   const logFile = join(host.folder, 'agent.log');
   const agent = startAgent({ bundle, logFile, args: host.words, env: host.environment });

@@ -15,7 +15,7 @@ import {
   writeIn,
 } from './faulty-run.ts';
 
-/** A bug in a source file, as it comes up when a stage is looked for. */
+/** A script that plants a bug in a source file: looking for a stage throws. */
 const faultIn = (path: string): string => `
   const { indexOf } = Array.prototype;
   Array.prototype.indexOf = function (what) {
@@ -24,7 +24,7 @@ const faultIn = (path: string): string => `
     return indexOf.apply(this, arguments);
   }`;
 
-/** By the code that the agent ends with, and the beginning of what the service hears. */
+/** Faults by name: the exit code of the agent, and the beginning of the message at the service. */
 const faults: Readonly<Record<string, readonly [number, string, Fault]>> = {
   'a lock that cannot be taken': [
     4,

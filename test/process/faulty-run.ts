@@ -13,19 +13,20 @@ import type { RunEvent } from '../../src/engine/events.ts';
 
 export const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
 
-/** What befalls an agent. */
+/** A fault of a run. */
 export interface Fault {
   readonly plan?: Partial<SingleHostPlan>;
   readonly words?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Breaks the host or the service before the agent starts; may return what undoes it. */
+  /** Breaks the host or the service before the agent starts; may return an undo function. */
   readonly before?: (host: SingleHost) => (() => void) | void;
-  /** Happens beside the agent. */
+  /** Runs at the same time as the agent. */
   readonly beside?: (host: SingleHost, agent: AgentProcess) => Promise<void>;
 }
 
 /**
- * Runs the built agent under a fault; resolves with how it ended and what the service made of it.
+ * Runs the built agent under a fault; resolves with its end and the resulting status at the
+ * service.
  */
 export async function runUnder({ plan = {}, words = [], env = {}, before, beside }: Fault) {
   await using host = await openSingleHost({
@@ -56,14 +57,14 @@ export async function runUnder({ plan = {}, words = [], env = {}, before, beside
 }
 
 const optOf = (host: SingleHost): string => join(host.folder, 'root/opt');
-/** Puts a file where the host has none. */
+/** Puts a file at a path where it blocks the agent's own files. */
 export const writeIn = (host: SingleHost, path: string): void => {
   const file = join(host.folder, 'root', path);
   mkdirSync(join(file, '..'), { recursive: true });
   writeFileSync(file, 'in the way');
 };
 
-/** A file system that is full but for some KiB. */
+/** Fills a file system except for some KiB. */
 export function fullBut(host: SingleHost, kib: number): () => void {
   const opt = optOf(host);
   mkdirSync(opt, { recursive: true });
@@ -73,8 +74,8 @@ export function fullBut(host: SingleHost, kib: number): () => void {
 }
 
 /**
- * Runs a line of shell in the place of a command, before it, also where it holds a lock; `$PPID` is
- * the agent.
+ * Runs a line of shell before a command, also if the command runs under a lock; `$PPID` is the
+ * agent.
  */
 export function interpose({ nsenter }: SingleHost, command: string, line: string): void {
   renameSync(nsenter, `${nsenter}.real`);
@@ -83,9 +84,9 @@ export function interpose({ nsenter }: SingleHost, command: string, line: string
 }
 
 /**
- * Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. The
- * agent stands still meanwhile, at a time at which no status is half replaced: the end of that
- * would leave room again.
+ * Fills the disk of the journal to its last byte when a command runs, then runs a line of shell.
+ * Stops the agent meanwhile, at a moment when no status file is half replaced: completing the
+ * replacement would free space again.
  */
 export function fullFrom(host: SingleHost, command: string, line: string): () => void {
   const undo = fullBut(host, 64);
@@ -100,12 +101,12 @@ export function fullFrom(host: SingleHost, command: string, line: string): () =>
 export const imports = (script: string): string =>
   `--import=data:text/javascript,${encodeURIComponent(script)}`;
 
-/** Waits until something is true, as long as the test may take. */
+/** Waits until a condition is true, as long as the test may take. */
 export async function becomes(what: () => boolean): Promise<void> {
   while (!what()) await pause(5);
 }
 
-/** The writer has told how far it is; the service hears of that up to ten seconds later. */
+/** Whether the writer has reported progress; the service gets it up to ten seconds later. */
 export function hasWritten({ folder }: SingleHost): boolean {
   const path = join(folder, 'root/opt/install-dir/status.json');
   return existsSync(path) && /"percent":[1-9]/.test(readFileSync(path, 'utf8'));
@@ -123,7 +124,7 @@ export const onceRan =
     agent.stop();
   };
 
-/** The fields of each event, as docs/events.md names them. */
+/** The fields of each event in docs/events.md. */
 const published = new Map(
   readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8')
     .split('\n')
@@ -134,7 +135,7 @@ const published = new Map(
     }),
 );
 
-/** The lines of an event stream that docs/events.md does not have, or not with all their fields. */
+/** The lines of an event stream that docs/events.md does not describe with all their fields. */
 export const unpublishedEvents = (stream: string): readonly string[] =>
   stream
     .trimEnd()

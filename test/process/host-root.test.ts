@@ -1,5 +1,5 @@
-// A container that has nothing of its host but --pid=host: the real program in namespaces of its
-// own, between a host that has files and a container that has none of them.
+// A container that shares only --pid=host with its host. The real program runs in its own
+// namespaces, between a host that has files and a container that has none of them.
 import { execFile } from 'node:child_process';
 import {
   mkdirSync,
@@ -20,14 +20,14 @@ import { createLoopDisk, type LoopDisk, readDisk } from '../installer/loop-disk.
 
 const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
 
-/** The folders that the host and the container have each for itself. */
+/** The folders that the host and the container each have. */
 const own = ['opt', 'var/log', 'srv', 'run', 'usr/local/sbin'];
 
 const mounts = own.map((path) => `mount --bind "$1/${path}" "/${path}"`).join('\n');
 
 /**
- * `$1` is the folder of the host, `$2` that of the container; process 1 is of the host, or becomes
- * the program itself.
+ * Shell scripts: `$1` is the host's folder, `$2` the container's. Process 1 belongs to the host, or
+ * becomes the program itself.
  */
 const starts = {
   'with --pid=host': `set -e
@@ -64,7 +64,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs the program there; a stop of the test ends it with all that it started. */
+/** Runs the program in these namespaces; a stop of the test ends it with all its children. */
 async function run(
   how: keyof typeof starts,
   words: readonly string[],
@@ -88,7 +88,7 @@ async function run(
   );
 }
 
-/** Files that the container was left with, where it has folders of its own. */
+/** Files left in the container's own folders. */
 const leftInContainer = (): readonly string[] =>
   readdirSync(join(folder, 'container'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -101,7 +101,7 @@ describe('a worker by its four variables, with nothing mounted', () => {
     disk = createLoopDisk(join(folder, 'disk'), 32 * 1024);
     objects = await startObjectStore();
     objects.put('clusters', 'c1/worker.ign', '{"ignition":{"version":"3.2.0"}}');
-    // What the real one does with the two: it reads the one and writes the other.
+    // As the real coreos-installer does, reads the one path and writes the other.
     put(
       'usr/local/sbin/coreos-installer',
       `#!/bin/sh -e

@@ -1,4 +1,4 @@
-/** A kubeconfig for a server, as an installer would write it. */
+/** A kubeconfig for a server, in the installer's form. */
 export const kubeconfigOf = (server: string): string =>
   JSON.stringify({
     apiVersion: 'v1',

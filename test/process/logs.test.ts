@@ -64,7 +64,7 @@ it('the logs of a failed install are left after the service heard of it, without
   expect(files.get('disks.json')).toContain('"blockdevices"');
   expect(files.get('kernel.log')).toMatch(/./);
   expect([...files.keys()]).not.toContain('units.log');
-  // What is read last has the report already.
+  // The log is read last, so it already has the report.
   expect(files.get('agent.log')).toMatch(/"stage":"Failed".*"stage reported"/);
 
   const found = JSON.parse(await logsRead(path, '--format', 'json')) as BundleDocument;

@@ -12,10 +12,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What a program has logged so far. */
+/** The log of a program so far. */
 const logOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-/** The port that a log says it serves on. */
+/** The port of the server, from the log. */
 const portIn = (log: string): string | undefined =>
   /serving \/(?:status|metrics).*"port":(\d+)|"port":(\d+).*serving \/(?:status|metrics)/
     .exec(log)
@@ -23,7 +23,7 @@ const portIn = (log: string): string | undefined =>
     .find(Boolean);
 
 /**
- * Whether somebody has connected to a port of this machine lately (proc_net_tcp(5): local and
+ * Whether a client has connected to a port of this machine lately (proc_net_tcp(5): local and
  * remote address, state).
  */
 const wasReached = (port: string): boolean =>

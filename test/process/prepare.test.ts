@@ -1,4 +1,4 @@
-// What a newcomer runs first, with the Node and the npm that they have: a script of this tree finds
+// The first commands of a newcomer, with the newcomer's Node and npm: a script of this tree finds
 // its own Node.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,12 +22,12 @@ import { partFolder } from '../../scripts/parts/part.ts';
 const top = resolve(import.meta.dirname, '../..');
 const tools = partFolder(olderNpm);
 
-/** Half of the packages ask for a newer Node than Debian 12 has; this one is optional besides. */
+/** Half of the packages require a newer Node than Debian 12 has; this package is also optional. */
 const optional = '@rolldown/binding-linux-x64-gnu';
 
 /**
- * package.json and its lock with the packages of Node and one more: all others would take minutes
- * on a busy machine.
+ * package.json and its lock with only the packages of Node and one more: all packages would take
+ * minutes on a busy machine.
  */
 function fewPackages(): Readonly<Record<string, string>> {
   const lock = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8')) as {
@@ -55,7 +55,7 @@ function fewPackages(): Readonly<Record<string, string>> {
   };
 }
 
-/** A tree with what a script needs to get its packages, and a cache of its own. */
+/** A tree with the files that a script needs to install its packages, and its own cache. */
 function freshTree() {
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-fresh-'));
   mkdirSync(join(folder, 'scripts'));
@@ -71,13 +71,13 @@ function freshTree() {
   };
 }
 
-/** Starts a command in such a tree; the first folders of PATH are those that are given. */
+/** Starts a command in such a tree with the given folders first in PATH. */
 function start(folder: string, path: readonly string[], argv: readonly [string, ...string[]]) {
   const [program, ...args] = argv;
   const child = spawn(program, args, {
     cwd: folder,
     env: {
-      // The way to the registry is that of this machine.
+      // Requests to the registry use this machine's proxies.
       ...process.env,
       XDG_CACHE_HOME: join(folder, 'cache'),
       PATH: [...path, '/usr/bin', '/bin'].join(':'),
@@ -92,7 +92,7 @@ function start(folder: string, path: readonly string[], argv: readonly [string, 
 
 const version = ['scripts/run', 'node', '--version'] as const;
 
-/** A folder of programs that print the version of a Node and an npm, and nothing else. */
+/** A folder with programs that only print the version of a Node and an npm. */
 function programs(folder: string, versions: Readonly<Record<'node' | 'npm', string>>): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -108,7 +108,7 @@ describe('the first command in a clone', () => {
     using tree = freshTree();
     const path = olderNpmPath(tools, olderNpms[0].npm);
     const hasOptional = (): boolean => existsSync(join(tree.folder, 'node_modules', optional));
-    // What somebody who knows npm does first.
+    // A user who knows npm starts with this.
     expect(await start(tree.folder, path, ['npm', 'ci']).ended).toMatchObject({ code: 0 });
     expect(hasOptional()).toBe(false);
     const first = await start(tree.folder, path, version).ended;

@@ -44,7 +44,7 @@ it('shows a request that is retried as a wait: in the status, the log of a pipe 
   expect(log).toMatch(/"status":"503, attempt 1"/);
   expect(log).not.toMatch(/\d\.\d{4,}/);
   expect(log).toMatch(/"delay":"[\d.]+ m?s"/);
-  // The texts at the service follow progress alone.
+  // Only progress changes the texts at the service.
   const stages = host.inventory.requests.filter(({ path }) => path.endsWith('/progress'));
   expect(JSON.stringify(stages)).not.toContain('attempt');
 });

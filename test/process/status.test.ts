@@ -22,7 +22,8 @@ async function status(host: SingleHost): Promise<ShownStatus> {
 }
 
 /**
- * `status --watch`: whether it has printed something, and in the end all of that and the exit code.
+ * A running `status --watch`: whether it has printed something, and in the end its output and exit
+ * code.
  */
 function watching(host: SingleHost) {
   const args = [bundle, 'status', '--watch', ...host.words];

@@ -27,8 +27,8 @@ const start = (host: SingleHost, path = host.environment.PATH): AgentProcess =>
   });
 
 /**
- * Without its own end it would wait for the writer, the service or the control plane, longer than a
- * test may take.
+ * Without the stop, the agent would wait for the writer, the service or the control plane, longer
+ * than a test may take.
  */
 async function stopped(agent: AgentProcess): Promise<void> {
   agent.stop();
@@ -50,15 +50,15 @@ describe('SIGTERM ends the agent', () => {
     expect(writer?.exitCode).toBeUndefined();
     expect(host.machine.installed).toBeUndefined();
     expect(host.machine.devices.byKname('sda')?.table).toBeUndefined();
-    // The logs of a failure take longer than a stop gives.
+    // Collecting the logs of a failure takes longer than a stop allows.
     const left = readdirSync(join(host.folder, 'root/opt/install-dir'));
     expect(left.filter((name) => name.startsWith('bundle-'))).toEqual([]);
   });
 
   it('although the writer refuses to end, and changes the disk only when it is gone', async () => {
     await using host = await open({});
-    // Between the agent and its host: a writer that hears no SIGTERM, and who still runs when a
-    // later command begins.
+    // Runs between the agent and its host: a writer that ignores SIGTERM, and a list of the
+    // processes that still run when a later command begins.
     const folder = join(host.folder, 'stubborn');
     const [order, writerPid] = [join(folder, 'order'), join(folder, 'pid')];
     mkdirSync(folder);
@@ -84,7 +84,8 @@ while :; do sleep 0.1; done
     const lines = readFileSync(order, 'utf8').split('\n');
     expect(lines).not.toContain('asked');
     expect(lines).not.toContain('beside');
-    // A look and the zeros alone: each further program takes its time on a machine that is busy.
+    // Only the reading of the disk and the zeros: each further program takes time on a busy
+    // machine.
     const programs = lines.flatMap((line) => /\b(?:lsblk|dd|wipefs|sgdisk)\b/.exec(line) ?? []);
     expect(programs.slice(-2)).toEqual(['lsblk', 'dd']);
     expect(() => process.kill(Number(readFileSync(writerPid, 'utf8')), 0)).toThrow('ESRCH');

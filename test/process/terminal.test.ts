@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { bundle } from './faulty-run.ts';
 
-/** What an install writes to a real pseudo terminal. */
+/** The output of an install on a real pseudo terminal. */
 async function written(terminal: string): Promise<string> {
   await using host = await openSingleHost({
     role: 'master',

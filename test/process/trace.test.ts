@@ -21,11 +21,14 @@ const top = resolve(import.meta.dirname, '../..');
 const traceOf = (role: string): Trace =>
   JSON.parse(readFileSync(`${top}/mocks/traces/${role}.json`, 'utf8')) as Trace;
 
-/** Ids as the trace writes them. */
+/** Replaces ids by the letters of the trace. */
 const withLetters = (text: string): string =>
   text.replaceAll(ids.cluster, 'C').replaceAll(ids.infraEnv, 'I').replaceAll(ids.host, 'H');
 
-/** Percentages depend on how fast the stand-in writes; which are told is asserted by itself. */
+/**
+ * Percentages depend on the speed of the stand-in; another assertion covers which of them are
+ * reported.
+ */
 const withoutPercent = (requests: Trace['requests']): Trace['requests'] =>
   requests.filter(({ body }) => !/^\d+%$/.test(body?.['progress_info'] ?? ''));
 
@@ -41,13 +44,16 @@ const seen = (requests: readonly RecordedRequest[]): Trace['requests'] =>
       ...(body === '' ? {} : { body: JSON.parse(body) as Record<string, string> }),
     }));
 
-/** The stand-in of logs_sender reports too; those requests are not the agent's. */
+/** The stand-in of logs_sender sends reports too; those requests do not count as the agent's. */
 const byAgent = (requests: Trace['requests']): Trace['requests'] => {
   let announced = 0;
   return requests.filter(({ path }) => !path.endsWith('/logs-progress') || (announced += 1) === 1);
 };
 
-/** No step waits for our report, so only their own order is certain (ADR 0011). */
+/**
+ * No step waits for the agent's reports, so only their order among themselves is certain (ADR
+ * 0011).
+ */
 const isReport = ({ method }: Trace['requests'][number]): boolean => method === 'PUT';
 
 const comparable = (argv: readonly string[], serviceUrl = 'http://SVC'): readonly string[] =>
@@ -58,7 +64,7 @@ const comparable = (argv: readonly string[], serviceUrl = 'http://SVC'): readonl
       .replaceAll(/^\/dev\/(loop1|sda)$/g, 'DISK'),
   );
 
-/** Our one deviation in a command (ADR 0011): the token goes by the environment. */
+/** The one deviation in a command (ADR 0011): the token is passed in the environment. */
 const withoutToken = (argv: readonly string[]): readonly string[] =>
   argv.filter(
     (word, index) =>
@@ -136,7 +142,7 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
         name,
       ).toBe(true);
     }
-    // The masker knows every form in which a secret can be written.
+    // The masker knows every written form of a secret.
     const { register, mask } = masker();
     register(new Secret(plantedSecret));
     const leaks = [...run.files].flatMap(([path, text]) => (mask(text) === text ? [] : [path]));

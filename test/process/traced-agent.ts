@@ -5,26 +5,26 @@ import type { RecordedRequest } from '../../mocks/http/mock-server.ts';
 import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 
-/** What an agent did in one run, seen from outside. */
+/** The observable result of one run of an agent. */
 export interface TracedRun {
   readonly exitCode: number | undefined;
   readonly requests: readonly RecordedRequest[];
   readonly machine: Machine;
   readonly serviceUrl: string;
-  /** Text of every file that the run left: log, journal, events, Ignition, output. */
+  /** Text of every file that the run wrote: log, journal, events, Ignition, output. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** The token of the run; it must be seen nowhere. */
+/** The token of the run; no file may contain it. */
 export const plantedSecret = 'planted-secret-7f3a9c';
 
-/** The flags under which the trace was recorded, beside the ids. */
+/** The flags of the recorded trace, besides the ids. */
 const recordedWords = [
   ...['--agent-image', 'registry.example/agent:1', '--skip-installation-disk-cleanup'],
   ...['--installer-args', '["--append-karg","ip=eth0:dhcp"]'],
 ];
 
-/** Runs the built agent against the stand-ins as the agent of the trace was run. */
+/** Runs the built agent against the stand-ins in the same way as the traced agent ran. */
 export async function traceAgent(role: 'master' | 'worker', bundle: string): Promise<TracedRun> {
   await using host = await openSingleHost({
     role,
@@ -38,7 +38,8 @@ export async function traceAgent(role: 'master' | 'worker', bundle: string): Pro
     env: {
       ...host.environment,
       BOOTWRIGHT_LOG_EVENTS: join(host.folder, 'events.jsonl'),
-      // The agent of the trace always waits a minute; ours only where it is told to (ADR 0011).
+      // The traced agent always waits a minute; Bootwright waits only if a setting says so (ADR
+      // 0011).
       BOOTWRIGHT_FINISH_REBOOT_DELAY_MINUTES: '1',
     },
     logFile: join(host.folder, 'agent.log'),

@@ -1,4 +1,4 @@
-// Appends lines to a journal, whatever becomes of each, and prints that.
+// Appends lines to a journal and prints the result of each, also of a failed one.
 import { fileJournal } from '../../../src/adapters/journal.ts';
 import { AgentError } from '../../../src/model/failure.ts';
 

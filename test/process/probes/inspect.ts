@@ -1,4 +1,4 @@
-// What a command on the host sees of us, and what the adapter makes of its end.
+// Prints the environment of a command on the host, and how the adapter reports its end.
 import { nsenterHost } from '../../../src/adapters/host/nsenter-host.ts';
 import { AgentError } from '../../../src/model/failure.ts';
 

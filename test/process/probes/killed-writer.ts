@@ -1,4 +1,4 @@
-// An agent that has started a writer under a lock and is killed, and who takes the lock afterwards.
+// Kills an agent that has started a writer under a lock, then takes the lock.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';

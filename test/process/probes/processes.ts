@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Command lines of all processes that have a word in theirs. */
+/** Command lines of all processes that contain a word. */
 export function processesWith(word: string): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

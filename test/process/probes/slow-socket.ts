@@ -1,4 +1,4 @@
-// Writes events to standard output, a socket, until it takes no more; then ends the stream.
+// Writes events to standard output, a socket, until it is full; then ends the stream.
 import { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { openEventStream } from '../../../src/adapters/logging/log-sink.ts';
