@@ -4,33 +4,33 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-/** Where pictures of the pages go, for people to look at. */
+/** Folder for pictures of the pages, for people to look at. */
 export const pictures = join(tmpdir(), 'bootwright-page-pictures');
 mkdirSync(pictures, { recursive: true });
 
 /**
- * How long a browser may take for a thing, in milliseconds: Playwright's own 30 s are few beside a
- * lab, on a busy machine.
+ * Timeout of a browser action in milliseconds: on a busy machine that runs a lab, Playwright's own
+ * 30 s are too short.
  */
 const timeout = 300_000;
 
-/** Starts Debian's Chromium without a screen; root has no sandbox of it. */
+/** Starts Debian's Chromium without a screen. Chromium has no sandbox for root. */
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'], timeout });
 
-/** How somebody looks at a page. */
+/** Settings of a reader's browser. */
 export interface Reader {
   readonly width: number;
   readonly scheme: 'light' | 'dark';
 }
 
-/** A page that was opened, and whatever its browser has to complain of. */
+/** An open page, and all complaints of its browser. */
 export interface OpenPage extends AsyncDisposable {
   readonly page: Page;
   readonly complaints: readonly string[];
 }
 
-/** Opens an address. */
+/** Opens a URL. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -56,7 +56,7 @@ export async function openPage(
   return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** What axe finds: the rule with the elements that break it. */
+/** The findings of axe: each rule with the elements that break it. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
@@ -65,7 +65,7 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
   );
 }
 
-/** How many pixels of a page one would have to scroll sideways for. */
+/** The number of pixels by which a page is wider than its window. */
 export const overhang = (page: Page): Promise<number> =>
   page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

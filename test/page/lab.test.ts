@@ -29,7 +29,7 @@ it('follows a run of the lab with a fault, and keeps its time line', async () =>
     expect(await page.locator('#state').textContent()).toContain('usually about');
     await page.screenshot({ path: join(pictures, 'lab.png'), fullPage: true });
     await page.locator('#faults').getByText('agent-killed after image/write').waitFor();
-    // The last that a reader gets, before the lab ends.
+    // The last update for a reader before the lab ends.
     await page.locator('#state').getByText('installed, as expected').waitFor();
     expect(await page.locator('#host-2 .cell').count()).toBeGreaterThan(15);
     expect(await page.locator('#host-2 .badge').textContent()).toContain('is a node');

@@ -30,7 +30,7 @@ function samplePage(): LivePage {
   return live;
 }
 
-/** The same with its server, and a browser that reads it. */
+/** A page in the middle of an installation, with its server and a browser that reads it. */
 async function openSample({
   reader = desk,
   port = 0,
@@ -38,7 +38,7 @@ async function openSample({
 }: {
   readonly reader?: Reader;
   readonly port?: number;
-  /** What is done before the browser comes. */
+  /** Runs before the browser opens the page. */
   readonly prepare?: (live: LivePage, server: ListeningServer) => unknown;
 } = {}) {
   await using ends = new AsyncDisposableStack();
@@ -144,7 +144,7 @@ describe('a page that is watched', () => {
 
   it('comes again where there were too many readers', async () => {
     const others = new AbortController();
-    // A response that nobody holds is cancelled when garbage is collected.
+    // The garbage collector would cancel a response without a reference.
     const held: Response[] = [];
     const prepare = async (_: LivePage, { url }: ListeningServer): Promise<void> => {
       for (let reader = 0; reader < 16; reader += 1)

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openPage, startBrowser } from './browser.ts';
 
-/** Scenarios of the lab that fail, without a cluster: each takes some seconds. */
+/** Scenarios of the lab that fail without a cluster: each takes some seconds. */
 const scenarios = ['disk-write-error', 'no-disk', 'wrong-digest'];
 
 const top = resolve(import.meta.dirname, '../..');

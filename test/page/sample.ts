@@ -8,7 +8,7 @@ import { railOfStages, railSteps } from '../../src/page/rail.ts';
 import type { PageUpdate, Rail } from '../../src/page/state.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 
-/** The name of a host that somebody has chosen with care. */
+/** A host name that attempts an injection. */
 export const evilName = '<script>alert("host")</script><img src=x onerror=alert(1)>';
 
 /** The rail of a role, for the shortest line of an install. */
@@ -25,7 +25,7 @@ const event = (host: string, at: number, body: RunEventBody): PageUpdate => ({
   event: { at, run: host, ...body } as RunEvent,
 });
 
-/** The first steps of a host up to one, each so long, and that one begun. */
+/** The first steps of a host up to a given one, with their duration, and the start of that step. */
 function stepsUpTo(host: string, rail: Rail, { last, begin }: { last: string; begin: number }) {
   const steps = railSteps(rail).filter(({ isActive }) => isActive);
   const count = steps.findIndex(({ id }) => id === last);
@@ -41,8 +41,8 @@ function stepsUpTo(host: string, rail: Rail, { last, begin }: { last: string; be
 }
 
 /**
- * Updates of an installation in its middle, which began at a time: every part of the page has
- * something to show.
+ * Updates of an installation that is half done and began at a given time. Every part of the page
+ * has content.
  */
 export function sampleUpdates(begin: number): readonly PageUpdate[] {
   const rails = {

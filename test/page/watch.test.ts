@@ -19,7 +19,7 @@ const infraEnvId = '22222222-2222-4222-8222-222222222222';
 const token = issuer.issue({ infra_env_id: infraEnvId });
 const cluster = clusterSeed({ id: '11111111-1111-4111-8111-111111111111' });
 
-/** A service in which four hosts are being installed, unless the cluster has another status. */
+/** A service that installs four hosts, unless the cluster has another status. */
 async function startService(status = cluster.status): Promise<InventoryServer> {
   const member = { clusterId: cluster.id, infraEnvId, status: 'installing-in-progress' } as const;
   const times = { stageStartedAt: Date.now() - 60_000, stageUpdatedAt: Date.now() };
@@ -53,11 +53,11 @@ async function startService(status = cluster.status): Promise<InventoryServer> {
   return service;
 }
 
-/** A `watch` that runs, with all that it has printed. */
+/** A running `watch`, with all its output. */
 interface Watch extends AsyncDisposable {
   readonly url: string;
   readonly printed: () => string;
-  /** Ends it as Ctrl-C does; gives its exit code. */
+  /** Ends it as Ctrl-C does; resolves with its exit code. */
   readonly interrupt: () => Promise<unknown>;
 }
 
@@ -66,7 +66,7 @@ async function startWatch(args: readonly string[], secret = token): Promise<Watc
     env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: secret },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // All that it has printed is there only when its streams have ended too.
+  // The output is complete only when the streams have ended too.
   const ended = once(child, 'close');
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -154,7 +154,7 @@ describe('bootwright watch', () => {
   });
 });
 
-/** `watch` until it ends by itself: all that it has printed, and its exit code. */
+/** Runs `watch` until it ends by itself; resolves with its output and its exit code. */
 async function watchToEnd(args: readonly string[]) {
   const child = spawn(process.execPath, [bundle, 'watch', ...args], {
     env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: token },
@@ -197,7 +197,7 @@ describe('bootwright watch --until installed', () => {
   });
 });
 
-/** Asks a server, by any name. */
+/** Sends a request to a server by any host name. */
 function ask(
   url: string,
   options: { method?: string; path?: string; host?: string },
@@ -221,7 +221,7 @@ describe('the server of a page', () => {
       [{}, 200],
       [{ host: 'localhost:1234' }, 200],
       [{ path: '/events' }, 200],
-      // A name that somebody else has pointed here.
+      // An attacker's name that points to this address.
       [{ host: 'evil.example.test' }, 403],
       [{ path: '/events', host: 'evil.example.test:80' }, 403],
       [{ method: 'POST' }, 405],
