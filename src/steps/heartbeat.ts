@@ -2,16 +2,16 @@ import { type Millis, minutes } from '../model/duration.ts';
 import type { StepScope } from './step.ts';
 
 /**
- * How often work says that it continues. What the service hears of it follows the limit of the
- * stage.
+ * Interval of the heartbeats of work that continues. The limit of the stage decides which of them
+ * the service receives.
  */
 const heartbeatEvery: Millis = minutes(1);
 
 type HeartbeatScope = Pick<StepScope<'clock'>, 'clock' | 'alive'>;
 
 /**
- * The heartbeat of a wait whose end somebody else's clock decides: called at each poll that has
- * seen that they are still at it.
+ * The heartbeat of a wait on other hosts, whose clock decides its end: call it at each poll that
+ * sees them at work.
  */
 export function heartbeatOf({ clock, alive }: HeartbeatScope): () => void {
   let last = Number.NEGATIVE_INFINITY;
@@ -22,7 +22,7 @@ export function heartbeatOf({ clock, alive }: HeartbeatScope): () => void {
   };
 }
 
-/** The heartbeat of work that has a limit of its own, and nothing or little to say meanwhile. */
+/** The heartbeat of work that has a limit of its own and reports little or nothing itself. */
 export async function withHeartbeat<T>(
   what: string | undefined,
   { clock, alive }: HeartbeatScope,

@@ -19,7 +19,7 @@ export async function isTrue(
 
 /**
  * The text of a file of the host.
- * @throws what `missing` makes of the path of a file that is not there
+ * @throws the result of `missing` for the path of a missing file
  */
 export async function readTextOr(
   { host, signal }: HostScope,
@@ -44,7 +44,10 @@ export async function readArchitecture({ host, signal }: HostScope): Promise<str
   throw unreadableOutput('uname', 'architecture', stdout);
 }
 
-/** What a command printed that ended well is not what it prints; nothing may be read out of it. */
+/**
+ * The error for a command that exited with success but printed something unexpected; its output
+ * must not be used.
+ */
 export const unreadableOutput = (program: string, wanted: string, stdout: string): AgentError =>
   hostFailure('command.unreadable', `${program} printed no ${wanted}: ${stdout.slice(0, 100)}`);
 
@@ -55,7 +58,7 @@ export const bytesArgv = (path: string, most: number): readonly string[] => [
 ];
 
 /**
- * The first bytes of a file of the host, fewer where it ends.
+ * The first bytes of a file of the host, fewer if the file is shorter.
  * @throws AgentError `command.*`
  */
 export async function readBytes(
@@ -69,7 +72,7 @@ export async function readBytes(
 }
 
 /**
- * The kernel arguments that a command printed, without those of the boot loader.
+ * The kernel arguments in the output of a command, without those of the boot loader.
  * @throws AgentError `command.unreadable`
  */
 export function kernelArgumentsIn(program: string, stdout: string): readonly string[] {
@@ -77,12 +80,10 @@ export function kernelArgumentsIn(program: string, stdout: string): readonly str
   throw unreadableOutput(program, 'kernel arguments', stdout);
 }
 
-/**
- * The name that the kernel of the host has, which our container shares; empty where it has none.
- */
+/** The hostname in the kernel of the host, which our container shares; empty if none is set. */
 export const readHostname = async ({ host, signal }: HostScope): Promise<string> =>
   (await host.readText('/proc/sys/kernel/hostname', signal))?.trim() ?? '';
 
-/** The id of the current boot of the host; `unknown` where it has none. */
+/** The id of the current boot of the host; `unknown` if it has none. */
 export const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>
   (await host.readText('/proc/sys/kernel/random/boot_id', signal))?.trim() ?? 'unknown';

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 
 const IronicAgentSchema = z.object({
-  /** The host is managed by ironic, which reboots it. */
+  /** Ironic manages the host and reboots it. */
   isPresent: z.boolean(),
 });
 
@@ -17,22 +17,22 @@ export const IronicAgent = fact('finish.ironic', IronicAgentSchema);
 export type IronicAgent = z.infer<typeof IronicAgentSchema>;
 
 const RebootDelaySchema = z.object({
-  /** As `shutdown` takes it: `now`, or `+1` for after a minute. */
+  /** The time argument of `shutdown`: `now`, or `+1` for one minute. */
   when: z.string().regex(/^(now|\+\d+)$/),
 });
 
-/** How long the host waits before it reboots. */
+/** The delay before the reboot of the host. */
 export const RebootDelay = fact('finish.reboot-delay', RebootDelaySchema);
 export type RebootDelay = z.infer<typeof RebootDelaySchema>;
 
 const unit = 'ironic-agent.service';
 
-/** Lists the agent of ironic when systemd knows it. */
+/** Lists the agent of ironic if systemd knows it. */
 export const listIronicArgv = ['systemctl', 'list-units', '--no-legend', unit] as const;
 
 /**
- * Finds out who reboots the host. When systemd does not answer, the host reboots by itself: an
- * finished install must not fail here.
+ * Detects whether ironic reboots the host. If systemd does not answer, the host reboots itself: a
+ * completed installation must not fail here.
  */
 export const findIronic = step({
   id: 'finish/find-ironic',
@@ -58,8 +58,8 @@ export const findIronic = step({
 });
 
 /**
- * Minutes that the bootstrap host waits when nobody saw etcd leave it: what the Go agent always
- * waits (assisted-installer #618, OCPBUGS-5988).
+ * Minutes that the bootstrap host waits if the etcd hand-over was not observed: assisted-installer
+ * always waits that long (assisted-installer #618, OCPBUGS-5988).
  */
 const unseenHandover = 1;
 
@@ -72,8 +72,8 @@ const asConfigured = ({ finish }: Config): string =>
   `${finish.rebootDelayMinutes ?? 0} min: finish.rebootDelayMinutes is set`;
 
 /**
- * Decides when a host reboots on which nothing depends any more: at once, as the logs have left it
- * and the last report does before the host goes.
+ * Decides when a host reboots that no other host depends on: at once, because its logs are
+ * uploaded, and its last report is sent before the reboot.
  */
 export const decideRebootDelay = step({
   id: 'finish/decide-delay',
@@ -89,8 +89,8 @@ export const decideRebootDelay = step({
 });
 
 /**
- * Decides when the bootstrap host reboots: at once when etcd was seen to need it no more, else
- * after the minute in which that usually happens.
+ * Decides when the bootstrap host reboots: at once if the etcd hand-over was observed, otherwise
+ * after the minute in which it usually completes.
  */
 export const decideRebootDelayAfterHandover = step({
   id: 'finish/decide-delay-after-handover',
@@ -110,8 +110,7 @@ export const decideRebootDelayAfterHandover = step({
 });
 
 /**
- * The quotes are part of the message: the agent that this one replaces has them, and logs are
- * searched for it.
+ * The quotes are part of the message: assisted-installer has them, and tools search logs for it.
  */
 const message = "'Installation completed, server is going to reboot.'";
 
@@ -120,16 +119,16 @@ export const rebootArgv = ({ when }: RebootDelay): readonly string[] => [
   ...['shutdown', '-r', when, message],
 ];
 
-/** Stops the agent that ironic waits for; ironic then reboots the host. */
+/** Stops the agent that ironic watches; ironic then reboots the host. */
 export const stopAgentArgv = ['systemctl', 'stop', 'agent.service'] as const;
 
-/** The text beside `Rebooting`: who reboots the host. */
+/** The info text of `Rebooting`: it names the component that reboots the host. */
 export const rebootInfo = (
   _config: Config,
   { ironic }: { readonly ironic: IronicAgent },
 ): string => (ironic.isPresent ? 'Ironic will reboot the node shortly' : '');
 
-/** Leaves the host: by a reboot, or by handing it over to ironic. */
+/** Ends the work on this host: reboots it or hands it over to ironic. */
 export const rebootHost = step({
   id: 'finish/leave-host',
   title: 'Reboot into the installed system',
@@ -145,7 +144,7 @@ export const rebootHost = step({
     stopAgentArgv,
   ],
   run: async ({ host, signal }, { ironic, delay }) => {
-    // A resumed run asks again: systemd then replaces the shutdown that is scheduled.
+    // A resumed run orders the reboot again: systemd then replaces the scheduled shutdown.
     const argv = ironic.isPresent ? stopAgentArgv : rebootArgv(delay);
     await host.exec(argv, { signal, limit: minutes(2) });
   },

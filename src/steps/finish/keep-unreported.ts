@@ -14,21 +14,21 @@ const rootMount = '/mnt/bootwright-root';
 
 /**
  * At the top of the root file system, which is `/sysroot` on the node, as CoreOS itself keeps
- * `/sysroot/.coreos-aleph-version.json`. A directory below /var could be hidden by a partition of
- * its own.
+ * `/sysroot/.coreos-aleph-version.json`. A partition at /var could hide a directory below it.
  */
 const keptFolder = `${rootMount}/bootwright`;
 
 /**
- * Characters of the log that are kept, from its end: the root file system is small before its first
- * boot.
+ * Number of characters that are kept from the end of the log: the root file system is small before
+ * its first boot.
  */
 const longestLog = 8 * 1024 * 1024;
 
 const makeFolderArgv = ['install', '--directory', '--mode=0700', keptFolder] as const;
 
 /**
- * The commands up to the files; the first mount may find the file system as the writer froze it.
+ * The commands before the files are written; the first mount may find the file system frozen by the
+ * writer.
  */
 const mountArgvs = (partition: string): readonly (readonly string[])[] => [
   ['mkdir', '-p', rootMount],
@@ -38,9 +38,9 @@ const mountArgvs = (partition: string): readonly (readonly string[])[] => [
 ];
 
 /**
- * Reports that this host reboots, and keeps on the written disk what the service did not take by
- * then: the live system and its logs are gone in a moment. Nothing of it holds the host up or fails
- * it.
+ * Reports the reboot of this host, and saves the reports that the service has not accepted on the
+ * written disk: the live system and its logs end in a moment. The step neither delays nor fails the
+ * installation.
  */
 export const keepUnreported = step({
   id: 'logs/keep-unreported',
@@ -74,7 +74,10 @@ export const keepUnreported = step({
 
 type KeepScope = StepScope<'host' | 'reports' | 'clock'>;
 
-/** What a person, or a program on the node, needs to report this host later. It holds no secret. */
+/**
+ * The data with which a person, or a program on the node, can report this host later. It contains
+ * no secret.
+ */
 function recordOf(
   { config: { cluster, service }, clock }: KeepScope,
   { unanswered, isTaken }: { unanswered: readonly object[]; isTaken: boolean },

@@ -5,7 +5,7 @@ import { knowsHost } from '../conditions.ts';
 import { hostRole } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
 
-/** Failures of an installation that the service does not want any more. */
+/** Failures of an installation that the service has withdrawn. */
 export const installFailures = {
   'install.cancelled': {
     kind: 'remote',
@@ -24,14 +24,14 @@ export const installFailures = {
 const installFailure = failuresOf(installFailures);
 
 /**
- * Statuses of a host that the service has installed: it takes no stage of it any more, and wants
- * nothing back.
+ * Statuses of a host whose installation the service regards as complete: it accepts no stage any
+ * more and does not withdraw the host.
  */
 const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
 
 /**
- * What a run ends with, at its next step or in a wait, when the service is found to have this host
- * in a status; undefined where it continues.
+ * The error that ends a run, at its next step or in a wait, because of the host's status in the
+ * service; undefined if the run continues.
  */
 export function withdrawal({ service }: Config, hostStatus: string): AgentError | undefined {
   if (!service.stopIfCancelled || installed.has(hostStatus)) return undefined;
@@ -40,18 +40,19 @@ export function withdrawal({ service }: Config, hostStatus: string): AgentError 
 }
 
 /**
- * How long the service has to answer; then the installation continues, as reports never block it.
+ * Time limit for the answer of the service; then the installation continues, because reports never
+ * block it.
  */
 const answerLimit = seconds(10);
 
-/** The only node has the role that it was given; a bootstrap host becomes a master. */
+/** The only node keeps its configured role; a bootstrap host becomes a master. */
 const shownRole = (config: Config): string =>
   config.cluster.controlPlaneCount === 1 ? config.role : hostRole(config);
 
 /**
- * Asks the service, by a report of a new stage, whether it still installs this host. It accepts a
- * stage that it has already whatever the status of the host is, so the first report of a run says
- * nothing.
+ * Asks the service whether it still installs this host, by the report of a new stage. The service
+ * accepts a repeated stage in any status of the host, so the first report of a run does not answer
+ * the question.
  */
 export const confirmInstallation = step({
   id: 'host/confirm-installation',

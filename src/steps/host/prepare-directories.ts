@@ -1,13 +1,13 @@
 import { seconds } from '../../model/duration.ts';
 import { step } from '../step.ts';
 
-/** Where the agent keeps what it downloads, seen from the host; gone after the reboot. */
+/** Folder of the agent's downloads, as a path of the host; it is gone after the reboot. */
 const installDirectory = '/opt/install-dir';
 
-/** Makes the directory that all downloaded files go to. */
+/** Creates the directory of all downloads. */
 export const mkdirArgv = ['mkdir', '-p', installDirectory] as const;
 
-/** Makes the directories of the installation on the host. */
+/** Creates the directories of the installation on the host. */
 export const prepareDirectories = step({
   id: 'host/prepare-directories',
   title: 'Create the installation directory',

@@ -119,7 +119,7 @@ const argv = [
 describe('the properties of a unit', () => {
   it.each([
     ['ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\n', 'x.service is running'],
-    // systemd prints the properties in an order of its own.
+    // systemd prints the properties in its own order.
     [
       'Result=exit-code\nNRestarts=2\nActiveState=activating\nSubState=auto-restart\n',
       'x.service failed (exit-code) and was restarted',

@@ -5,20 +5,17 @@ import type { ExecOptions, Host } from '../../ports/host.ts';
 
 const unknownBy = (code: string): string => `unknown (systemctl: ${code})`;
 
-/**
- * Prints the state of a unit and nothing else. systemd before 246, that of RHEL 8, has no `-P` for
- * it.
- */
+/** Prints only the state of a unit. systemd before 246, as in RHEL 8, has no `-P` for it. */
 export const unitStateArgv = (unit: string): readonly string[] => [
   ...['systemctl', 'show', '--property=ActiveState', '--value', unit],
 ];
 
-/** Prints what systemd and the journal know of a unit, for people. */
+/** Prints the status of a unit and its last log lines, for people. */
 export const unitStatusArgv = (unit: string): readonly string[] => ['systemctl', 'status', unit];
 
 /**
- * A unit's name as a part of an object path: systemd writes each byte that is not an ASCII letter
- * or digit, and a digit at the beginning, as `_` and two hexadecimal digits (`bus_label_escape`).
+ * A unit name in an object path: systemd escapes each byte that is not an ASCII letter or digit,
+ * and a leading digit, as `_` and two hexadecimal digits (`bus_label_escape`).
  */
 export function busLabel(name: string): string {
   const label = [...new TextEncoder().encode(name)].map((byte, index) => {
@@ -30,9 +27,9 @@ export function busLabel(name: string): string {
 }
 
 /**
- * Prints each change of some units until it is stopped. systemd sends these signals as long as
- * anybody has subscribed to them, which logind does when it starts. The output is text because
- * systemd before 240 has no other. It is not parsed: each line is a reason to poll.
+ * Prints each change of some units until the monitor is stopped. systemd sends these signals while
+ * it has at least one subscriber; logind subscribes when it starts. The output is text because
+ * systemd before 240 has no other format. It is not parsed: each line is a reason to poll.
  */
 export const unitMonitorArgv = (units: readonly string[]): readonly string[] => [
   'busctl',
@@ -46,12 +43,12 @@ export const unitMonitorArgv = (units: readonly string[]): readonly string[] => 
   'monitor',
 ];
 
-/** Longer than any wait, which stops the monitor when it ends. */
+/** Longer than any wait; the wait stops the monitor at its end. */
 const longestWatch = hours(24);
 
 /**
- * Notifies when one of these units may have changed. It stops when busctl is missing or ends, so
- * the wait needs an `every` too.
+ * Notifies when one of these units may have changed. The watch ends if busctl is missing or exits,
+ * so the wait needs an `every` too.
  */
 export function unitWatch(host: Host, units: readonly string[]): Watch {
   return async (changed, signal) => {
@@ -68,8 +65,8 @@ export function unitWatch(host: Host, units: readonly string[]): Watch {
 }
 
 /**
- * The `ActiveState` of a unit now (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`,
- * `activating` and others; `unknown`, and by what, when systemd could not be asked.
+ * The current `ActiveState` of a unit (`org.freedesktop.systemd1(5)`): `active`, `inactive`,
+ * `failed`, `activating` and others; `unknown`, with the error code, if systemd cannot be asked.
  * @throws AgentError `command.not-found`, `command.stopped`
  */
 export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<string> {
@@ -82,17 +79,17 @@ export async function unitState(host: Host, unit: string, signal: AbortSignal): 
   }
 }
 
-/** systemd may be busy or reloading: the next poll shows more. */
+/** systemd may be busy or reloading: the next poll tries again. */
 const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed-out']);
 
 /**
- * What `systemctl status` prints about a unit, for a log; empty when that fails. It exits with a
- * code other than 0 for a unit that is not active, which is no failure here.
+ * The output of `systemctl status` for a unit, for a log; empty if the command fails. It exits with
+ * a code other than 0 for a unit that is not active, which is no failure here.
  */
 export const unitStatus = (host: Host, unit: string, signal: AbortSignal): Promise<string> =>
   printed(host, unitStatusArgv(unit), { signal, accept: [0, 1, 2, 3, 4] });
 
-/** What a command prints; empty where it fails. */
+/** The output of a command; empty if it fails. */
 async function printed(
   host: Host,
   argv: readonly string[],
@@ -107,17 +104,17 @@ async function printed(
   }
 }
 
-/** Properties of a unit as `systemctl show` prints them; empty where it prints none. */
+/** Properties of a unit in the output of `systemctl show`; empty if it prints none. */
 interface UnitProperties {
   /** `active`, `inactive`, `failed`, `activating`, … */
   readonly state: string;
   /** `running`, `dead`, `auto-restart`, … */
   readonly sub: string;
-  /** `success`, or how its last process ended: `exit-code`, `timeout`, `start-limit-hit`, … */
+  /** `success`, or the result of its last process: `exit-code`, `timeout`, `start-limit-hit`, … */
   readonly result: string;
-  /** How often systemd has started it again by itself. */
+  /** Number of automatic restarts by systemd. */
   readonly restarts: number;
-  /** Code of why systemctl did not say anything. */
+  /** Error code if systemctl printed no properties. */
   readonly unread?: string;
 }
 
@@ -126,7 +123,7 @@ export const unitPropertiesArgv = (unit: string): readonly string[] => [
   ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', unit],
 ];
 
-/** What a wait for a unit runs. */
+/** The commands of a wait for a unit. */
 export const unitArgvs = (unit: string): readonly (readonly string[])[] => [
   ...[unitMonitorArgv([unit]), unitPropertiesArgv(unit), unitLogArgv(unit)],
 ];
@@ -144,20 +141,20 @@ export function parseUnitProperties(stdout: string): UnitProperties {
 }
 
 /**
- * systemd has given a unit up: it failed, and is not started again (systemd.service(5), `Restart=`
- * and `StartLimitBurst=`). Since systemd 254 a unit that is about to be started again may be
- * `failed` too, with another `SubState`.
+ * systemd has given the unit up: it failed and is not restarted (systemd.service(5), `Restart=` and
+ * `StartLimitBurst=`). Since systemd 254 a unit before its restart may be `failed` too, with
+ * another `SubState`.
  */
 export const isGivenUp = ({ state, sub }: UnitProperties): boolean =>
   state === 'failed' && sub === 'failed';
 
-/** Whether the last run of a unit failed, or one before it that systemd has started it after. */
+/** Whether the last run of a unit failed, or an earlier run after which systemd restarted it. */
 export const hasFailed = ({ result, restarts }: UnitProperties): boolean =>
   restarts > 0 || (result !== '' && result !== 'success');
 
 /**
- * Describes a unit in words that stay the same while it crashes and is started again, for ever
- * perhaps: that is no progress, and must not renew the time that the service gives a stage.
+ * Describes a unit in a text that stays the same during a crash loop: crashes are not progress, and
+ * must not restart the service's time limit of a stage.
  */
 export function unitTexts(unit: string): (properties: UnitProperties) => string {
   let failedWith = '';
@@ -174,11 +171,11 @@ export const unitLogArgv = (unit: string): readonly string[] => [
   ...['journalctl', '--unit', unit, '--lines', '20', '--no-pager', '--output', 'cat'],
 ];
 
-/** So many of the last lines, and characters of them, go into a failure. */
+/** Number of log lines, and of their characters, in a failure. */
 const shownLines = 5;
 const shownLength = 600;
 
-/** What a failure says of a unit that systemd has given up. */
+/** The details of a unit that systemd has given up, for a failure. */
 export async function describeGivenUp(
   host: Host,
   { unit, result }: { readonly unit: string; readonly result: string },
@@ -193,8 +190,8 @@ export async function describeGivenUp(
 }
 
 /**
- * The last lines of a unit in the journal. None when it cannot be read: the unit has failed all the
- * same.
+ * The last log lines of a unit in the journal; empty if it cannot be read: the unit has failed in
+ * any case.
  */
 export async function lastLines(
   host: Host,
@@ -206,7 +203,7 @@ export async function lastLines(
 }
 
 /**
- * The properties of a unit now; without a state when systemd does not answer.
+ * The current properties of a unit; without a state if systemd does not answer.
  * @throws AgentError `command.not-found`, `command.stopped`
  */
 export async function readUnitProperties(

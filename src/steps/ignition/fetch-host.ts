@@ -24,42 +24,43 @@ const HostIgnitionSchema = z.object({
   path: z.string(),
   bytes: z.number(),
   sha256: z.string(),
-  /** Where it came from, for people. */
+  /** The source, for people. */
   origin: z.string(),
   /** Spec version of the config, `3.2.0`. */
   version: z.string(),
 });
 
-/** The Ignition that coreos-installer puts on the disk of this host. */
+/** The Ignition config that coreos-installer puts on the disk of this host. */
 export const HostIgnition = fact('ignition.host', HostIgnitionSchema);
 export type HostIgnition = z.infer<typeof HostIgnitionSchema>;
 
-/** The role that the host will have: the bootstrap host becomes a master. */
+/** The final role of the host: the bootstrap host becomes a master. */
 export const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
 
-/** Where the config is saved on the host; `coreos-installer` reads it there. */
+/** Path of the saved config on the host; `coreos-installer` reads it. */
 function hostIgnitionPath(config: Config): string {
   const { hostId } = config.cluster;
   return `/opt/install-dir/${hostRole(config)}${hostId === '' ? '' : `-${hostId}`}.ign`;
 }
 
-/** Where bootstrap.ign is saved; the machine-config-daemon reads it there. */
+/** Path of the saved bootstrap.ign; the machine-config-daemon reads it. */
 export const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
 
 /**
- * Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place).
+ * Path of the single node's Ignition config that bootkube writes (openshift/installer, bootstrap in
+ * place).
  */
 export const renderedIgnitionPath = '/opt/openshift/master.ign';
 
-/** What a config is received with. */
+/** Ports and settings for receiving a config. */
 export type ReceiveScope<Uses extends keyof IgnitionPorts> = Pick<
   StepScope<Uses>,
   Uses | 'config' | 'signal' | 'hide'
 >;
 
 /**
- * Fetches the Ignition of this host, and validates it.
- * @throws AgentError `ignition.*`, and what its source fails with
+ * Fetches the Ignition config of this host and validates it.
+ * @throws AgentError `ignition.*`, and those of its source
  */
 export async function readHostIgnition({
   config,
@@ -73,11 +74,11 @@ export async function readHostIgnition({
 }
 
 /**
- * Fetches the Ignition of this host and saves it, byte for byte unless registries are set. It is
- * validated before it is written, because a host that boots with an invalid config needs manual
+ * Fetches the Ignition config of this host and saves it, byte for byte unless registries are set.
+ * It is validated before the write, because a host that boots with an invalid config needs manual
  * repair.
- * @returns the config as it was served, and what is saved of it
- * @throws AgentError `ignition.*`, `registries.bad-ca`, and what its source fails with
+ * @returns the config as served, and its saved form
+ * @throws AgentError `ignition.*`, `registries.bad-ca`, and those of its source
  */
 export async function saveHostIgnition(
   scope: StepScope<keyof IgnitionPorts | 'clock'>,
@@ -93,7 +94,7 @@ export async function saveHostIgnition(
 }
 
 /**
- * Refuses to begin with what will not be valid once it is used.
+ * Refuses a config with certificates that will not be valid when they are used.
  * @throws AgentError `ignition.wrong-time`
  */
 export function refuseWrongTime(config: IgnitionConfig, now: number): void {
@@ -103,11 +104,12 @@ export function refuseWrongTime(config: IgnitionConfig, now: number): void {
   throw ignitionSourceFailure('ignition.wrong-time', what);
 }
 
-/** Bootstrap configs reach several MB; nothing larger than this is an Ignition config. */
+/** Bootstrap configs have several MB; a larger file is not an Ignition config. */
 const LARGEST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Compares a config with a digest as coreos-installer writes it, `sha256-HEX` or `sha512-HEX`.
+ * Compares a config with a digest in the notation of coreos-installer, `sha256-HEX` or
+ * `sha512-HEX`.
  * @throws AgentError `ignition.wrong-digest`
  */
 export function refuseOtherHash(
@@ -123,7 +125,10 @@ export function refuseOtherHash(
   });
 }
 
-/** Hides the secrets of configs that an earlier run has saved; one that is missing has none. */
+/**
+ * Registers the secrets of configs that an earlier run saved, so that they are masked; a missing
+ * config has none.
+ */
 export async function hideSaved(
   { host, signal, hide }: Pick<StepScope<'host'>, 'host' | 'signal' | 'hide'>,
   config: Config,
@@ -135,18 +140,19 @@ export async function hideSaved(
   }
 }
 
-/** A worker of Cluster API may be there long before its cluster is. */
+/** A worker of Cluster API may exist long before its cluster. */
 const longestGate = hours(24);
 
-/** The limit of a step that waits until a service has a file for this host. */
+/** The limit of a step that waits for a file for this host in a service. */
 export const gatedLimit = longestGate + minutes(45);
 
-/** A clock is set within so long after a boot, unless nobody sets it. */
+/** A clock is set within this time after a boot, unless it is never set. */
 const longestUnset = minutes(5);
 
 /**
- * Reads a file of the service as soon as it has it for this host, and its clock is set.
- * @throws AgentError what `read` fails with, other than `inventory.not-ready`
+ * Reads a file of the service as soon as the service has it for this host and the clock of the host
+ * is set.
+ * @throws AgentError those of `read`, other than `inventory.not-ready`
  */
 export function untilReady<T>(
   scope: Pick<StepScope<'clock'>, 'clock' | 'alive' | 'until'>,
@@ -170,20 +176,20 @@ export function untilReady<T>(
   return scope.until(`the service has ${what}`, poll, { within: longestGate, every: seconds(10) });
 }
 
-/** A config that was received completely, and is valid. */
+/** A completely received, valid config. */
 export interface ValidIgnition {
   readonly bytes: Uint8Array;
   /** Lower-case hexadecimal. */
   readonly sha256: string;
   readonly config: IgnitionConfig;
-  /** Where it came from, for people. */
+  /** The source, for people. */
   readonly origin: string;
 }
 
 /**
- * Reads a download to its end, compares it with its announced size and a digest where one is given,
- * hides its secrets, and validates it as Ignition.
- * @throws AgentError `ignition.*`, and what the body fails with
+ * Reads a download to its end, compares it with its announced size and with the digest if one is
+ * given, masks its secrets, and validates it as Ignition.
+ * @throws AgentError `ignition.*`, and those of the body
  */
 export async function receiveValid(
   download: Download,
@@ -211,7 +217,7 @@ export async function receiveValid(
   return { bytes, sha256, config: parseValidConfig(bytes), origin };
 }
 
-/** Fetches the Ignition of this host. */
+/** Fetches the Ignition config of this host. */
 export const fetchHost = step({
   id: 'ignition/fetch-host',
   title: "Fetch this host's Ignition",

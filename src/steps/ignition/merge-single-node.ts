@@ -9,7 +9,7 @@ import { withRegistries } from './registries.ts';
 import { isTrue } from '../host-commands.ts';
 
 /**
- * The rendered config before the first merge. The merged config replaces it, and merging twice
+ * The rendered config before the first merge. The merged config replaces it, and a second merge
  * would append twice.
  */
 const renderedCopyPath = '/opt/install-dir/master.ign.rendered';
@@ -17,8 +17,8 @@ const renderedCopyPath = '/opt/install-dir/master.ign.rendered';
 const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
 
 /**
- * Merges the overrides of this host into the Ignition that the bootstrap on this node rendered. The
- * node boots with the result, because no machine-config-server runs then.
+ * Merges the overrides of this host into the Ignition config that the bootstrap on this node
+ * rendered. The node boots with the result, because no machine-config-server runs then.
  */
 export const mergeSingleNodeIgnition = step({
   id: 'ignition/merge-single-node',
@@ -44,7 +44,7 @@ export const mergeSingleNodeIgnition = step({
   },
 });
 
-/** The rendered config; a copy of it is saved before it is replaced. */
+/** The rendered config; a copy of it is saved before the merge replaces it. */
 async function readRendered(scope: StepScope<'host'>): Promise<string> {
   const { host, signal } = scope;
   const copy = await host.readText(renderedCopyPath, signal);

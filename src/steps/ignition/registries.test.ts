@@ -32,7 +32,7 @@ const hostOf = () =>
     .prints('')
     .on(['stat', rendered])
     .prints('');
-/** As an editor of Windows has saved it. */
+/** A file saved by an editor on Windows. */
 const trusting = () => hostOf().withFile(ca, `\ufeff${authority.replaceAll('\n', '\r\n')}`);
 const now = Date.parse('2026-12-01');
 const clockAt = (time: number) => fakeClock({ start: time });

@@ -11,7 +11,7 @@ import { type AgentError, failuresOf, type FailureTable } from '../../model/fail
 import { readTextOr } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 
-/** Failures of what a host is told of registries. */
+/** Failures of the registry settings of a host. */
 export const registriesFailures = {
   'registries.bad-ca': {
     kind: 'input',
@@ -27,8 +27,8 @@ export const badAuthorities = (path: string, problem: string): AgentError =>
   registriesFailure('registries.bad-ca', `${path} ${problem}`, { context: { path } });
 
 /**
- * Where a live and an installed host trust them; CoreOS reads anchors into its store when it first
- * boots (`coreos-update-ca-trust.service`).
+ * Path of the authorities on a live and an installed host; CoreOS adds the anchors to its store at
+ * its first boot (`coreos-update-ca-trust.service`).
  */
 const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
 
@@ -52,7 +52,7 @@ async function readAuthorities({ host, clock, config, signal }: RegistriesScope)
   return certificateBundle(text);
 }
 
-/** Checks the authorities, while nothing is changed. */
+/** Checks the authorities before any change. */
 export const checkRegistries = step({
   id: 'host/check-registries',
   title: 'Check the certificate authorities of registries',
@@ -65,7 +65,7 @@ export const checkRegistries = step({
   },
 });
 
-/** Path and text of each file that a host has of its registries. */
+/** Path and text of each registry settings file of a host. */
 async function filesOf(scope: RegistriesScope): Promise<readonly (readonly [string, string])[]> {
   const { mirrors, ca } = scope.config.registries;
   return [
@@ -78,8 +78,8 @@ const makeFoldersArgv = ['mkdir', '-p', dirname(mirrorsPath), dirname(anchorPath
 const updateTrustArgv = ['update-ca-trust'] as const;
 
 /**
- * Writes mirrors and authorities for all that is pulled on the live host: podman, skopeo,
- * rpm-ostree, bootc and CRI-O read them.
+ * Writes mirrors and authorities for all pulls on the live host: podman, skopeo, rpm-ostree, bootc
+ * and CRI-O read them.
  */
 export const configureRegistries = step({
   id: 'host/configure-registries',
@@ -101,8 +101,8 @@ export const configureRegistries = step({
 });
 
 /**
- * The Ignition of an installed host with mirrors and authorities, as JSON; undefined where none are
- * set, and its bytes stay what they are. What it has at the same path wins.
+ * The Ignition config of an installed host with mirrors and authorities, as JSON; undefined if none
+ * are set, so that its bytes stay unchanged. A file of the config at the same path wins.
  * @throws AgentError `registries.bad-ca`, `ignition.merge-invalid`, `ignition.version-unsupported`
  */
 export async function withRegistries(

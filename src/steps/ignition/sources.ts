@@ -10,28 +10,28 @@ import { choiceOr } from '../conditions.ts';
 /** The ports that sources of Ignition use. */
 export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
 
-/** What a config is opened for. */
+/** The purpose for which a config is fetched. */
 interface Request {
-  /** The role the host will have: never `bootstrap`, that host becomes a master. */
+  /** The final role of the host: never `bootstrap`, because that host becomes a master. */
   readonly role: RoleName;
   readonly signal: AbortSignal;
 }
 
 /**
  * A machine-config-server answers with spec 2.2 unless the header names a version
- * (machine-config-operator, `pkg/server`). 3.2.0 is what every RHCOS since OpenShift 4.7 reads.
+ * (machine-config-operator, `pkg/server`). Every RHCOS since OpenShift 4.7 reads 3.2.0.
  */
 const ignitionAccept = 'application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1';
 
 type SourceName = Exclude<Config['ignition']['source'], 'auto'>;
 
-/** One place where the Ignition of a host can come from. */
+/** A source of the Ignition config of a host. */
 interface IgnitionSource {
-  /** The settings that it needs, for people. */
+  /** The required settings, for people. */
   readonly needs: string;
-  /** Where it reads from; empty when it is not configured. */
+  /** The location it reads from; empty if it is not configured. */
   readonly place: (config: Config) => string;
-  /** Opens the download, and does not check the content. */
+  /** Opens the download without a check of its content. */
   readonly open: (ports: IgnitionPorts, config: Config, request: Request) => Promise<Download>;
 }
 
@@ -77,7 +77,7 @@ const sources: Readonly<Record<SourceName, IgnitionSource>> = {
 const names = Object.keys(sources) as readonly SourceName[];
 
 /**
- * Chooses where the Ignition of this host comes from.
+ * Chooses the source of this host's Ignition config.
  * @throws AgentError `ignition.not-configured`
  */
 export function chooseSource(config: Config) {
@@ -95,7 +95,7 @@ export function chooseSource(config: Config) {
   return { name, open, because: `${place} (${because})` };
 }
 
-/** The choice as a plan prints it, or why there is none. */
+/** The choice as a plan prints it, or the reason why none is possible. */
 export const explainSource = (config: Config): string =>
   choiceOr(() => {
     const { name, because } = chooseSource(config);

@@ -35,8 +35,8 @@ import { explainImage, needsVerifying, resolveImage } from './source.ts';
 import { findInStream } from './stream.ts';
 
 /**
- * Chooses where the operating system comes from and checks that it is there and fits, while the
- * disk is unchanged.
+ * Chooses the source of the operating system and checks, before the disk is changed, that the image
+ * exists and fits.
  */
 export const chooseImage = step({
   id: 'image/choose',
@@ -93,8 +93,8 @@ export const chooseImage = step({
 });
 
 /**
- * Checks what needs the Ignition of this host, or the pull secret that it brings, right before the
- * first loss.
+ * Runs the checks that need the Ignition config of this host, or the pull secret in it, right
+ * before the first loss of data.
  */
 export const checkInputs = step({
   id: 'image/check-inputs',
@@ -129,14 +129,14 @@ export const checkInputs = step({
 });
 
 /**
- * What the kernel says of the first clock of the hardware: seconds since 1970 (Linux,
+ * The time of the first hardware clock in the kernel: seconds since 1970 (Linux,
  * `sysfs-class-rtc`).
  */
 const hardwareClock = '/sys/class/rtc/rtc0/since_epoch';
 
 /**
- * The first boot begins by the clock of the hardware, and refuses certificates that are not valid
- * by it.
+ * Warns about the hardware clock: the first boot starts with its time and refuses certificates that
+ * are not valid at that time.
  */
 async function warnOfClock({
   host,
@@ -154,20 +154,21 @@ async function warnOfClock({
   });
 }
 
-/** The Ignition that coreos-installer takes in place of that of this host. */
+/** The Ignition config that coreos-installer takes instead of the config of this host. */
 export const ignitionIn = (writerArgs: readonly string[]): string | undefined =>
   valueOf(usesIn(writerArgs), 'ignition-file', 'ignition');
 
 /**
- * Where coreos-installer finds streams, and network settings, unless it is told (coreos-installer
- * 0.26, `src/source.rs`, `src/cmdline`).
+ * Default locations of streams and of network settings in coreos-installer (coreos-installer 0.26,
+ * `src/source.rs`, `src/cmdline`).
  */
 const streams = 'https://builds.coreos.fedoraproject.org/streams/';
 export const networkFolder = '/etc/NetworkManager/system-connections';
 
 /**
- * Opens what coreos-installer opens by itself, by its arguments and configuration files: an image,
- * Ignition in place of that of this host, network settings. It would fail when the disk is lost.
+ * Opens the files that coreos-installer opens itself, by its arguments and configuration files: an
+ * image, an Ignition config instead of the config of this host, network settings. It would fail
+ * only after the data of the disk is lost.
  * @throws AgentError `image.*`, `ignition.*`, `web.*`
  */
 async function checkWriterFiles(
@@ -186,10 +187,10 @@ async function checkWriterFiles(
     const location = new SecretUrl(new URL(`${stream}.json`, base).href);
     await findStreamImage(scope, disk, { location, because: '--stream' });
   }
-  // A configuration file cannot name one: that of this host is among the arguments.
+  // A configuration file cannot name an Ignition config: that of this host is in the arguments.
   const own = ignitionIn(config.image.writerArgs);
   if (own !== undefined) await checkIgnition(scope, own, valueOf(uses, 'ignition-hash'));
-  // The keyfiles of nmstate are written right before the write.
+  // The keyfiles of nmstate are written right before the write of the disk.
   if (valueOf(uses, 'copy-network') === undefined || config.network.nmstate !== '') return;
   const folder = valueOf(uses, 'network-dir') ?? networkFolder;
   if ((await host.realPath(folder, signal)) === undefined)
@@ -197,8 +198,8 @@ async function checkWriterFiles(
 }
 
 /**
- * coreos-installer takes the last Ignition file of its arguments, and compares its digest when the
- * image is written.
+ * coreos-installer uses the last Ignition file of its arguments, and compares its digest only when
+ * the image is written.
  */
 async function checkIgnition(
   { host, signal, hide }: StepScope<'host'>,
@@ -246,7 +247,7 @@ async function findFile(
   return { kind: 'file', path, sha256, because };
 }
 
-/** @throws AgentError `image.file-missing`, and what `refuseUnfit` refuses */
+/** @throws AgentError `image.file-missing`, and those of `refuseUnfit` */
 async function checkFile(
   { host, signal }: WebScope,
   disk: TargetDisk,
@@ -266,8 +267,8 @@ async function checkUrl(
 }
 
 /**
- * Finds the image of a stream. One that is newer than the cluster would have to go back, which is
- * not supported; an older one is brought up to date when the node joins.
+ * Finds the image of a stream. An image newer than the cluster would have to be downgraded, which
+ * is not supported; an older one is updated when the node joins.
  */
 async function findStreamImage(
   scope: WebScope,
@@ -328,10 +329,10 @@ async function findOnMedium(
   return { kind: 'live', because: `${because}; coreos-installer looks for one itself` };
 }
 
-/** Where the live system of CoreOS keeps what coreos-installer makes its image from. */
+/** Folder of the live system of CoreOS from which coreos-installer builds its offline image. */
 const offlineImages = '/run/coreos-installer/osmet';
 
-/** Where the live medium is mounted, and where images lie on it. */
+/** Mount point of the live medium, and folders of images on it. */
 const mediumFolders = ['/run/media/iso', '/run/media/iso/images', '/run/media/iso/coreos'];
 
 /** `rhcos-metal.x86_64.raw.gz`, `fedora-coreos-…-metal4k.x86_64.raw.xz`. */

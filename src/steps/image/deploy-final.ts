@@ -47,26 +47,29 @@ import {
 
 type HostScope = StepScope<'host'>;
 
-/** Where the file systems of the install disk are mounted meanwhile. */
+/** Mount point of the install disk's root file system during the deployment. */
 const rootMount = '/mnt';
 const bootMount = '/mnt/boot';
 
 interface FinalOs {
   readonly os: EncapsulatedMachineConfig;
   readonly source: PullSource;
-  /** The root of the disk is mounted at another place too, by what must continue to write to it. */
+  /**
+   * The root of the disk is also mounted at another mount point, whose users continue to write to
+   * it.
+   */
   readonly isRootShared?: boolean;
 }
 
-/** What `deployFinal` runs on the host. */
+/** The programs that `deployFinal` runs on the host. */
 export const deployPrograms = [
   ...['cat', 'find', 'fsfreeze', 'getenforce', 'growpart', 'lsblk', 'mount', 'ostree'],
   ...['setenforce', 'sync', 'umount', 'uname', 'xfs_growfs'],
 ] as const;
 
 /**
- * Whether another operating system can be put on a written disk before its first boot. On s390x
- * zipl would have to run again for another kernel.
+ * Whether another operating system can be deployed to a written disk before its first boot. On
+ * s390x zipl would have to run again for another kernel.
  */
 export async function canDeploy(scope: HostScope): Promise<boolean> {
   if ((await readArchitecture(scope)) !== 's390x') return true;
@@ -78,8 +81,8 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
 }
 
 /**
- * Puts the final operating system on the written disk, so that its first boot is into that one.
- * When it fails, the disk boots what it did before, and nothing stays mounted.
+ * Deploys the final operating system to the written disk, so that the first boot starts it. After a
+ * failure the disk boots the same system as before, and nothing stays mounted.
  * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
  * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`, `disk.changed`; `command.*` of
  * another command
@@ -106,12 +109,12 @@ export async function deployFinal(
   const free = freePercent(disk, root.sizeBytes);
   const share = free > 0 ? [`--free-percent=${free}`] : [];
   await tryCommand(scope, ['growpart', ...share, target.path, String(root.number)], {
-    // 1: the partition fills its place already, after an earlier attempt.
+    // 1: an earlier attempt has grown the partition to its full size.
     accept: [0, 1],
     exec: (argv, options) => execOnTarget({ host, target }, argv, options),
   });
   await tryCommand(scope, ['xfs_growfs', rootMount]);
-  // Where SELinux is off, or is not there at all, the command fails.
+  // The command fails if SELinux is off or missing.
   if (enforces) await tryCommand(scope, ['setenforce', '0']);
   progress({ info: `deploying ${source.image}` });
   try {
@@ -120,7 +123,7 @@ export async function deployFinal(
     signal.throwIfAborted();
     throw deployFailure(error, source.image);
   }
-  // Only a name that was given beside that of the image could be the wrong one.
+  // Only a name that differs from that of the image could be the wrong one.
   if (source.image !== os.osImageURL) {
     const origins = await tryCommand(scope, originsArgv(rootMount));
     refuseOrigins(origins, { image: os.osImageURL, source: source.image });
@@ -128,7 +131,7 @@ export async function deployFinal(
   await addImageArguments(scope);
   await mounts.leave(bootMount);
   if (isRootShared) {
-    // A frozen root would stay frozen for those who write to it.
+    // A frozen root would stay frozen for its other writers.
     await tryCommand(scope, ['sync', '--file-system', rootMount]);
     await mounts.unmount(rootMount);
   } else {
@@ -137,8 +140,8 @@ export async function deployFinal(
 }
 
 /**
- * Adds the kernel arguments of the deployed image, which `ostree container` does not read, to what
- * the disk boots next. The system boots without them too, so a failure is a warning.
+ * Adds the kernel arguments of the deployed image, which `ostree container` does not read, to the
+ * next boot entry of the disk. The system boots without them too, so a failure is a warning.
  */
 async function addImageArguments(scope: HostScope): Promise<void> {
   try {
@@ -155,7 +158,7 @@ async function addImageArguments(scope: HostScope): Promise<void> {
   }
 }
 
-/** What the disk boots next, and the kernel arguments that the image there asks for. */
+/** The next boot entry of the disk, and the kernel arguments of the image in it. */
 async function findImageArguments(scope: HostScope) {
   const { host, signal } = scope;
   const entries = `${bootMount}/loader/entries`;
@@ -200,7 +203,7 @@ async function deployFinalArgv(
     ...['--sysroot', rootMount, '--authfile', authFile],
     ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
     ...['--imgref', `ostree-unverified-registry:${image}`],
-    // What the node records, and pulls from later.
+    // The image name that the node records and pulls from later.
     ...(image === os.osImageURL ? [] : ['--target-imgref', target]),
     ...['--karg', platform ?? 'ignition.platform.id=metal', '--karg', firstBootArgument],
     ...['--stateroot', finalStateroot],
@@ -216,7 +219,7 @@ interface WrittenDisk {
 
 /**
  * Waits until the partitions of a written disk are known: the table was written a moment ago, and
- * udev may still be reading what they are.
+ * udev may still be reading the partitions.
  * @throws AgentError `wait.timed-out` after a minute
  */
 export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<WrittenDisk> {
@@ -233,7 +236,7 @@ export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<W
   return scope.until('the partitions of the written disk are known', poll, limits);
 }
 
-/** A host without SELinux has nothing to be put back. */
+/** A host without SELinux has nothing to restore. */
 async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> {
   try {
     const { stdout } = await host.exec(['getenforce'], { signal, limit: seconds(30) });
@@ -248,7 +251,10 @@ async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> 
   }
 }
 
-/** Why a deployment failed. Our own errors, such as a stop, stay unchanged. */
+/**
+ * The failure of a deployment. Errors that are not from its commands, such as a stop, stay
+ * unchanged.
+ */
 export function deployFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
@@ -258,10 +264,10 @@ export function deployFailure(cause: unknown, image: string): AgentError {
 }
 
 /**
- * What a failed deployment means for the first boot. ostree makes a deployment bootable last and at
- * once, so the disk boots the system of its image either way. Whether the node can then go over to
- * the image by itself depends on what was missing: a registry comes back, room and another
- * processor do not.
+ * The consequence of a failed deployment for the first boot. ostree makes a deployment bootable
+ * atomically, in its last action, so the disk boots the system of its image in either case. Whether
+ * the node can switch to the final image by itself depends on the cause: a registry may come back,
+ * but room and another processor will not.
  */
 export function canPivotAtFirstBoot({ code }: Pick<AgentError, 'code'>): boolean {
   return !lasting.includes(code);
@@ -274,18 +280,18 @@ const lasting: readonly string[] = [
   'disk.changed',
 ] satisfies readonly (keyof typeof imageFailures | keyof typeof diskFailures)[];
 
-/** Version 3.4 is what the machine-config-server of every OpenShift since 4.15 can serve. */
+/** Version 3.4: the machine-config-server of every OpenShift since 4.15 can serve it. */
 const accept = 'application/vnd.coreos.ignition+json; version=3.4.0';
 
-/** Rendered configs reach several MB; nothing that is larger than this is one. */
+/** Rendered configs have several MB; a larger file is not one. */
 const largestBytes = 64 * 1024 ** 2;
 
-/** Failures that may pass while the machine-config-server comes up. */
+/** Failures that may pass while the machine-config-server starts. */
 const passing: readonly FailureKind[] = ['remote', 'media', 'limit'];
 
 /**
- * Finds out, from the Ignition that was put on the disk, which operating system the first boot
- * would turn this one into. The machine-config-server may not be up yet; it is waited for.
+ * Reads the Ignition config on the disk to find the operating system that the first boot would
+ * switch to. The machine-config-server may not be up yet; the function waits for it.
  * @throws AgentError `ignition.*`, `wait.timed-out`
  */
 export const findFinalOs = (
@@ -298,9 +304,9 @@ export const findFinalOs = (
   });
 
 /**
- * Reads the config that the Ignition on the disk leads to, waiting for the machine-config-server.
- * What `read` throws of a kind that may pass is waited over too.
- * @throws AgentError `ignition.*`, `wait.timed-out`, and what `read` throws
+ * Reads the config that the Ignition config on the disk points to, and waits for the
+ * machine-config-server. An error of `read` of a kind that may pass is retried too.
+ * @throws AgentError `ignition.*`, `wait.timed-out`, and those of `read`
  */
 export async function readRendered<T>(
   { host, web, signal, until }: StepScope<'host' | 'web'>,
@@ -319,7 +325,7 @@ export async function readRendered<T>(
       return { done: read(rendered) };
     } catch (error) {
       at.throwIfAborted();
-      // What the embedded config lacks will not come by waiting.
+      // Waiting does not complete an embedded config.
       if (pointer.kind === 'embedded' || !passing.includes(asAgentError(error).kind)) throw error;
       return { status: asAgentError(error).message };
     }
@@ -329,8 +335,8 @@ export async function readRendered<T>(
 }
 
 /**
- * How long the machine-config-server is waited for. A bootstrap host that builds operating systems
- * holds it back until two of them are there, and no other host knows of that.
+ * Time limit of the wait for the machine-config-server. A bootstrap host that builds OS images
+ * blocks the server until two of them exist, and other hosts have no other sign of that.
  */
 const serverTimeout = ({ mode, buildMinutes }: StepScope<never>['config']['layering']): Millis =>
   minutes(mode === 'off' ? 20 : 20 + 2 * buildMinutes);

@@ -18,8 +18,9 @@ type RootScope = StepScope<'host' | 'clock'>;
 const deployLimit = hours(1);
 
 /**
- * Installs into the root that the host runs from: a container image becomes a deployment in a
- * stateroot of its own. What an earlier attempt has done is found and left, so it may run again.
+ * Installs into the root file system that the host runs from: a container image becomes a
+ * deployment in a stateroot of its own. The step detects completed actions of an earlier attempt
+ * and skips them, so it may run again.
  */
 export const deployToExistingRoot = step({
   id: 'image/deploy-to-existing-root',
@@ -81,7 +82,9 @@ async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Pr
   for (const argv of argvs) await exec(scope, argv);
 }
 
-/** Changes kernel arguments where they are not yet as the arguments for coreos-installer ask. */
+/**
+ * Applies the kernel argument changes of the coreos-installer arguments that are not applied yet.
+ */
 async function changeKargs(scope: RootScope): Promise<void> {
   const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
   if (!asksForChange(wanted)) return;
@@ -95,10 +98,10 @@ async function changeKargs(scope: RootScope): Promise<void> {
   await exec(scope, finalizeArgv);
 }
 
-/** The stateroot that the node gets, beside that of the running system. */
+/** The stateroot of the node, next to that of the running system. */
 const stateroot = 'install';
 
-/** Left by the live system that was made from the node image (assisted-service, `node-image`). */
+/** A ref of the live system that was made from the node image (assisted-service, `node-image`). */
 const nodeImageRef = '/ostree/repo/refs/heads/coreos/node-image';
 
 const remountArgvs = [
@@ -106,19 +109,19 @@ const remountArgvs = [
   ['mount', '/boot', '-o', 'remount,rw'],
 ] as const;
 
-/** Whether the node image of the live system is still referred to. */
+/** Tests whether the ref of the node image in the live system still exists. */
 const statRefArgv = ['stat', nodeImageRef] as const;
 
 /**
- * Lets go of the node image, so that the new system has room. The reference goes last: it is what
- * shows a later run that this is still to be done.
+ * Removes the node image, so that the new system has room. The ref goes last: as long as it exists,
+ * a later run removes the node image again.
  */
 const dropRefArgvs = [
   ['touch', '/ostree/repo/tmp/node-image'],
   ['ostree', 'refs', '--repo', '/ostree/repo', '--delete', 'coreos/node-image'],
 ] as const;
 
-/** Makes the stateroot; it fails when there is one. */
+/** Creates the stateroot; fails if it exists. */
 const initStaterootArgv = ['ostree', 'admin', 'stateroot-init', stateroot] as const;
 
 const deployArgv = (image: string): readonly string[] => [
@@ -127,12 +130,12 @@ const deployArgv = (image: string): readonly string[] => [
   ...['--karg', 'ignition.platform.id=metal', '--image', image],
 ];
 
-/** Makes a staged deployment the one that boots. */
+/** Finalizes a staged deployment, so that it is booted. */
 const finalizeArgv = ['ostree', 'admin', 'finalize-staged'] as const;
 
 const listKargsArgv = rpmOstreeArgumentsArgv({ stateroot });
 
-/** Takes the network settings of the host along, where coreos-installer would. */
+/** Copies the network settings of the host if coreos-installer would do so. */
 function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[])[] {
   const uses = usesIn(writerArgs);
   if (!uses.some(({ option }) => option === 'copy-network')) return [];
@@ -144,7 +147,7 @@ function networkArgvs(writerArgs: readonly string[]): readonly (readonly string[
   ];
 }
 
-/** Puts Ignition where the first boot looks for it, and asks for a first boot. */
+/** Puts the Ignition config at its path for the first boot, and requests a first boot. */
 const ignitionArgvs = (ignition: string): readonly (readonly string[])[] => [
   ['mkdir', '-p', '/boot/ignition'],
   ['cp', ignition, '/boot/ignition/config.ign'],

@@ -4,24 +4,27 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { StepScope } from '../step.ts';
 
-/** Three tries of a command that fails at once; one that took its time is not tried again. */
+/** Three attempts of a command that fails at once; a slow one is not repeated. */
 const tries = { every: seconds(5), within: seconds(10) };
 
-/** How a command that is tried is run. */
+/** Options of a retried command. */
 interface TriedCommand {
-  /** Exit codes that are an answer beside 0. */
+  /** Exit codes that are an answer, besides 0. */
   readonly accept?: readonly number[];
-  /** Whether a further try failed since an earlier one had done it, although it failed too. */
+  /**
+   * Whether a further attempt failed because an earlier one had done the work, although it failed
+   * too.
+   */
   readonly isDone?: (error: AgentError) => boolean;
   readonly limit?: Millis;
-  /** Runs the command in place of the host itself. */
+  /** Runs the command instead of the host port. */
   readonly exec?: StepScope<'host'>['host']['exec'];
 }
 
 /**
- * Runs a command, with a few tries.
+ * Runs a command with a few attempts.
  * @returns its output
- * @throws AgentError of the last try; `disk.changed` of the first
+ * @throws AgentError of the last attempt; `disk.changed` at once
  */
 export async function tryCommand(
   { host, signal, until }: StepScope<'host'>,
@@ -49,19 +52,19 @@ export async function tryCommand(
 }
 
 /**
- * Mounts file systems of the install disk. What is left mounted or frozen is undone when the step
- * ends, in reverse order, even when the run was stopped.
+ * Mounts file systems of the install disk. At the end of the step, remaining mounts and freezes are
+ * undone in reverse order, even if the run was stopped.
  */
 export function diskMounts(scope: StepScope<'host'>) {
   let undos: readonly { readonly place: string; readonly argv: readonly string[] }[] = [];
   scope.onExit(async () => {
     const { signal: unheard } = new AbortController();
     for (const { argv } of undos.toReversed()) {
-      // The next one may free what this one could not.
+      // The next undo may release the resource that blocked this one.
       await scope.host.exec(argv, { signal: unheard, limit: seconds(10) }).catch(() => undefined);
     }
   }, 'always');
-  // Before a command is run: one that fails may have done its work.
+  // Registered before the command runs: a failed command may have done its work.
   const willUndo = (place: string, argv: readonly string[]): void => {
     undos = [...undos, { place, argv }];
   };
@@ -71,10 +74,10 @@ export function diskMounts(scope: StepScope<'host'>) {
     undos = undos.filter((one) => one.place !== place);
   };
   return {
-    /** Mounts a device. A file system that an earlier run has left frozen would block writers. */
+    /** Mounts a device. A file system that an earlier run froze would block writers. */
     mount: async (device: string, place: string): Promise<void> => {
       willUndo(place, ['umount', place]);
-      // The same file system is there: an earlier try came further than it said.
+      // The same file system is mounted: an earlier attempt succeeded although it failed.
       const isDone = (error: AgentError): boolean =>
         stderrOf(error)
           .split('\n')
@@ -84,7 +87,7 @@ export function diskMounts(scope: StepScope<'host'>) {
       await tryCommand(scope, ['fsfreeze', '--unfreeze', place], { accept: [0, 1] });
     },
     unmount,
-    /** Freezes a file system, so that GRUB reads what XFS keeps in its log, and unmounts it. */
+    /** Freezes a file system, so that GRUB can read the data in the log of XFS, and unmounts it. */
     leave: async (place: string): Promise<void> => {
       willUndo(place, ['fsfreeze', '--unfreeze', place]);
       const isDone = (error: AgentError): boolean =>

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 
 const ChosenImageSchema = z.discriminatedUnion('kind', [
-  /** The live medium's own image: coreos-installer finds it by itself (offline image). */
+  /** The offline image of the live medium: coreos-installer finds it itself. */
   z.object({ kind: z.literal('live'), because: z.string() }),
   /** The arguments for coreos-installer name the image; nothing is added to them. */
   z.object({ kind: z.literal('writer-args'), because: z.string() }),
-  /** An image file seen from the host. */
+  /** An image file, by its path on the host. */
   z.object({
     kind: z.literal('file'),
     path: z.string(),
@@ -16,7 +16,7 @@ const ChosenImageSchema = z.discriminatedUnion('kind', [
   /** An image at an http(s) URL. */
   z.object({
     kind: z.literal('url'),
-    /** Without credentials and query; whoever reads the image takes the whole one from `source`. */
+    /** Without credentials and query; the complete address is in `source`. */
     url: z.string(),
     source: z.enum(['config', 'stream']),
     sha256: z.string().optional(),
@@ -24,17 +24,17 @@ const ChosenImageSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Where the operating system comes from, and why. */
+/** The source of the operating system, and the reason for it. */
 export const ChosenImage = fact('image.source', ChosenImageSchema);
 export type ChosenImage = z.infer<typeof ChosenImageSchema>;
 
 const WrittenImageSchema = z.object({
   /** Kernel path of the disk. */
   disk: z.string(),
-  /** Of the image as it was read, where it could be known. */
+  /** Digest of the image as it was read, if known. */
   sha256: z.string().optional(),
 });
 
-/** The operating system is on the disk, with this host's Ignition. */
+/** The operating system is on the disk, with this host's Ignition config. */
 export const WrittenImage = fact('image.written', WrittenImageSchema);
 export type WrittenImage = z.infer<typeof WrittenImageSchema>;

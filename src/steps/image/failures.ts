@@ -183,6 +183,6 @@ export const imageFailures = {
 /** Builds an error about the operating system image. */
 export const imageFailure = failuresOf(imageFailures);
 
-/** `image.file-missing` of a path on the host. */
+/** `image.file-missing` for a path on the host. */
 export const imageFileMissing = (path: string): AgentError =>
   imageFailure('image.file-missing', `${path} is not on the host`, { context: { path } });

@@ -12,7 +12,7 @@ import { bytesArgv, isTrue, readBytes } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage } from './facts.ts';
 
-/** Failures of the executables that an operator has run in an installation. */
+/** Failures of the hooks: executables of the operator that run during an installation. */
 export const hookFailures = {
   'hook.not-executable': {
     kind: 'input',
@@ -41,10 +41,10 @@ const isSet = (hook: Hook) =>
 const pathsOf = ({ hooks }: Config): readonly string[] =>
   [hooks.before, hooks.after].filter((path) => path !== '');
 
-/** As much of a file as the kernel reads of it for its interpreter (execve(2)). */
+/** Number of bytes of a file in which the kernel looks for its interpreter (execve(2)). */
 const head = 256;
 
-/** Checks that each hook can be run, while the disk is unchanged. */
+/** Checks that each hook is executable, before the disk is changed. */
 export const checkHooks = step({
   id: 'image/check-hooks',
   title: 'Check that the hooks are executable',
@@ -71,7 +71,7 @@ async function problemOf(scope: StepScope<'host'>, path: string): Promise<string
   if (!(await isTrue(scope, ['test', '-f', path]))) return 'is not a file on the host';
   if (!(await isTrue(scope, ['test', '-x', path]))) return 'is not executable';
   const text = (await readBytes(scope, path, head)).toString('latin1');
-  // Any other file is a program, or is given to /bin/sh (execvp(3)).
+  // Any other file is a program, or a script for /bin/sh (execvp(3)).
   if (!text.startsWith('#!')) return undefined;
   const problem = scriptProblem(text);
   if (problem !== undefined) return problem;
@@ -86,7 +86,7 @@ const onPathArgv = (name: string) => ['sh', '-c', 'command -v "$1" || exit 1', '
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
-/** The program behind #!, and the one that env(1) finds for it; empty where none is named. */
+/** The program behind #!, and the one that env(1) finds for it; empty if the line names none. */
 function interpretersOf(text: string): readonly string[] {
   const [program = '', ...words] = firstLine(text).slice(2).trim().split(/\s+/);
   if (basename(program) !== 'env') return [program];
@@ -95,22 +95,25 @@ function interpretersOf(text: string): readonly string[] {
   return name?.startsWith('-') === true ? [program] : [program, name ?? ''];
 }
 
-/** Why the kernel does not run a script, which begins with #!; undefined where it may. */
+/** The reason why the kernel does not run a script that begins with #!; undefined if it may run. */
 export function scriptProblem(text: string): string | undefined {
   if (firstLine(text).endsWith('\r')) return 'has Windows line endings: run dos2unix';
   return interpretersOf(text).includes('') ? 'names no program behind #!' : undefined;
 }
 
-/** Of a system that goes onto a disk. */
+/** Facts that exist only if the system is written to a disk. */
 const needs = { disk: ifGiven(TargetDisk), image: ifGiven(ChosenImage) };
 
-/** What is common to both hooks. A hook that an earlier run was stopped in runs again. */
+/**
+ * The properties that both hooks share. A hook that was interrupted by a stop of the run runs
+ * again.
+ */
 const hookStep = (hook: Hook) =>
   ({
     uses: ['host', 'clock'],
     needs,
     when: isSet(hook),
-    // Beyond any limit that hooks.minutes sets; the command has that one.
+    // Longer than any limit of hooks.minutes; that limit applies to the command.
     limit: hours(24) + minutes(5),
     explain: ({ hooks }: Config) =>
       `${hooks[hook]}, at most ${limitOf(hooks)} min, with INSTALL_HOOK=${hook} in its environment`,
@@ -119,7 +122,7 @@ const hookStep = (hook: Hook) =>
       runHook(hook, scope, facts),
   }) as const;
 
-/** Runs the hook of the operator before the system is written. */
+/** Runs the operator's hook before the system is written. */
 export const runBeforeHook = step({
   id: 'image/run-before-hook',
   title: 'Run hooks.before',
@@ -127,8 +130,7 @@ export const runBeforeHook = step({
 });
 
 /**
- * Runs the hook of the operator on the live system once the installation is complete, before the
- * reboot.
+ * Runs the operator's hook on the live system once the installation is complete, before the reboot.
  */
 export const runAfterHook = step({
   id: 'image/run-after-hook',
@@ -140,8 +142,8 @@ const limitOf = ({ minutes: given }: Config['hooks']): number =>
   Math.min(Math.max(given, 1), 24 * 60);
 
 /**
- * Runs a hook to its end; the first and the last 64 KiB of what it prints are in the log, each
- * address without its password.
+ * Runs a hook to its end. The log has the first and the last 64 KiB of its output; addresses are
+ * shown without passwords.
  * @throws AgentError `hook.failed`, `hook.timed-out`
  */
 async function runHook(
@@ -175,12 +177,12 @@ async function runHook(
   }
 }
 
-/** So many characters of the output are noted as they come, and as many from its end. */
+/** Number of characters of the output that are logged as they arrive, and from its end. */
 const noted = 64 * 1024;
 
 /**
- * Notes the beginning of an output as it comes, then its end: a hook that floods must not fill the
- * log and the disk below it.
+ * Logs the beginning of an output as it arrives, and then its end: a hook with endless output must
+ * not fill the log and the disk below it.
  */
 function endsOf(note: (level: 'info' | 'warn', line: string) => void) {
   const last: string[] = [];
@@ -206,7 +208,7 @@ function endsOf(note: (level: 'info' | 'warn', line: string) => void) {
   };
 }
 
-/** What a hook gets in its environment: nothing of it is secret, and neither are its proxies. */
+/** The environment of a hook: no value in it is secret, and it has no credentials of proxies. */
 function hookEnv(
   hook: Hook,
   { role, cluster, image: { existingRoot }, proxy }: Config,

@@ -3,7 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { refuseUnfit } from './image-file.ts';
 
-/** The first bytes of a raw image, with the size that its partition table shows. */
+/** The first bytes of a raw image whose partition table shows this size. */
 function image(sectorBytes: number, sectors: number): Buffer {
   const bytes = Buffer.alloc(40 * 1024);
   bytes.write('EFI PART', sectorBytes, 'latin1');
@@ -34,7 +34,7 @@ describe('an image by its first bytes and its name', () => {
 
   it.each([gzipSync, zstdCompressSync])('is refused by a table that is packed: %o', (pack) => {
     const target = { sectorBytes: 512, sizeBytes: 512 * 1000 };
-    // Noise behind the first block makes the packed file longer than the head that is read.
+    // Random bytes behind the first block make the packed file longer than the head that is read.
     const rest = [Buffer.alloc(128 * 1024), randomBytes(128 * 1024)];
     const stored = pack(Buffer.concat([image(512, 1001), ...rest]));
     expect(() => refuseUnfit(stored.subarray(0, 40 * 1024), 'i', target)).toThrow(

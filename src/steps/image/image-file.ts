@@ -8,7 +8,7 @@ import type { TargetDisk } from '../disk/facts.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { imageFailure } from './failures.ts';
 
-/** A slow medium reads 5 MB in a second; a compressed image has about 1 GB. */
+/** A slow medium reads 5 MB per second; a compressed image has about 1 GB. */
 const digestLimit = seconds(900);
 
 /**
@@ -22,7 +22,7 @@ export async function verifyFile(
   signal: AbortSignal,
 ): Promise<void> {
   const { stdout } = await host.exec(['sha256sum', '--', path], { signal, limit: digestLimit });
-  // The digest of a name with a backslash or a line feed is printed behind a backslash.
+  // sha256sum prints a backslash before the digest of a name with a backslash or a line feed.
   const actual = /^\\?([0-9a-f]{64})\s/.exec(stdout)?.[1];
   if (actual === undefined) throw unreadableOutput('sha256sum', 'digest', stdout);
   if (actual === sha256) return;
@@ -31,10 +31,12 @@ export async function verifyFile(
   });
 }
 
-/** How much of an image must be read to judge it: past the volume descriptor of an ISO. */
+/**
+ * Number of bytes of an image that must be read to judge it: past the volume descriptor of an ISO.
+ */
 export const headBytes = 40 * 1024;
 
-/** The first bytes of an image at a URL; a server without ranges begins to send the whole image. */
+/** The first bytes of an image at a URL; a server without ranges starts to send the whole image. */
 export async function headOfUrl(
   web: Web,
   url: string,
@@ -56,8 +58,8 @@ export async function headOfUrl(
 }
 
 /**
- * Refuses what cannot become a system on the disk, while nothing is lost yet: the writer replaces
- * the partition table before it finds out. Of xz only the name is judged.
+ * Refuses an image that cannot become a system on the disk, before any data is lost: the writer
+ * replaces the partition table before it detects that. Of xz files only the name is checked.
  * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`, `image.too-large`
  */
 export function refuseUnfit(
@@ -76,7 +78,7 @@ export function refuseUnfit(
   const sectorBytes = [512, 4096].find((at) => hasTextAt(bytes, at, 'EFI PART'));
   if (sectorBytes === undefined) return;
   const [from, to] = [sectorBytes + 32, sectorBytes + 40];
-  // The copy of the header is in the last sector of the image.
+  // The backup header is in the last sector of the image.
   const last = bytes.length < to ? 0n : bytes.subarray(from, to).readBigUInt64LE();
   const imageBytes = (Number(last) + 1) * sectorBytes;
   // A DASD has no size until it is formatted.
@@ -93,13 +95,13 @@ export function refuseUnfit(
   });
 }
 
-/** Empty space packs by a factor of thousands. */
+/** Empty space is compressed by a factor of thousands. */
 const maxOutputLength = 128 * 1024 ** 2;
 
 /**
- * The beginning of what gzip or zstd has packed, with the magic numbers of coreos-installer 0.26
- * (`src/io/compress.rs`). What cannot be unpacked shows nothing: coreos-installer says what is
- * wrong.
+ * The beginning of the content of a gzip or zstd file, recognised by the magic numbers in
+ * coreos-installer 0.26 (`src/io/compress.rs`). A file that cannot be unpacked gives nothing:
+ * coreos-installer reports the error.
  */
 function unpacked(head: Buffer): Buffer {
   try {

@@ -12,21 +12,21 @@ import type { CommandResult } from '../../ports/host.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from './failures.ts';
 
-/** What lies in a folder: mode and name of each file, as coreos-installer copies them. */
+/** Lists the files in a folder by mode and name, as coreos-installer copies them. */
 export const keyfilesArgv = (folder: string): readonly string[] => [
   ...['find', '-L', folder, '-maxdepth', '1', '-type', 'f', '-printf', String.raw`%m %f\n`],
 ];
 
 /**
- * Writes a connection as NetworkManager reads it of its standard input; its daemon and the network
- * are left alone (nmcli(1), `--offline`).
+ * Writes a connection as NetworkManager reads it from its standard input, without its daemon and
+ * without the network (nmcli(1), `--offline`).
  */
 export const nmcliArgv = [
   ...['nmcli', '--offline', 'connection', 'modify', 'connection.autoconnect', 'yes'],
 ] as const;
 
 /**
- * Checks the keyfiles of the installed host, which would be out of reach without them.
+ * Checks the keyfiles of the installed host, which would be unreachable without them.
  * @throws AgentError `network.bad-keyfile`
  */
 export async function checkKeyfiles(scope: NetworkScope): Promise<void> {
@@ -41,7 +41,7 @@ export async function checkKeyfiles(scope: NetworkScope): Promise<void> {
     const [, mode = '', name = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
     const isOne = name.endsWith('.nmconnection');
     files.set(name, (isOne ? await host.readText(`${folder}/${name}`, signal) : '') ?? '');
-    // NetworkManager takes no file that others than root may read; the mode is copied.
+    // NetworkManager accepts only files that root alone can read; the copy keeps the mode.
     if (!/^[0-7]?00$/.test(mode)) open.push(`${name}: its mode is ${mode}, not 600`);
   }
   const problems = [...open, ...(await problemsOf(scope, [...files]))];
@@ -51,8 +51,8 @@ export async function checkKeyfiles(scope: NetworkScope): Promise<void> {
 }
 
 /**
- * What is wrong with the form of keyfiles; where nothing is, what the host's own NetworkManager
- * does not take of them.
+ * The errors in the syntax of keyfiles; without such errors, the values that the host's own
+ * NetworkManager does not accept.
  */
 async function problemsOf(
   scope: NetworkScope,
@@ -87,23 +87,26 @@ async function refusedBy(
     : [`${name}: NetworkManager takes ${dropped.join(', ')} in part or not at all`];
 }
 
-/** Prints the keyfiles that make the network of a file; it looks at no network (nmstatectl(8)). */
+/**
+ * Prints the keyfiles for the network state in a file; it does not read the network
+ * (nmstatectl(8)).
+ */
 export const nmstateArgv = (path: string): readonly string[] => ['nmstatectl', 'gc', path];
 
-/** Makes the folder that coreos-installer takes those keyfiles from. */
+/** Creates the folder from which coreos-installer copies those keyfiles. */
 export const makeFolderArgv = ['install', '--directory', '--mode=0700', nmstateFolder] as const;
 
 type NetworkScope = Pick<StepScope<'host'>, 'host' | 'config' | 'signal' | 'hide' | 'note'>;
 
 /**
- * What nmstate warns of, a hostname that no keyfile can keep for example: `[TIME WARN  MODULE]
+ * A warning of nmstate, about a hostname that no keyfile can store for example: `[TIME WARN MODULE]
  * TEXT` (env_logger).
  */
 const warning = /^\[\S+ WARN +\S+\] (.+)$/gm;
 
 /**
- * The keyfiles of `network.nmstate`, checked as those of `network.keyfiles`; what nmstatectl warns
- * of is noted.
+ * The keyfiles of `network.nmstate`, checked like those of `network.keyfiles`; warnings of
+ * nmstatectl are logged.
  * @throws AgentError `network.no-nmstatectl`, `network.bad-nmstate`
  */
 export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<string, string>> {
@@ -130,8 +133,8 @@ export async function readNmstate(scope: NetworkScope): Promise<ReadonlyMap<stri
 }
 
 /**
- * Values that nmstate hides where it shows a state; its errors show one that is of another type
- * (`hide_secrets`, 2.2.57).
+ * Values that nmstate hides when it shows a state; its errors show such a value if it has another
+ * type (`hide_secrets`, 2.2.57).
  */
 const secretsIn = (state = ''): readonly Secret[] =>
   [...state.matchAll(/(?:password|psk|mka-cak)["']?\s*:\s*["']?([^\s"',}]{6,})/g)].map(
@@ -139,8 +142,8 @@ const secretsIn = (state = ''): readonly Secret[] =>
   );
 
 /**
- * Writes the keyfiles of `network.nmstate` where coreos-installer takes them from, and none of an
- * earlier run beside them.
+ * Writes the keyfiles of `network.nmstate` to the folder from which coreos-installer copies them,
+ * and removes those of an earlier run.
  */
 export async function writeNmstate(scope: StepScope<'host'>): Promise<void> {
   const { host, signal } = scope;

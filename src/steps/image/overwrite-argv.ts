@@ -4,23 +4,25 @@ import { imageFailure } from './failures.ts';
 /** Pull secrets of the host. */
 export const authFile = '/root/.docker/config.json';
 
-/** Set by GRUB on the first boot; the system itself replaces it, no shell does. */
+/** GRUB sets it on the first boot; the system itself replaces it, no shell does. */
 export const firstBootArgument = '$ignition_firstboot';
 
-/** Where an operating system is pulled from. */
+/** The source from which an operating system is pulled. */
 export interface PullSource {
-  /** Pull spec; `os.osImageURL` unless the image is nearer under another name. */
+  /** Pull spec; `os.osImageURL` unless another name has the image nearer. */
   readonly image: string;
-  /** File with the pull secrets for it. */
+  /** File with the pull secret for it. */
   readonly authFile: string;
-  /** Folder with certificates, `*.crt`, that are trusted beside those of the live system. */
+  /**
+   * Folder with certificates, `*.crt`, that are trusted in addition to those of the live system.
+   */
   readonly certificates?: string;
 }
 
 /** The stateroot of RHCOS. */
 export const finalStateroot = 'rhcos';
 
-/** Prints what ostree has recorded of each deployment on a disk: where its updates come from. */
+/** Prints the recorded origin of each ostree deployment on a disk: the source of its updates. */
 export const originsArgv = (root: string): readonly string[] => [
   ...['find', `${root}/ostree/deploy/${finalStateroot}/deploy`, '-maxdepth', '1'],
   ...['-name', '*.origin', '-exec', 'cat', '{}', '+'],
@@ -33,20 +35,20 @@ export const imagesIn = (stdout: string): readonly string[] =>
     return reference === undefined ? [] : [readOrigin(reference).spec];
   });
 
-/** What the deployments of a disk may follow. */
+/** The images that the deployments of a disk may follow. */
 interface WantedOrigin {
   /** Pull spec that one of them must follow. */
   readonly image: string;
   /**
-   * Pull spec by which it was pulled. None may follow an image of that registry, unless `image` is
+   * Pull spec of the pull. No deployment may follow an image of that registry, unless `image` is
    * there too.
    */
   readonly source: string;
 }
 
 /**
- * Refuses a disk that does not follow an image, or that follows something in the registry that it
- * was only pulled from. Another image of an earlier run may stand beside it.
+ * Refuses a disk that does not follow an image, or that follows an image in the registry that was
+ * only the source of the pull. Another image of an earlier run may remain.
  * @throws AgentError `image.wrong-origin`
  */
 export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): void {

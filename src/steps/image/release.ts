@@ -8,15 +8,15 @@ export const lineOfVersion = (version: string): string | undefined =>
   /^v?([45]\.\d+)(?=\D|$)/.exec(version)?.[1];
 
 /**
- * The line that a build of RHCOS belongs to, where its number shows it: `416.94.202410211619-0` is
- * of 4.16. Builds since OpenShift 4.19 are numbered by RHEL, `9.6.20250523-0`, and show nothing.
+ * The line of a build of RHCOS, if its number shows it: `416.94.202410211619-0` is of 4.16. Builds
+ * since OpenShift 4.19 are numbered by RHEL, `9.6.20250523-0`, and show none.
  */
 export function lineOfBuild(build: string): string | undefined {
   const [, minor] = /^4(\d{1,2})\.\d+\.\d+/.exec(build) ?? [];
   return minor === undefined ? undefined : `4.${minor}`;
 }
 
-/** Below 0 when the first is older, 0 when they are the same. */
+/** Negative if the first is older, 0 if they are the same. */
 export const compareLines = (one: string, other: string): number =>
   one.localeCompare(other, 'en', { numeric: true });
 
@@ -25,11 +25,11 @@ const ImageConfig = z.object({
   config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).default({}),
 });
 
-/** Labels in which builds of RHCOS and releases of OpenShift report their version. */
+/** Labels with the version of a RHCOS build or of an OpenShift release. */
 const versionLabels = ['io.openshift.release', 'version', 'org.opencontainers.image.version'];
 
 /**
- * Refuses a node image of another release or architecture, as far as it can be known.
+ * Refuses a node image of another release or architecture, as far as they are known.
  * @param inspected output of `registryConfigArgv`; without it only the tag is known
  * @param host its architecture as `uname -m` prints it, and the line of the cluster
  * @throws AgentError `image.not-the-release`, `image.wrong-architecture`

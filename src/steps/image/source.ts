@@ -5,21 +5,21 @@ import { choiceOr } from '../conditions.ts';
 import { usesIn, valueOf } from '../disk/writer-args.ts';
 import { imageFailure } from './failures.ts';
 
-/** Where the operating system comes from by the configuration, before the host is asked. */
+/** The source of the operating system by the configuration, before any question to the host. */
 interface ImageSource {
   readonly kind: 'writer-args' | 'file' | 'url' | 'stream' | 'live';
-  /** Path or address of the image or the stream; empty where no option names one. */
+  /** Path or address of the image or the stream; empty if no option names one. */
   readonly place: SecretUrl;
   readonly because: string;
-  /** Why nothing shows that the image is the right one; undefined where something does. */
+  /** The reason why nothing verifies the image; undefined if something does. */
   readonly unverified: string | undefined;
 }
 
 /**
- * Resolves the image source of a configuration: an image among the arguments for coreos-installer
- * wins, then the source that is named, then with `auto` the first of file, URL and stream that is
- * set, and else the live medium.
- * @param uses with the options of configuration files, where the host is at hand
+ * Resolves the image source of a configuration: an image in the coreos-installer arguments wins,
+ * then the named source, then with `auto` the first of file, URL and stream that is set, and
+ * otherwise the live medium.
+ * @param uses with the options of configuration files, if the host is available
  * @throws AgentError `image.not-configured`, `image.digest-unusable`, `image.unverified`
  */
 export function resolveImage(
@@ -30,7 +30,8 @@ export function resolveImage(
   const source = sourceOf(config.image, uses);
   const { kind, place } = source;
   const context = { source: kind };
-  // A signature verifies nothing: `--insecure` does without, so an attacker leaves it out.
+  // A signature verifies nothing: `--insecure` accepts an image without one, so an attacker omits
+  // it.
   const isUnverified = sha256 === '' && /^http:/i.test(place.reveal());
   const unverified = `${String(place)} is plain http, and image.sha256 is not set`;
   if (isUnverified && needsVerifying(config)) {
@@ -80,7 +81,7 @@ function placeOf({ kind, place }: Pick<ImageSource, 'kind' | 'place'>): string {
   return kind === 'stream' ? `the stream ${String(place)}` : String(place);
 }
 
-/** The source as a plan shows it; a configuration that cannot be met is reported, too. */
+/** The source as a plan shows it; an impossible configuration is reported too. */
 export const explainImage = (config: Config): string =>
   choiceOr(() => {
     const source = resolveImage(config);
@@ -93,6 +94,6 @@ export const explainImage = (config: Config): string =>
     return sentences.join('; ');
   });
 
-/** Whether an image without a digest must come by https, all the way. */
+/** Whether an image without a digest must be fetched by https only, redirects included. */
 export const needsVerifying = ({ image, service }: Config): boolean =>
   service.url.isEmpty && !image.allowUnverified && image.sha256 === '';

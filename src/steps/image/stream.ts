@@ -18,8 +18,9 @@ const Metal = z.object({
 });
 
 /**
- * Stream metadata, as much of it as is read here. Source: stream-metadata-go, `stream/stream.go`;
- * `openshift-install coreos print-stream-json` prints the one of a release.
+ * The members of stream metadata that Bootwright reads. Source: stream-metadata-go,
+ * `stream/stream.go`; `openshift-install coreos print-stream-json` prints the metadata of a
+ * release.
  */
 const StreamMetadata = z.object({
   architectures: z.record(
@@ -28,12 +29,10 @@ const StreamMetadata = z.object({
   ),
 });
 
-/**
- * Compressions from the one that unpacks fastest (coreos-installer 0.26: zstd 350 MiB/s, xz 150).
- */
+/** Compressions in the order of their speed (coreos-installer 0.26: zstd 350 MiB/s, xz 150). */
 const compressions = ['.zst', '.gz', '.xz', ''];
 
-/** The metadata of a release has less than 1 MiB; nothing that is larger than this is one. */
+/** The metadata of a release has less than 1 MiB; a larger file is not one. */
 const largestBytes = 16 * 1024 ** 2;
 
 /**

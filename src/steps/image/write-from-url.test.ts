@@ -19,7 +19,7 @@ const elsewhere: ChosenImage = {
   because: '',
 };
 
-/** A relay that ends as reported, and remembers what it was given. */
+/** A relay that ends with this outcome and records its input. */
 function relayEnding(outcome: Partial<RelayOutcome>) {
   const served: RelaySource[] = [];
   let closed = 0;

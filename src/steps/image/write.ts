@@ -23,12 +23,15 @@ import { type FollowedWriter, followWriter, writerArgv } from './writer.ts';
 
 type WriteScope = StepScope<'host' | 'clock' | 'imageRelay' | 'web'>;
 
-/** Progress is what is limited, not the whole: even a slow link comes to its end within this. */
+/**
+ * The write is limited by its progress, not by this: even a slow link completes it within this
+ * time.
+ */
 const longestWrite = hours(12);
 
 /**
- * Writes the operating system and this host's Ignition to the install disk. It begins at zero each
- * time, so it may simply run again. When it fails or is stopped, the disk does not boot.
+ * Writes the operating system and this host's Ignition config to the install disk. Each write
+ * starts at zero, so the step may run again. After a failure or a stop, the disk does not boot.
  */
 export const writeImage = step({
   id: 'image/write',
@@ -85,7 +88,7 @@ export const writeImage = step({
       const relayed = relay?.outcome();
       if (relayed?.failure !== undefined) throw relayed.failure;
       if (relayed !== undefined && relayed.sha256 === undefined) {
-        // A writer that was content with less has not written the right image.
+        // A writer that accepted fewer bytes has not written the right image.
         const what = `coreos-installer read ${relayed.bytes} bytes, not the whole image`;
         throw imageRelayFailure('image.cut', what, { context: { bytes: relayed.bytes } });
       }
@@ -99,9 +102,9 @@ export const writeImage = step({
 });
 
 /**
- * Hands the image on through Bootwright's relay, which enforces the digest, resumes after a cut
- * and knows the proxies. The credentials of its address are not kept: they are read where it came
- * from.
+ * Streams the image through Bootwright's relay, which enforces the digest, resumes after an
+ * interruption and uses the proxies. The credentials of its address are not stored: they are read
+ * from their source.
  * @throws AgentError `image.stream-changed`
  */
 async function openRelay(
@@ -122,9 +125,9 @@ async function openRelay(
 }
 
 /**
- * Runs the writer and stops it when nothing moves: neither does it read on, nor does the disk take
- * sectors. A slow disk still writes long after the image is read.
- * @throws AgentError `image.stalled`, and what the writer fails with
+ * Runs the writer and stops it when it stalls: it reads no bytes, and the disk writes no sectors. A
+ * slow disk still writes long after the image is read.
+ * @throws AgentError `image.stalled`, and those of the writer
  */
 async function runWriter(
   scope: WriteScope,
@@ -140,8 +143,8 @@ async function runWriter(
       execOnTarget({ host, target: disk }, argv, {
         signal: until,
         limit: longestWrite,
-        // It has no handler for SIGTERM: what must be undone is ours, and has little time
-        // (coreos-installer 0.26).
+        // coreos-installer has no handler for SIGTERM: Bootwright undoes its work, and has little
+        // time for it (coreos-installer 0.26).
         isKillable: true,
         underLock: writerLock(disk),
         secrets: hiddenInWords(config.image.writerArgs),
@@ -154,7 +157,7 @@ async function runWriter(
   );
 }
 
-/** A write without any progress for so long is given up; the service does the same. */
+/** A write without progress for this time is aborted; the service does the same. */
 const longestStandstill = stageLimits['Writing image to disk'];
 
 const pollInterval = minutes(1);
@@ -189,7 +192,7 @@ async function waitForStall(
   }
 }
 
-/** A failure of the writer by its output, or by what is wrong with the image it was given. */
+/** The failure of the writer, explained by its output or by an error in the source of the image. */
 function explained(
   error: unknown,
   disk: TargetDisk,
@@ -205,9 +208,7 @@ function explained(
   return relayed?.failure ?? writerFailure(error, disk, writer.lines(), relayed?.isAsked === false);
 }
 
-/**
- * Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`).
- */
+/** Two file systems with the label `boot` race at each boot (coreos-installer, `install.rs`). */
 function warnOfOtherSystems(note: StepScope<never>['note'], lines: readonly string[]): void {
   const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
   if (from < 0) return;

@@ -1,4 +1,4 @@
-// What coreos-installer 0.26 printed, without its progress.
+// Output of coreos-installer 0.26, without its progress.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ Error: source has sector size 4096 but destination has sector size 512
 
 Resetting partition table
 Error: install failed`;
-// error-chain and the sentence of coreos-installer before 0.10 (its `install.rs`).
+// error-chain and the message of coreos-installer before 0.10 (its `install.rs`).
 const oldSectors = `Error: source has sector size 4096 but destination has sector size 512
 Clearing partition table
 Error: install failed`;

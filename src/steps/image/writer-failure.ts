@@ -4,13 +4,13 @@ import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay.t
 import { diskFailure, diskFailures } from '../disk/failures.ts';
 import { imageFailure, type imageFailures } from './failures.ts';
 
-/** A failure of the writer can be one of the disk or of the image's way here. */
+/** A failure of the writer can be a failure of the disk or of the transfer of the image. */
 type Code =
   keyof typeof imageFailures | keyof typeof imageRelayFailures | keyof typeof diskFailures;
 
 /**
- * Sentences of coreos-installer 0.5 to 0.26 and what they mean. The first that is found anywhere in
- * what it said counts: what names the cause is before what names a consequence.
+ * Messages of coreos-installer 0.5 to 0.26 and their meaning. The first match in its output counts:
+ * messages of causes come before those of consequences.
  */
 const signatures: readonly { readonly pattern: RegExp; readonly code: Code }[] = [
   {
@@ -59,16 +59,16 @@ const signatures: readonly { readonly pattern: RegExp; readonly code: Code }[] =
 /** Usage errors of the writer end with this (clap). */
 const usageExit = 2;
 
-/** Lines that only say that something failed, or that lead the way in a chain of causes. */
+/** Lines that only say that something failed, or that introduce a chain of causes. */
 const empty =
   /^(Caused by:|Error: install failed|(Resetting|Clearing) partition table|Preserving partition)?$/;
 
 /**
- * Turns a failed run of the writer into a failure with a code, in the writer's own words.
+ * Converts a failed run of the writer to a failure with a code, with the writer's own message.
  * @param cause the failure of the command
  * @param disk its kernel path, and its serial number for the person who replaces it
  * @param lines of its output, without progress
- * @param isRelayUnasked the image was to come from our own relay, and nobody asked it
+ * @param isRelayUnasked the source was our own relay, and it received no request
  */
 export function writerFailure(
   cause: AgentError,
@@ -95,7 +95,7 @@ export function writerFailure(
 const isCodeOf = <T extends object>(table: T, code: Code): code is Code & keyof T =>
   Object.hasOwn(table, code);
 
-/** The first error with its causes and what is indented above it, in one line. */
+/** The first error with its causes and the indented lines above it, in one line. */
 function reasonIn(lines: readonly string[]): string {
   const from = lines.findIndex((line) => /^(Error|error):/.test(line));
   const holders = lines.filter((line) =>

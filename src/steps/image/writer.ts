@@ -2,9 +2,10 @@ import type { Progress } from '../../engine/events.ts';
 import { shownUrlsIn } from '../../lib/shown-url.ts';
 
 /**
- * The command that writes the operating system. `--insecure` tolerates that there is no signature,
- * as RHCOS images have none; a bad signature is refused all the same.
- * @param source the option that names the image, and its value; empty for that of the live medium
+ * The command that writes the operating system. `--insecure` tolerates a missing signature, as
+ * RHCOS images have none; a bad signature is refused in any case.
+ * @param source the option that names the image, and its value; empty for the offline image of the
+ * live medium
  * @param args of a person, passed unchanged
  */
 export const writerArgv = (
@@ -19,20 +20,21 @@ export const writerArgv = (
   disk,
 ];
 
-/** Without a length there is no percentage; the amount is reported each so many MiB. */
+/** Without a length no percentage is known; progress is reported at this interval in MiB. */
 const mebibytesApart = 512;
 
-/** A format of the disk is reported each so many points. */
+/** The format of a disk is reported at this interval in percentage points. */
 const pointsApart = 5;
 
-/** Speed is that of the last so many lines, of which there is at most one in a second. */
+/** The speed is the average over this number of lines; the writer prints at most one per second. */
 const samplesKept = 10;
 
-/** So many lines are kept; the writer says far fewer. */
+/** Number of lines that are kept; the writer prints far fewer. */
 const linesKept = 200;
 
 /**
- * Lines that come only after the writer has changed the disk; before 0.10 it says `Clearing`.
+ * Lines that the writer prints only after it has changed the disk; before 0.10 it prints
+ * `Clearing`.
  */
 const afterTouch =
   /^(Resetting|Clearing|Preserving) partition table|^Writing Ignition config|^Install complete/;
@@ -76,12 +78,12 @@ export function followWriter(now: () => number) {
   };
 
   return {
-    /** Takes a line, and returns the progress to report where it brings some. */
+    /** Reads a line, and returns the progress to report if it changed. */
     take: (line: string): Progress | undefined => {
       const nextRead = parseWriterLine(line);
       hasTouchedDisk ||= nextRead !== undefined || afterTouch.test(line);
       if (nextRead !== undefined) return takeRead(nextRead);
-      // A disk that is half formatted has nothing to be made unbootable.
+      // An incompletely formatted disk has nothing to make unbootable.
       const nextFormat = parseFormatLine(line);
       if (nextFormat !== undefined) return takeFormat(nextFormat);
       lines = [...lines, shownUrlsIn(line).trimEnd()].slice(-linesKept);
@@ -89,13 +91,13 @@ export function followWriter(now: () => number) {
     },
     /** The last lines without progress. */
     lines: () => lines,
-    /** Until then a disk, a busy one for example, must be left alone. */
+    /** Until then a disk, which may be busy, must not be changed. */
     hasTouchedDisk: () => hasTouchedDisk,
-    /** When the writer last read on. */
+    /** The time of the last read by the writer. */
     movedAt: () => movedAt,
-    /** The image is read to its end; the rest is waiting for the disk. */
+    /** The image is read to its end; the writer now waits for the disk. */
     isFlushing: () => read.percent === 100,
-    /** How far it is, for a time without lines: `40%, stalled`. */
+    /** The progress, for a time without lines: `40%, stalled`. */
     phase: () => {
       if (read.bytes === 0 && format !== undefined)
         return `formatting the disk: ${format.percent}%, stalled`;
@@ -112,7 +114,7 @@ const roundedDown = (value: number, step: number): number => Math.floor(value / 
 /** One progress line of the writer. It counts bytes of the stored image, not of the disk. */
 interface ReadSoFar {
   readonly bytes: number;
-  /** Unknown when the server sent no length. */
+  /** Undefined if the server sent no length. */
   readonly totalBytes?: number;
   /** Rounded down, as the writer prints it. */
   readonly percent?: number;
@@ -135,21 +137,21 @@ export function parseWriterLine(text: string): ReadSoFar | undefined {
   };
 }
 
-/** Powers of 1024, whatever the letters: coreos-installer prints binary units. */
+/** Powers of 1024: coreos-installer prints binary units. */
 function bytesOf(amount = '0', unit = 'B'): number {
   const exponent = ['', 'K', 'M', 'G', 'T'].indexOf(unit.replace(/i?B$/, ''));
   return Math.round(Number(amount) * 1024 ** exponent);
 }
 
-/** How far the low-level format of a DASD is, which coreos-installer leaves to dasdfmt. */
+/** Progress of the low-level format of a DASD, for which coreos-installer runs dasdfmt. */
 interface FormattedSoFar {
   readonly cylinder: number;
   readonly percent: number;
 }
 
 /**
- * Reads `cyl     600 of   30051 |##---|  1% [37m 12s]` of dasdfmt `-p`; between two percent it ends
- * at the bar.
+ * Parses `cyl 600 of 30051 |##---| 1% [37m 12s]` of dasdfmt `-p`; between two percentages the line
+ * ends at the bar.
  */
 function parseFormatLine(text: string): FormattedSoFar | undefined {
   const [, done, all] = /^cyl +(\d+) of +(\d+) \|/.exec(text) ?? [];
