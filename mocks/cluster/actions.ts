@@ -1,4 +1,4 @@
-// What a cluster does, on its API server and on the bootstrap host.
+// Performs the actions of a cluster, on its API server and on the bootstrap host.
 import { appendFile, writeFile } from 'node:fs/promises';
 import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { placeFor } from '../host/files.ts';
@@ -52,7 +52,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
       objects.filter((one) => !isNamespace(one)),
     );
     work.kube.forwarder.moveTo(work.kube.api, 'reset');
-    // It takes seconds to start, which nobody needs to wait for.
+    // The server takes seconds to start, and nothing has to wait for it.
     if (work.plan.apiMoves) work.finalServer().catch(() => undefined);
   },
   'render-on-bootstrap': (work) => renderOnBootstrap(work, layeredOf(work)),
@@ -85,7 +85,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   },
   'move-api': async ({ kube, finalServer }) => {
     kube.forwarder.moveTo(await finalServer(), 'lost');
-    // Whoever was connected hears nothing of it, as with a host that gives an address up.
+    // Clients get no notice, as when a host releases an address.
     await kube.api.kill();
   },
   'refuse-admins': ({ kube }, { isRefused }) => kube.refuseAdmins(isRefused),
@@ -106,7 +106,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   'start-controller': (work) => work.startController(),
   'forge-requests': forgeRequests,
   'report-operators': reportOperators,
-  // Only holds back what would end a wait in which a fault is still to strike.
+  // Delays only the end of a wait in which a fault is still to strike.
   mark: () => undefined,
 };
 
@@ -119,7 +119,7 @@ async function applyAll({ kube }: ClusterWork, objects: readonly Named[]): Promi
   for (const { kind, object } of objects) await kube.api.client.apply(kinds[kind], object);
 }
 
-/** Does one action. */
+/** Performs one action. */
 export async function perform(
   work: ClusterWork,
   action: Exclude<Action, { kind: 'later' }>,
@@ -133,12 +133,12 @@ const nodeRef = (name: string): KubeRef => ({ kind: kinds.Node, name });
 function requestLine(work: ClusterWork, host: string): string {
   const member = memberNamed(work, host);
   const form = work.members.indexOf(member);
-  // Hosts ask from either of their addresses.
+  // Hosts send requests from any of their addresses.
   const address = member.addresses[form % member.addresses.length] ?? '192.0.2.1';
   return configRequestLine({ pool: member.role, address, at: new Date(), form });
 }
 
-/** A host asks a master, in the log of whose pod it stands. */
+/** A host requests its config from a master; the log of that pod has the request. */
 async function noteRequest(
   work: ClusterWork,
   { host }: Extract<Action, { kind: 'note-request' }>,
@@ -204,10 +204,7 @@ async function forgeRequests(work: ClusterWork): Promise<void> {
   for (const { by, object } of await forgedRequests(joined, open)) await askAs(work, by, object);
 }
 
-/**
- * A master gets the pod of the controller, whose image its kubelet cannot pull; it continues
- * trying.
- */
+/** A master gets the controller's pod, but its kubelet cannot pull the image and retries. */
 async function failPull(work: ClusterWork): Promise<void> {
   const pod = await putController(work);
   if (pod === undefined) return;
@@ -229,7 +226,7 @@ async function putController(work: ClusterWork): Promise<KubeObject | undefined>
   return pod;
 }
 
-/** The operators say how far they are; with ingress come its certificates. */
+/** The operators report their progress; with ingress come its certificates. */
 async function reportOperators(
   { kube: { client }, plan: { version, stuckOperator: stuck } }: ClusterWork,
   { step }: Extract<Action, { kind: 'report-operators' }>,

@@ -1,12 +1,10 @@
-// The units of the bootstrap host that start a cluster, as openshift/installer has them.
+// The units of the bootstrap host that start a cluster, as in openshift/installer.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UnitBehaviour } from '../host/units.ts';
 import type { ClusterEvent } from './cluster-state.ts';
 import type { ClusterWork } from './site.ts';
 
-/**
- * bootkube does not start again when it is through; progress ends when the bootstrap is complete.
- */
+/** bootkube does not start again after its end; progress ends when the bootstrap is complete. */
 export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => void): void {
   const { onStart } = work.bootstrap.units;
   onStart.set('bootkube.service', async (become, signal) => {
@@ -24,7 +22,7 @@ export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => 
   });
 }
 
-/** progress.service has reported the bootstrap complete, at last. */
+/** progress.service has finally reported the bootstrap complete. */
 export async function endProgress(work: ClusterWork): Promise<void> {
   const { bootstrap, plan, signal } = work;
   const become: Become = (state, details) => {
@@ -40,15 +38,13 @@ type Become = Parameters<UnitBehaviour>[0];
 
 const RUNS_MILLIS = 300;
 
-/**
- * Both units have `Restart=on-failure` and `RestartSec=5s`, of which so much is left in the lab.
- */
+/** Both units have `Restart=on-failure` and `RestartSec=5s`, shortened in the lab. */
 const RESTART_MILLIS = 1500;
 
-/** An agent on a busy machine may take longer than that to look; nobody may look at all. */
+/** An agent on a busy machine may poll later than that; it may not poll at all. */
 const LONGEST_RESTART_MILLIS = 60_000;
 
-/** A unit that fails so many times. */
+/** A unit that fails a number of times. */
 interface Failing {
   readonly unit: string;
   readonly times: number;
@@ -57,8 +53,8 @@ interface Failing {
 }
 
 /**
- * A unit ends with an error and is started again. With five seconds in between systemd, which
- * allows five starts in ten seconds, never gives it up.
+ * A unit fails and is restarted. With five seconds between starts, systemd's limit of five starts
+ * in ten seconds is never reached.
  */
 async function fail(
   { bootstrap: { units } }: ClusterWork,
@@ -75,15 +71,12 @@ async function fail(
 }
 
 /**
- * Starts that systemd allows a unit before it gives up, where a drop-in says so (systemd.unit(5),
- * `StartLimitBurst=`).
+ * Starts that systemd allows before the unit fails for good, if a drop-in sets the limit
+ * (systemd.unit(5), `StartLimitBurst=`).
  */
 const START_LIMIT = 5;
 
-/**
- * What systemd makes of a unit that ends with an error each time: `auto-restart`, and in the end
- * `failed`.
- */
+/** The states of a unit that fails at each start: `auto-restart`, and in the end `failed`. */
 const crash: UnitBehaviour = async (become, signal) => {
   for (let restarts = 1; restarts < START_LIMIT; restarts += 1) {
     await sleep(RUNS_MILLIS, undefined, { signal });

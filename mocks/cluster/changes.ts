@@ -1,25 +1,24 @@
-// What tells that something in the cluster may have changed, so that nobody has to ask in order to
-// learn that it has not.
+// Watches that report possible changes in the cluster, so that idle loops send no requests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeSelection } from '../../src/ports/kube.ts';
 import type { WatchEvent } from '../kube/transport.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { ClusterWork } from './site.ts';
 
-/** Changes of some objects since somebody looked at them last. */
+/** Changes of some objects since the last poll. */
 export interface Changes {
-  /** Whether a look is worth while: something has changed, or the last look is a while ago. */
+  /** Whether a poll is due: an object has changed, or the last poll is a while ago. */
   readonly take: () => boolean;
-  /** The last look failed: the next one is worth while, whatever happens. */
+  /** The last poll failed: the next one is due in any case. */
   readonly keep: () => void;
-  /** Resolves when the cluster is closed and nothing is followed any more. */
+  /** Resolves when the cluster is closed and all watches have ended. */
   readonly ended: Promise<unknown>;
 }
 
 const POLL_AFTER_MILLIS = 2000;
 const OPEN_AGAIN_MILLIS = 200;
 
-/** What of a cluster the changes are read from. */
+/** The parts of a cluster that the watches use. */
 interface Watched {
   readonly kube: { readonly client: Pick<ClusterWork['kube']['client'], 'watch'> };
   readonly state: () => Pick<ClusterState, 'isApiUp'>;
@@ -27,8 +26,8 @@ interface Watched {
 }
 
 /**
- * Follows objects from when the API is up until the cluster is closed. Before anything is seen they
- * count as changed.
+ * Watches objects from the start of the API until the cluster is closed. At first they count as
+ * changed.
  */
 export function followChanges(work: Watched, selections: readonly KubeSelection[]): Changes {
   let hasChanged = true;
@@ -40,7 +39,7 @@ export function followChanges(work: Watched, selections: readonly KubeSelection[
     take: () => {
       const now = Date.now();
       if (!hasChanged && now - lookedAt < POLL_AFTER_MILLIS) return false;
-      // Before the look, so that what changes during it is looked at too.
+      // Before the poll, so that a change during it makes the next one due.
       hasChanged = false;
       lookedAt = now;
       return true;
@@ -50,10 +49,7 @@ export function followChanges(work: Watched, selections: readonly KubeSelection[
   };
 }
 
-/**
- * Looks again and again until the signal; a look that fails, as when the API moves, makes the next
- * one worth while.
- */
+/** Polls until the signal. A failed poll, as when the API moves, makes the next one due. */
 export async function pollUntilClosed(
   signal: AbortSignal,
   { changes, everyMillis }: { readonly changes: Changes; readonly everyMillis: number },
@@ -67,9 +63,9 @@ export async function pollUntilClosed(
 }
 
 /**
- * Calls back with what happens to objects from when the API is up until the cluster is closed. A
- * server that ends its watch, or dies, may have left out what happened; the next one begins with
- * all that there is.
+ * Calls back with the events of objects from the start of the API until the cluster is closed. A
+ * server that ends its watch, or dies, may have missed events; the next watch begins with all
+ * existing objects.
  */
 export async function followObjects(
   { kube, state, signal }: Watched,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { operatorNames } from './operators.ts';
 import type { Pace } from './pace.ts';
 
-/** A host that shall be a node of the cluster. */
+/** A host that becomes a node of the cluster. */
 export interface Member {
   /** Name of the host and of its node. */
   readonly name: string;
@@ -10,86 +10,84 @@ export interface Member {
   readonly isBootstrap: boolean;
 }
 
-/** What a scenario may say of a cluster that starts, as fields of it. */
+/** Fields of a scenario for a cluster that starts. */
 export const clusterFields = {
   /** The API moves from the temporary server to another one when bootkube is done. */
   apiMoves: z.boolean().default(false),
-  /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
+  /** bootkube crashes until systemd stops restarting it (`start-limit-hit`). */
   bootkubeCrashes: z.boolean().default(false),
-  /** bootkube fails so often before it brings up the API, and is started again each time. */
+  /** Failures of bootkube before it starts the API; systemd restarts it each time. */
   bootkubeFails: z.int().min(0).default(0),
-  /** progress.service fails so often before it reports the bootstrap complete. */
+  /** Failures of progress.service before it reports the bootstrap complete. */
   progressFails: z.int().min(0).default(0),
   /**
-   * From bootkube's end on its API server refuses the certificates of administrators for so long.
+   * Seconds from bootkube's end in which the API server refuses the certificates of administrators.
    */
   adminsRefusedSeconds: z.number().min(0).default(0),
-  /** For so long no kubelet can pull the image of the controller. */
+  /** Seconds in which no kubelet can pull the image of the controller. */
   controllerPullFailsSeconds: z.number().min(0).default(0),
   /**
-   * The controller is killed when its log says the first of these, its successor at the second, and
-   * so on.
+   * The controller is killed when its log contains the first of these, its successor at the second,
+   * and so on.
    */
   controllerDies: z.array(z.string()).default([]),
   /** The operator that fails, and never becomes available. */
   stuckOperator: z.enum(operatorNames).optional(),
-  /** Certificate requests come in that nobody may approve. */
+  /** Certificate requests arrive that the controller must never approve. */
   forgesRequests: z.boolean().default(false),
 };
 
-/** What kind of cluster is started. */
+/** Parameters of the started cluster. */
 export interface ClusterPlan extends Partial<z.infer<z.ZodObject<typeof clusterFields>>> {
   readonly members: readonly Member[];
-  /** etcd of this release does not start with less than three members unless it is let. */
+  /** etcd of this release starts with less than three members only with an override. */
   readonly needsEtcdOverride: boolean;
-  /** Operating systems are built while it starts; what nodes boot is simulated. */
+  /** Operating systems are built while it starts; the boots of nodes are simulated. */
   readonly isLayered?: boolean;
-  /** Of OpenShift. */
+  /** Version of OpenShift. */
   readonly version: string;
   readonly pace: Pace;
 }
 
 /**
- * Where a host is: `live` it runs from its medium; `booting` it starts from its disk; `waiting` for
- * a machine-config-server that answers; `configuring` with its Ignition; `unapproved` its kubelet
- * waits for a certificate; `joining` its node is there, NotReady; `ready`.
+ * Phase of a host: `live` runs from its medium; `booting` starts from its disk; `waiting` for an
+ * answer of the machine-config-server; `configuring` with its Ignition; `unapproved` its kubelet
+ * waits for a certificate; `joining` its node exists, NotReady; `ready`.
  */
 export type HostPhase =
   'live' | 'booting' | 'waiting' | 'configuring' | 'unapproved' | 'joining' | 'ready';
 
-/** Everything that is so in the cluster now. */
+/** The state of the cluster. */
 export interface ClusterState {
   readonly isApiUp: boolean;
-  /**
-   * There is a machine-config-server on the bootstrap host, which may have nothing to serve yet.
-   */
+  /** The machine-config-server on the bootstrap host runs; it may have no config to serve yet. */
   readonly isConfigServerUp: boolean;
-  /** The machine-config-server answers, here or there. */
+  /** The machine-config-server answers, on the bootstrap host or in the cluster. */
   readonly isConfigServed: boolean;
   readonly isOverridden: boolean;
-  /** Enough nodes are Ready, so that bootkube is about to end. */
+  /** Enough nodes are Ready for bootkube to end. */
   readonly isControlPlaneReady: boolean;
   readonly isBootkubeDone: boolean;
-  /** All masters are told the same MachineConfig, which is in the cluster. */
+  /** All masters have the same desired MachineConfig, which exists in the cluster. */
   readonly isConfigAgreed: boolean;
-  /** Masters that were told what their pool was rendered as since they booted. */
+  /** Masters that got the newly rendered MachineConfig of their pool since they booted. */
   readonly reconfigured: readonly string[];
   readonly isBootstrapComplete: boolean;
   /** etcd has no member on the bootstrap host any more. */
   readonly isHandedOver: boolean;
-  /** The controller has said that it works. */
+  /** The controller has reported that it is ready. */
   readonly isControllerUp: boolean;
-  /** The step of the operators for which a node that takes workload is missing. */
+  /** The step of the operators that waits for a node with workload. */
   readonly heldStep?: number | undefined;
   readonly phases: Readonly<Record<string, HostPhase>>;
-  /** What an installer must not do, and did. */
+  /** Forbidden actions of an installer that happened. */
   readonly complaints: readonly string[];
 }
 
 /** Purposes of a kubelet's certificates. */
 export type Purpose = 'client' | 'serving';
 
-/** Something happened to the hosts, in the cluster, or because its time had come. */
+/** An event of the hosts, of the cluster, or of a timer. */
 export type ClusterEvent =
   | { readonly kind: 'bootkube-started' }
   | { readonly kind: 'rebooted'; readonly host: string }
@@ -97,10 +95,11 @@ export type ClusterEvent =
   | { readonly kind: 'request-approved'; readonly host: string; readonly purpose: Purpose }
   | { readonly kind: 'api-due' }
   | { readonly kind: 'config-server-due' }
-  /** The machine-config-server of the bootstrap host has what it serves. */
+  /** The machine-config-server of the bootstrap host has its config. */
   | { readonly kind: 'released' }
   /**
-   * A host has its config; `pivots` when its disk held another system, so that it starts once more.
+   * A host has its config; `pivots` when its disk held another system, so that it reboots once
+   * more.
    */
   | { readonly kind: 'configuring'; readonly host: string; readonly pivots: boolean }
   | { readonly kind: 'render-due' }
@@ -108,50 +107,52 @@ export type ClusterEvent =
   | { readonly kind: 'configured-due'; readonly host: string }
   | { readonly kind: 'daemon-due'; readonly host: string }
   | { readonly kind: 'ready-due'; readonly host: string }
-  /** The daemon of a master has brought it to the MachineConfig that it was told. */
+  /** The daemon of a master has applied its desired MachineConfig. */
   | { readonly kind: 'reconfigured'; readonly host: string }
   | { readonly kind: 'bootkube-due' }
-  /** An operator has given the API server the authority of administrators. */
+  /** An operator has given the API server the CA of administrators. */
   | { readonly kind: 'admins-known' }
   | { readonly kind: 'complete-due' }
   | { readonly kind: 'handover-due' }
   | { readonly kind: 'controller-due' }
-  /** Its image can be pulled from now on. */
+  /** The controller's image can be pulled from now on. */
   | { readonly kind: 'controller-pulled' }
-  /** It has created its event. */
+  /** The controller has created its ready event. */
   | { readonly kind: 'controller-ready' }
-  /** The operators of the cluster are a step further; see `operatorNames`. */
+  /** The operators of the cluster reach the next step; see `operatorNames`. */
   | { readonly kind: 'operators-due'; readonly step: number };
 
-/** Something that the cluster does to its API server, to a host or to time. */
+/** An action of the cluster on its API server, a host or a timer. */
 export type Action =
   | { readonly kind: 'later'; readonly seconds: number; readonly event: ClusterEvent }
-  /** The temporary API server answers, and has what bootkube puts into it. */
+  /** The temporary API server answers, with the objects of bootkube. */
   | { readonly kind: 'open-api' }
-  /** The Machine Config Operator renders on the bootstrap host, before there is an API server. */
+  /** The Machine Config Operator renders on the bootstrap host, before the API server is up. */
   | { readonly kind: 'render-on-bootstrap' }
-  /** `released` happens once the machine-config-server of the bootstrap host can serve. */
+  /**
+   * The event `released` follows once the machine-config-server of the bootstrap host can serve.
+   */
   | { readonly kind: 'await-release' }
-  /** A host starts with its config; then `configuring` happens. */
+  /** A host starts with its config; the event `configuring` follows. */
   | { readonly kind: 'first-boot'; readonly host: string }
-  /** It renders in the cluster. */
+  /** The Machine Config Operator renders in the cluster. */
   | { readonly kind: 'render-pools' }
   /** A line in the log of the machine-config-server of the bootstrap host. */
   | { readonly kind: 'log-request'; readonly host: string }
-  /** The same on a master, where only the controller sees it. */
+  /** The same in the log on a master, which only the controller sees. */
   | { readonly kind: 'note-request'; readonly host: string }
   | { readonly kind: 'ask-certificate'; readonly host: string; readonly purpose: Purpose }
-  /** A kubelet makes its node, of whose MachineConfig nothing is known yet. */
+  /** A kubelet creates its node, which has no MachineConfig yet. */
   | { readonly kind: 'add-node'; readonly host: string }
-  /** The machine-config-daemon says on the node what it was served. */
+  /** The machine-config-daemon annotates the node with its served MachineConfig. */
   | { readonly kind: 'annotate-node'; readonly host: string }
-  /** The node controller tells a master what its pool is rendered as now. */
+  /** The node controller sets the newly rendered MachineConfig of the pool on a master. */
   | { readonly kind: 'desire-config'; readonly host: string }
   | { readonly kind: 'reach-config'; readonly host: string }
   | { readonly kind: 'make-ready'; readonly host: string }
   | { readonly kind: 'end-bootkube' }
   | { readonly kind: 'move-api' }
-  /** The API server does not know the authority of administrators (401), or does again. */
+  /** The API server does not know the CA of administrators (401), or knows it again. */
   | { readonly kind: 'refuse-admins'; readonly isRefused: boolean }
   | { readonly kind: 'complete-bootstrap' }
   | { readonly kind: 'remove-member' }
@@ -160,16 +161,16 @@ export type Action =
   | { readonly kind: 'start-controller' }
   | { readonly kind: 'forge-requests' }
   | { readonly kind: 'report-operators'; readonly step: number }
-  /** What a step waits for is true from now on. */
+  /** The condition of a step's wait is true from now on. */
   | { readonly kind: 'mark'; readonly step: string };
 
-/** The state after a event, and what the cluster does. */
+/** The state after an event, and the actions of the cluster. */
 export interface Turn {
   readonly state: ClusterState;
   readonly actions: readonly Action[];
 }
 
-/** A cluster of which nothing exists. */
+/** The state before a cluster exists. */
 export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterState => ({
   isApiUp: false,
   isConfigServerUp: false,
@@ -190,16 +191,16 @@ export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterStat
 export const hasLeft = ({ phases }: ClusterState, name: string): boolean =>
   phases[name] !== undefined && phases[name] !== 'live';
 
-/** Something that happens by itself after a while. */
+/** An event after a delay. */
 export const later = (seconds: number, event: ClusterEvent): Action => ({
   kind: 'later',
   seconds,
   event,
 });
 
-/** The steps whose waits end with it. */
+/** The steps whose waits end with a turn. */
 export const endedWaits = ({ actions }: Turn): readonly string[] =>
   actions.flatMap((action) => (action.kind === 'mark' ? [action.step] : []));
 
-/** From now on nothing is missing for what a step waits for. */
+/** From now on the condition of a step's wait is met. */
 export const mark = (step: string): Action => ({ kind: 'mark', step });

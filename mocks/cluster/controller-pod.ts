@@ -1,5 +1,4 @@
-// The pod of the controller, as a kubelet runs it: our own program, with what its job says and
-// nothing else.
+// The controller's pod as a kubelet runs it: our own program, with the settings of its job only.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { KubeObject } from '../../src/ports/kube.ts';
@@ -17,8 +16,8 @@ import { hasRole } from '../layering/objects.ts';
 import { type ClusterWork, dataOf, podRef, reportPod, secretData } from './site.ts';
 
 /**
- * A kubelet waits 10 s after the first crash and twice as long after each more
- * (`MaxContainerBackOff`); so much is left in the lab.
+ * A kubelet waits 10 s after the first crash and doubles that after each further one
+ * (`MaxContainerBackOff`); shortened in the lab.
  */
 const FIRST_BACKOFF_MILLIS = 1000;
 const LONGEST_BACKOFF_MILLIS = 8000;
@@ -64,12 +63,12 @@ const Job = z.object({
 });
 type Job = z.infer<typeof Job>;
 
-/** The job of the controller, which the bootstrap host has brought into the cluster. */
+/** The job of the controller, which the bootstrap host has created in the cluster. */
 export async function controllerJobOf({ kube }: ClusterWork): Promise<KubeObject | undefined> {
   return kube.client.get({ kind: kinds.Job, name: controllerJob, namespace: controllerNamespace });
 }
 
-/** Runs the controller until it has ended well, on another master where its own is emptied. */
+/** Runs the controller until it exits with 0; on another master when its own is drained. */
 export async function runController(work: ClusterWork): Promise<void> {
   const object = await controllerJobOf(work);
   if (object === undefined) {
@@ -100,10 +99,10 @@ export async function runController(work: ClusterWork): Promise<void> {
   }
 }
 
-/** Asked again after each wait, which a check of types does not see. */
+/** A function, because the type checker assumes that the value stays the same across an await. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
-/** A scheduler takes any master that takes workload. */
+/** The scheduler takes any master that accepts workload. */
 async function freeMaster({ kube }: ClusterWork): Promise<string | undefined> {
   const nodes = await kube.client.list({ kind: kinds.Node });
   return nodes.find((node) => hasRole(node, 'master') && isReady(node))?.metadata.name;
@@ -111,13 +110,13 @@ async function freeMaster({ kube }: ClusterWork): Promise<string | undefined> {
 
 interface RunningPod {
   readonly pod: KubeObject;
-  /** Ends it with its node. */
+  /** Aborts when its node ends. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Starts the container again after each crash, with growing pauses; false when the pod had to leave
- * its node.
+ * Restarts the container after each crash, with growing pauses; false when the pod had to leave its
+ * node.
  */
 async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod): Promise<boolean> {
   const setStatus = (status: object): Promise<void> => reportPod(work, pod, status);
@@ -151,10 +150,10 @@ async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod):
   return false;
 }
 
-/** Words for the moment at which the service of an agent-based installation is gone. */
+/** Log text at the moment when the service of an agent-based installation is gone. */
 const SERVICE_LEFT = 'the service has left';
 
-/** What is to kill the controller, in order: each when its log says so. */
+/** Kills the controller at each fault, in order, when its log contains the text of the fault. */
 function killAtFaults(
   { plan: { controllerDies = [] }, kills, strike, hasServiceLeft, signal }: ClusterWork,
   { log, kill, ended }: Awaited<ReturnType<ClusterWork['startJob']>>,
@@ -173,8 +172,8 @@ function killAtFaults(
 }
 
 /**
- * The variables of the container, and the token of its Secret. A key that is missing keeps a
- * kubelet from starting it.
+ * The variables of the container, and the token of its Secret. A missing key keeps a kubelet from
+ * starting it.
  */
 async function environmentOf(work: ClusterWork, { spec }: Job): Promise<Record<string, string>> {
   const { containers, volumes } = spec.template.spec;

@@ -1,4 +1,4 @@
-// How a cluster starts, as a pure function: an event comes in, actions come out.
+// The start of a cluster as a pure function from events to actions.
 import {
   type ClusterPlan,
   type ClusterState,
@@ -73,7 +73,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     actions: [{ kind: 'render-pools' }, ...(isLayered ? [agreed] : [])],
   }),
 
-  // A host that joins late is served what its pool is rendered as by then.
+  // A host that joins late is served the pool's current rendered config.
   'daemon-due': (state, { host }) => ({
     state: state.isBootkubeDone ? { ...state, reconfigured: [...state.reconfigured, host] } : state,
     actions: [{ kind: 'annotate-node', host }],
@@ -85,7 +85,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
   },
 
   'configured-due': (state, { host }, plan) => {
-    // On the bootstrap host a unit approves whatever asks, as long as it runs.
+    // On the bootstrap host a unit approves all requests while it runs.
     if (!hasLeft(state, bootstrapOf(plan))) return join(state, host, plan);
     const ask: Action = { kind: 'ask-certificate', host, purpose: 'client' };
     return { state: withPhase(state, host, 'unapproved'), actions: [ask] };
@@ -128,7 +128,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     };
   },
 
-  // What came true meanwhile could not be seen.
+  // Conditions that became true meanwhile could not be seen.
   'admins-known': (state) => ({
     state,
     actions: [
@@ -176,7 +176,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
   'operators-due': (state, { step }, plan) => {
     if (needsWorkload(step) && !takesWorkload(state, plan))
       return stay({ ...state, heldStep: step });
-    // What is forged is there half a minute before the installation ends, however long it took.
+    // The forged requests exist half a minute before the installation ends, whatever its duration.
     if (plan.forgesRequests === true && !state.isControllerUp)
       return {
         state,
@@ -191,13 +191,13 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
   },
 };
 
-/** Routers run on workers, and on masters where there are none. */
+/** Routers run on workers, and on masters in a cluster without workers. */
 const takesWorkload = ({ phases }: ClusterState, { members }: ClusterPlan): boolean => {
   const workers = members.filter(({ role }) => role === 'worker');
   return workers.length === 0 || workers.some(({ name }) => phases[name] === 'ready');
 };
 
-/** What a event makes of a cluster. */
+/** The next state of a cluster after an event, with its actions. */
 export function decide(state: ClusterState, event: ClusterEvent, plan: ClusterPlan): Turn {
   const run = decisions[event.kind] as Decide<ClusterEvent['kind']>;
   return run(state, event, plan);
@@ -208,7 +208,7 @@ const refuseAdmins = (seconds: number): readonly Action[] => [
   later(seconds, { kind: 'admins-known' }),
 ];
 
-/** A machine-config-server that answers gives their Ignition to all that wait for it. */
+/** A machine-config-server that answers serves their Ignition to all waiting hosts. */
 function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
   const waiting = Object.keys(state.phases).filter((name) => state.phases[name] === 'waiting');
   const begin: Turn = stay({ ...state, isConfigServed: true });
@@ -231,7 +231,7 @@ function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn 
   };
 }
 
-/** The controllers of the cluster have nowhere to run before the first node is Ready. */
+/** The controllers of the cluster cannot run before the first node is Ready. */
 function firstReady({ phases }: ClusterState, { pace }: ClusterPlan): readonly Action[] {
   const isFirst = !Object.values(phases).includes('ready');
   return isFirst ? [later(pace.renderSeconds, { kind: 'render-due' })] : [];
@@ -251,7 +251,9 @@ function join(state: ClusterState, host: string, { pace }: ClusterPlan): Turn {
 const approvalCounts = (state: ClusterState, host: string, purpose: Purpose): boolean =>
   purpose === 'client' && state.phases[host] === 'unapproved';
 
-/** With its first certificate the kubelet makes its node, and asks for the other one. */
+/**
+ * With its client certificate the kubelet creates its node, and requests the serving certificate.
+ */
 function joinApproved(state: ClusterState, host: string, plan: ClusterPlan): Turn {
   const { state: next, actions } = join(state, host, plan);
   return {
@@ -260,7 +262,7 @@ function joinApproved(state: ClusterState, host: string, plan: ClusterPlan): Tur
   };
 }
 
-/** The operator lets the member of the bootstrap host go, with however few others. */
+/** The operator removes the bootstrap host's member, whatever the number of the others. */
 function withoutMember(state: ClusterState, plan: ClusterPlan): ClusterState {
   const left = memberHosts(plan, state).length;
   const complaints = left < 2 ? [`etcd was left with ${left} member`] : [];
@@ -288,7 +290,7 @@ function whenEnough(state: ClusterState, plan: ClusterPlan): Turn {
   };
 }
 
-/** A bootstrap host that goes too early takes something with it that the cluster still needs. */
+/** A bootstrap host that reboots too early removes something that the cluster still needs. */
 function complaining(state: ClusterState): ClusterState {
   const missing = [
     ...(state.isBootkubeDone ? [] : ['bootkube was done']),

@@ -1,4 +1,4 @@
-// etcd of the cluster as its operator counts it and writes about it
+// etcd of the cluster, as its operator counts its members and reports conditions
 // (openshift/cluster-etcd-operator, b4786ae).
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { ClusterPlan, ClusterState } from './cluster-state.ts';
@@ -6,17 +6,17 @@ import type { ClusterPlan, ClusterState } from './cluster-state.ts';
 type Seen = Pick<ClusterState, 'phases' | 'isOverridden'>;
 type Planned = Pick<ClusterPlan, 'members' | 'needsEtcdOverride'>;
 
-/** Hosts that have a member of etcd: every one of the control plane that is Ready. */
+/** Hosts with a member of etcd: all Ready hosts of the control plane. */
 export const memberHosts = ({ members }: Planned, { phases }: Seen): readonly string[] =>
   members
     .filter(({ name, role }) => role !== 'worker' && phases[name] === 'ready')
     .map(({ name }) => name);
 
 /**
- * How many members there must be, that of the bootstrap host among them, before the operator lets
- * that one go (`GetBootstrapScalingStrategy`, `canRemoveEtcdBootstrap`). The service asks for the
- * delayed strategies by an annotation, which old releases do not know; they have four, or, when
- * overridden, two.
+ * The number of members, with the one on the bootstrap host, at which the operator removes that one
+ * (`GetBootstrapScalingStrategy`, `canRemoveEtcdBootstrap`). The service requests the delayed
+ * strategies by an annotation that old releases do not know; these require four, or two with an
+ * override.
  */
 export function membersBeforeRemoval(plan: Planned, { isOverridden }: Seen): number {
   if (plan.needsEtcdOverride) return isOverridden ? 2 : 4;
@@ -24,17 +24,17 @@ export function membersBeforeRemoval(plan: Planned, { isOverridden }: Seen): num
   return controlPlane === 2 ? 2 : 3;
 }
 
-/** Whether it can let the member of the bootstrap host go. */
+/** Whether the operator can remove the bootstrap host's member. */
 export const hasEnoughMembers = (plan: Planned, state: Seen): boolean =>
   memberHosts(plan, state).length + 1 >= membersBeforeRemoval(plan, state);
 
-/** Where etcd is on its way off the bootstrap host. */
+/** Progress of etcd from the bootstrap host to the cluster. */
 export interface EtcdProgress {
-  /** On masters and arbiters. */
+  /** Members on masters and arbiters. */
   readonly members: number;
   /**
-   * `starting` until there are enough; `running` beside the bootstrap host's; `removed`, and then
-   * once more.
+   * `starting` until there are enough; `running` beside the bootstrap host's; `removed`, and then a
+   * second time.
    */
   readonly phase: 'starting' | 'running' | 'removed' | 'removed-before';
   /** The release has a condition of its own for the removal (4.13, cluster-etcd-operator #992). */
@@ -59,7 +59,7 @@ export function etcdConditions(
   });
   return [
     condition('EtcdRunningInCluster', phase !== 'starting', running[phase]),
-    // There is none before the member is removed; it is never False.
+    // The condition is absent before the member is removed; it is never False.
     ...(isRemoved && hasRemovalCondition
       ? [condition('EtcdBootstrapMemberRemoved', true, removal)]
       : []),
@@ -82,7 +82,7 @@ const running: Readonly<Record<EtcdProgress['phase'], readonly string[]>> = {
   'removed-before': ['BootstrapAlreadyRemoved', 'etcd-bootstrap member is already removed'],
 };
 
-/** Whether etcd was let run with less than three members. */
+/** Whether an override lets etcd run with less than three members. */
 export function isOverridden(etcd: KubeObject | undefined): boolean {
   const spec = (etcd?.['spec'] ?? {}) as { readonly unsupportedConfigOverrides?: unknown };
   return JSON.stringify(spec.unsupportedConfigOverrides ?? {}).includes('UnstableEtcd":true');

@@ -1,5 +1,5 @@
-// Certificate requests that nobody may approve: of hosts that are none, in the name of others, for
-// more than a kubelet asks.
+// Certificate requests that the controller must never approve: of unknown hosts, in the name of
+// others, or for more than a kubelet requests.
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { KubeUser } from '../kube/pki.ts';
 import { askerOf, requestObject } from './kubelet.ts';
@@ -12,7 +12,7 @@ interface Forged {
   readonly object: KubeObject;
 }
 
-/** One of each kind, of a node that has joined and of a host that has not. */
+/** One request of each kind, for a node that has joined and for a host that has not. */
 export async function forgedRequests(
   joined: Pick<NodeFacts, 'name' | 'addresses'>,
   open: Pick<NodeFacts, 'name'>,
@@ -48,8 +48,8 @@ export async function forgedRequests(
 }
 
 /**
- * What of them was approved, and which of them no event of the controller names; one that was
- * killed may not have come to it.
+ * Forged requests that were approved, and those that no event of the controller names; a killed
+ * controller may not have named them.
  */
 export async function forgeryComplaints({
   kube: { client },

@@ -1,5 +1,5 @@
-// The pod of must-gather, as a kubelet runs it: what its last container uploads goes to the
-// service, by what its Secrets say.
+// The must-gather pod as a kubelet runs it: its last container uploads to the service, with the
+// settings of its Secrets.
 import { kinds } from './objects.ts';
 import { controllerNamespace, endedStatus } from './pods.ts';
 import { type ClusterWork, secretData } from './site.ts';
@@ -7,10 +7,10 @@ import { type ClusterWork, secretData } from './site.ts';
 const podName = 'assisted-installer-must-gather';
 const tokenSecret = 'assisted-installer-controller-secret';
 
-/** What stands for the state of a cluster, in place of some hundred megabytes. */
+/** Stands in for the state of a cluster, which has some hundred megabytes. */
 export const gatheredText = 'must-gather';
 
-/** Runs the pod once where it is there. */
+/** Runs the pod once if it exists. */
 export async function runGathering(work: ClusterWork): Promise<void> {
   const { client } = work.kube;
   const ref = { kind: kinds.Pod, name: podName, namespace: controllerNamespace };

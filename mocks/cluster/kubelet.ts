@@ -1,4 +1,4 @@
-// @peculiar/x509 needs this before anything else of it is loaded.
+// @peculiar/x509 requires this import before all others of it.
 import 'reflect-metadata';
 import { randomUUID, webcrypto } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,12 +9,12 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import { createPki, type KubeUser } from '../kube/pki.ts';
 import type { Purpose } from './cluster-state.ts';
 
-/** What answers the API server in the name of every kubelet of a cluster. */
+/** Answers the API server for every kubelet of a cluster. */
 export interface Kubelet extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Serves logs of containers on loopback; `logOf` gives the text of a container of a pod. */
+/** Serves container logs on loopback; `logOf` returns the text of one container. */
 export async function startKubelet(
   logOf: (pod: string, container: string) => string,
 ): Promise<Kubelet> {
@@ -39,7 +39,7 @@ export async function startKubelet(
   };
 }
 
-/** Who asks for what. */
+/** Requester and purpose of a certificate. */
 interface KubeletRequest {
   readonly node: string;
   readonly addresses: readonly string[];
@@ -48,7 +48,10 @@ interface KubeletRequest {
 
 const BOOTSTRAPPER = 'openshift-machine-config-operator';
 
-/** As whom a kubelet asks: for its first certificate by a service account, then as itself. */
+/**
+ * The user of a kubelet's request: a service account for the client certificate, then the node
+ * itself.
+ */
 export const askerOf = ({ node, purpose }: KubeletRequest): KubeUser =>
   purpose === 'client'
     ? {
@@ -68,7 +71,7 @@ const signers = {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** A request as a kubelet makes it (Kubernetes 1.34). */
+/** A request as a kubelet creates it (Kubernetes 1.34). */
 export async function requestObject(request: KubeletRequest): Promise<KubeObject> {
   const { node, addresses, purpose } = request;
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -100,28 +103,22 @@ export async function requestObject(request: KubeletRequest): Promise<KubeObject
   };
 }
 
-/**
- * What tells one start of a host from the next, as its kernel makes it up; one that tells none has
- * its first made up.
- */
+/** Boot IDs of hosts, as made up by their kernels; a host without one gets its first. */
 export function bootIds() {
   const ids = new Map<string, string>();
   return {
-    /** That of the start in which a host is. */
+    /** The ID of a host's current boot. */
     of: (host: string): string => {
       const id = ids.get(host) ?? randomUUID();
       ids.set(host, id);
       return id;
     },
-    /** The host has started again. */
+    /** The host has booted again. */
     renew: (host: string, id: string): void => void ids.set(host, id),
   };
 }
 
-/**
- * Which programs of pods run on which node, so that they end when the node is drained or starts
- * again.
- */
+/** Programs of pods by node; a program ends when its node is drained or reboots. */
 export function tenants() {
   const all = new Map<string, Set<() => void>>();
   const on = (node: string): Set<() => void> => {
@@ -130,7 +127,7 @@ export function tenants() {
     return found;
   };
   return {
-    /** A program runs on a node from now on; gives what takes it out again. */
+    /** Adds a program to a node; the result removes it. */
     moveIn: (node: string, leave: () => void): (() => void) => {
       on(node).add(leave);
       return () => void on(node).delete(leave);
@@ -142,23 +139,23 @@ export function tenants() {
   };
 }
 
-/** Name of the log of the machine-config-server on the bootstrap host, as the kubelet links it. */
+/** Name of the machine-config-server's log on the bootstrap host, as the kubelet links it. */
 export const configServerLog =
   'machine-config-server-b1_openshift-machine-config-operator_machine-config-server-0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0.log';
 
-/** Somebody asks the machine-config-server for Ignition. */
+/** A request for Ignition to the machine-config-server. */
 interface ConfigRequest {
   readonly pool: string;
   readonly address: string;
   readonly at: Date;
-  /** Which of the forms: they changed from release to release. */
+  /** Index of the log format, which changed between releases. */
   readonly form: number;
 }
 
 const PORT = 47_018;
 
 /**
- * The line that it writes, with what CRI-O puts before it. The forms: `1.2.3.4:PORT` and
+ * The log line of a request, with CRI-O's prefix. The formats: `1.2.3.4:PORT` and
  * `[fe80::1%ens3]:PORT` without quotes, `address:"[2620::1]:PORT"` since the log is structured.
  */
 export function configRequestLine({ pool, address, at, form }: ConfigRequest): string {

@@ -1,5 +1,5 @@
-// MachineConfigs of the cluster: what its pools are rendered as, and what daemons say of it on
-// their nodes.
+// MachineConfigs of the cluster: the rendered ones of its pools, and the daemons' annotations about
+// them.
 import { type ClusterPlan, type ClusterState, later, mark, type Turn } from './cluster-state.ts';
 import { annotate, systemAnnotations } from './layering/node.ts';
 import {
@@ -11,13 +11,13 @@ import {
 } from './objects.ts';
 import { type ClusterWork, memberNamed } from './site.ts';
 
-/** The masters agree. */
+/** The masters have the same MachineConfig. */
 export const agreed = mark('cluster/wait-for-machine-configs');
 
 /**
- * The pool of masters is rendered again, as it is when an operator adds a MachineConfig: one master
- * after the other is told (`maxUnavailable` is 1), and for that while they differ. Where images are
- * built the pool stays as it was.
+ * The pool of masters is rendered again, as after an operator added a MachineConfig: the masters
+ * get it one after the other (`maxUnavailable` is 1), and differ meanwhile. Where images are built
+ * the pool does not change.
  */
 export function reconfigure(state: ClusterState, { members, pace, isLayered }: ClusterPlan): Turn {
   if (isLayered === true) return { state, actions: [] };
@@ -42,7 +42,7 @@ export function reconfigure(state: ClusterState, { members, pace, isLayered }: C
   };
 }
 
-/** The controller of the cluster renders what the bootstrap host has rendered. */
+/** The controller of the cluster renders the same as the bootstrap host. */
 export async function renderOnce({ kube: { client } }: ClusterWork): Promise<void> {
   for (const role of ['master', 'arbiter', 'worker'] as const)
     await client.apply(kinds.MachineConfig, renderedObject(renderedName(role)));
@@ -53,7 +53,7 @@ interface OnHost {
 }
 
 /**
- * The daemon of a node says what the node was served (machine-config-operator,
+ * The daemon of a node annotates it with the served MachineConfig (machine-config-operator,
  * `loadNodeAnnotations`).
  */
 export async function annotateNode(work: ClusterWork, { host }: OnHost): Promise<void> {
@@ -64,13 +64,13 @@ export async function annotateNode(work: ClusterWork, { host }: OnHost): Promise
   await work.kube.client.merge({ kind: kinds.Node, name: host }, { metadata: { annotations } });
 }
 
-/** The node controller tells a master what its pool is rendered as now; its daemon begins. */
+/** The node controller sets the newly rendered MachineConfig on a master; its daemon begins. */
 export async function desireConfig(work: ClusterWork, { host }: OnHost): Promise<void> {
   const rendered = renderedAgainName('master');
   await work.kube.client.apply(kinds.MachineConfig, renderedObject(rendered));
   await annotate(work, host, { desiredConfig: rendered, state: 'Working' });
 }
 
-/** The daemon of a master is done. */
+/** The daemon of a master has finished. */
 export const reachConfig = (work: ClusterWork, { host }: OnHost): Promise<void> =>
   annotate(work, host, { currentConfig: renderedAgainName('master'), state: 'Done' });

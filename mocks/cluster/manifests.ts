@@ -1,5 +1,5 @@
-// bootkube puts the manifests that lie on the bootstrap host into the cluster; what the API server
-// refuses, a real cluster would not have either.
+// bootkube applies the manifests of the bootstrap host to the cluster; a manifest that the API
+// server refuses would be missing in a real cluster too.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -15,7 +15,7 @@ interface Manifest {
   readonly object: KubeObject;
 }
 
-/** What lies on the bootstrap host for its cluster, as texts with their paths. */
+/** The bootstrap host's files for its cluster, as texts with their paths. */
 export async function readManifests({ real }: ClusterWork['bootstrap']['files']) {
   const found = folders.map(async (folder) => {
     const place = await real(folder);
@@ -30,7 +30,7 @@ export async function readManifests({ real }: ClusterWork['bootstrap']['files'])
 }
 
 /**
- * Applies every manifest of the bootstrap host; namespaces come first, as everything else needs
+ * Applies every manifest of the bootstrap host; namespaces come first, because other objects need
  * theirs.
  */
 export async function applyManifests(work: ClusterWork): Promise<void> {

@@ -6,8 +6,8 @@ import type { InventoryStore } from '../inventory/store.ts';
 import { stagesAfterReboot, type NodeKind, type Pace } from './pace.ts';
 
 /**
- * Moves a node on after its reboot where no cluster is simulated, as the machine-config-server's
- * log, the kubelet and the controller would: through the same rules of the service as every report.
+ * Advances a node after its reboot without a simulated cluster, as the machine-config-server's log,
+ * the kubelet and the controller would: through the service's rules for every report.
  */
 export async function reportAfterReboot(
   store: InventoryStore,
@@ -34,7 +34,7 @@ const renderedConfig = JSON.stringify({
   },
 });
 
-/** Lets bootkube of a single node do its work on the host: it renders the node's own Ignition. */
+/** Runs bootkube of a single node on the host: it renders the node's own Ignition. */
 export function simulateBootstrapInPlace({ units, files }: Machine, pace: Pace): void {
   const write = async (path: string, text: string): Promise<void> =>
     writeFile(await placeFor(files, path), text, { mode: 0o600 });

@@ -1,4 +1,4 @@
-// What the temporary control plane and the operators put into a cluster, as whole objects.
+// Objects that the temporary control plane and the operators create in a cluster.
 import { stringify } from 'yaml';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { ClusterPlan, Member } from './cluster-state.ts';
@@ -9,12 +9,12 @@ export interface Named {
   readonly object: KubeObject;
 }
 
-/** A member with what the service knows of its host. */
+/** A member, with the service's facts about its host. */
 export interface NodeFacts extends Member {
   readonly hostId: string;
   /** Without prefix lengths. */
   readonly addresses: readonly string[];
-  /** What its Ignition lets its kubelet register as its provider's id. */
+  /** The provider ID with which its kubelet registers, from its Ignition. */
   readonly providerID?: () => Promise<string | undefined>;
 }
 
@@ -26,10 +26,10 @@ const named = (
 
 const namespace = (name: string): Named => named('Namespace', 'v1', { metadata: { name } });
 
-/** Who started the installation, as the cluster says it. */
+/** The invoker of the installation, as recorded in the cluster. */
 export type Invoker = 'assisted-service' | 'agent-installer' | 'openshift-installer';
 
-/** Namespaces that the release itself brings along. */
+/** Namespaces of the release itself. */
 const namespaces = [
   'openshift-config',
   'openshift-config-managed',
@@ -38,14 +38,14 @@ const namespaces = [
   'openshift-machine-config-operator',
 ];
 
-/** Everything that is in the cluster shortly after the API server answers for the first time. */
+/** All objects of the cluster shortly after the API server's first answer. */
 export function firstObjects(
   plan: Pick<ClusterPlan, 'members'>,
   invoker: Invoker,
 ): readonly Named[] {
   return [
     ...namespaces.map(namespace),
-    // The controller manager makes one in each namespace; without it no pod is let in.
+    // The controller manager creates one in each namespace; without it no pod is admitted.
     named('ServiceAccount', 'v1', {
       metadata: { name: 'default', namespace: 'openshift-machine-config-operator' },
     }),
@@ -69,7 +69,7 @@ export function firstObjects(
     ...['etcd', 'machine-config'].map((name) =>
       named('ClusterOperator', 'config.openshift.io/v1', { metadata: { name }, spec: {} }),
     ),
-    // The machine-config-operator lets new nodes ask for their first certificate.
+    // The machine-config-operator lets new nodes request their client certificate.
     named('ClusterRoleBinding', 'rbac.authorization.k8s.io/v1', {
       metadata: { name: 'system-bootstrap-node-bootstrapper' },
       roleRef: {
@@ -104,8 +104,8 @@ function installConfig({ members }: Pick<ClusterPlan, 'members'>): string {
 }
 
 /**
- * Name of the MachineConfig of a role, as the machine-config-operator renders it on the bootstrap
- * host and then again.
+ * Name of a role's MachineConfig, as the machine-config-operator renders it on the bootstrap host
+ * and then again.
  */
 export const renderedName = (role: Member['role']): string =>
   `rendered-${role}-0123456789abcdef0123456789abcdef`;
@@ -114,7 +114,7 @@ export const renderedName = (role: Member['role']): string =>
 export const renderedAgainName = (role: Member['role']): string =>
   `rendered-${role}-fedcba9876543210fedcba9876543210`;
 
-/** A MachineConfig as the machine-config-controller renders it. */
+/** A MachineConfig as rendered by the machine-config-controller. */
 export const renderedObject = (name: string): KubeObject => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
@@ -125,7 +125,7 @@ export const renderedObject = (name: string): KubeObject => ({
 const PREFIX = 'machineconfiguration.openshift.io';
 
 /**
- * What the machine-config-daemon says of a node whose pool was rendered by this name
+ * The machine-config-daemon's annotations of a node with this rendered MachineConfig
  * (`node-annotations.json`).
  */
 export const configAnnotations = (rendered: string): Readonly<Record<string, string>> => ({
@@ -134,7 +134,7 @@ export const configAnnotations = (rendered: string): Readonly<Record<string, str
   [`${PREFIX}/state`]: 'Done',
 });
 
-/** A node as its kubelet makes it: of its MachineConfig only a daemon knows, which comes later. */
+/** A node as created by its kubelet: the daemon annotates its MachineConfig later. */
 export function nodeObject({ name, role }: Member, providerID?: string): KubeObject {
   const roles = role === 'master' ? ['master', 'control-plane'] : [role];
   return {
@@ -154,7 +154,7 @@ export function nodeObject({ name, role }: Member, providerID?: string): KubeObj
 }
 
 /**
- * Conditions that are False on a node that is well, with their reasons (kubelet,
+ * Conditions that are False on a healthy node, with their reasons (kubelet,
  * `pkg/kubelet/nodestatus`).
  */
 const unpressed = {
@@ -163,7 +163,7 @@ const unpressed = {
   PIDPressure: 'KubeletHasSufficientPID',
 };
 
-/** What a kubelet says of its node. */
+/** A kubelet's status of its node. */
 export function nodeStatus(
   { addresses }: Pick<NodeFacts, 'addresses'>,
   {
@@ -174,14 +174,14 @@ export function nodeStatus(
   }: {
     readonly isReady: boolean;
     readonly kubeletPort: number;
-    /** Of the start in which the host is. */
+    /** ID of the host's current boot. */
     readonly bootId: string;
     readonly at: Date;
   },
 ): object {
   return {
     addresses: [
-      // The API server asks the kubelet for logs by the first of these.
+      // The API server uses the first of these addresses to fetch logs from the kubelet.
       { type: 'Hostname', address: '127.0.0.1' },
       ...addresses.map((address) => ({ type: 'InternalIP', address })),
     ],
@@ -218,7 +218,7 @@ const kind = (group: string, version: string, plural: string): KubeKind => ({
 const rbac = (plural: string): KubeKind => kind('rbac.authorization.k8s.io', 'v1', plural);
 const admission = (plural: string): KubeKind => kind('admissionregistration.k8s.io', 'v1', plural);
 
-/** Kinds that are written into a cluster, by the name that a manifest has for them. */
+/** Kinds of the written objects, by their names in manifests. */
 export const kinds = {
   Namespace: kind('', 'v1', 'namespaces'),
   ConfigMap: kind('', 'v1', 'configmaps'),

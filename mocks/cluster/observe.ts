@@ -1,4 +1,5 @@
-// What others do to the cluster's objects: who approved a certificate, who let etcd run.
+// Records changes by other programs to the cluster's objects: approved certificates, the override
+// of etcd.
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { followChanges, pollUntilClosed } from './changes.ts';
 import type { ClusterEvent, Purpose } from './cluster-state.ts';
@@ -11,7 +12,7 @@ import type { ClusterWork } from './site.ts';
 
 const POLL_INTERVAL_MILLIS = 150;
 
-/** What somebody else may change. */
+/** Objects that other programs may change. */
 const observed = [
   { kind: kinds.Etcd },
   { kind: kinds.CertificateSigningRequest },
@@ -33,7 +34,7 @@ export async function observe(
 
 interface Seen {
   readonly emit: (event: ClusterEvent) => void;
-  /** What was told already. */
+  /** Changes that were reported already. */
   readonly reported: Set<string>;
 }
 
@@ -63,7 +64,7 @@ async function poll(work: ClusterWork, { emit, reported }: Seen): Promise<void> 
 }
 
 interface Observed {
-  /** The same thing has the same name. */
+  /** The same change has the same name. */
   readonly name: string;
   readonly event: ClusterEvent;
 }

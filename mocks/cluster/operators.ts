@@ -1,9 +1,9 @@
-// The operators of a cluster and its version, as they come up one after the other. Reasons and
-// messages are those of OpenShift 4.2x.
+// The operators of a cluster and its ClusterVersion, which become available one after the other.
+// Reasons and messages are those of OpenShift 4.2x.
 import type { KubeObject } from '../../src/ports/kube.ts';
 
 /**
- * In the order in which they become available; from `ingress` on they need a node that takes
+ * In the order in which they become available; from `ingress` on they need a node that accepts
  * workload.
  */
 export const operatorNames = [
@@ -16,13 +16,13 @@ export const operatorNames = [
 ] as const;
 export type OperatorName = (typeof operatorNames)[number];
 
-/** Each is seen Progressing, then Degraded or Progressing still, then Available. */
+/** Each is Progressing first, then Degraded or still Progressing, then Available. */
 const STEPS = 2;
 
-/** As many steps as bring every operator to its end. */
+/** The step after which every operator is available. */
 export const lastStep = operatorNames.length * STEPS;
 
-/** Whether the step needs a node on which routers run. */
+/** Whether the step needs a node for the routers. */
 export const needsWorkload = (step: number): boolean =>
   step > operatorNames.indexOf('ingress') * STEPS;
 
@@ -37,7 +37,7 @@ interface Condition {
   readonly message: string;
 }
 
-/** What an operator says of itself while it is Degraded. */
+/** An operator's conditions while it is Degraded. */
 const degraded: Readonly<Partial<Record<OperatorName, Pick<Condition, 'reason' | 'message'>>>> = {
   authentication: {
     reason: 'OAuthServerRouteEndpointAccessibleController_SyncError',
@@ -51,14 +51,14 @@ const degraded: Readonly<Partial<Record<OperatorName, Pick<Condition, 'reason' |
   },
 };
 
-/** How far the operators of a cluster are. */
+/** Progress of a cluster's operators. */
 interface Progress {
   readonly step: number;
-  /** The one that fails, and never becomes available. */
+  /** The operator that fails, and never becomes available. */
   readonly stuck?: OperatorName | undefined;
 }
 
-/** The conditions of an operator after so many steps of the whole cluster. */
+/** The conditions of an operator after a number of steps of the whole cluster. */
 export function operatorConditions(
   name: OperatorName,
   { step, stuck }: Progress,
@@ -96,7 +96,7 @@ export const operatorObject = (name: string): KubeObject => ({
   spec: {},
 });
 
-/** The status of a ClusterOperator after so many steps. */
+/** The status of a ClusterOperator after a number of steps. */
 export const operatorStatus = (
   name: OperatorName,
   { version, at, ...progress }: Progress & { readonly version: string; readonly at: Date },

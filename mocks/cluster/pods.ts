@@ -1,9 +1,9 @@
 import type { KubeObject } from '../../src/ports/kube.ts';
 
-/** Where the controller onStart. */
+/** Namespace of the controller. */
 export const controllerNamespace = 'assisted-installer';
 
-/** The ConfigMap in which a bootstrap host leaves what the controller is to do. */
+/** The ConfigMap of a bootstrap host with the work that remains for the controller. */
 export const leftRecord = 'bootwright-bootstrap-host';
 
 /** The name of the controller's job. */
@@ -25,10 +25,7 @@ export const etcdPod = (nodeName: string): KubeObject => ({
   },
 });
 
-/**
- * A pod that the controller's job makes, of the template of that job; `count` tells it from the
- * others.
- */
+/** A pod of the controller's job, from the template of that job; `count` makes its name unique. */
 export function controllerPod(
   job: KubeObject,
   { node: nodeName, count }: { readonly node: string; readonly count: number },
@@ -51,7 +48,7 @@ interface PodTemplate {
   readonly spec: object;
 }
 
-/** What a kubelet says of a pod whose containers run, after so many restarts. */
+/** A kubelet's status of a pod whose containers run, after a number of restarts. */
 export const runningStatus = (pod: KubeObject, at: Date, restartCount = 0): object => ({
   startTime: at.toISOString(),
   ...statusOf(pod, { phase: 'Running', isReady: true, at, restartCount }, () => ({
@@ -60,20 +57,20 @@ export const runningStatus = (pod: KubeObject, at: Date, restartCount = 0): obje
   })),
 });
 
-/** What it says of one whose container crashed, and is started again after a pause. */
+/** A kubelet's status of a pod whose container crashed, and restarts after a pause. */
 export const backOffStatus = (pod: KubeObject, at: Date, restartCount: number): object =>
   statusOf(pod, { phase: 'Running', isReady: false, at, restartCount }, () => ({
     waiting: { reason: 'CrashLoopBackOff' },
   }));
 
-/** How a container has ended: 0, or what a person reads of it. */
+/** The end of a container: its exit code, 0 by default, and a message for people. */
 interface ContainerEnd {
   readonly exitCode: number;
-  /** What it has written to its termination log, or its last words. */
+  /** Its termination log, or its last lines of output. */
   readonly message: string;
 }
 
-/** What it says of one whose container has ended for good: with 0 unless said. */
+/** A kubelet's status of a pod whose container has ended for good; exit code 0 by default. */
 export const endedStatus = (
   pod: KubeObject,
   at: Date,
@@ -85,12 +82,12 @@ export const endedStatus = (
   }));
 };
 
-/** The pod on a master that gives hosts their Ignition. */
+/** The machine-config-server's pod on a master. */
 export const configServerPod = (nodeName: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: {
-    // The real one has a suffix that nobody knows.
+    // The real pod has a random suffix.
     name: `machine-config-server-${nodeName}`,
     namespace: 'openshift-machine-config-operator',
     labels: { 'k8s-app': 'machine-config-server' },
@@ -103,11 +100,12 @@ export const configServerPod = (nodeName: string): KubeObject => ({
 });
 
 /**
- * Why a kubelet does not get an image: it tries, and then waits (kubernetes, `pkg/kubelet/images`).
+ * Reasons of a kubelet that cannot pull an image: it tries, and then waits (kubernetes,
+ * `pkg/kubelet/images`).
  */
 type PullReason = 'ErrImagePull' | 'ImagePullBackOff';
 
-/** What a registry answers that does not know the image, in the words of CRI-O. */
+/** A registry's error for an unknown image, in the words of CRI-O. */
 const pullError = (image: string): string =>
   `unable to pull image or OCI artifact: pull image err: initializing source docker://${image}: reading manifest: manifest unknown`;
 
@@ -117,7 +115,7 @@ const pullMessages: Readonly<Record<PullReason, (image: string) => string>> = {
     `Back-off pulling image "${image}": ErrImagePull: ${pullError(image)}`,
 };
 
-/** What a kubelet says of a pod whose images it does not get. */
+/** A kubelet's status of a pod whose images cannot be pulled. */
 export const unpulledStatus = (pod: KubeObject, reason: PullReason, at: Date): object => ({
   startTime: at.toISOString(),
   ...statusOf(pod, { phase: 'Pending', isReady: false, at, imageID: '' }, ({ image }) => ({
@@ -125,7 +123,7 @@ export const unpulledStatus = (pod: KubeObject, reason: PullReason, at: Date): o
   })),
 });
 
-/** The event of a kubelet that did not get the image of a pod. */
+/** A kubelet's event for a pod whose image cannot be pulled. */
 export function unpulledEvent(pod: KubeObject, at: Date): KubeObject {
   const { name, namespace = '' } = pod.metadata;
   const [{ image } = { image: '' }] = containersOf(pod);
@@ -155,17 +153,17 @@ const containersOf = (pod: KubeObject): readonly Container[] =>
     ({ name, image }) => ({ name, image }),
   );
 
-/** How a pod is as a whole. */
+/** State of a pod as a whole. */
 interface PodState {
   readonly phase: string | undefined;
   readonly isReady: boolean;
   readonly at: Date;
   readonly restartCount?: number;
-  /** What its containers run; their images unless given. */
+  /** Image IDs of its containers; their images by default. */
   readonly imageID?: string;
 }
 
-/** A status of a pod of which each container is in the given state. */
+/** A status of a pod with the same state for each container. */
 const statusOf = (
   pod: KubeObject,
   { phase, isReady, at, restartCount = 0, imageID }: PodState,
@@ -188,5 +186,5 @@ const statusOf = (
   })),
 });
 
-/** The name of the event with which the controller says that it works. */
+/** The name of the event with which the controller reports that it is ready. */
 export const controllerReady = 'AssistedControllerIsReady';

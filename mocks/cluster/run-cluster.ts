@@ -1,4 +1,4 @@
-// A cluster that onStart: what happens is decided by `decide`, what it does is done in order.
+// A running cluster: `decide` turns events into actions, which run in order.
 import { simulateUnits } from './bootstrap-units.ts';
 import { bootIds, startKubelet, tenants } from './kubelet.ts';
 import {
@@ -31,9 +31,7 @@ export type RunningCluster = Awaited<ReturnType<typeof runCluster>>;
 
 const HELD_SECONDS = 0.1;
 
-/**
- * Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube.
- */
+/** Runs a cluster until it is disposed of. Its bootstrap host starts it by starting bootkube. */
 export async function runCluster(site: ClusterSite) {
   const { plan } = site;
   const closing = new AbortController();
@@ -105,16 +103,16 @@ export async function runCluster(site: ClusterSite) {
     struck: struck as readonly Strike[],
     /** Reads its objects, as an administrator. */
     client: site.kube.client as Pick<KubeClient, 'watch'>,
-    /** What the machine-config-server answers to a pool; undefined where it has nothing. */
+    /** The machine-config-server's answer to a pool; undefined without a config. */
     served: (pool: string): Promise<string | undefined> =>
       state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
-    /** How many of its jobs run. */
+    /** Number of its running jobs. */
     runningJobs: (): number => work.jobs.size,
     /** The service ran on the bootstrap host, which has left for its cluster. */
     hasServiceLeft: work.hasServiceLeft,
     /**
-     * Runs the day after its installation, in which the Machine Config Operator is gone.
-     * @throws TypeError for a cluster whose operating systems are not built
+     * Runs the day after its installation, without the Machine Config Operator.
+     * @throws TypeError for a cluster that is not layered
      */
     dayAfter: async (day: Omit<DayPlan, 'endOperator'>): Promise<DayOutcome> => {
       if (layered === undefined) throw new TypeError('nothing is built for this cluster');
@@ -124,9 +122,9 @@ export async function runCluster(site: ClusterSite) {
       };
       return runDayAfter(work, layered, { ...day, endOperator });
     },
-    /** What its pods have logged. */
+    /** The logs of its pods. */
     podLogs: (): string => [...logs.values()].map((log) => log()).join(''),
-    /** What was done to it that must not be done; asks the API server for the last of it. */
+    /** Forbidden actions in the cluster; the last of them come from the API server. */
     complaints: async (): Promise<readonly string[]> => {
       const violations = layered === undefined ? [] : await verifyLayering(work, layered);
       const spared = (plan.controllerDies ?? [])
@@ -162,7 +160,7 @@ async function tryAction(
   }
 }
 
-/** Of what a cluster does, what a scenario does to it. */
+/** The fault of the scenario in an action; undefined for any other action. */
 function strikeOf(action: Exclude<Action, { kind: 'later' }>): string | undefined {
   switch (action.kind) {
     case 'move-api':

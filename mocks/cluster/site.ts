@@ -10,11 +10,11 @@ import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
 
 /** A job of the cluster that runs our own program. */
 export interface JobRun {
-  /** Tells its files from those of other jobs. */
+  /** Distinguishes its files from those of other jobs. */
   readonly name: string;
   /** The id of its pod. */
   readonly podId: string;
-  /** Words for the program. */
+  /** Arguments of the program. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /**
@@ -23,42 +23,45 @@ export interface JobRun {
   readonly kubeconfig?: string;
   /** The host whose PID namespace it shares. */
   readonly hostPid?: string | undefined;
-  /** What is mounted into it, by path; its words that begin with one of these paths lead there. */
+  /**
+   * Content of its mounted files, by path; arguments that begin with one of these paths are
+   * redirected.
+   */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly signal: AbortSignal;
 }
 
-/** A program of a pod that runs. */
+/** A running program of a pod. */
 export interface RunningJob {
-  /** Its exit code, 1 where a signal ended it. */
+  /** Its exit code; 1 after a signal. */
   readonly ended: Promise<number>;
-  /** What it has said so far. */
+  /** Its output so far. */
   readonly log: () => string;
-  /** What is in one of its `files` now. */
+  /** The content of one of its `files` now. */
   readonly textOf: (path: string) => string;
-  /** Ends it at once, as the kernel does where memory is short. */
+  /** Kills it at once, as the kernel does when memory is short. */
   readonly kill: () => void;
 }
 
-/** What a cluster is started from. */
+/** Parts from which a cluster is started. */
 export interface ClusterSite {
   readonly plan: ClusterPlan;
   readonly members: readonly NodeFacts[];
-  /** Its API server runs; hosts reach it as soon as the cluster opens it. */
+  /** Its API server, which runs; hosts reach it once the cluster opens it. */
   readonly kube: Kube;
   readonly invoker: Invoker;
-  /** The host that bootstraps the cluster: its files, and the units that it has started. */
+  /** The bootstrap host: its files, and its started units. */
   readonly bootstrap: Pick<Machine, 'files' | 'units'>;
   readonly store: InventoryStore;
-  /** What is around it when its operating systems are built. */
+  /** Registries and machines of a layered cluster. */
   readonly layered?: LayeredSite | undefined;
-  /** Whether a fault has yet to strike in the wait of this step, which therefore must not end. */
+  /** Whether a fault is still to strike in the wait of this step, so that the wait must not end. */
   readonly isHeld?: (step: string) => boolean;
   /** Starts a job's program. */
   readonly startJob: (job: JobRun) => Promise<RunningJob>;
 }
 
-/** What a cluster needs to do its actions. */
+/** Parts that the actions of a cluster need. */
 export interface ClusterWork extends ClusterSite {
   readonly kubelet: Kubelet;
   /** The API server to which the API moves; started at the first call. */
@@ -66,17 +69,17 @@ export interface ClusterWork extends ClusterSite {
   readonly state: () => ClusterState;
   /** Logs of pods, by name. */
   readonly logs: Map<string, () => string>;
-  /** How often the controller was killed. */
+  /** Number of kills of the controller. */
   readonly kills: { count: number };
   readonly bootIds: ReturnType<typeof bootIds>;
   readonly tenants: ReturnType<typeof tenants>;
-  /** Jobs that run, by uid. */
+  /** Running jobs, by uid. */
   readonly jobs: Set<string>;
-  /** Lets a kubelet run the pod of the controller from now on. */
+  /** Lets a kubelet run the controller's pod from now on. */
   readonly startController: () => void;
   /** The service ran on the bootstrap host, which has left for its cluster. */
   readonly hasServiceLeft: () => boolean;
-  /** Until then the programs of the Machine Config Operator work. */
+  /** Aborts when the programs of the Machine Config Operator end. */
   readonly operated: AbortSignal;
   readonly complain: (what: string) => void;
   /** Notes that a fault of the scenario has struck. */
@@ -92,7 +95,7 @@ export function memberNamed({ members }: Pick<ClusterSite, 'members'>, name: str
   return found;
 }
 
-/** Lets the kubelet of a host say how its node is. */
+/** Reports a node's status as the kubelet of its host. */
 export async function reportNode(work: ClusterWork, host: string, isReady: boolean): Promise<void> {
   const status = nodeStatus(memberNamed(work, host), {
     isReady,
@@ -103,7 +106,7 @@ export async function reportNode(work: ClusterWork, host: string, isReady: boole
   await work.kube.client.mergeStatus({ kind: kinds.Node, name: host }, status);
 }
 
-/** The data of a Secret or a ConfigMap; none where it is not there. */
+/** The data of a Secret or a ConfigMap; empty if it does not exist. */
 export async function dataOf(
   { kube }: Pick<ClusterSite, 'kube'>,
   ref: KubeRef,
@@ -111,7 +114,7 @@ export async function dataOf(
   return ((await kube.client.get(ref))?.['data'] ?? {}) as Readonly<Record<string, string>>;
 }
 
-/** The same of a Secret, decoded. */
+/** The decoded data of a Secret. */
 export async function secretData(
   site: Pick<ClusterSite, 'kube'>,
   place: Omit<KubeRef, 'kind'>,
@@ -120,14 +123,14 @@ export async function secretData(
   return Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, 'base64')]));
 }
 
-/** Where a pod is. */
+/** Reference to a pod. */
 export const podRef = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
   kind: kinds.Pod,
   name,
   namespace,
 });
 
-/** Lets a kubelet say how one of its pods is. */
+/** Reports the status of a pod as its kubelet. */
 export async function reportPod(
   { kube }: Pick<ClusterSite, 'kube'>,
   pod: KubeObject,

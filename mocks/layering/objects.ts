@@ -1,4 +1,4 @@
-// What somebody puts beside the manifests of an installation who wants its operating systems built.
+// Files that a person adds to the manifests of an installation to get its operating systems built.
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { renderedName } from '../cluster/objects.ts';
@@ -34,7 +34,7 @@ export function layeredBootstrapFiles(plan: LayeredPlan): Readonly<Record<string
   };
 }
 
-/** The credentials of the Secret, as the oracle asks with them. */
+/** The credentials of the Secret, for the oracle's requests. */
 export const pushAuth = (plan: LayeredPlan): string =>
   JSON.stringify({
     auths: { [plan.registry]: { auth: Buffer.from(pushCredentials(plan)).toString('base64') } },
@@ -81,7 +81,7 @@ export const kernelArguments = [
   ...['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"', 'psi=0'],
 ];
 
-/** What MachineConfigs, in their order, have of one kind for the machines of a pool. */
+/** The entries of one kind in MachineConfigs, in their order, for the machines of a pool. */
 const allIn = (
   objects: readonly unknown[],
   pool: string,
@@ -95,8 +95,8 @@ const allIn = (
     });
 
 /**
- * The rendered MachineConfig of a pool, of what the release brings and further MachineConfigs: the
- * same on the bootstrap host and in the cluster.
+ * The rendered MachineConfig of a pool, from the release's and further MachineConfigs: the same on
+ * the bootstrap host and in the cluster.
  */
 export function renderedConfig(
   plan: LayeredPlan,
@@ -120,7 +120,7 @@ export function renderedConfig(
   };
 }
 
-/** What the release itself brings to the machines of a pool. */
+/** The release's own MachineConfig for the machines of a pool. */
 export const releaseConfig = (plan: LayeredPlan, pool: BuiltPool): KubeObject => ({
   apiVersion,
   kind: 'MachineConfig',
@@ -158,7 +158,7 @@ export const fileOf = (path: string, text: string): object => ({
   contents: { source: `data:,${encodeURIComponent(text)}` },
 });
 
-/** A pool as the release brings it, before anything is rendered. */
+/** A pool of the release before rendering. */
 export const poolObject = (pool: string): KubeObject => ({
   apiVersion,
   kind: 'MachineConfigPool',
@@ -169,7 +169,7 @@ export const poolObject = (pool: string): KubeObject => ({
   },
 });
 
-/** What a pool names once it is rendered. */
+/** The configuration of a rendered pool. */
 export const configurationOf = (pool: BuiltPool): object => ({
   name: renderedName(pool),
   source: [`00-${pool}`, `01-${pool}-kubelet`].map((name) => ({
@@ -179,7 +179,7 @@ export const configurationOf = (pool: BuiltPool): object => ({
   })),
 });
 
-/** The ConfigMap with the images of the release, of which builds up to 4.21 are made. */
+/** The ConfigMap with the images of the release, which builds up to 4.21 use. */
 export const imagesObject = (plan: LayeredPlan): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -192,22 +192,19 @@ export const imagesObject = (plan: LayeredPlan): KubeObject => ({
   },
 });
 
-/** Where the machine-config-server of the bootstrap host reads. */
+/** The folder that the bootstrap host's machine-config-server reads. */
 const directory = '/etc/mcs/bootstrap';
 
-/** Without it that server answers 500. */
+/** Without this file that server answers 500. */
 export const controllerConfig = `${directory}/controller-config/machine-config-controller.yaml`;
 
-/** The pool as the bootstrap controller leaves it. */
+/** The pool as written by the bootstrap controller. */
 export const poolPath = (pool: string): string => `${directory}/machine-pools/${pool}.yaml`;
 
-/** A rendered MachineConfig as it leaves it. */
+/** A rendered MachineConfig as written by the bootstrap controller. */
 export const renderedPath = (name: string): string => `${directory}/machine-configs/${name}.yaml`;
 
-/**
- * What the bootstrap controller leaves behind of the MachineConfigs it finds, as paths with texts,
- * in its order.
- */
+/** The bootstrap controller's output for its MachineConfigs, as paths with texts, in its order. */
 export const bootstrapRendering = (
   plan: LayeredPlan,
   machineConfigs: readonly unknown[],
@@ -230,7 +227,7 @@ export const bootstrapRendering = (
   [controllerConfig, stringify({ apiVersion, kind: 'ControllerConfig' })],
 ];
 
-// What is read in objects around layering, by the simulated cluster and by its checks.
+// Readers of objects around layering, for the simulated cluster and its checks.
 
 /** A member of an object, however deep; undefined if absent. */
 export function partAt(object: unknown, ...path: readonly string[]): unknown {
@@ -250,19 +247,20 @@ export function textIn(object: unknown, ...path: readonly string[]): string {
 }
 
 /**
- * An annotation of the Machine Config Operator, by its name without the group; empty without it.
+ * The value of a Machine Config Operator's annotation, by its name without the group; empty without
+ * it.
  */
 export const annotation = (object: KubeObject | undefined, name: string): string =>
   object?.metadata.annotations?.[`${group}/${name}`] ?? '';
 
-/** The whole name of an annotation or label of the Machine Config Operator. */
+/** The full key of a Machine Config Operator's annotation or label. */
 export const keyOf = (name: string): string => `${group}/${name}`;
 
-/** Whether a node has a role, or is one of the pool of that name. */
+/** Whether a node has a role, or belongs to the pool of that name. */
 export const hasRole = ({ metadata: { labels } }: KubeObject, role: string): boolean =>
   labels?.[`node-role.kubernetes.io/${role}`] !== undefined;
 
-/** The image that a MachineOSConfig says its pool runs. */
+/** The image of a pool in the status of its MachineOSConfig. */
 export const imageOf = (osConfig: KubeObject | undefined): string =>
   textIn(osConfig, 'status', 'currentImagePullSpec');
 

@@ -8,30 +8,29 @@ import {
   type RegistryPlan,
 } from '../registries/network.ts';
 
-/** Pools whose operating systems are built. */
+/** Pools with built operating systems. */
 export type BuiltPool = 'master' | 'worker';
 
-/** Operating systems that are built during an installation, as a scenario says it. */
+/** Settings of a scenario for operating systems that are built during an installation. */
 export const Layering = z.strictObject({
-  /** Registry in which the images end: HOST[:PORT]. */
+  /** Registry of the final images: HOST[:PORT]. */
   registry: z.string().default('registry.example.test'),
-  /** Who has the pull secret may only pull there; the push Secret names another user. */
+  /** The user of the pull secret may only pull there; the push Secret names another user. */
   hasOwnPushUser: z.boolean().default(false),
   /**
-   * The release and the images come from this registry, the only one that can be reached; its
-   * HOST[:PORT].
+   * The release and the images come from this registry, the only reachable one; its HOST[:PORT].
    */
   mirror: z.string().optional(),
   /** The registry dies at the first push, for this long. */
   diesForSeconds: z.number().positive().optional(),
-  /** What every build ends with; it ends well without it. */
+  /** The error of every build; builds succeed without it. */
   buildError: z.string().optional(),
-  /** Nodes run the system of the release in the end, and the cluster builds by itself. */
+  /** In the end nodes run the system of the release, and the cluster builds by itself. */
   fallsBack: z.boolean().default(false),
 });
 type Layering = z.infer<typeof Layering>;
 
-/** How a cluster is installed whose operating systems are built meanwhile. */
+/** Plan of a cluster whose operating systems are built during its installation. */
 export interface LayeredPlan extends Partial<Layering> {
   readonly registry: string;
   readonly hasOwnPushUser: boolean;
@@ -39,7 +38,7 @@ export interface LayeredPlan extends Partial<Layering> {
 }
 
 /**
- * Whether a release serves the image of a pool to nodes, and these go by what they were served:
+ * Whether a release serves the image of a pool to nodes, and its nodes accept the served image:
  * from 4.21 on (machine-config-operator, `pkg/server` and `pkg/daemon`).
  */
 export function servesImages({ openshiftVersion }: Pick<LayeredPlan, 'openshiftVersion'>): boolean {
@@ -50,7 +49,7 @@ export function servesImages({ openshiftVersion }: Pick<LayeredPlan, 'openshiftV
 /** The pools, in the order of their builds. */
 export const builtPools: readonly BuiltPool[] = ['master', 'worker'];
 
-/** Where the release comes from. */
+/** Registry of the release. */
 const upstream = 'quay.example.test';
 
 /** The operating system of the release. */
@@ -65,7 +64,7 @@ const imagesOfRelease = [releaseOs, releaseImage, inRelease('docker-registry')];
 /** `name:password` in the pull secret. */
 const pullCredentials = (host: string): string => credentialsIn(labPullSecret, host) ?? '';
 
-/** Who pushes the images, as `name:password`. */
+/** The user that pushes images, as `name:password`. */
 export const pushCredentials = ({ registry, hasOwnPushUser }: LayeredPlan): string =>
   hasOwnPushUser ? 'pusher:not-a-password-either' : pullCredentials(registry);
 
@@ -88,14 +87,14 @@ export function registriesOf(plan: LayeredPlan): readonly RegistryPlan[] {
   }));
 }
 
-/** The same name at the mirror. */
+/** The name of an image at the mirror. */
 const atMirror = (image: string, mirror: string): string => image.replace(upstream, mirror);
 
-/** Every place at which the images of the release lie. */
+/** All repositories with images of the release. */
 export const placesOfRelease = ({ mirror }: LayeredPlan): readonly string[] =>
   mirror === undefined ? imagesOfRelease : imagesOfRelease.map((image) => atMirror(image, mirror));
 
-/** Settings of registries for every host and node; undefined where none are needed. */
+/** Registry settings for every host and node; undefined where none are needed. */
 export function registrySettings({ mirror }: LayeredPlan): string | undefined {
   if (mirror === undefined) return undefined;
   return [
@@ -108,7 +107,7 @@ export function registrySettings({ mirror }: LayeredPlan): string | undefined {
   ].join('\n');
 }
 
-/** The operating system that a node runs, and what it was told to be at its first boot. */
+/** The operating system of a node, and its configuration from the first boot. */
 export interface NodeSystem {
   /** The booted image, by digest. */
   readonly image: string;
@@ -120,25 +119,25 @@ export interface NodeSystem {
   readonly pullSecret: string;
 }
 
-/** What a cluster has around it whose operating systems are built. */
+/** Registries and machines around a layered cluster. */
 export interface LayeredSite {
   readonly plan: LayeredPlan;
   readonly network: RegistryNetwork;
   /** Hosts by name. */
   readonly machines: ReadonlyMap<string, Machine>;
-  /** What hosts run that were started from their disks, by name. */
+  /** Systems of the hosts that booted from their disks, by name. */
   readonly systems: Map<string, NodeSystem>;
-  /** A host is started from its disk once more. */
+  /** A host has booted from its disk again. */
   readonly restarted: (host: string) => void;
-  /** Switches a host on or off; nothing runs on one that is off. */
+  /** Switches a host on or off; a switched-off host runs nothing. */
   readonly power: (host: string, isOn: boolean) => void;
-  /** What the controllers did that they must not have to do. */
+  /** Actions of the controllers that must never be necessary. */
   readonly incidents: string[];
 }
 
 /**
  * The machine of a host.
- * @throws RangeError when there is none of this name
+ * @throws RangeError for an unknown name
  */
 export function machineOf({ machines }: Pick<LayeredSite, 'machines'>, host: string): Machine {
   const found = machines.get(host);

@@ -1,4 +1,4 @@
-// What a machine-config-server makes of a rendered MachineConfig, and what a machine reads in it.
+// The machine-config-server's output for a rendered MachineConfig, and a machine's reading of it.
 import { z } from 'zod';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { bytesOf } from '../host/commands/machine-config-daemon.ts';
@@ -22,17 +22,16 @@ const MachineConfig = z.object({
   }),
 });
 
-/** What is served for a pool. */
+/** Content that is served to a pool. */
 interface Served {
   readonly machineConfig: KubeObject;
-  /** Image of the pool, as both annotations name it; none for a pool that is not layered. */
+  /** Image of the pool in both annotations; undefined for a pool that is not layered. */
   readonly image: string | undefined;
 }
 
 /**
  * The Ignition of a pool (machine-config-operator, `pkg/server`, as seen on 4.23): the files of the
- * MachineConfig, what the node is to say of itself, and the MachineConfig itself for the first
- * boot.
+ * MachineConfig, the annotations of the node, and the MachineConfig itself for the first boot.
  */
 export function servedIgnition({ machineConfig, image }: Served): string {
   const { metadata, spec } = MachineConfig.parse(machineConfig);
@@ -65,16 +64,16 @@ export function servedIgnition({ machineConfig, image }: Served): string {
   });
 }
 
-/** What a machine finds in its Ignition at its first boot. */
+/** Values of its Ignition that a machine uses at its first boot. */
 export interface FirstBootConfig {
   /** Name of the rendered MachineConfig. */
   readonly rendered: string;
-  /** The image that the first boot has to end in. */
+  /** The image after the first boot. */
   readonly osImage: string;
   readonly kernelArguments: readonly string[];
   readonly currentImage: string | undefined;
   readonly desiredImage: string | undefined;
-  /** With which the machine pulls. */
+  /** The pull secret of the machine. */
   readonly pullSecret: string;
 }
 
@@ -89,7 +88,7 @@ const Config = z.object({
   }),
 });
 
-/** Reads an Ignition that a machine-config-server has served, or somebody has changed. */
+/** Reads an Ignition that a machine-config-server has served, possibly with changes. */
 export function readFirstBootConfig(text: string): FirstBootConfig {
   const { storage } = Config.parse(JSON.parse(text));
   const textAt = (path: string): string =>
@@ -115,9 +114,7 @@ const Pointer = z.object({
   }),
 });
 
-/**
- * Where an Ignition on a disk leads to: the config itself, or the path at a machine-config-server.
- */
+/** Target of the Ignition on a disk: the config itself, or the path at a machine-config-server. */
 export function readPointerOnDisk(
   text: string,
 ):

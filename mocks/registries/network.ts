@@ -1,17 +1,17 @@
-// The registries that simulated hosts reach, as one world: who may do what in which of them, and
-// when one is away.
+// The registries that simulated hosts reach, as one network: their users and rights, and their
+// outages.
 
-/** An image as a registry or the store of a simulated host has it. */
+/** An image in a registry or in the store of a simulated host. */
 export interface HeldImage {
   readonly digest: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Name of the rendered MachineConfig that it keeps a copy of. */
+  /** Name of the rendered MachineConfig that it contains a copy of. */
   readonly currentConfig?: string | undefined;
 }
 
-/** Somebody whom a registry knows. */
+/** A user of a registry. */
 interface RegistryUser {
-  /** `name:password`, as a pull secret has it behind its base64. */
+  /** `name:password`, decoded from a pull secret. */
   readonly credentials: string;
   readonly may: 'pull' | 'push';
 }
@@ -21,15 +21,15 @@ export interface RegistryPlan {
   /** HOST[:PORT] */
   readonly host: string;
   readonly users: readonly RegistryUser[];
-  /** Nobody reaches it, as the world outside of a site without a way out. */
+  /** No host reaches it, as in a disconnected site. */
   readonly isUnreachable?: boolean;
-  /** It dies at the first image that is pushed to it, and is away for this long. */
+  /** It dies at the first push, and is away for this long. */
   readonly diesForSeconds?: number | undefined;
 }
 
-/** Somebody asks a registry. */
+/** A request to a registry. */
 interface RegistryRequest {
-  /** Name of the host that asks. */
+  /** Name of the requesting host. */
   readonly by: string;
   readonly verb: 'pull' | 'push';
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
@@ -38,7 +38,7 @@ interface RegistryRequest {
   readonly credentials: string | undefined;
 }
 
-/** What a registry was asked for. */
+/** A request, and its refusal. */
 interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
   readonly registry: string;
   /** Words of the refusal. */
@@ -79,19 +79,14 @@ export function registryNetwork(plans: readonly RegistryPlan[], now: () => numbe
   return {
     /** By name, with a tag or with a digest. */
     images: new Map<string, HeldImage>(),
-    /** Every question so far, registries that hosts run themselves left out. */
+    /** All requests so far, except to registries that hosts run themselves. */
     asked: asked as readonly RegistryAsk[],
-    /**
-     * Lets a registry die at the next pull of a host, and be away for so long; calls back when it
-     * has.
-     */
+    /** Makes a registry die at the next pull of a host, for a time; calls back when it has. */
     dieAtPull: (by: string, seconds: number, died: () => void): unknown =>
       pullsToDie.set(by, { seconds, died }),
-    /** How it would refuse, without its being noticed. */
+    /** The refusal of a request, without a record of it. */
     refusal: answer,
-    /**
-     * Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not.
-     */
+    /** Sends a request: returns the refusal, in the words of Go's programs, or undefined. */
     reach: (request: RegistryRequest): string | undefined => {
       const refusal = answer(request);
       const { by, verb, image } = request;
@@ -121,16 +116,16 @@ export function credentialsIn(pullSecret: string, registry: string): string | un
   return auth === undefined ? undefined : Buffer.from(auth, 'base64').toString('utf8');
 }
 
-/** An entry of registries.conf with what stands in for it. */
+/** An entry of registries.conf with its mirrors. */
 interface MirroredPrefix {
   readonly prefix: string;
   readonly mirrors: readonly string[];
 }
 
 /**
- * The places at which an image is looked for, in their order: mirrors of the longest prefix, then
- * the place itself (containers-registries.conf(5), version 2). No more of the format is read than
- * the agent and the lab write.
+ * The places of an image, in search order: mirrors of the longest prefix, then the place itself
+ * (containers-registries.conf(5), version 2). It reads only the parts of the format that the agent
+ * and the lab write.
  */
 export function placesOf(settings: string, image: string): readonly string[] {
   const [found] = entriesIn(settings)
@@ -162,7 +157,7 @@ const valueIn = (text: string, key: string): string | undefined =>
 
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Registries that there are only in the lab, and one user for all of them, who may not push. */
+/** Registries that exist only in the lab, and one user for all of them, who may not push. */
 const hosts = [
   'registry.example.test',
   'quay.example.test',
@@ -170,7 +165,7 @@ const hosts = [
   'mirror.site.test:8443',
 ];
 
-/** A pull secret for registries that there are not. */
+/** A pull secret for these registries. */
 export const labPullSecret = JSON.stringify({
   auths: Object.fromEntries(
     hosts.map((host) => [

@@ -1,6 +1,6 @@
 // The day after an installation whose Machine Config Operator is gone: deploy/layering is applied
-// as it stands, a person gives each pool another image, and all of it has to reach every node,
-// whatever dies meanwhile.
+// unchanged, a person gives each pool another image, and all of it has to reach every node,
+// whichever program dies meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conditionIn } from '../../layering/objects.ts';
 import { builtPools, type LayeredSite } from '../../layering/plan.ts';
@@ -24,58 +24,55 @@ import {
 } from './person.ts';
 import { type DayRecord, isAway, recordDay, type SeenNode, whereIs } from './record.ts';
 
-/** How the day after an installation went, but for what went wrong. */
+/** Report on the day after an installation, without its violations. */
 export interface DayReport {
   readonly seconds: number;
-  /** What `bootwright layer status` said while a node could not be drained. */
+  /** Output of `bootwright layer status` while the drain of a node was blocked. */
   readonly layerStatus: string;
   readonly nodes: readonly {
     readonly name: string;
-    /** What it runs in the end, by digest. */
+    /** The image that it runs in the end, by digest. */
     readonly image: string;
-    /** How often its host went down. */
+    /** Number of restarts of its host. */
     readonly restarts: number;
-    /** How long it was cordoned, not Ready, or not what it was to be. */
+    /** Seconds in which it was cordoned, not Ready, or without its desired state. */
     readonly awaySeconds: number;
   }[];
 }
 
-/** How the day went, and what went wrong, a sentence each. */
+/** The report of the day, and its violations, one sentence each. */
 export interface DayOutcome {
   readonly report: DayReport;
   readonly violations: readonly string[];
 }
 
-/** What a scenario says of it, and who hears of it meanwhile. */
+/** The scenario's settings of the day, and its callbacks. */
 export interface DayPlan {
   readonly faults: readonly DayFault[];
-  /** Where each node is, for people; kept up to date. */
+  /** The place of each node, for people; updated continuously. */
   readonly whereabouts: Map<string, string>;
   /** Ends the programs of the Machine Config Operator. */
   readonly endOperator: () => Promise<void>;
-  /** Ends it early. */
+  /** Ends the day early. */
   readonly signal: AbortSignal;
 }
 
 /**
- * What of a controller manager is needed: it makes and removes pods, counts budgets, and collects
- * garbage.
+ * The controllers of the controller manager that are needed: they create and remove pods, update
+ * budgets, and collect garbage.
  */
 const controllers = [
   ...['daemonset', 'deployment', 'replicaset', 'disruption', 'garbage-collector'],
 ].map((name) => `${name}-controller`);
 
-/** Our programs, by the names of their pods' app. */
+/** Our programs, by the app label of their pods. */
 const apps = { controller: 'bootwright-node-controller', agent: 'bootwright-node-agent' } as const;
 
 const POLL_INTERVAL_MILLIS = 100;
-/** So long a pod of the operator works on, and then its program without a pod. */
+/** A pod of the operator continues for this long, and then its program without a pod. */
 const OPERATOR_ENDS_MILLIS = 2000;
 
-/**
- * Runs the day to its end, or until the signal. Never rejects: what keeps it from its end is a
- * violation.
- */
+/** Runs the day to its end, or until the signal. Never rejects: an error is a violation. */
 export async function runDayAfter(
   outer: ClusterWork,
   layered: LayeredSite,
@@ -89,7 +86,7 @@ export async function runDayAfter(
     signal: AbortSignal.any([outer.signal, over.signal]),
   };
   const startedAt = Date.now();
-  /** Whoever took a pool over already would have shown it by then. */
+  /** A program that had taken a pool over would have shown it by then. */
   const besideOperator = async (): Promise<void> => {
     await sleep(OPERATOR_ENDS_MILLIS, undefined, { signal: plan.signal });
     for (const app of Object.values(apps)) violations.push(...(await meddling(work, app)));

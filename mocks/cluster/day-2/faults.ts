@@ -5,19 +5,19 @@ import type { RegistryNetwork } from '../../registries/network.ts';
 import type { SeenNode } from './record.ts';
 
 /**
- * What befalls the roll-out to a host: `controller-killed` while the host is drained;
- * `agent-killed` between the staging of its image and its reboot; `power-loss` on its way down,
- * before what is staged was written; `registry-dies` at its first pull.
+ * Faults during the roll-out to a host: `controller-killed` while the host is drained;
+ * `agent-killed` between the staging of its image and its reboot; `power-loss` during shutdown,
+ * before the staged image was written; `registry-dies` at its first pull.
  */
 export const DayFault = z.strictObject({
   kind: z.enum(['controller-killed', 'agent-killed', 'power-loss', 'registry-dies']),
   host: z.string(),
-  /** How long a registry is away. */
+  /** Seconds without the registry. */
   seconds: z.number().positive().default(3),
 });
 export type DayFault = z.infer<typeof DayFault>;
 
-/** Whether a node is where a fault kills a program, and whether a pod runs that program. */
+/** The state of a node in which a fault kills a program, and the pods of that program. */
 interface Killing {
   readonly isDue: (node: SeenNode) => boolean;
   readonly isMeant: (pod: KubeObject, node: SeenNode) => boolean;
@@ -26,13 +26,13 @@ interface Killing {
 const isDraining = ({ request }: SeenNode): boolean => request.startsWith('drain-');
 const isOf = (pod: KubeObject, prefix: string): boolean => pod.metadata.name.startsWith(prefix);
 
-/** What is killed by faults of this kind; others kill no program. */
+/** The programs that faults of each kind kill; other kinds kill none. */
 export const killings: Partial<Record<DayFault['kind'], Killing>> = {
   'controller-killed': {
     isDue: (node) => isDraining(node) && node.isCordoned,
     isMeant: (pod) => isOf(pod, 'bootwright-node-controller-'),
   },
-  // Only a node whose image is staged asks to be drained.
+  // A node requests a drain only after its image is staged.
   'agent-killed': {
     isDue: isDraining,
     isMeant: (pod, { name }) =>
@@ -40,14 +40,14 @@ export const killings: Partial<Record<DayFault['kind'], Killing>> = {
   },
 };
 
-/** What faults strike at. */
+/** Targets of the faults. */
 interface Targets {
-  /** Kills the program of a pod that is meant; whether there was one. */
+  /** Kills the program of a matching pod; false without one. */
   readonly kill: (isMeant: (pod: KubeObject) => boolean) => boolean;
   readonly network: Pick<RegistryNetwork, 'dieAtPull'>;
 }
 
-/** Arms the faults of a day, of which each strikes once. */
+/** Arms the faults of a day; each strikes once. */
 export function armFaults(faults: readonly DayFault[], { kill, network }: Targets) {
   const left = [...faults];
   const struck: DayFault[] = [];
@@ -59,10 +59,10 @@ export function armFaults(faults: readonly DayFault[], { kill, network }: Target
   return {
     left: left as readonly DayFault[],
     struck: struck as readonly DayFault[],
-    /** Whether a host that goes down loses its power. */
+    /** Whether a host loses its power during shutdown. */
     losesPower: (host: string): boolean =>
       left.some((fault) => fault.kind === 'power-loss' && fault.host === host && isHit(fault)),
-    /** Kills what is due where a node is now. */
+    /** Kills the programs whose fault is due at the state of a node. */
     strike: (node: SeenNode): void => {
       for (const fault of left.filter(({ host }) => host === node.name)) {
         const { isDue, isMeant } = killings[fault.kind] ?? {};

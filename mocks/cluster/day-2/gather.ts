@@ -1,4 +1,5 @@
-// Gathers what is checked of the day after: from the hosts, the API server and the registries.
+// Gathers the facts of the day after for the checks: from the hosts, the API server and the
+// registries.
 import { readFile } from 'node:fs/promises';
 import type { Machine } from '../../host/machine.ts';
 import { builtPools, type LayeredSite, machineOf, repositoryOf } from '../../layering/plan.ts';
@@ -10,20 +11,20 @@ import type { EndedDay, EndedHost } from './oracle.ts';
 import { wantedPods, workerChange } from './person.ts';
 import { type DayRecord, isAway } from './record.ts';
 
-/** What only the run of the day knows. */
+/** Facts that only the run of the day knows. */
 interface Known {
   readonly record: DayRecord;
-  /** What each host ran at its beginning. */
+  /** The image of each host at the beginning. */
   readonly before: ReadonlyMap<string, string>;
   readonly restarts: (host: string) => number;
   /** How often a host lost its power. */
   readonly losses: (host: string) => number;
 }
 
-/** Our programs, whom the API server must refuse nothing. */
+/** Service accounts of our programs; the API server must refuse none of their requests. */
 const accounts = ['bootwright-node-controller', 'bootwright-node-agent'];
 
-/** Everything that is checked, as it is now. */
+/** All facts for the checks, at this moment. */
 export async function gatherDay(
   work: ClusterWork,
   layered: LayeredSite,
@@ -52,7 +53,7 @@ export async function gatherDay(
   };
 }
 
-/** The image that was pushed to the repository of a pool last, by digest. */
+/** The image that was pushed last to the repository of a pool, by digest. */
 function pushedLast({ plan, network }: LayeredSite, pool: string): string {
   const repository = repositoryOf(plan, pool);
   const pushed = network.asked.findLast(
@@ -94,7 +95,7 @@ async function refusedRequests({ kube }: ClusterWork): Promise<readonly string[]
     .map(({ verb, resource, path }) => `${verb} ${resource}: ${path}`);
 }
 
-/** How long a node was away, from what was seen of it. */
+/** Seconds in which a node was away, from its recorded moments. */
 export function awaySeconds({ moments }: Pick<DayRecord, 'moments'>, name: string): number {
   const millis = moments.map(({ at, nodes }, index) => {
     const node = nodes.find((one) => one.name === name);

@@ -1,5 +1,5 @@
-// The hosts of a cluster the day after its installation: they reboot when somebody orders it, and
-// may lose their power meanwhile.
+// The hosts of a cluster the day after its installation: they reboot on command, and may lose their
+// power meanwhile.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restartFromDisk } from '../../host/installed-system.ts';
 import { type LayeredSite, machineOf } from '../../layering/plan.ts';
@@ -8,8 +8,8 @@ import { type ClusterWork, reportNode } from '../site.ts';
 const POLL_INTERVAL_MILLIS = 50;
 
 /**
- * Follows every host until the cluster is closed; `losesPower` says whether one does on its way
- * down.
+ * Follows every host until the cluster is closed; `losesPower` decides whether a host loses its
+ * power during shutdown.
  */
 export function runHosts(
   work: ClusterWork,
@@ -27,7 +27,7 @@ export function runHosts(
     work.tenants.evict(host);
     await reportNode(work, host, false);
     layered.restarted(host);
-    // What is staged is only written on the way down.
+    // The staged image is only written during shutdown.
     if (running !== undefined && losesPower(host)) running.staged = undefined;
     await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal });
     await start(host);

@@ -1,6 +1,6 @@
-// Where pods run the day after an installation: a scheduler finds each a node, and the kubelet of
-// that node runs it. Pods of our own image are our own program; of all others there is a status
-// alone. What makes and removes pods is the real controller manager.
+// Scheduler and kubelets of the day after an installation: the scheduler selects a node for each
+// pod, and the node's kubelet runs it. Pods with our own image run our own program; all other pods
+// only get a status. The real controller manager creates and removes pods.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { partAt, textIn } from '../../layering/objects.ts';
@@ -10,24 +10,24 @@ import { backOffStatus, runningStatus } from '../pods.ts';
 import { type ClusterWork, podRef, reportPod, type RunningJob } from '../site.ts';
 import { containerOf, isOurs, isOver, schedule } from './scheduler.ts';
 
-/** The pods of a cluster, as its kubelets run them. */
+/** The pods of a cluster, run by its kubelets. */
 export interface Kubelets {
-  /** Kills the program of a pod that is meant; whether there was one. */
+  /** Kills the program of a matching pod; false without one. */
   readonly kill: (isMeant: (pod: KubeObject) => boolean) => boolean;
-  /** Resolves once the cluster is closed and nothing runs any more. */
+  /** Resolves once the cluster is closed and no pod runs any more. */
   readonly ended: Promise<void>;
 }
 
-/** What pods depend on beside the API server. */
+/** Dependencies of pods beside the API server. */
 interface PodSite {
   /** Whether the host of a node is switched on. */
   readonly isOn: (node: string) => boolean;
-  /** What a pod does before it ends that is to leave its node. */
+  /** Runs before a pod that has to leave its node ends. */
   readonly ending: (pod: KubeObject) => Promise<void>;
 }
 
 const POLL_INTERVAL_MILLIS = 100;
-/** A kubelet waits 10 s after the first crash; so much is left in the lab. */
+/** A kubelet waits 10 s after the first crash; shortened in the lab. */
 const BACKOFF_MILLIS = 1000;
 
 interface Placed {
@@ -67,7 +67,7 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
     placed.set(uid, own);
   };
 
-  /** A pod that is being removed is gone once its containers have ended. */
+  /** A pod that is being deleted disappears once its containers have ended. */
   const end = (pod: KubeObject): void => {
     const own = placed.get(pod.metadata.uid ?? '');
     if (own?.isLeaving === true) return;
@@ -115,13 +115,13 @@ export function runKubelets(work: ClusterWork, site: PodSite): Kubelets {
 
 interface PodRun {
   readonly pod: KubeObject;
-  /** How often its containers were started before. */
+  /** Number of earlier starts of its containers. */
   readonly count: number;
-  /** It has to leave its node, or its host goes down. */
+  /** Aborts when it has to leave its node, or its host goes down. */
   readonly signal: AbortSignal;
 }
 
-/** Runs the container of a pod, again after each end, until it has to leave. */
+/** Runs the container of a pod, again after each end, until the pod has to leave. */
 async function runPod(
   work: ClusterWork,
   own: Placed,
@@ -140,7 +140,7 @@ async function runPod(
   if (!isOff(work.signal)) await setStatus(backOffStatus(pod, new Date(), count));
 }
 
-/** Asked again after each wait, which a check of types does not see. */
+/** A function, because the type checker assumes that the value stays the same across an await. */
 const isOff = (signal: AbortSignal): boolean => signal.aborted;
 
 const untilAborted = (signal: AbortSignal): Promise<number> =>
@@ -150,7 +150,7 @@ const untilAborted = (signal: AbortSignal): Promise<number> =>
   });
 
 /**
- * Starts the program of a pod with what its spec gives it: arguments, the name of its node, its
+ * Starts the program of a pod with the values of its spec: arguments, the name of its node, its
  * account's token.
  */
 async function startProgram(

@@ -1,10 +1,7 @@
 import type { ClusterWork } from '../site.ts';
 import type { SeenNode } from './record.ts';
 
-/**
- * Runs `bootwright layer status` as a person does who administers the cluster; gives what it
- * prints.
- */
+/** Runs `bootwright layer status` as a cluster administrator; returns its output. */
 export async function layerStatus({ kube, startJob, signal }: ClusterWork): Promise<string> {
   const program = await startJob({
     name: 'layer-status',
@@ -19,8 +16,8 @@ export async function layerStatus({ kube, startJob, signal }: ClusterWork): Prom
 }
 
 /**
- * What a person cannot see in it of a pool whose node `held` cannot be drained, and whose others
- * wait for that.
+ * Facts that the output lacks about a pool whose node `held` has a blocked drain, and whose other
+ * nodes wait for it.
  */
 export function unexplained(
   text: string,
@@ -29,7 +26,7 @@ export function unexplained(
 ): readonly string[] {
   const pool = nodes.find(({ name }) => name === held)?.pool;
   const others = nodes.filter((node) => node.pool === pool && node.name !== held);
-  // Lines end where the width of a terminal does.
+  // The command wraps lines at the width of the terminal.
   const line = text.replaceAll(/\s+/g, ' ');
   const wanted = [
     'run by bootwright node controller',

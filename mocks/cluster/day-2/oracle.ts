@@ -1,49 +1,50 @@
-// What must be true of a cluster after a change that was rolled out: checked against what its hosts
-// run, what a watch has seen, and what the registries have; nothing here is asked of the product.
+// Invariants of a cluster after a rolled-out change, checked against the systems of its hosts, the
+// events of a watch, and the content of the registries; none of it comes from the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { textIn } from '../../layering/objects.ts';
 import { isAway, type Moment, type SeenNode } from './record.ts';
 
-/** A host in the end. */
+/** A host at the end. */
 export interface EndedHost {
   readonly name: string;
   readonly pool: string;
-  /** The image that it booted last. */
+  /** The image of its last boot. */
   readonly booted: string;
   /** The image that its disk records. */
   readonly recorded: string;
   readonly commandLine: string;
-  /** The text of the file that the change brings; undefined without one. */
+  /** The text of the file in the change; undefined without one. */
   readonly file: string | undefined;
-  /** How often it went down, and how often of these because its power was gone. */
+  /** Number of its restarts, and of those by a loss of power. */
   readonly restarts: number;
   readonly powerLosses: number;
 }
 
-/** A pool in the end. */
+/** A pool at the end. */
 export interface EndedPool {
   readonly pool: string;
   /**
-   * The image that was pushed last to its repository, by digest, and the one that its nodes had
-   * before.
+   * The image that was pushed last to its repository, by digest, and the earlier image of its
+   * nodes.
    */
   readonly final: string;
   readonly before: string;
-  /** What the change brings beside the image; undefined where it brings nothing. */
+  /** The kernel argument in the change; undefined without one. */
   readonly kernelArgument: string | undefined;
   readonly file: string | undefined;
   readonly osConfig: KubeObject | undefined;
   readonly machineConfigPool: KubeObject | undefined;
 }
 
-/** All that is checked. */
+/** All facts for the checks. */
 export interface EndedDay {
   readonly pools: readonly EndedPool[];
   readonly hosts: readonly EndedHost[];
   readonly nodes: readonly SeenNode[];
   readonly moments: readonly Moment[];
   /**
-   * How many pods of the workload were Ready, from when all were; and how many its budget wants.
+   * Number of Ready pods of the workload since all were Ready, and the number that its budget
+   * requires.
    */
   readonly ready: readonly number[];
   readonly wanted: number;
@@ -51,7 +52,7 @@ export interface EndedDay {
   readonly refused: readonly string[];
 }
 
-/** Everything that is not as it must be, a sentence each. */
+/** All violations, one sentence each. */
 export const dayViolations = (day: EndedDay): readonly string[] => [
   ...crowds(day),
   ...day.hosts.flatMap((host) => wrongHost(day, host)),
@@ -64,7 +65,7 @@ export const dayViolations = (day: EndedDay): readonly string[] => [
 const poolOf = ({ pools }: EndedDay, pool: string): EndedPool | undefined =>
   pools.find((one) => one.pool === pool);
 
-/** Of no pool two nodes are away at once; each crowd is named once. */
+/** No two nodes of a pool are away at once; each such group is named once. */
 function crowds({ moments }: EndedDay): readonly string[] {
   const found = moments.flatMap(({ nodes }) =>
     ['master', 'worker'].flatMap((pool) => {
@@ -75,7 +76,7 @@ function crowds({ moments }: EndedDay): readonly string[] {
   return [...new Set(found)];
 }
 
-/** Values that must be equal, each with what it is. */
+/** Pairs of values that must be equal, each with its name. */
 type Compared = readonly (readonly [
   what: string,
   is: string | undefined,

@@ -1,5 +1,5 @@
-// What a person does the day after: applies deploy/layering, runs a workload with a budget, and
-// changes what nodes are to be.
+// Actions of a person on the day after: applies deploy/layering, runs a workload with a budget, and
+// changes the images of nodes.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -12,7 +12,7 @@ import { type ClusterWork, secretData } from '../site.ts';
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'layering');
 
-/** Applies deploy/layering as it stands; the name of the image in it stands for our own. */
+/** Applies deploy/layering unchanged; its image name stands for our own image. */
 export async function applyDeployment({ kube }: ClusterWork): Promise<void> {
   const read = async (name: string): Promise<unknown> =>
     parse(await readFile(join(folder, name), 'utf8')) as unknown;
@@ -29,7 +29,7 @@ const namespace = 'shop';
 const labels = { app: namespace };
 const metadata = { name: namespace, namespace };
 
-/** How many pods its budget wants: as many as there are, so that none may go. */
+/** The number of pods that its budget requires: all of them, so that none may be evicted. */
 export const wantedPods = 2;
 
 /** The pods of the workload. */
@@ -49,7 +49,7 @@ const deploymentOf = (replicas: number): KubeObject => ({
   },
 });
 
-/** Puts a workload there that no pod can be evicted from. */
+/** Creates a workload whose pods cannot be evicted. */
 export async function putWorkload({ kube: { client } }: ClusterWork): Promise<void> {
   const own = { name: namespace };
   await client.apply(kinds.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: own });
@@ -68,22 +68,22 @@ export async function putWorkload({ kube: { client } }: ClusterWork): Promise<vo
   await client.apply(kinds.Deployment, deploymentOf(wantedPods));
 }
 
-/** Runs one more pod of it, so that one may be evicted. */
+/** Adds one pod to it, so that one may be evicted. */
 export const scaleWorkload = ({ kube: { client } }: ClusterWork): Promise<KubeObject> =>
   client.apply(kinds.Deployment, deploymentOf(wantedPods + 1));
 
-/** What workers get beside their image. */
+/** The change for workers beside their image. */
 export const workerChange = {
   kernelArgument: 'audit=1',
   file: { path: '/etc/day-2', text: 'the day after\n' },
 } as const;
 
-/** Name of the MachineConfig that a pool gets. */
+/** Name of a pool's new MachineConfig. */
 const renderedTwo = (pool: BuiltPool): string => `rendered-${pool}-${'2'.repeat(32)}`;
 
 /**
- * Builds another image for a pool on a host with a MachineConfig of its own, hands it over, and has
- * the pool use both.
+ * Builds another image for a pool on a host with a MachineConfig of its own, hands it over, and
+ * makes the pool use both.
  */
 export async function changePool(
   work: ClusterWork,
@@ -113,7 +113,7 @@ export async function changePool(
 
 const apiVersion = 'machineconfiguration.openshift.io/v1';
 
-/** What a pool has, by another name; for workers with what they get beside their image. */
+/** The MachineConfig of a pool under another name; for workers with their change. */
 async function renderedAgain(
   { kube: { client } }: ClusterWork,
   pool: BuiltPool,
@@ -144,8 +144,8 @@ interface ImageBuild {
 }
 
 /**
- * Runs `bootwright layer build` in a container on a host, as its administrator does; gives the
- * digest of the image.
+ * Runs `bootwright layer build` in a container on a host, as its administrator; returns the digest
+ * of the image.
  */
 async function buildImage(
   work: ClusterWork,
@@ -192,9 +192,7 @@ interface HandedOver {
   readonly rendered: string;
 }
 
-/**
- * Says in the cluster which image a pool has for a MachineConfig, by the objects of the operator.
- */
+/** Writes the image of a pool for a MachineConfig into the operator's objects in the cluster. */
 async function handOver(
   { kube: { client } }: ClusterWork,
   { osConfig, name, to, image, rendered }: HandedOver,

@@ -1,4 +1,4 @@
-// What a watch sees of nodes and of the pods of a workload, at every moment of the day after an
+// Record of nodes and of the pods of a workload, by watches, for every moment of the day after an
 // installation.
 import type { KubeObject, KubeSelection } from '../../../src/ports/kube.ts';
 import { annotation, hasRole, partAt } from '../../layering/objects.ts';
@@ -15,10 +15,10 @@ export interface SeenNode {
   readonly isCordoned: boolean;
   readonly state: string;
   readonly reason: string;
-  /** What it has, and what it is to have: a MachineConfig, and an image. */
+  /** Its current and its desired state: a MachineConfig, and an image. */
   readonly current: string;
   readonly desired: string;
-  /** What it asks for of the controller, until that is done. */
+  /** Its request to the controller, until it is done. */
   readonly request: string;
 }
 
@@ -29,15 +29,15 @@ export interface Moment {
   readonly nodes: readonly SeenNode[];
 }
 
-/** What was seen so far. */
+/** The record so far. */
 export interface DayRecord {
   readonly moments: readonly Moment[];
   readonly nodes: () => readonly SeenNode[];
-  /** How many pods of the workload were Ready at each moment. */
+  /** Number of Ready pods of the workload at each moment. */
   readonly ready: readonly number[];
 }
 
-/** A node as its annotations and its status say. */
+/** A node by its annotations and its status. */
 export function seenNode(node: KubeObject): SeenNode {
   const at = (name: string): string => annotation(node, name);
   const both = (word: string): string => `${at(`${word}Config`)} ${at(`${word}Image`)}`.trim();
@@ -55,11 +55,11 @@ export function seenNode(node: KubeObject): SeenNode {
   };
 }
 
-/** Whether a node is taken from the cluster, or on its way to be. */
+/** Whether a node is out of service, or about to be. */
 export const isAway = ({ isCordoned, current, desired, ...node }: SeenNode): boolean =>
   isCordoned || !node.isReady || current !== desired;
 
-/** Where a node is, for people; `before` is the image that the installation gave it. */
+/** The state of a node, for people; `before` is the image from the installation. */
 export function whereIs(node: SeenNode, before: string): string {
   const { state, reason, request, current, desired, isCordoned } = node;
   if (!node.isReady) return 'reboots';
@@ -70,7 +70,7 @@ export function whereIs(node: SeenNode, before: string): string {
   return current.endsWith(before) ? 'waits for its turn' : 'has what changed';
 }
 
-/** Records until the cluster is closed; calls back with each node that has changed. */
+/** Records until the cluster is closed; calls back with each changed node. */
 export function recordDay(
   work: ClusterWork,
   workload: KubeSelection,

@@ -1,4 +1,4 @@
-// What a scheduler and a kubelet read in a pod of deploy/layering, or of a workload.
+// Fields of a pod of deploy/layering, or of a workload, for the scheduler and the kubelets.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { conditionIn, hasRole, partAt, textIn } from '../../layering/objects.ts';
 import { isReady } from '../layering/controllers.ts';
@@ -17,10 +17,10 @@ export const containerOf = (pod: KubeObject): unknown => partAt(pod, 'spec', 'co
 /** Whether a pod runs our own program. */
 export const isOurs = (pod: KubeObject): boolean => textIn(containerOf(pod), 'image') === ownImage;
 
-/** The app that a pod is of. */
+/** The app label of a pod. */
 export const appOf = ({ metadata: { labels } }: KubeObject): string => labels?.['app'] ?? '';
 
-/** Whether it has ended for good. */
+/** Whether a pod has ended for good. */
 export const isOver = (pod: KubeObject): boolean =>
   ['Succeeded', 'Failed'].includes(textIn(pod, 'status', 'phase'));
 
@@ -43,8 +43,8 @@ interface Taint {
 }
 
 /**
- * Those of a node as its kubelet, the controllers of nodes and the installation put them there; the
- * lab has none of these.
+ * The taints of a node that its kubelet, the node controllers and the installation set; the lab has
+ * none of these.
  */
 function taintsOf(node: KubeObject): readonly Taint[] {
   const given = (listIn(node, 'spec', 'taints') as readonly Taint[]).filter(
@@ -74,8 +74,8 @@ interface Choice {
 }
 
 /**
- * The node of a pod: of those that its spec and their taints let it have the one with the fewest of
- * its app, workers first.
+ * The node of a pod: of the nodes that its spec and their taints allow, the one with the fewest
+ * pods of its app, workers first.
  */
 function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
   const made = textIn(pod, 'spec', 'affinity', ...ownNode);
@@ -93,13 +93,13 @@ function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefine
   return first?.metadata.name;
 }
 
-/** What a scheduler says of a pod that no node takes. */
+/** The scheduler's status of a pod without a suitable node. */
 const unscheduledStatus = {
   phase: 'Pending',
   conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
 } as const;
 
-/** Gives each pod without a node one, where there is one for it. */
+/** Selects a node for each pod without one, where possible. */
 export async function schedule(
   work: ClusterWork,
   waiting: readonly KubeObject[],

@@ -1,5 +1,4 @@
-// The machine-config-server: that of the bootstrap host reads files there, that of the cluster its
-// objects.
+// The machine-config-server: on the bootstrap host it reads files, in the cluster it reads objects.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parse, parseAllDocuments } from 'yaml';
@@ -24,12 +23,12 @@ const bootstrapPools = ['master', 'arbiter'];
 
 const preBuiltImage = 'machineconfiguration.openshift.io/pre-built-image';
 
-/** What is served to a pool now; undefined where the server answers 500. */
+/** The config that is served to a pool now; undefined where the server answers 500. */
 export async function serveConfig(work: ClusterWork, pool: string): Promise<string | undefined> {
   return work.state().isBootkubeDone ? servedByCluster(work, pool) : servedByBootstrap(work, pool);
 }
 
-/** Whether the server of the bootstrap host has all that it needs. */
+/** Whether the server of the bootstrap host has all its files. */
 const canServe = async (work: ClusterWork): Promise<boolean> =>
   (await fileOn(work, controllerConfig)) !== undefined;
 
@@ -46,7 +45,7 @@ async function servedByBootstrap(work: ClusterWork, pool: string): Promise<strin
   return servedIgnition({ machineConfig, image });
 }
 
-/** The image of a layered pool comes in once one of its nodes is counted as updated. */
+/** The server adds the image of a layered pool once one of its nodes counts as updated. */
 async function servedByCluster(
   { kube: { client }, layered }: ClusterWork,
   name: string,
@@ -69,8 +68,8 @@ const fileOn = async ({ bootstrap }: ClusterWork, path: string): Promise<string 
 // The bootstrap controller of the Machine Config Operator.
 
 /**
- * Renders on the bootstrap host, before the API server is up. It ends with an error at a
- * MachineOSConfig that names no image (machine-config-operator from 4.21 on).
+ * Renders on the bootstrap host, before the API server is up. Fails at a MachineOSConfig without an
+ * image (machine-config-operator from 4.21 on).
  */
 export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { files } = work.bootstrap;
@@ -93,9 +92,7 @@ export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite)
 
 const POLL_INTERVAL_MILLIS = 100;
 
-/**
- * Waits, beside everything else, until the machine-config-server of the bootstrap host can serve.
- */
+/** Waits in the background until the machine-config-server of the bootstrap host can serve. */
 export function awaitRelease(work: ClusterWork): void {
   const wait = async (): Promise<void> => {
     while (!(await canServe(work))) {

@@ -1,5 +1,5 @@
-// The controllers of the Machine Config Operator in the cluster, as pure functions of what the API
-// shows (machine-config-controller and machine-os-builder as seen on 4.23).
+// The controllers of the Machine Config Operator in the cluster, as pure functions of API objects
+// (machine-config-controller and machine-os-builder as seen on 4.23).
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
@@ -14,17 +14,17 @@ import {
 } from '../../layering/objects.ts';
 import type { LayeredSite } from '../../layering/plan.ts';
 
-/** What they see of one pool. */
+/** The controllers' view of one pool. */
 export interface PoolView {
   readonly pool: KubeObject;
-  /** The node controller's queue has come round to it. */
+  /** The pool has come up in the node controller's queue. */
   readonly isDue: boolean;
   readonly osConfig: KubeObject | undefined;
-  /** How long there has been one. */
+  /** Age of the MachineOSConfig. */
   readonly orderedForMillis: number;
   /** Every MachineOSBuild. */
   readonly builds: readonly KubeObject[];
-  /** Builds that came while the builder ran and that it takes for its own to do. */
+  /** Builds that arrived while the builder ran and that it treats as its own. */
   readonly pickedUp: readonly string[];
   /** Nodes of the pool. */
   readonly nodes: readonly KubeObject[];
@@ -32,28 +32,26 @@ export interface PoolView {
   readonly jobs: readonly string[];
 }
 
-/** Something that a controller does. */
+/** An action of a controller. */
 type ControllerAction =
-  /** The node controller takes the image off a node of a pool that nobody layered. */
+  /** The node controller removes the image from a node of a pool that is not layered. */
   | { readonly kind: 'take-image'; readonly node: string }
   | { readonly kind: 'roll-out'; readonly node: string; readonly image: string }
-  /** The builder starts a job, since it knows of no image that would do. */
+  /** The builder starts a job, because it knows of no suitable image. */
   | { readonly kind: 'start-build'; readonly pool: string; readonly because: string }
-  /** The builder starts a job for a build as it was when it came: one without a status. */
+  /** The builder starts a job for a build as it was at its arrival: without a status. */
   | { readonly kind: 'start-job'; readonly build: string };
 
-/**
- * What waits in a queue of the operator waits this long (machine-config-operator, `updateDelay`).
- */
+/** Delay of the operator's queues (machine-config-operator, `updateDelay`). */
 export const ACTS_AFTER_MILLIS = 5000;
 
 const renderedOf = ({ pool }: PoolView): string => textIn(pool, 'spec', 'configuration', 'name');
 
-/** Whether the nodes of a pool are left where they are; it is built for all the same. */
+/** Whether the nodes of a pool stay unchanged; the builder builds for it all the same. */
 export const isPaused = (pool: KubeObject | undefined): boolean =>
   partAt(pool, 'spec', 'paused') === true;
 
-/** What the controllers do about a pool now: one node at a time. */
+/** The actions of the controllers for a pool: one node at a time. */
 export function decideControllers(view: PoolView): readonly ControllerAction[] {
   if (renderedOf(view) === '') return [];
   if (view.osConfig === undefined) return unlayered(view);
@@ -77,10 +75,7 @@ function unlayered(view: PoolView): readonly ControllerAction[] {
   return node === undefined ? [] : [{ kind: 'take-image', node: node.metadata.name }];
 }
 
-/**
- * Why the builder has to build; undefined when the MachineOSConfig has a build of its
- * MachineConfig.
- */
+/** The reason for a build; undefined when the MachineOSConfig has a build of its MachineConfig. */
 function whyBuild(view: PoolView): string | undefined {
   const name = annotation(view.osConfig, 'current-machine-os-build');
   const build = view.builds.find(({ metadata }) => metadata.name === name);
@@ -92,7 +87,7 @@ function whyBuild(view: PoolView): string | undefined {
     : `build ${name} is not finished`;
 }
 
-/** Whether a build says that its image was built before. */
+/** Whether the label of a build marks its image as built before. */
 export const hasPreBuiltLabel = ({ metadata: { labels } }: KubeObject): boolean =>
   labels?.[keyOf('pre-built-image')] === 'true';
 
@@ -102,13 +97,13 @@ function rollOut(view: PoolView, image: string): readonly ControllerAction[] {
   return node === undefined ? [] : [{ kind: 'roll-out', node: node.metadata.name, image }];
 }
 
-/** Whether no node may be told anything now. */
+/** Whether no node may get a new desired state now. */
 const isHeld = ({ pool, nodes }: PoolView): boolean => isPaused(pool) || !nodes.every(isAtRest);
 
-/** Whether the kubelet of a node says that all is well. */
+/** Whether a node has the condition Ready. */
 export const isReady = (node: KubeObject): boolean => conditionIn(node, 'Ready') === 'True';
 
-/** Whether the daemon of a node is through with all it was told. */
+/** Whether the daemon of a node has finished all its work. */
 const isAtRest = (node: KubeObject): boolean =>
   isReady(node) &&
   annotation(node, 'state') === 'Done' &&
@@ -126,7 +121,7 @@ export interface PoolStatus {
   readonly conditions: readonly { readonly type: string; readonly status: 'True' | 'False' }[];
 }
 
-/** What the node controller says of a pool that is rendered. */
+/** The node controller's status of a rendered pool. */
 export function poolStatus(view: PoolView): PoolStatus {
   const { nodes, osConfig } = view;
   const image = imageOf(osConfig);
@@ -166,12 +161,12 @@ const condition = (type: string, isTrue: boolean): PoolStatus['conditions'][numb
   status: isTrue ? 'True' : 'False',
 });
 
-// What the controllers of the Machine Config Operator write once they have decided.
+// Writes of the Machine Config Operator's controllers after a decision.
 
-/** Where the builder's jobs run. */
+/** Namespace of the builder's jobs. */
 export const operatorNamespace = 'openshift-machine-config-operator';
 
-/** A action, and what it was decided on. */
+/** An action, and the objects behind the decision. */
 interface Doing {
   readonly layered: LayeredSite;
   readonly action: ControllerAction;
@@ -180,7 +175,10 @@ interface Doing {
   readonly nodes: readonly KubeObject[];
 }
 
-/** Does on the API server what a controller has decided; what nobody may need is an incident. */
+/**
+ * Performs a controller's action on the API server; an action that must never be necessary is an
+ * incident.
+ */
 export async function applyControllerAction(
   work: ClusterWork,
   { layered, action, view, nodes }: Doing,
@@ -209,13 +207,14 @@ export async function applyControllerAction(
   }
 }
 
-/** How many masters keep a quorum while one of them is away. */
+/** The number of masters that keep a quorum while one of them is away. */
 const QUORUM_AND_ONE = 3;
 
 const isMaster = (node: KubeObject): boolean => hasRole(node, 'master') || hasRole(node, 'arbiter');
 
 /**
- * Why the operator must not be let at a pool yet, which restarts its nodes; nothing when it may.
+ * Reasons why the operator, which restarts nodes, must not roll out to a pool yet; empty when it
+ * may.
  */
 export function wrongWithRollOut(pool: string, nodes: readonly KubeObject[]): readonly string[] {
   const ready = nodes.filter((node) => isMaster(node) && isReady(node)).length;

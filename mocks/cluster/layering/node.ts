@@ -1,5 +1,5 @@
-// A node of a layered cluster: the system that its first start ends with, its daemon, its restarts,
-// what its disk records.
+// A node of a layered cluster: the system after its first boot, its daemon, its restarts, the
+// record on its disk.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeIgnition } from '../../host/commands/machine-config-daemon.ts';
@@ -28,22 +28,20 @@ import { type ClusterWork, reportNode } from '../site.ts';
 import { serveConfig } from './config-server.ts';
 import { keyOf } from '../../layering/objects.ts';
 
-/** The system with which a first boot ends. */
+/** The system at the end of a first boot. */
 interface FirstBoot {
   readonly image: string;
-  /**
-   * The disk had another one, which gave way to it by a reboot (machine-config-daemon-firstboot).
-   */
+  /** The disk had another system, which a reboot replaced (machine-config-daemon-firstboot). */
   readonly pivots: boolean;
 }
 
-/** What the first boot of a disk ends in. */
+/** The system at the end of the first boot of a disk. */
 export const firstBootOf = (
   disk: string | undefined,
   { osImage }: Pick<FirstBootConfig, 'osImage'>,
 ): FirstBoot => ({ image: osImage, pivots: disk !== osImage });
 
-/** Lets a host configure itself; whether it had to start twice. */
+/** Lets a host configure itself; returns whether it had to boot twice. */
 async function bootFirst(work: ClusterWork, layered: LayeredSite, host: string): Promise<boolean> {
   const machine = machineOf(layered, host);
   const pointer = readPointerOnDisk(await ignitionOnDisk(machine));
@@ -89,9 +87,9 @@ function pullOnNode(
   if (refusal !== undefined) throw new Error(`node ${host} cannot pull ${image}: ${refusal}`);
 }
 
-// The machine-config-daemon of a node: it brings the node to the image that it is told.
+// The machine-config-daemon of a node: it applies the desired image.
 
-/** What the daemon of a node says of the system that it runs; undefined where none was built. */
+/** The daemon's annotations about the running system; undefined where no image was built. */
 export async function systemAnnotations(
   { layered }: ClusterWork,
   name: string,
@@ -110,14 +108,14 @@ export async function systemAnnotations(
   };
 }
 
-/** Where a node goes. */
+/** A change of a node's image. */
 interface NodeMove {
   readonly name: string;
-  /** The image that it is told; empty for the system of the release. */
+  /** The desired image; empty for the system of the release. */
   readonly target: string;
 }
 
-/** Drains a node, brings it to an image and starts it again. */
+/** Drains a node, applies an image and restarts the node. */
 export async function moveNode(
   work: ClusterWork,
   layered: LayeredSite,
@@ -157,7 +155,7 @@ export async function annotate(
 
 // A node whose host goes down and starts from its disk.
 
-/** Takes a node away, and starts its host with what is staged on it; the node is not Ready yet. */
+/** Restarts a node's host with its staged image; the node is not Ready yet. */
 async function restartNode(
   work: ClusterWork,
   layered: LayeredSite,
@@ -171,14 +169,14 @@ async function restartNode(
   work.bootIds.renew(name, await restartFromDisk(machineOf(layered, name)));
 }
 
-// What the Machine Config Daemon keeps on the disk of its node.
+// Folder of the Machine Config Daemon on the disk of its node.
 
 const folder = '/etc/machine-config-daemon';
 const currentImage = `${folder}/currentimage`;
 
 type OnDisk = Pick<Machine, 'files'>;
 
-/** Writes down what a node is; without an image there is no file of one. */
+/** Records the state of a node on its disk; without an image the image file does not exist. */
 async function record(
   { files }: OnDisk,
   { rendered, image }: { readonly rendered: string; readonly image: string | undefined },
@@ -194,7 +192,7 @@ async function record(
 export const recordedOn = async ({ files }: OnDisk): Promise<string> =>
   readFile(await files.real(currentImage), 'utf8').catch(() => '');
 
-/** Lets a host that was given its config start with it, once or twice. */
+/** Starts a host with its served config, once or twice. */
 export async function firstBoot(
   work: ClusterWork,
   layered: LayeredSite,

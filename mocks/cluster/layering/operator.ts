@@ -1,5 +1,5 @@
-// The programs of the Machine Config Operator as a cluster shows them: Deployments, their pods, and
-// the leases by which these work (machine-config-operator, `manifests/machineconfigcontroller` and
+// The programs of the Machine Config Operator as objects of a cluster: Deployments, their pods, and
+// their leases (machine-config-operator, `manifests/machineconfigcontroller` and
 // `manifests/machineosbuilder`).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
@@ -9,20 +9,20 @@ import { runningStatus } from '../pods.ts';
 import { type ClusterWork, reportPod } from '../site.ts';
 import { operatorNamespace as namespace } from './controllers.ts';
 
-/** The builder is there only where somebody layers. */
+/** The builder exists only in layered clusters. */
 const programsOf = ({ layered }: ClusterWork): readonly string[] =>
   layered === undefined
     ? ['machine-config-controller']
     : ['machine-config-controller', 'machine-os-builder'];
 
-/** As library-go has it where a cluster has more than one master (`LeaderElectionDefaulting`). */
+/** Values of library-go for a cluster with more than one master (`LeaderElectionDefaulting`). */
 const lease = { leaseDurationSeconds: 137, renewMillis: 26_000 };
 
 const hash = { 'pod-template-hash': '6d5f8b7c9d' };
 const setOf = (name: string): string => `${name}-${hash['pod-template-hash']}`;
 const podOf = (name: string): string => `${setOf(name)}-x7k2p`;
 
-/** Whether a pod is of the operator. */
+/** Whether a pod belongs to the operator. */
 export const isOperators = ({ metadata: { labels } }: KubeObject): boolean =>
   labels?.['pod-template-hash'] === hash['pod-template-hash'];
 
@@ -41,7 +41,7 @@ const podSpec = (name: string): object => ({
 });
 
 /**
- * Puts the programs there as the operator and the controllers of workloads do; each runs on a
+ * Creates the programs' objects, as the operator and the workload controllers do; each runs on a
  * master, and holds its lease.
  */
 export async function startOperator(work: ClusterWork): Promise<void> {
@@ -88,7 +88,8 @@ const renew = ({ kube }: ClusterWork, name: string, holderIdentity: string): Pro
   });
 
 /**
- * Renews it until the program ends, and releases it then, as client-go does (`ReleaseOnCancel`).
+ * Renews the lease until the program ends, and releases it then, as client-go does
+ * (`ReleaseOnCancel`).
  */
 async function keepLease(work: ClusterWork, name: string): Promise<void> {
   const lasts = (): Promise<boolean> =>
@@ -97,14 +98,14 @@ async function keepLease(work: ClusterWork, name: string): Promise<void> {
   if (!work.signal.aborted) await renew(work, name, '');
 }
 
-/** A person removes the programs; their pods work on until they have ended. */
+/** A person removes the programs; their pods continue until they have ended. */
 export async function removeOperator(work: ClusterWork): Promise<void> {
   for (const name of programsOf(work)) {
     await work.kube.client.remove({ kind: kinds.Deployment, namespace, name });
   }
 }
 
-/** What a controller of nodes has done although the operator was there still, a sentence each. */
+/** Actions of a node controller while the operator still existed, one sentence each. */
 export async function meddling({ kube }: ClusterWork, account: string): Promise<readonly string[]> {
   const asked = await kube.audited(`system:serviceaccount:${namespace}:${account}`);
   return asked

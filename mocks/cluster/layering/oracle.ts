@@ -1,32 +1,32 @@
-// What must be true of a layered pool in the end, checked against what its hosts booted, what the
-// API holds and what the registries have; nothing here is asked of the product.
+// Invariants of a layered pool at the end, checked against the boots of its hosts, the objects of
+// the API server and the content of the registries; none of it comes from the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { releaseOs } from '../../layering/plan.ts';
 import { isPaused } from './controllers.ts';
 import { annotation, conditionIn, imageOf, partAt, textIn } from '../../layering/objects.ts';
 
-/** A node of a pool, and what it really runs. */
+/** A node of a pool, and the system that it really runs. */
 export interface NodeState {
   readonly name: string;
   readonly node: KubeObject | undefined;
-  /** The image that it booted last; empty for a host that never started from its disk. */
+  /** The image of its last boot; empty for a host that never booted from its disk. */
   readonly booted: string;
   /** The image that its disk records; empty without one. */
   readonly recorded: string;
   readonly kernelArguments: readonly string[];
 }
 
-/** All that is checked of one pool. */
+/** All facts for the checks of one pool. */
 export interface PoolState {
   readonly pool: string;
   /**
-   * FINAL: what its repository has under the name of its MachineConfig, by digest; empty without
-   * it.
+   * FINAL: the image in its repository under the name of its MachineConfig, by digest; empty
+   * without it.
    */
   readonly final: string;
-  /** Name of the MachineConfig that its image was built for. */
+  /** Name of the MachineConfig of its image. */
   readonly rendered: string;
-  /** Kernel arguments of that. */
+  /** Kernel arguments of that MachineConfig. */
   readonly kernelArguments: readonly string[];
   readonly machineConfigPool: KubeObject | undefined;
   readonly osConfig: KubeObject | undefined;
@@ -35,8 +35,8 @@ export interface PoolState {
   readonly jobs: readonly string[];
   readonly nodes: readonly NodeState[];
   /**
-   * How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do
-   * not.
+   * Refusals of FINAL by registries, to nodes and to users of the push Secret; empty without a
+   * refusal.
    */
   readonly refusals: readonly string[];
 }
@@ -51,7 +51,7 @@ const ofNodes = ({ nodes }: PoolState, check: (one: NodeState) => Found): Found 
     check(one).map(([what, ...rest]) => [`node ${one.name} ${what}`, ...rest] as const),
   );
 
-/** The invariants of a layered pool at rest, each as the values that must be equal. */
+/** The invariants of a layered pool at rest, each as pairs of values that must be equal. */
 const invariants: Readonly<Record<string, (pool: PoolState) => Found>> = {
   I1: (pool) => ofNodes(pool, ({ booted }) => [['booted', booted, pool.final]]),
   I2: (pool) =>
@@ -111,7 +111,7 @@ const countsOf = ({ nodes }: PoolState) => ({
   degradedMachineCount: 0,
 });
 
-/** The invariants that do not hold of a pool, each by its first value that is another. */
+/** The violated invariants of a pool, each with its first different value. */
 export function violationsOf(pool: PoolState): readonly string[] {
   if (pool.final === '') return [`pool ${pool.pool} has no image in its repository`];
   return Object.entries(invariants).flatMap(([id, check]) => {
@@ -124,10 +124,9 @@ export function violationsOf(pool: PoolState): readonly string[] {
   });
 }
 
-// What must be true of a pool in the end whose image could not be built, and whose cluster is to
-// build it later.
+// Invariants of a pool whose image could not be built, and whose cluster has to build it later.
 
-/** What is wrong with a pool that fell back to the system of the release, a sentence for each. */
+/** Violations of a pool that fell back to the system of the release, one sentence each. */
 export function violationsOfFallback(pool: PoolState): readonly string[] {
   const { nodes, osConfig, jobs } = pool;
   const builds = jobs.filter((name) => name.startsWith(`build-${pool.pool}-`));

@@ -1,10 +1,10 @@
-// The queues of the Machine Config Operator: when its controllers come round to what they have
-// seen. As seen with the real ones of 4.23.
+// The queues of the Machine Config Operator, which decide when its controllers act on an object. As
+// seen with the real ones of 4.23.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { hasRole, textIn } from '../../layering/objects.ts';
 import { ACTS_AFTER_MILLIS, hasPreBuiltLabel, type PoolView } from './controllers.ts';
 
-/** What the API server has. */
+/** Objects of the API server. */
 export interface OperatorObjects {
   readonly pools: readonly KubeObject[];
   readonly osConfigs: readonly KubeObject[];
@@ -25,8 +25,8 @@ export function operatorQueues() {
   const begun = new Set<string>();
 
   /**
-   * The node controller sleeps over a pool that is not rendered, from when it sees it: a rendering
-   * does not end the sleep.
+   * The node controller delays a pool that is not rendered, from its first event on: a rendering
+   * does not end the delay.
    */
   const isDue = (pool: KubeObject, now: number): boolean => {
     const { name } = pool.metadata;
@@ -37,8 +37,8 @@ export function operatorQueues() {
   };
 
   /**
-   * What the builder found when it started is only compared; what comes later waits in its queue as
-   * it came.
+   * The builder only compares the builds that exist at its start; later ones wait in its queue as
+   * they arrived.
    */
   const pickedUp = (builds: readonly KubeObject[], now: number): readonly KubeObject[] => {
     const started = Math.min(...orderedAt.values());
@@ -50,13 +50,13 @@ export function operatorQueues() {
       const isOver = came.at <= started || now - came.at < ACTS_AFTER_MILLIS || begun.has(name);
       return !isOver && !isKnown;
     });
-    // What left the queue once does not come again, not even for a job that somebody removed.
+    // A build that left the queue does not return to it, not even when its job is removed.
     for (const { metadata } of due) begun.add(metadata.name);
     return due;
   };
 
   return {
-    /** The pools as its controllers see them at a time, in milliseconds. */
+    /** The pools in the view of the controllers at a time, in milliseconds. */
     viewsAt: (
       now: number,
       { pools, osConfigs, builds, nodes, jobs }: OperatorObjects,

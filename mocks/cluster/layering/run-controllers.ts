@@ -1,5 +1,5 @@
-// Lets the controllers of the Machine Config Operator, and the daemons on the nodes, act on the API
-// server.
+// Runs the controllers of the Machine Config Operator, and the daemons on the nodes, against the
+// API server.
 import {
   annotation,
   configurationOf,
@@ -27,10 +27,7 @@ import { type OperatorObjects, operatorQueues } from './queues.ts';
 
 const POLL_INTERVAL_MILLIS = 300;
 
-/**
- * Of what the views are made. Their actions that wait for nothing but time are done at the looks in
- * between.
- */
+/** Objects of the views. The polls in between perform the actions that only wait for time. */
 const viewed = [
   { kind: kinds.MachineConfigPool },
   { kind: kinds.MachineOSConfig },
@@ -39,7 +36,7 @@ const viewed = [
   { kind: kinds.Job, namespace: operatorNamespace },
 ];
 
-/** Acts until the cluster is closed. */
+/** Runs until the cluster is closed. */
 export async function runControllers(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { signal } = work;
   const memory: Memory = {
@@ -57,10 +54,10 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
   });
 }
 
-/** What the controllers remember. */
+/** Memory of the controllers. */
 interface Memory {
   readonly queues: ReturnType<typeof operatorQueues>;
-  /** The status that a pool has. */
+  /** The last reported status of each pool. */
   readonly reported: Map<string, string>;
   /** Nodes whose daemons are at work. */
   readonly moving: Set<string>;
@@ -68,7 +65,7 @@ interface Memory {
 
 const none: OperatorObjects = { pools: [], osConfigs: [], builds: [], nodes: [], jobs: [] };
 
-/** Everything that the operator sees now. */
+/** All objects that the operator sees now. */
 export async function readObjects({ kube: { client } }: ClusterWork): Promise<OperatorObjects> {
   const pools = await client.list({ kind: kinds.MachineConfigPool });
   if (pools.length === 0) return none;
@@ -86,7 +83,7 @@ interface Seen {
   readonly objects: OperatorObjects;
 }
 
-/** Acts on what was read, and on the time since; tells whether it wrote anything but a status. */
+/** Acts on the objects and on the elapsed time; returns whether it wrote anything but a status. */
 async function actOn(
   work: ClusterWork,
   layered: LayeredSite,
@@ -136,7 +133,7 @@ interface Moving {
   readonly node: KubeObject;
 }
 
-/** A daemon that is told another image brings its node there, beside everything else. */
+/** A daemon with a new desired image applies it in the background. */
 function startMove(work: ClusterWork, { layered, memory: { moving }, node }: Moving): void {
   const { name } = node.metadata;
   const target = annotation(node, 'desiredImage');
@@ -150,13 +147,13 @@ function startMove(work: ClusterWork, { layered, memory: { moving }, node }: Mov
     .finally(() => moving.delete(name));
 }
 
-/** The release brings its pools into the cluster; nothing is rendered yet. */
+/** Creates the pools of the release in the cluster; none is rendered yet. */
 export async function createPools({ kube }: ClusterWork): Promise<void> {
   for (const pool of builtPools)
     await kube.api.client.apply(kinds.MachineConfigPool, poolObject(pool));
 }
 
-/** The machine-config-controller of the cluster has a master to run on, and renders. */
+/** The cluster's machine-config-controller has a master to run on, and renders. */
 export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite): Promise<void> {
   const { client } = kube;
   await client.apply(kinds.ConfigMap, imagesObject(plan));

@@ -1,4 +1,4 @@
-// Gathers what the invariants are checked on, once the cluster has settled.
+// Gathers the facts for the invariants, once the cluster has settled.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { kernelArguments, pushAuth } from '../../layering/objects.ts';
@@ -14,8 +14,8 @@ const POLL_INTERVAL_MILLIS = 250;
 const RESTS_WITHIN_MILLIS = 20_000;
 
 /**
- * What is wrong with the operating systems of a cluster. One that is installed is given time to
- * come to rest; of one that is not, only what nobody may ever do is told.
+ * Violations by the operating systems of a cluster. An installed cluster gets time to settle; for
+ * any other only forbidden actions are reported.
  */
 export async function verifyLayering(
   work: ClusterWork,
@@ -41,7 +41,7 @@ async function violationsAtRest(
 }
 
 /**
- * The image that the repository of a pool has under the name of its MachineConfig, by digest; empty
+ * The image in the repository of a pool under the name of its MachineConfig, by digest; empty
  * without it.
  */
 export function finalOf({ plan, network }: LayeredSite, pool: BuiltPool): string {
@@ -88,7 +88,7 @@ async function stateOfNode(
   };
 }
 
-/** FINAL must be there for nodes that come later, and for the builder. */
+/** Later nodes and the builder need FINAL. */
 function refusalsOf(
   layered: LayeredSite,
   pool: BuiltPool,
@@ -104,7 +104,7 @@ function refusalsOf(
   });
 }
 
-/** A registry that was to die at its first push was pushed to. */
+/** The registry that should die at its first push, but got no push. */
 function survivorOf({
   plan: { diesForSeconds, registry },
   network,
@@ -113,7 +113,7 @@ function survivorOf({
   return diesForSeconds === undefined || hasDied ? [] : [`nobody pushed to ${registry}`];
 }
 
-/** Behind a mirror nothing else may be asked. */
+/** Behind a mirror only the mirror may get requests. */
 function strangersOf({ plan: { mirror }, network }: LayeredSite): readonly string[] {
   if (mirror === undefined) return [];
   const others = network.asked.filter(({ registry }) => registry !== mirror);
