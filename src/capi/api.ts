@@ -15,7 +15,7 @@ export const clusters = core('clusters');
 export const capiMachines = core('machines');
 export const machineHealthChecks = core('machinehealthchecks');
 
-/** `apiVersion` and `kind` of objects that we make. */
+/** `apiVersion` and `kind` of objects that the providers make. */
 export const controlPlaneType = {
   apiVersion: `${controlPlaneGroup}/v1alpha1`,
   kind: 'OpenShiftControlPlane',
@@ -28,7 +28,7 @@ export const machineType = { apiVersion: `${coreGroup}/v1beta2`, kind: 'Machine'
 
 /** Labels and annotations of Cluster API (core, `api/core/v1beta2`, common_types.go). */
 export const capiNames = {
-  /** Label of all that belongs to a Cluster: its name. */
+  /** Label of all objects of a Cluster: the Cluster's name. */
   clusterName: 'cluster.x-k8s.io/cluster-name',
   /** Label of a Machine of the control plane; without a value. */
   controlPlane: 'cluster.x-k8s.io/control-plane',
@@ -36,17 +36,17 @@ export const capiNames = {
   controlPlaneName: 'cluster.x-k8s.io/control-plane-name',
   /** Annotation that pauses an object, whatever its value. */
   paused: 'cluster.x-k8s.io/paused',
-  /** Annotations of what was made from a template. */
+  /** Annotations of an object that was cloned from a template. */
   clonedFromName: 'cluster.x-k8s.io/cloned-from-name',
   clonedFromGroupKind: 'cluster.x-k8s.io/cloned-from-groupkind',
-  /** Annotation that asks for a Machine to be replaced. */
+  /** Annotation that requests the replacement of a Machine. */
   remediate: 'cluster.x-k8s.io/remediate-machine',
   /**
    * Label of an object that clusterctl moves with its namespace although no Cluster owns it;
    * without a value.
    */
   move: 'clusterctl.cluster.x-k8s.io/move',
-  /** Type of Secrets that Cluster API knows. */
+  /** Type of the Secrets of Cluster API. */
   secretType: 'cluster.x-k8s.io/secret',
 } as const;
 
@@ -62,40 +62,42 @@ export const ownNames = {
   role: 'bootwright.io/role',
   /** Label of the Secrets with tokens of agents, which the inventory follows; without a value. */
   agentToken: 'bootwright.io/agent-token',
-  /** Label of the Secrets with logs of hosts that failed; without a value. */
+  /** Label of the Secrets with logs of failed hosts; without a value. */
   hostLog: 'bootwright.io/host-log',
-  /** Finalizer of a control plane: kept until none of its Machines is there. */
+  /** Finalizer of a control plane: kept until all of its Machines are gone. */
   finalizer: 'bootwright.io/control-plane',
-  /** Annotations of the Secret with the installer's files: what they were made of, and when. */
+  /**
+   * Annotations of the Secret with the installer's files: the hash of their inputs, and the time.
+   */
   inputsHash: 'bootwright.io/inputs-hash',
   generatedAt: 'bootwright.io/generated-at',
-  /** The same, without a value, where they are for a single node. */
+  /** Annotation of the same Secret for a single node; without a value. */
   singleNode: 'bootwright.io/single-node',
   /**
-   * Annotation of a control plane, whatever its value: its masters are not compared before they are
+   * Annotation of a control plane, with any value: its masters are not compared before they are
    * installed.
    */
   skipHostChecks: 'bootwright.io/skip-host-checks',
-  /** The same: the hash of the authority of config servers that replaced the installer's. */
+  /**
+   * Annotation of the same Secret: the hash of the config servers' authority that replaced the
+   * installer's.
+   */
   configServerCaHash: 'bootwright.io/config-server-ca-hash',
-  /** Annotation of a control plane: the lower version that a person lets the cluster go back to. */
+  /** Annotation of a control plane: the lower version to which a person lets the cluster return. */
   allowDowngradeTo: 'bootwright.io/allow-downgrade-to',
   /** Annotation of a control plane, without a value: its bootstrap is complete. */
   bootstrapComplete: 'bootwright.io/bootstrap-complete',
-  /**
-   * Annotation of a Secret with a kubeconfig that version 1.1 and older made: when it was to be
-   * renewed.
-   */
+  /** Annotation of a kubeconfig Secret from version 1.1 and older: the time of its renewal. */
   renewAt: 'bootwright.io/renew-at',
-  /** Annotation of a control plane: the master that is being replaced. */
+  /** Annotation of a control plane: the master under replacement. */
   remediation: 'bootwright.io/remediation',
-  /** The same of the Machine that follows it. */
+  /** Annotation with the same value on the Machine that replaces it. */
   remediationFor: 'bootwright.io/remediation-for',
 } as const;
 
-// What objects hold is as `deploy/capi` defines it, and as the API server checks it.
+// The API server checks the objects by the definitions in `deploy/capi`, which these types follow.
 
-/** A reference as the v1beta2 contract has it: within the own namespace. */
+/** A reference of the v1beta2 contract: to an object in the same namespace. */
 export interface ContractRef {
   readonly apiGroup: string;
   readonly kind: string;
@@ -119,7 +121,8 @@ interface LocalRef {
 type TextMap = Readonly<Record<string, string>>;
 
 /**
- * How a host is installed; the same in a control plane (`configSpec`) and in a config of its own.
+ * Settings for the installation of a host; both a control plane (`configSpec`) and a config have
+ * them.
  */
 export interface BootstrapConfigSpec {
   readonly agent: { readonly image: string; readonly args?: readonly string[] };
@@ -149,7 +152,7 @@ export interface BootstrapConfigSpec {
   };
 }
 
-/** How far a host is, by its own reports. */
+/** Progress of a host, from its own reports. */
 export interface HostProgress {
   readonly stage: string;
   readonly percent?: number;
@@ -171,7 +174,7 @@ export interface BootstrapConfigStatus {
   readonly conditions?: readonly ApiCondition[];
 }
 
-/** Labels and annotations that Machines, configs and infrastructure machines get. */
+/** Labels and annotations for Machines, configs and infrastructure machines. */
 export interface MachineMetadata {
   readonly labels?: TextMap;
   readonly annotations?: TextMap;
@@ -201,7 +204,7 @@ export interface ControlPlaneSpec {
   readonly configSpec: BootstrapConfigSpec;
 }
 
-/** Both spellings of the contract, v1beta1 and v1beta2. */
+/** Status of a control plane, with the fields of both contracts, v1beta1 and v1beta2. */
 export interface ControlPlaneStatus {
   readonly initialization?: { readonly controlPlaneInitialized?: boolean };
   readonly initialized?: boolean;
@@ -231,7 +234,7 @@ export interface BootstrapConfig extends KubeObject {
   readonly status?: BootstrapConfigStatus;
 }
 
-/** A Machine of Cluster API, as much of it as the providers read. */
+/** A Machine of Cluster API, with the fields that the providers read. */
 export interface Machine extends KubeObject {
   readonly metadata: OwnedMetadata;
   readonly spec: {
@@ -248,7 +251,7 @@ export interface Machine extends KubeObject {
   };
 }
 
-/** A Cluster of Cluster API, as much of it as the providers read. */
+/** A Cluster of Cluster API, with the fields that the providers read. */
 export interface CapiCluster extends KubeObject {
   readonly metadata: OwnedMetadata;
   readonly spec?: {
@@ -273,7 +276,7 @@ export interface OpenShiftControlPlane extends KubeObject {
   readonly status?: ControlPlaneStatus;
 }
 
-/** An object that another one owns. */
+/** A reference to the owner of an object. */
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -292,7 +295,8 @@ export interface OwnedMetadata extends KubeMetadata {
 /** Conditions that one provider writes and the other reads. */
 export const sharedConditions = {
   /**
-   * Of a control plane: a config server of a master answers, so that workers get their Ignition.
+   * Condition of a control plane: the config server of a master answers, so that workers get their
+   * Ignition.
    */
   configServerAvailable: 'ConfigServerAvailable',
 } as const;
@@ -307,22 +311,22 @@ export const assetKeys = {
   kubeadminPassword: 'kubeadmin-password',
   metadata: 'metadata.json',
   /**
-   * Images of the release, where they are known: machine-config-operator, and CoreOS as a
-   * container.
+   * Pull specs from the release, if known: machine-config-operator, and the container image of
+   * CoreOS.
    */
   mcoImage: 'mco-image',
   coreOsImage: 'coreos-image',
   /**
-   * PEM by which hosts trust the config server of the running cluster, where it is not that of the
-   * files any more.
+   * PEM by which hosts trust the config server of the running cluster, if it differs from the
+   * installer's files.
    */
   configServerCa: 'machine-config-server-ca',
 } as const;
 
-/** Name of the Secret that the installer's files of a cluster are kept in. */
+/** Name of the Secret with the installer's files of a cluster. */
 export const assetsSecretName = (controlPlane: string): string => `${controlPlane}-install-assets`;
 
-/** Name of the Secret with the token by which the agent of a config is known. */
+/** Name of the Secret with the agent's token of a config. */
 export const tokenSecretName = (config: string): string => `${config}-agent`;
 
 /** Name of the Secret with the log of the host of a config, and its one key. */

@@ -18,15 +18,15 @@ import type { PageUpdate, Tone } from '../page/state.ts';
 export interface ClusterObjects {
   readonly cluster: KubeObject | undefined;
   readonly controlPlane: OpenShiftControlPlane | undefined;
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly configs: readonly BootstrapConfig[];
 }
 
-/** The name of the host of a config: that of its Machine. */
+/** The name of a config's host: the name of its Machine. */
 export const hostName = ({ name, ownerReferences = [] }: BootstrapConfig['metadata']): string =>
   ownerReferences.find(({ kind }) => kind === 'Machine')?.name ?? name;
 
-/** Whether a cluster has come to its end, and each of its hosts is installed. */
+/** Whether a cluster and each of its hosts are installed. */
 export const isInstalled = ({
   controlPlane,
   configs,
@@ -38,17 +38,17 @@ export const isInstalled = ({
 /** The receiver of the objects of a Cluster. */
 interface Follower {
   /**
-   * Called after each change, once all kinds have been listed; `lastError` says why an object may
-   * be out of date.
+   * Called after each change, once all kinds have been listed; `lastError` is the reason why an
+   * object may be out of date.
    */
   readonly seen: (objects: ClusterObjects, lastError: string | undefined) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Follows the objects of a Cluster that say how its installation proceeds, until the signal aborts;
- * then resolves. They are read themselves, and not core's copies of them: it reconciles an object
- * once a second at most.
+ * Follows the objects of a Cluster that show the progress of its installation, until the signal
+ * aborts; then resolves. Reads the objects themselves rather than core's copies, as core reconciles
+ * an object at most once a second.
  */
 export async function followCluster(
   kube: Pick<Kube, 'follow'>,
@@ -87,7 +87,7 @@ export async function followCluster(
   );
 }
 
-/** The updates of a page by the objects of a Cluster at one moment. */
+/** The updates of a page from the objects of a Cluster at one moment. */
 export function pageUpdates(
   { cluster, controlPlane, configs }: ClusterObjects,
   at: number,
@@ -106,7 +106,7 @@ export function pageUpdates(
     ...conditions.map((one) => conditionUpdate(one, at)),
     ...configs.flatMap((config) => hostUpdates(config, replicas === 1, at)),
   ];
-  // It ends well only: a host that failed may be tried again, and an object may be corrected.
+  // Only success ends the page: a failed host may be tried again, and an object may be corrected.
   if (isInstalled({ controlPlane, configs })) {
     const ready = configs.map(({ status }) => findCondition(status?.conditions, 'Ready'));
     const last = [findCondition(conditions, 'Installed'), ...ready].map((one) =>
@@ -134,9 +134,7 @@ function conditionUpdate(condition: ApiCondition, at: number): PageUpdate {
   };
 }
 
-/**
- * Conditions that are good while they are False (Cluster API, `Paused` and the ones of scaling).
- */
+/** Conditions for which False is good (Cluster API, `Paused` and the scaling conditions). */
 const goodWhenFalse: ReadonlySet<string> = new Set(['Paused', 'Deleting', 'Upgrading']);
 
 function toneOf(condition: ApiCondition): Tone {
@@ -184,8 +182,8 @@ function hostUpdates(
 }
 
 /**
- * A time of the API server, in milliseconds since the epoch; one that is missing, or is still to
- * come, is now.
+ * A time of the API server, in milliseconds since the epoch; the present time if it is missing or
+ * in the future.
  */
 function timeOf(text: string | undefined, at: number): number {
   const time = Date.parse(text ?? '');

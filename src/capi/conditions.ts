@@ -1,48 +1,48 @@
 import { wholeSeconds } from '../model/duration.ts';
 import type { ApiCondition } from './api.ts';
 
-/** What is known of a condition before it is written. */
+/** A condition before it is written. */
 export type NewCondition = Omit<ApiCondition, 'lastTransitionTime' | 'observedGeneration'>;
 
-/** Whether something is right, and else what is to be done. */
+/** The result of a check, with the remedy if it failed. */
 export interface CheckResult {
   readonly isRight: boolean;
   readonly reason: string;
   readonly message?: string | undefined;
 }
 
-/** Something is as it has to be. */
+/** The result of a passed check. */
 export const right = (reason: string, message?: string): CheckResult => ({
   isRight: true,
   reason,
   message,
 });
 
-/** Something is wrong. */
+/** The result of a failed check. */
 export const wrong = (reason: string, message?: string): CheckResult => ({
   isRight: false,
   reason,
   message,
 });
 
-/** The result of a check as a condition. */
+/** A condition from the result of a check. */
 export const conditionOfCheck = (
   type: string,
   { isRight, reason, message = '' }: CheckResult,
 ): NewCondition => ({ type, status: isRight ? 'True' : 'False', reason, message });
 
-/** Whether an object is paused; both providers say so. */
+/** The condition `Paused`, which both providers write. */
 export const pausedCondition = (isPaused: boolean): NewCondition =>
   isPaused
     ? { type: 'Paused', status: 'True', reason: 'Paused' }
     : { type: 'Paused', status: 'False', reason: 'NotPaused' };
 
-/** Messages are cut here: `metav1.Condition` takes 32 KiB, and people read a line. */
+/** Maximum length of a message: `metav1.Condition` allows 32 KiB, but people read one line. */
 const longestMessage = 1024;
 
 /**
- * The conditions of an object with some of them changed. The time of the last transition changes
- * with the status alone (Kubernetes API conventions, conditions).
+ * Replaces some conditions of an object. The transition time changes only with the status
+ * (Kubernetes API conventions, conditions).
  */
 export function withConditions(
   before: readonly ApiCondition[] = [],
@@ -67,21 +67,21 @@ export function withConditions(
   );
 }
 
-/** The condition of a type, where it is there. */
+/** The condition of a type, if it exists. */
 export const findCondition = (
   conditions: readonly ApiCondition[] | undefined,
   type: string,
 ): ApiCondition | undefined => conditions?.find((one) => one.type === type);
 
-/** Whether the condition of a type is there, and True. */
+/** Whether the condition of a type exists and is True. */
 export const isConditionTrue = (
   conditions: readonly ApiCondition[] | undefined,
   type: string,
 ): boolean => findCondition(conditions, type)?.status === 'True';
 
 /**
- * Reasons with which a person has to act, whatever the condition: something is wrong, and not only
- * not yet.
+ * Reasons that require a person to act, in any condition: a failure, rather than a state that will
+ * pass.
  */
 const failures: ReadonlySet<string> = new Set([
   'SecretNotFound',
@@ -121,6 +121,6 @@ const failures: ReadonlySet<string> = new Set([
   'OSImageRolloutFailed',
 ]);
 
-/** Whether a condition says that something failed. */
+/** Whether a condition reports a failure. */
 export const isFailure = ({ status, reason }: ApiCondition): boolean =>
   status !== 'True' && failures.has(reason);

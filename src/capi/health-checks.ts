@@ -2,16 +2,19 @@ import { countAt, listAt, partOf, textAt } from '../kube/object.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { type CheckResult, right, wrong } from './conditions.ts';
 
-/** In seconds. A server may take half an hour to boot, and its installation most of an hour. */
+/**
+ * Minimum time in seconds. A server may take half an hour to boot, and its installation most of an
+ * hour.
+ */
 const shortest = 3600;
 
-/** What core takes where `nodeStartupTimeoutSeconds` is not given (Cluster API v1beta2). */
+/** Core's default for `nodeStartupTimeoutSeconds` (Cluster API v1beta2). */
 const defaultStartup = 600;
 
 /**
- * Condition `HealthChecksValid` of a control plane: False where a MachineHealthCheck of its Cluster
- * replaces hosts that only reboot, that are still installed, or whose switch is down for a while.
- * Nothing is held back by it.
+ * Condition `HealthChecksValid` of a control plane: False if a MachineHealthCheck of its Cluster
+ * would replace hosts that only reboot, are still being installed, or lose their switch for a
+ * while. It blocks nothing.
  */
 export function healthChecksFinding(
   checks: readonly KubeObject[],
@@ -32,7 +35,7 @@ export function healthChecksFinding(
   );
 }
 
-/** After which times a check replaces a host, of those that are too short. */
+/** The times of a health check that are too short. */
 function shortTimes(check: KubeObject): readonly string[] {
   const startup =
     partOf(check, 'spec', 'checks', 'nodeStartupTimeoutSeconds') === undefined

@@ -3,7 +3,7 @@ import { controlPlaneOf } from '../../test/support/capi-world.ts';
 import { type BootstrapConfig, type BootstrapConfigSpec, type Machine, ownNames } from './api.ts';
 import { hostsCondition, reportedOf } from './host-checks.ts';
 
-/** Names as an infrastructure reports them, and addresses by their looks. */
+/** Names and addresses from the infrastructure; the test tells them apart by their form. */
 interface Host {
   readonly reports?: readonly string[];
   readonly spec?: Partial<BootstrapConfigSpec>;

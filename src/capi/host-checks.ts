@@ -5,8 +5,8 @@ import type { NewCondition } from './conditions.ts';
 import type { ControlPlaneView } from './control-plane/view.ts';
 
 /**
- * Names and addresses that the infrastructure reports of a Machine (Cluster API, `MachineAddress`),
- * addresses in their one spelling.
+ * Names and addresses of a Machine from its infrastructure (Cluster API, `MachineAddress`);
+ * addresses in canonical form.
  */
 export function reportedOf(machine: KubeObject) {
   const { status } = machine as Pick<Machine, 'status'>;
@@ -18,33 +18,31 @@ export function reportedOf(machine: KubeObject) {
   };
 }
 
-/**
- * The name that a config gives its node; undefined where it gives none, or one that is resolved on
- * the host.
- */
+/** The node name in a config; undefined if there is none, or if the host resolves it. */
 export function givenName({ spec }: Pick<BootstrapConfig, 'spec'>): string | undefined {
   const { name = '' } = spec.nodeRegistration ?? {};
   return name === '' || name.includes('$') ? undefined : name;
 }
 
 /**
- * The label `kubernetes.io/hostname` of a node takes no more (Kubernetes, `LabelValueMaxLength`).
+ * Maximum length of the label `kubernetes.io/hostname` of a node (Kubernetes,
+ * `LabelValueMaxLength`).
  */
 const longestNodeName = 63;
 
 const isLocal = (name: string): boolean => /^localhost[46]?(?:\.|$)/.test(name);
 
-/** What is known of the name of a node, in lower case, as kubelets write it. */
+/** The possible names of a node, in lower case, as kubelets write them. */
 function namesOf(machine: KubeObject, config: BootstrapConfig | undefined): readonly string[] {
   const given = config && givenName(config)?.toLowerCase();
   if (given !== undefined) return [given];
   if ((config?.spec.nodeRegistration?.name ?? '') !== '') return [];
-  // The system that inspects a host may have no name for it, and the one that is installed has one.
+  // The system that inspects a host may have no name for it, while the installed system has one.
   const seen = reportedOf(machine).names.map((one) => one.toLowerCase());
   return [...new Set(seen)].filter((one) => !isLocal(one));
 }
 
-/** Why a host cannot be a node by its name; undefined where nothing is known against it. */
+/** The reason why a host's name rules it out as a node; undefined if no reason is known. */
 export function nodeNameProblem(
   machine: KubeObject,
   config: BootstrapConfig | undefined,
@@ -52,7 +50,7 @@ export function nodeNameProblem(
   const names = namesOf(machine, config);
   const { name } = machine.metadata;
   if (names.some(isLocal)) return `localhost is the name of ${name}`;
-  // A host is known by several names: its node takes one, which may be the shorter.
+  // A host may have several names. Its node takes one of them, which may be a shorter one.
   const isLong = names.length > 0 && names.every(({ length }) => length > longestNodeName);
   return isLong
     ? `the name of ${name} has more than ${longestNodeName} characters: ${names[0] ?? ''}`
@@ -61,8 +59,8 @@ export function nodeNameProblem(
 
 /**
  * Condition `HostsValid` of a control plane: whether its hosts can be masters of one cluster by
- * their names, as far as they are known before their disks are written. While it is False no master
- * gets its Ignition.
+ * their names, as known before their disks are written. While it is False, no master gets its
+ * Ignition.
  */
 export function hostsCondition({
   controlPlane,

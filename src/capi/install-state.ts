@@ -4,7 +4,7 @@ import { type Fields, fieldsOf, textOf } from '../lib/fields.ts';
 import { jsonIn } from '../lib/json.ts';
 
 /**
- * Keys of the Secret with the inputs of the installer (openshift/installer, `pkg/asset/store`,
+ * Keys of the Secret with the installer's inputs (openshift/installer, `pkg/asset/store`,
  * `pkg/asset/installconfig`).
  */
 export const installStateKeys = {
@@ -12,16 +12,16 @@ export const installStateKeys = {
   state: '.openshift_install_state.json',
 } as const;
 
-/** Texts of the two files of the installer, where they exist. */
+/** Texts of the installer's two files, if they exist. */
 export interface InstallState {
   readonly config: string | undefined;
   readonly state: string | undefined;
 }
 
 /**
- * The install-config of an installation: its file, or the copy in the state, which remains once the
- * file is consumed (openshift/installer, `pkg/asset/installconfig`). Undefined where neither has
- * one that can be read.
+ * The install-config of an installation: its file, or the copy in the state, which remains after
+ * the installer consumed the file (openshift/installer, `pkg/asset/installconfig`). Undefined if
+ * neither can be read.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function readInstallConfig({ config, state }: InstallState): Fields | undefined {
@@ -33,15 +33,15 @@ export function readInstallConfig({ config, state }: InstallState): Fields | und
 }
 
 /**
- * Differences between an install-config and the control plane that installs it: the installer does
- * not know the control plane. All else in an install-config is checked by the installer.
+ * Differences between an install-config and its control plane, which the installer does not know.
+ * The installer checks the rest of an install-config.
  */
 export function installConfigProblems(
   config: Fields,
   { cluster, replicas }: { readonly cluster: string | undefined; readonly replicas: number },
 ): readonly string[] {
   const name = textOf(fieldsOf(config['metadata'])['name']);
-  // The installer assumes 3 (openshift/installer, `pkg/types/defaults`).
+  // The installer's default is 3 (openshift/installer, `pkg/types/defaults`).
   const { replicas: masters = 3 } = fieldsOf(config['controlPlane']);
   const problems: string[] = [];
   if (cluster !== undefined && name !== cluster)

@@ -2,24 +2,24 @@ import type { Contender } from '../kube/lease.ts';
 import { asRun, type Controller, type Controllers, startControllers } from '../kube/manager.ts';
 import { seconds } from '../model/duration.ts';
 
-/** The providers, as clusterctl names their kinds. */
+/** The providers, named by clusterctl's kinds. */
 export const providers = ['bootstrap', 'control-plane'] as const;
 
-/** One of them. */
+/** The name of a provider. */
 export type ProviderName = (typeof providers)[number];
 
-/** Where clusterctl puts a provider. */
+/** The namespace in which clusterctl installs a provider. */
 export const namespaceOf = (name: ProviderName): string => `bootwright-${name}-system`;
 
-/** A provider with its controllers, which work while it holds its lease. */
+/** A provider with its controllers, which run while it holds its lease. */
 export interface Provider {
   readonly name: ProviderName;
   readonly controllers: readonly Controller[];
 }
 
 /**
- * Whether everything that providers follow was listed once: from then on they answer by what they
- * saw, also while the API server is away.
+ * Whether all informers of the providers have synced once. From then on the providers answer from
+ * their stores, also while the API server is away.
  */
 export function hasSynced(all: readonly Provider[]): () => boolean {
   const reads = all.flatMap(({ controllers }) => controllers.flatMap((one) => one.reads));
@@ -27,24 +27,24 @@ export function hasSynced(all: readonly Provider[]): () => boolean {
   return () => (isSynced ||= reads.every(({ gap }) => gap() === undefined));
 }
 
-/** Where providers run. */
+/** The pod and the namespace in which providers run. */
 interface ProviderHome extends Pick<Contender, 'pod'>, Pick<Controllers, 'queueOpened'> {
   readonly providers: readonly Provider[];
-  /** Of their leases; that of each provider unless given. */
+  /** Namespace of the leases; default: the namespace of each provider. */
   readonly namespace: string | undefined;
 }
 
 /**
- * As every provider has them (controller-runtime, `leaderelection`): a killed manager is replaced
- * within 15 seconds.
+ * The usual times of a provider (controller-runtime, `leaderelection`): a killed manager is
+ * replaced within 15 seconds.
  */
 const times = { duration: seconds(15), renewDeadline: seconds(10), retryPeriod: seconds(2) };
 
 /**
- * Runs the controllers of providers, each provider by a lease of its own, until the signal aborts
- * or one of them has to end; then all end.
- * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue
- * after
+ * Runs the controllers of providers, each provider under its own lease. When the signal aborts, or
+ * one provider has to end, all of them end.
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or an error after which no
+ * informer can continue
  */
 export function runProviders(
   scope: Parameters<typeof startControllers>[0],

@@ -23,14 +23,14 @@ import { AgentError } from '../model/failure.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { ownNames } from './api.ts';
 
-/** An error in a Secret of manifests. Content is never quoted: it may be secret. */
+/** An error in a manifest Secret. It never quotes content, which may be secret. */
 export interface ManifestFinding {
   readonly secret: string;
   /** `FILE` or `FILE:LINE:COLUMN`; empty for the Secret as a whole. */
   readonly place: string;
-  /** What is wrong, and what to write instead. */
+  /** The error, and how to correct it. */
   readonly why: string;
-  /** The manifest is used all the same. */
+  /** Whether the manifest is used despite the finding. */
   readonly isWarning: boolean;
 }
 
@@ -40,22 +40,22 @@ export const manifestFindingText = ({ secret, place, why }: ManifestFinding): st
 
 type AddFinding = (place: string, why: string, isWarning?: boolean) => void;
 
-/** Folders of the installer that take manifests. */
+/** Folders of the installer for manifests. */
 export const installerFolders = ['manifests', 'openshift'] as const;
 
-/** The content of a Secret by key, in the order of the keys. */
+/** The content of a Secret by key, sorted by key. */
 export const filesOfSecret = ({ data }: KubeObject): readonly (readonly [string, Buffer])[] =>
   Object.entries(fieldsOf(data))
     .map(([key, text]) => [key, Buffer.from(textOf(text), 'base64')] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1));
 
 /**
- * The findings of the manifests of one installation, all Secrets together. Nothing later reads a
- * manifest before bootkube applies it, on a host whose disk is written.
+ * The findings of all manifests of one installation together. No later program reads a manifest
+ * before bootkube applies it, on a host whose disk is written.
  */
 export function checkManifests(secrets: readonly KubeObject[]): readonly ManifestFinding[] {
   const findings: ManifestFinding[] = [];
-  // bootkube puts both folders into one, and creates an object once.
+  // bootkube merges both folders, and creates an object once.
   const files = new Map<string, string>();
   const objects = new Map<string, string>();
   for (const secret of secrets) {
@@ -77,7 +77,7 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
   return findings;
 }
 
-/** The place where a key was used before; undefined, and recorded, at its first use. */
+/** The place of a key's earlier use; at its first use, records the place and returns undefined. */
 function firstUse(uses: Map<string, string>, key: string, place: string): string | undefined {
   const before = uses.get(key);
   if (before === undefined) uses.set(key, place);
@@ -112,7 +112,7 @@ function readManifest(file: string, bytes: Uint8Array, add: AddFinding): readonl
   }
   if (file.endsWith('.json'))
     try {
-      // The YAML parser accepts more than other readers of the file.
+      // The YAML parser accepts more than the other readers of the file do.
       parseJson(source.text);
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
@@ -129,7 +129,7 @@ function readManifest(file: string, bytes: Uint8Array, add: AddFinding): readonl
     }
     for (const { place, message, severity } of objectFindings(document))
       add(place, message, severity === 'warning');
-    // bootkube creates the first object of a file; the Machine Config Operator reads all
+    // bootkube creates only the first object of a file; the Machine Config Operator reads all
     // (openshift/library-go, `pkg/assets/create/creater.go`, `load`).
     if (at > 0 && !isOfOperator(document))
       add(
@@ -144,7 +144,7 @@ function readManifest(file: string, bytes: Uint8Array, add: AddFinding): readonl
 const isOfOperator = ({ value }: SourceObject): boolean =>
   textOf(value['apiVersion']).startsWith('machineconfiguration.openshift.io/');
 
-/** `ConfigMap a of the namespace b`; undefined for an object that the API server names. */
+/** `ConfigMap a of the namespace b`; undefined for an object with a generated name. */
 function titleOf({ value }: SourceObject): string | undefined {
   const { apiVersion, kind, metadata } = value;
   const [name, namespace] = ['name', 'namespace'].map((key) => textOf(fieldsOf(metadata)[key]));
@@ -154,7 +154,7 @@ function titleOf({ value }: SourceObject): string | undefined {
   return `${textOf(kind)}${version === undefined ? '' : `.${group}`} ${name}${within}`;
 }
 
-/** Texts that YAML reads as something else, `on` or `0644`, are refused by the API server. */
+/** The API server refuses values that YAML reads as another type, such as `on` or `0644`. */
 const quoted = z.string('must be a text: write it in quotes');
 const texts = z.record(z.string(), quoted.nullable()).nullish();
 const isBase64 = (text: string): boolean =>
@@ -168,7 +168,7 @@ const encoded = z
 const versionExpected = 'is expected, as v1 or apps/v1';
 const kindExpected = 'is expected, one word as ConfigMap';
 
-/** What the API server requires of each object. */
+/** Fields that the API server requires of each object. */
 const Manifest = z.looseObject({
   apiVersion: z
     .string(versionExpected)
@@ -196,7 +196,7 @@ const Manifest = z.looseObject({
     }),
 });
 
-/** The same with the content of kinds that hold texts. */
+/** Schemas of kinds whose content is text. */
 const kinds: Readonly<Record<string, z.ZodType>> = {
   Secret: Manifest.extend({ stringData: texts, data: encoded }),
   ConfigMap: Manifest.extend({ data: texts, binaryData: encoded }),
@@ -205,7 +205,7 @@ const kinds: Readonly<Record<string, z.ZodType>> = {
 function objectFindings(source: SourceObject): readonly LintFinding[] {
   const { value, place } = source;
   const { apiVersion, kind } = value;
-  // bootkube creates nothing at all while a List is among the manifests (the same `load`).
+  // bootkube creates no object at all if a List is among the manifests (the same `load`).
   if (itemsOf(value) !== undefined)
     return [
       {
@@ -226,8 +226,8 @@ function objectFindings(source: SourceObject): readonly LintFinding[] {
 }
 
 /**
- * Secrets and pools that MachineOSConfigs refer to and no manifest has. Called for manifests
- * without other errors.
+ * Findings about Secrets and pools to which MachineOSConfigs refer and that no manifest has. Called
+ * for manifests without other errors.
  */
 export function checkReferences(secrets: readonly KubeObject[]): readonly ManifestFinding[] {
   const files = secrets.flatMap((secret) =>

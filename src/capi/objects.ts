@@ -3,17 +3,19 @@ import type { Kube, KubeKind, KubeObject } from '../ports/kube.ts';
 import { isConflict } from '../ports/kube-failures.ts';
 import { capiNames, clusters, type OwnedMetadata, type OwnerReference } from './api.ts';
 
-/** A name in the namespace of an object, its own unless given, as one text: the key of a queue. */
+/**
+ * Namespace and name as one text, the key of a queue; the name is the object's own unless given.
+ */
 export const placed = ({ metadata }: KubeObject, name = metadata.name): string =>
   `${metadata.namespace ?? ''}/${name}`;
 
-/** What such a key names. */
+/** Namespace and name of such a key. */
 export function refOf(key: string): { readonly namespace: string; readonly name: string } {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace, name };
 }
 
-/** Where an object of a kind is. */
+/** The reference to an object of a kind. */
 export const refTo = (
   kind: KubeKind,
   { metadata: { name, namespace = '' } }: KubeObject,
@@ -24,16 +26,15 @@ export const refTo = (
 });
 
 /**
- * Whether nothing may be changed: the Cluster is paused, or the object itself, whatever its
- * annotation says (Cluster API, `annotations.IsPaused`).
+ * Whether changes are forbidden: the Cluster or the object itself is paused, with any value of the
+ * annotation (Cluster API, `annotations.IsPaused`).
  */
 export const isClusterPaused = (cluster: KubeObject | undefined, object: KubeObject): boolean =>
   partOf(cluster, 'spec', 'paused') === true ||
   object.metadata.annotations?.[capiNames.paused] !== undefined;
 
 /**
- * The owner of a kind of Cluster API, in whichever version: which of them is the controller
- * differs.
+ * The owner of a kind of Cluster API, in any version: the version of the controlling owner differs.
  */
 export const coreOwner = (
   { ownerReferences = [] }: Partial<OwnedMetadata>,
@@ -43,7 +44,7 @@ export const coreOwner = (
     (one) => one.kind === kind && one.apiVersion.split('/')[0] === clusters.group,
   );
 
-/** Whether an object is controlled by the owner with a uid, and not by another one of its name. */
+/** Whether the owner with a uid controls an object, rather than another owner of the same name. */
 export const isControlledBy = (object: KubeObject, uid: string | undefined): boolean =>
   uid !== undefined &&
   listAt(object, 'metadata', 'ownerReferences').some((one) => {
@@ -51,23 +52,23 @@ export const isControlledBy = (object: KubeObject, uid: string | undefined): boo
     return owner.controller === true && owner.uid === uid;
   });
 
-/** The bytes under a key of a Secret; undefined if absent. */
+/** The bytes of a key in a Secret; undefined if absent. */
 export function secretBytes(secret: KubeObject | undefined, key: string): Buffer | undefined {
   const value = partOf(secret, 'data', key);
   return typeof value === 'string' ? Buffer.from(value, 'base64') : undefined;
 }
 
-/** The same as text. */
+/** The text of a key in a Secret; undefined if absent. */
 export const secretText = (secret: KubeObject | undefined, key: string): string | undefined =>
   secretBytes(secret, key)?.toString();
 
-/** The same; undefined if empty too. */
+/** The text of a key in a Secret; undefined if absent or empty. */
 export function secretValue(secret: KubeObject, key: string): string | undefined {
   const text = secretText(secret, key);
   return text === '' ? undefined : text;
 }
 
-/** The data of a Secret that holds these. */
+/** The base64-encoded data of a Secret. */
 export const secretData = (
   contents: Readonly<Record<string, string | Uint8Array>>,
 ): Readonly<Record<string, string>> =>
@@ -78,7 +79,7 @@ export const secretData = (
     ]),
   );
 
-/** Makes an object unless there is one of its name; says whether it did. */
+/** Creates an object unless its name is taken; returns whether it did. */
 export async function createOnce(
   kube: Pick<Kube, 'create'>,
   kind: KubeKind,
@@ -95,21 +96,21 @@ export async function createOnce(
   }
 }
 
-/** Definitions of kinds. */
+/** The kind CustomResourceDefinition. */
 const definitions: KubeKind = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',
 };
 
-/** A kind as a reference of the contract means it. */
+/** A kind in a reference of the contract. */
 export interface ContractKind {
   readonly apiVersion: string;
   readonly kind: KubeKind;
 }
 
 /**
- * The plural of a kind, as core computes it (Cluster API, `contract.CalculateCRDName`,
+ * The plural of a kind, computed as in core (Cluster API, `contract.CalculateCRDName`,
  * gobuffalo/flect).
  */
 export function pluralOf(kind: string): string {
@@ -118,12 +119,12 @@ export function pluralOf(kind: string): string {
   return /(s|x|z|ch|sh)$/.test(name) ? `${name}es` : `${name}s`;
 }
 
-/** The contracts that core reads, the newest first. */
+/** The contracts that core reads, newest first. */
 const contracts = ['v1beta2', 'v1beta1'];
 
 /**
- * The kind that a reference means, in the highest of the versions that its definition names for the
- * newest contract; undefined where there is no such kind, or none of a contract (Cluster API,
+ * The kind of a reference, in the highest version that its definition lists for the newest
+ * contract. Undefined if the kind does not exist or lists no contract (Cluster API,
  * `GetLatestContractAndAPIVersionFromContract`).
  */
 export async function contractKind(
@@ -140,7 +141,10 @@ export async function contractKind(
   return { apiVersion: `${group}/${version}`, kind: { group, version, plural } };
 }
 
-/** Of `v1alpha1_v1beta1`, as Kubernetes orders versions: stable ones first, then by numbers. */
+/**
+ * The highest version in a label such as `v1alpha1_v1beta1`, in the order of Kubernetes: stable
+ * versions first, then by number.
+ */
 function highestVersion(label: string): string | undefined {
   const ranked = label.split('_').flatMap((version) => {
     const [, major, stage = 'stable', minor = '0'] =

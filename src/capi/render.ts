@@ -6,21 +6,21 @@ import { bootstrapConfigType, capiNames, controlPlaneType, machineType, ownNames
 import { installerFolders } from './manifests.ts';
 import { secretData } from './objects.ts';
 
-/** Choices that no install-config has. */
+/** Choices that are not in an install-config. */
 export interface RenderChoices {
   readonly namespace: string;
   readonly releaseImage: string;
   readonly distributionVersion: string;
   readonly agentImage: string;
-  /** Disk of every host; without one hosts are installed into the running system. */
+  /** Disk of every host; default: hosts are installed into the running system. */
   readonly installDevice: string | undefined;
-  /** In its place. */
+  /** Used instead of `installDevice`. */
   readonly rootDeviceHints: DiskHints | undefined;
-  /** Image of CoreOS for Metal3; without it the infrastructure is left to the user. */
+  /** Image of CoreOS for Metal3; without it, the user fills in the infrastructure. */
   readonly metal3: { readonly url: string; readonly checksum: string } | undefined;
 }
 
-/** A file of `infrastructure-manifests/`. Members that are undefined are not written. */
+/** A file of `infrastructure-manifests/`. Undefined members are not written. */
 export interface RenderedFile {
   readonly name: string;
   readonly objects: readonly KubeObject[];
@@ -29,16 +29,16 @@ export interface RenderedFile {
 const metal3Version = 'infrastructure.cluster.x-k8s.io/v1beta1';
 const pullSecretName = 'pull-secret';
 
-/** Name of the cluster of an install-config. */
+/** Name of the cluster in an install-config. */
 export const clusterNameOf = (config: Fields): string =>
   textOf(fieldsOf(config['metadata'])['name']);
 
-/** Name of the Secret that a control plane takes its install-config from. */
+/** Name of the Secret with a control plane's install-config. */
 const installStateName = (cluster: string): string => `${cluster}-install-state`;
 
 /**
- * The objects that Cluster API makes a cluster from, in files in the order in which they are
- * applied, beside those of `installSecrets`. clusterctl moves them with the cluster.
+ * The objects from which Cluster API makes a cluster, in files in the order in which to apply them;
+ * `installSecrets` makes the rest. clusterctl moves them with the cluster.
  */
 export function renderedFiles(config: Fields, choices: RenderChoices): readonly RenderedFile[] {
   const cluster = clusterNameOf(config);
@@ -63,7 +63,7 @@ export function renderedFiles(config: Fields, choices: RenderChoices): readonly 
   const configSpec = configSpecOf(config, choices);
   const workers = listOf(config['compute']).reduce<number>((sum, pool) => sum + countOf(pool), 0);
   if (metal3 !== undefined) {
-    // A live ISO would be given no user data by Metal3: a disk image with a config drive.
+    // Metal3 gives no user data to a live ISO, so the host boots a disk image with a config drive.
     const image = { ...metal3, checksumType: 'sha256', format: 'qcow2' };
     const machines = (pool: string): KubeObject =>
       object(metal3Type('Metal3MachineTemplate'), `${cluster}-${pool}`, {
@@ -109,7 +109,7 @@ const refTo = ({ apiVersion, kind }: ObjectType, name: string) => ({
   name,
 });
 
-/** The user fills in the one of another provider: the API server refuses it until then. */
+/** The user fills in the reference of another provider: until then the API server refuses it. */
 const infrastructureRef = ({ metal3 }: RenderChoices, kind: string, name: string) =>
   metal3 === undefined ? { apiGroup: '', kind: '', name } : refTo(metal3Type(kind), name);
 
@@ -127,7 +127,10 @@ function controlPlaneSpec(config: Fields, choices: RenderChoices, configSpec: ob
   };
 }
 
-/** Networks that are not given are as the installer assumes (`pkg/types/defaults`). */
+/**
+ * The Cluster's spec. Networks that are not given get the installer's defaults
+ * (`pkg/types/defaults`).
+ */
 function clusterSpec(config: Fields, choices: RenderChoices): object {
   const cluster = clusterNameOf(config);
   const networking = fieldsOf(config['networking']);
@@ -166,7 +169,10 @@ const countOf = (pool: Value | undefined): number => {
   return typeof replicas === 'number' ? replicas : 3;
 };
 
-/** How each host is installed, with proxy, keys, trust and mirrors of the install-config. */
+/**
+ * The settings of each host's installation, with proxy, keys, trust and mirrors of the
+ * install-config.
+ */
 function configSpecOf(config: Fields, choices: RenderChoices): object {
   const { installDevice, rootDeviceHints, agentImage, metal3 } = choices;
   const keys = textOf(config['sshKey']).split('\n');
@@ -190,7 +196,7 @@ const nonEmpty = <T extends object | string>(value: T): T | undefined =>
 
 /**
  * A file of registries.conf.d. A source may have several entries (openshift/installer,
- * `MergedMirrorSets`); of those in one file podman reads the first.
+ * `MergedMirrorSets`), but podman reads only the first of them in a file.
  */
 function registriesOf(config: Fields): string {
   const entries = listOf(config['imageDigestSources'] ?? config['imageContentSources']);
@@ -212,21 +218,21 @@ export interface InstallFile {
   readonly content: Uint8Array;
 }
 
-/** The files that the installer has left in its directory. */
+/** The installer's files in its directory. */
 export interface InstallFolder {
   readonly manifests: readonly InstallFile[];
   readonly openshift: readonly InstallFile[];
-  /** The install-config and the state, where they exist. */
+  /** The install-config and the state, if they exist. */
   readonly state: readonly InstallFile[];
 }
 
 /**
- * Content of one Secret at most, in bytes; the API server takes 1 MiB with all else (core/v1,
- * `MaxSecretSize`).
+ * Maximum content of one Secret in bytes; the API server takes 1 MiB including all other fields
+ * (core/v1, `MaxSecretSize`).
  */
 const mostBytes = 700 * 1024;
 
-/** The Secrets that the files of a directory become: install-config and state, then manifests. */
+/** The Secrets with the files of a directory: install-config and state, then manifests. */
 export function installSecrets(
   folder: InstallFolder,
   cluster: string,
@@ -259,7 +265,7 @@ export function installSecrets(
   };
 }
 
-/** Files in the order of their names, as many as fit into a Secret. */
+/** Splits files, sorted by name, so that each part fits into a Secret. */
 function parts(files: readonly InstallFile[]): readonly (readonly InstallFile[])[] {
   const all: InstallFile[][] = [];
   let bytes = mostBytes;

@@ -22,7 +22,7 @@ import { findCondition } from '../conditions.ts';
 let stop = new AbortController();
 afterEach(() => stop.abort(new Error('the test has ended')));
 
-/** The provider on a cluster, until nothing changes any more. */
+/** Runs the provider on a cluster until nothing changes any more. */
 async function provider(kube: FakeKube, port: Kube = kube) {
   stop = new AbortController();
   const clock = fakeClock({ auto: false, start: Date.UTC(2026, 10, 27) });
@@ -35,7 +35,7 @@ async function provider(kube: FakeKube, port: Kube = kube) {
   return { ...run, clock, pass };
 }
 
-/** A worker of a Cluster, as the provider leaves it. */
+/** A worker of a Cluster with the objects that the provider makes. */
 async function prepared(
   host: Parameters<typeof putHost>[2] = {},
   before: (kube: FakeKube) => void = () => undefined,
@@ -63,7 +63,7 @@ const textIn = (secret: KubeObject | undefined, key: string): string =>
 const reasonOf = (kube: FakeKube, name: string, type: string): string | undefined =>
   findCondition(configOf(kube, name).status?.conditions, type)?.reason;
 
-/** Of fewer characters than a definition takes, and three times as many bytes. */
+/** Has fewer characters than the definition allows, but three times as many bytes. */
 const largeIgnition = JSON.stringify({
   ignition: { version: '3.2.0' },
   systemd: { units: [{ name: 'a.service', contents: '€'.repeat(260_000) }] },
@@ -153,7 +153,7 @@ describe('the bootstrap provider', () => {
     expect(kube.writes).toEqual([]);
   });
 
-  // By its Cluster: test/capi/sizes.capi.test.ts.
+  // test/capi/sizes.capi.test.ts covers a pause of the Cluster.
   it('writes nothing but that it is paused by an annotation without a value', async () => {
     const { kube } = await prepared({ annotations: { 'cluster.x-k8s.io/paused': '' } });
     expect(reasonOf(kube, 'w0', 'Paused')).toBe('Paused');
@@ -330,7 +330,7 @@ describe('the bootstrap provider', () => {
     expect(configOf(kube, 'w0').status).toMatchObject({ ready: true, observedGeneration: 2 });
   });
 
-  // After a move nothing changes: test/capi/install.capi.test.ts.
+  // test/capi/install.capi.test.ts covers that nothing changes after a move.
   it.each([
     ['has not booted', false],
     ['may have booted', true],

@@ -44,14 +44,14 @@ import {
 } from './stores.ts';
 
 interface BootstrapScope extends Pick<Ports, 'kube' | 'clock' | 'random'> {
-  /** Followed by the controller; the inventory reads them too. */
+  /** Stores that the controller follows and the inventory reads. */
   readonly stores: BootstrapStores;
   readonly note: Note;
-  /** Address of the inventory for hosts, without /api. */
+  /** URL of the inventory for hosts, without /api. */
   readonly inventoryUrl: string;
   /**
-   * PEM by which hosts trust it, read for each of them; undefined where the authorities of the
-   * host's own system are enough.
+   * Reads the PEM by which hosts trust the inventory, again for each host; undefined if the
+   * authorities of the host's own system are enough.
    */
   readonly ca?: (() => Promise<string | undefined>) | undefined;
 }
@@ -62,8 +62,8 @@ export interface BootstrapOptions extends Omit<BootstrapScope, 'note'> {
 }
 
 /**
- * The controller of the bootstrap provider: each config gets its token, its data Secret, and its
- * conditions.
+ * The controller of the bootstrap provider: makes the token, the data Secret and the conditions of
+ * each config.
  */
 export function bootstrapControllers({
   emit,
@@ -108,12 +108,16 @@ export function bootstrapControllers({
   ];
 }
 
-/** Secrets of users are not followed: a missing one is looked for this often. */
+/**
+ * Interval of the search for a missing Secret of a user, as the provider does not watch such
+ * Secrets.
+ */
 const readAgainAfter = seconds(10);
 
 /**
- * One pass over a config, by the informers. Each write names the version that it was decided on:
- * the API server refuses it where that has changed, and the config is decided again.
+ * One pass over a config, by the informers. Each write names the resourceVersion of its decision:
+ * if the object has changed since, the API server refuses the write, and the next pass decides
+ * again.
  */
 async function reconcile(scope: BootstrapScope, key: string, signal: AbortSignal): Promise<Result> {
   const { kube, stores, clock, note } = scope;
@@ -128,7 +132,7 @@ async function reconcile(scope: BootstrapScope, key: string, signal: AbortSignal
   if (change.dataSecretName !== undefined && config.status?.initialization === undefined)
     note('info', `config ${name}: its host may boot`, { namespace, role: roleOf(machine) });
   const condition = findCondition(status.conditions, 'DataSecretAvailable');
-  // Nothing changes with time alone any more once a host is lost.
+  // Once a host is lost, time alone changes nothing more.
   const untilLost = (lostAt(status) ?? 0) - clock.now();
   return {
     after: change.dataSecret ? readAgainAfter : untilLost > 0 ? untilLost : undefined,
@@ -136,7 +140,7 @@ async function reconcile(scope: BootstrapScope, key: string, signal: AbortSignal
   };
 }
 
-/** Does what is due for a config; resolves with the change of its status. */
+/** Does the due work for a config; resolves with the change of its status. */
 async function changeOf(
   scope: BootstrapScope,
   view: ConfigView,
@@ -172,7 +176,7 @@ const isPrepared = ({ config: { status = {}, metadata }, machine }: ConfigView):
   isConditionTrue(status.conditions, 'DataSecretAvailable');
 
 /**
- * Makes the Secrets of a host. Data that a host may have read stays.
+ * Makes the Secrets of a host. Does not replace data that a host may have read.
  * @throws Missing
  */
 async function prepare(
@@ -187,7 +191,7 @@ async function prepare(
   const existing = await kube.get(ref, signal);
   if (existing !== undefined && !isControlledBy(existing, uid)) throw taken(name);
   const given = existing && givenToken(config, existing);
-  // A status is not moved with its cluster (clusterctl), a spec is.
+  // clusterctl moves the spec of an object with its cluster, but not its status.
   const isProvisioned = hasInfrastructure(machine) || textAt(machine, 'spec', 'providerID') !== '';
   if (existing !== undefined && isProvisioned) {
     if (given !== undefined) await ensureToken(scope, view, given, signal);
@@ -198,8 +202,8 @@ async function prepare(
   const random = Buffer.from(scope.random.bytes(32)).toString('base64url');
   const token = await ensureToken(scope, view, given ?? random, signal);
   const value = await valueOf(scope, view, token, signal);
-  // Infrastructure providers read by the second key what kind of data it is (Cluster API, kubeadm's
-  // provider).
+  // Infrastructure providers read the format of the data from the second key (Cluster API,
+  // kubeadm's provider).
   const data = { value, format: 'ignition' };
   if (existing === undefined) {
     const secret = secretFor(view, name, capiNames.secretType, {}, data);
@@ -215,12 +219,12 @@ const hasInfrastructure = (object: KubeObject): boolean =>
 const taken = (name: string): Missing =>
   new Missing('SecretNameTaken', `Secret ${name} belongs to something else`);
 
-/** The hash by which a token is known, as it lies in a Secret. */
+/** The hash of a token; it identifies the token and is stored in a Secret. */
 export const hashOfToken = (token: string): string =>
   createHash('sha256').update(token).digest('hex');
 
 /**
- * The token of a host by its Secret, which is made with a given one where there is none.
+ * The token of a host from its Secret. If the Secret is missing, makes it with the given token.
  * @throws Missing
  */
 async function ensureToken(
@@ -244,7 +248,7 @@ async function ensureToken(
   return given;
 }
 
-/** A Secret that is removed with its config. */
+/** A Secret that the garbage collector removes with its config. */
 function secretFor(
   { config, cluster }: ConfigView,
   name: string,
@@ -262,8 +266,8 @@ function secretFor(
 }
 
 /**
- * The token in the data of a host; undefined where it is not ours, or of a host whose cluster was
- * moved: it has another id here.
+ * The token in the data of a host. Undefined if the data is not from this provider, or if the
+ * host's cluster was moved: the host has another id here.
  */
 function givenToken({ spec, metadata }: BootstrapConfig, data: KubeObject): string | undefined {
   const value = secretValue(data, 'value') ?? '';
@@ -276,7 +280,7 @@ function givenToken({ spec, metadata }: BootstrapConfig, data: KubeObject): stri
   }
 }
 
-/** A Secret holds 1 MiB in all (kubernetes, MaxSecretSize); the rest is for its other key. */
+/** A Secret holds 1 MiB in all (kubernetes, MaxSecretSize); its other key needs the rest. */
 const largestValue = 1024 * 1024 - 1024;
 
 /**
@@ -298,7 +302,7 @@ async function valueOf(
   try {
     value = machineIgnition(input);
   } catch (error) {
-    // Findings name places, and never quote content.
+    // These findings name places and never quote content.
     if (!(error instanceof AgentError) || !error.code.startsWith('ignition.')) throw error;
     throw new Missing('InvalidIgnitionOverride', error.message);
   }

@@ -25,7 +25,7 @@ const commandOf = (more: Partial<MachineInput> = {}): string =>
     .split('\n')
     .find((line) => line.startsWith('ExecStart=')) ?? '';
 
-/** The words behind the image, as systemd would hand them to podman; quoted ones are not split. */
+/** The words after the image, split as by systemd for podman; quoted words are not split. */
 const flagsOf = (more: Partial<MachineInput> = {}): readonly string[] => {
   const line = commandOf(more);
   const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare]) =>

@@ -6,51 +6,51 @@ import { renderDiskHints } from '../../model/disk-hints.ts';
 import type { Config } from '../../ignition/types.ts';
 import type { BootstrapConfigSpec } from '../api.ts';
 
-/** The role of a host while it is installed. */
+/** The role of a host during its installation. */
 export type MachineRole = 'bootstrap' | 'master' | 'worker';
 
-/** All that a live system must know to run the agent for one host. */
+/** Inputs of a live system that runs the agent for one host. */
 export interface MachineInput {
   readonly role: MachineRole;
-  /** How the host is installed. */
+  /** Settings for the installation of the host. */
   readonly spec: BootstrapConfigSpec;
   readonly clusterId: string;
   readonly infraEnvId: string;
   readonly hostId: string;
   readonly inventoryUrl: string;
-  /** By which the inventory knows the host. */
+  /** Token by which the inventory identifies the host. */
   readonly token: string;
-  /** PEM by which the host trusts the inventory, beside the authorities of its system. */
+  /** PEM by which the host trusts the inventory, in addition to the authorities of its system. */
   readonly inventoryCa?: string | undefined;
-  /** Container image that is deployed into the running root, instead of a disk write. */
+  /** Pull spec of the image to deploy into the running root instead of writing a disk. */
   readonly existingRoot?: string | undefined;
-  /** Of hosts of the control plane. */
+  /** Only for hosts of the control plane. */
   readonly openshiftVersion?: string | undefined;
   readonly controlPlaneCount?: number | undefined;
   readonly mcoImage?: string | undefined;
   /** Text of a .dockerconfigjson. */
   readonly pullSecret?: string | undefined;
-  /** Of NetworkManager, by the names of their files. */
+  /** Keyfiles of NetworkManager by their file names. */
   readonly keyfiles?: ReadonlyMap<string, string> | undefined;
 }
 
-/** Where the live system has the token of its host. */
+/** Path of the host's token in the live system. */
 export const tokenPath = `${agentFolder}/token`;
 
 const paths = {
   token: tokenPath,
   ca: `${agentFolder}/ca.crt`,
   script: `${agentFolder}/agent.sh`,
-  /** As the agent keeps it unless told otherwise, and the end of it. */
+  /** The agent's default log, and the copy of its end. */
   agentLog: '/var/log/assisted-installer.log',
   sentLog: '/run/bootwright-agent.log',
 } as const;
 
 /**
- * The Ignition of the live system of one host, as JSON: it runs the agent with its role, and says
- * of one that could not run why, by a few lines of shell: whoever waits learns of an image that
- * cannot be pulled within seconds. It is secret.
- * @throws AgentError `ignition.*` for an override that cannot be used
+ * The Ignition of the live system of one host, as JSON. It runs the agent with its role. A few
+ * lines of shell report why an agent could not run, so that an image that cannot be pulled is known
+ * within seconds. The Ignition is secret.
+ * @throws AgentError `ignition.*` for an unusable override
  */
 export function machineIgnition(input: MachineInput): string {
   const { spec, pullSecret, keyfiles = [] } = input;
@@ -87,7 +87,7 @@ export function machineIgnition(input: MachineInput): string {
 function agentArgs(input: MachineInput): readonly string[] {
   const { role, spec, keyfiles } = input;
   const isBootstrap = role === 'bootstrap';
-  // Arguments of coreos-installer count where no disk is written too.
+  // The arguments of coreos-installer apply also if no disk is written.
   const writerArgs = [
     ...(spec.kernelArguments ?? []).flatMap((one) => ['--append-karg', one]),
     ...(keyfiles === undefined || keyfiles.size === 0 ? [] : ['--copy-network']),
@@ -105,16 +105,16 @@ function agentArgs(input: MachineInput): readonly string[] {
     'openshift-version': input.openshiftVersion,
     'control-plane-count': input.controlPlaneCount?.toString(),
     'mco-image': input.mcoImage,
-    // The controller of the new cluster is this program too.
+    // The controller of the new cluster is also this program.
     'controller-image': isBootstrap ? spec.agent.image : undefined,
     'installer-args': writerArgs.length === 0 ? undefined : JSON.stringify(writerArgs),
   };
   return [
     ...['-r', role],
-    // Nodes call nobody outside of their cluster: the control-plane provider reads how far they
-    // are.
+    // Nodes call no server outside of their cluster: the control-plane provider reads their
+    // progress.
     ...(isBootstrap ? ['--controller.withoutService'] : []),
-    // Its log is sent by the unit: no image of another maker is pulled for that.
+    // The unit sends the log, so the agent pulls no image of another maker for it.
     '--agent-image=',
     ...Object.entries(flags).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, value],
@@ -123,13 +123,13 @@ function agentArgs(input: MachineInput): readonly string[] {
   ];
 }
 
-/** The end of the log of an agent that has failed: so many bytes are sent. */
+/** Number of bytes sent from the end of a failed agent's log. */
 export const hostLogBytes = 64 * 1024;
 
 /**
- * Pulls the image of the agent until it is there, and reports a host whose agent cannot run: podman
- * itself fails with 125 and above, and the agent says below that why it ended. Of each failure the
- * end of the log follows. Nothing secret is among the arguments of a command.
+ * Pulls the image of the agent until it is there, and reports a host whose agent cannot run.
+ * Podman's own failures have exit codes of 125 and above; below that, the agent itself reports its
+ * end. After each failure, the script sends the end of the log. No argument of a command is secret.
  */
 function agentScript({
   inventoryUrl,
@@ -183,21 +183,21 @@ ask --form 'upfile=@${paths.sentLog};filename=agent.log;type=text/plain' \\
 `;
 }
 
-/** What is known of the node that a host becomes. */
+/** Known facts of the node that a host becomes. */
 interface NodeInput {
   readonly nodeRegistration?: BootstrapConfigSpec['nodeRegistration'] | undefined;
-  /** `master.ign` or `worker.ign`: it points to the config server of the cluster. */
+  /** `master.ign` or `worker.ign`: it points to the cluster's config server. */
   readonly pointer: string;
-  /** PEM by which the config server is trusted today; that of the pointer unless given. */
+  /** PEM by which the config server is trusted now; default: the PEM of the pointer. */
   readonly configServerCa?: string | undefined;
-  /** Of the Machine, for a node without one of its own. */
+  /** The provider ID of the Machine, for a node without its own. */
   readonly providerID?: string;
 }
 
 /**
- * The Ignition that a host puts on its disk: the pointer to the config server, and what the kubelet
- * of this node registers.
- * @throws AgentError `ignition.*` where the pointer cannot be read
+ * The Ignition that a host writes to its disk: the pointer to the config server, and the labels,
+ * taints and names that the kubelet registers.
+ * @throws AgentError `ignition.*` if the pointer cannot be read
  */
 export function nodeIgnition({ pointer, configServerCa, ...input }: NodeInput): string {
   const config = parseValidConfig(pointer);
@@ -206,7 +206,7 @@ export function nodeIgnition({ pointer, configServerCa, ...input }: NodeInput): 
   if (node === undefined && configServerCa === undefined) return pointer;
   let result = config;
   if (configServerCa !== undefined) {
-    // The authority is replaced: an old one would be trusted beside the new.
+    // Replace the authority: a host would otherwise trust the old one too.
     const pem = Buffer.from(configServerCa).toString('base64');
     const certificateAuthorities = [{ source: `data:text/plain;charset=utf-8;base64,${pem}` }];
     const tls = { ...security?.tls, certificateAuthorities };
@@ -256,14 +256,14 @@ WantedBy=multi-user.target
 RequiredBy=kubelet.service
 `;
 
-/** A word of a shell that nothing is read in. */
+/** A word in single quotes, in which a shell expands nothing. */
 const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /**
- * At each boot, as an update of the cluster changes the command of the kubelet: that command with
- * flags behind it. `$METADATA_UUID` and `$METADATA_NAME` are what the config drive says (OpenStack
- * metadata, `meta_data.json`). Labels given by several flags are all registered (kubernetes,
- * `component-base/cli/flag`, MapStringString).
+ * Runs at each boot, as an update of the cluster changes the kubelet's command: appends flags to
+ * that command. `$METADATA_UUID` and `$METADATA_NAME` come from the config drive (OpenStack
+ * metadata, `meta_data.json`). The kubelet registers labels from several flags together
+ * (kubernetes, `component-base/cli/flag`, MapStringString).
  */
 const registerScript = ({
   name,

@@ -8,7 +8,7 @@ import { isControlledBy, secretValue } from '../objects.ts';
 import type { MachineInput } from './ignition.ts';
 import { type ConfigView, roleOf } from './stores.ts';
 
-/** The objects that the input of a host is read from. */
+/** The objects from which the input of a host is read. */
 interface Reading {
   readonly kube: Pick<Kube, 'get'>;
   readonly view: ConfigView;
@@ -17,7 +17,7 @@ interface Reading {
   readonly signal: AbortSignal;
 }
 
-/** A host cannot be prepared yet, for the condition of its config. */
+/** A missing input of a host, for the condition of its config. */
 export class Missing extends Error {
   readonly reason: string;
 
@@ -28,8 +28,8 @@ export class Missing extends Error {
 }
 
 /**
- * Checks the labels of a node: the kubelet would not start with invalid ones, once the disk is
- * written. A variable that is resolved on the host counts as a letter.
+ * Checks the labels of a node before its disk is written: the kubelet would not start with invalid
+ * labels. A variable that the host resolves counts as a letter.
  * @throws Missing
  */
 export function requireLabels({ nodeRegistration }: BootstrapConfigSpec): void {
@@ -47,7 +47,7 @@ export function requireLabels({ nodeRegistration }: BootstrapConfigSpec): void {
 }
 
 /**
- * Reads all that the Ignition of a host is made of.
+ * Reads the inputs of a host's Ignition.
  * @param own the inventory of this provider, unless the config names another
  * @throws Missing
  */
@@ -74,8 +74,8 @@ export async function readMachineInput(
 }
 
 /**
- * What only the control plane knows. A worker waits for nothing of it, unless its own system is to
- * come from it.
+ * Inputs that only the control plane has. A worker does not wait for them, unless its live system
+ * comes from the release.
  */
 async function releaseOf(
   reading: Reading,
@@ -133,15 +133,15 @@ async function required(
 }
 
 /**
- * Of a file in `system-connections`: NetworkManager reads what ends so, and no name leads out of
- * the folder.
+ * A file name in `system-connections`: NetworkManager reads files with this suffix, and the name
+ * cannot leave the folder.
  */
 const keyfileName = /^[\w.-]+\.nmconnection$/;
 
 /**
- * The keyfiles for a Machine: `NAME.nmconnection` is for all hosts, which tell them apart by the
- * address of an interface, `MACHINE_NAME.nmconnection` for that Machine, in place of one for all
- * with this name; the name of a Machine has no underscore. A key that no host takes is refused: the
+ * The keyfiles for a Machine. `NAME.nmconnection` is for all hosts, which tell them apart by the
+ * address of an interface. `MACHINE_NAME.nmconnection` is for that Machine and replaces the general
+ * file of this name; the name of a Machine has no underscore. A key for no host is refused, as the
  * host would boot without the network that it describes.
  */
 async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
@@ -160,7 +160,7 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
     const message = `Secret ${name}: no host takes ${others.join(', ')}; write NAME.nmconnection without an underscore for all hosts, or MACHINE_NAME.nmconnection for a Machine of the Cluster`;
     throw new Missing('NetworkSecretInvalid', message);
   }
-  // Those of the Machine come last: one takes the place of that for all hosts with its name.
+  // The Machine's own files come last, so that each replaces the general file of its name.
   const files = new Map<string, string>();
   for (const key of keys) if (!key.includes('_')) files.set(key, secretValue(secret, key) ?? '');
   for (const key of keys)

@@ -23,19 +23,19 @@ import { refTo } from '../objects.ts';
 import { isConflict } from '../../ports/kube-failures.ts';
 import type { Millis } from '../../model/duration.ts';
 
-/** Changes of a status; its conditions follow. */
+/** Changes of a status; the conditions are derived from them. */
 export interface StatusChange extends Pick<
   BootstrapConfigStatus,
   'progress' | 'role' | 'hostID' | 'logSecretName' | 'dataSecretName'
 > {
-  /** Why the data Secret is missing. */
+  /** The reason why the data Secret is missing. */
   readonly dataSecret?: CheckResult;
   readonly isPaused?: boolean;
 }
 
 /**
- * Status of a config after a change. Both spellings of the contract's flag are set, and stay
- * (Cluster API, contract of bootstrap providers, v1beta1 and v1beta2).
+ * Status of a config after a change. Sets the flag of the contract in both versions and never
+ * clears it (Cluster API, contract of bootstrap providers, v1beta1 and v1beta2).
  */
 export function statusAfter(
   { status: before = {}, metadata: { generation } }: BootstrapConfig,
@@ -58,7 +58,7 @@ export function statusAfter(
 }
 
 /**
- * The conditions that follow from the status of a config and the time: `DataSecretAvailable`,
+ * Derives the conditions of a config from its status and the time: `DataSecretAvailable`,
  * `AgentReporting`, and `Ready`, which core mirrors to the Machine.
  */
 export function deriveConditions(
@@ -78,7 +78,7 @@ export function deriveConditions(
   ];
 }
 
-/** Stages after which the host itself reports nothing more. */
+/** Stages after which the host itself reports no more. */
 const silentStages: ReadonlySet<string> = new Set<Stage>([
   'Rebooting',
   'Waiting for ignition',
@@ -110,14 +110,14 @@ function readyCheck(
     : wrong(reasonOf(progress.stage), message);
 }
 
-/** A stage as a reason: `Writing image to disk` is WritingImageToDisk. */
+/** A stage as the reason of a condition: WritingImageToDisk for `Writing image to disk`. */
 const reasonOf = (stage: string): string =>
   stage
     .split(' ')
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('');
 
-/** The progress of a host in one line, as `Writing image to disk 61% (attempt 2)`. */
+/** The progress of a host in one line, `Writing image to disk 61% (attempt 2)` for example. */
 export function shownProgress(progress: HostProgress): string {
   const { stage, percent, message = '', attempt } = progress;
   const again = attempt > 1 ? ` (attempt ${attempt})` : '';
@@ -129,7 +129,7 @@ export function shownProgress(progress: HostProgress): string {
   return `${stage}${again}${text === '' ? '' : percent === undefined ? `: ${text}` : ` ${text}`}`;
 }
 
-/** By the code of the error: one of the roll-out of an image, or of layering before it. */
+/** The reason by the code of the error: the roll-out of an image, or layering before it. */
 function failureReason({ message = '' }: HostProgress): string {
   if (
     /(?:^|: )(?:os|layering\.(?:hand-over|served|not-served|other-image|pools))[a-z.-]*: /.test(
@@ -140,15 +140,15 @@ function failureReason({ message = '' }: HostProgress): string {
   return /(?:^|: )layering\.[a-z-]+: /.test(message) ? 'OSImageBuildFailed' : 'InstallationFailed';
 }
 
-/** Most tries of a status that others write too. */
+/** Maximum number of attempts to write a status that others write too. */
 const mostTries = 6;
 
-/** An object as a config: the API server has checked it by its definition. */
+/** Converts an object to a config: the API server has checked it by its definition. */
 export const asConfig = (object: KubeObject): BootstrapConfig => object as BootstrapConfig;
 
 /**
  * Writes the status of a config that has changed since it was read.
- * @throws AgentError `kube.conflict` where another has changed the config since; as `Kube.patch`
+ * @throws AgentError `kube.conflict` if the config has changed since it was read; as `Kube.patch`
  */
 export async function patchStatus(
   kube: Pick<Kube, 'patch'>,
@@ -162,9 +162,9 @@ export async function patchStatus(
 }
 
 /**
- * The same for a report, which comes once: where another has changed the config, it is read and the
- * change derived again.
- * @param change resolves to undefined where nothing changes
+ * Writes the status from a report, which is sent only once: if the config has changed, reads it and
+ * derives the change again.
+ * @param change resolves to undefined if nothing changes
  * @throws AgentError as `Kube.patch`
  */
 export async function writeStatus(
@@ -190,7 +190,8 @@ export async function writeStatus(
 }
 
 /**
- * A merge patch keeps members that it does not name: a percentage of an earlier stage, for example.
+ * Sets removed members to null: a merge patch keeps members that it does not name, such as a
+ * percentage of an earlier stage.
  */
 function withRemoved(before: BootstrapConfigStatus = {}, status: BootstrapConfigStatus): object {
   const gone = Object.keys(before.progress ?? {}).filter(
@@ -202,32 +203,32 @@ function withRemoved(before: BootstrapConfigStatus = {}, status: BootstrapConfig
     : { ...status, progress: { ...none, ...status.progress } };
 }
 
-/** A report of a stage, as an agent sends it. */
+/** A report of a stage, as the agent sends it. */
 export interface ReportedStage {
   readonly stage: string;
   readonly info: string;
 }
 
-/** The decision about a report; nothing changes where neither is there. */
+/** The decision about a report; nothing changes if both fields are undefined. */
 interface ProgressDecision {
   readonly progress?: HostProgress;
-  /** In the words of assisted-service (`UpdateInstallProgress`), known to agents. */
+  /** In the words of assisted-service (`UpdateInstallProgress`), which agents parse. */
   readonly refusal?: string;
 }
 
 interface ProgressContext {
   readonly ladder: LadderName;
   readonly now: number;
-  /** Whether the host reports this itself: one that starts again begins another attempt. */
+  /** Whether the host reports this itself: a restarted host begins another attempt. */
   readonly isOwn: boolean;
 }
 
-/** Longest text of a host that is shown. */
+/** Maximum length of a host's text. */
 const longestMessage = 1024;
 
 /**
- * Decides what a report does to the progress of a host. A stage never goes back, unless a further
- * attempt begins. The agent sends a percentage that has risen by some points only.
+ * Decides how a report changes the progress of a host. A stage never goes back, unless another
+ * attempt begins. The agent sends a percentage only after a rise of several points.
  */
 export function decideProgress(
   before: HostProgress | undefined,
@@ -245,7 +246,7 @@ export function decideProgress(
   const hasFailed = before.stage === 'Failed';
   if (isOwn && (hasFailed || (stage === ladder[0] && before.stage !== stage)))
     return moved(before, { ...position, attempt: before.attempt + 1 }, now);
-  // Of a host that has failed, others know nothing better than itself.
+  // After a failure, only the host itself can report better.
   if (hasFailed || ladder.indexOf(stage) < ladder.indexOf(before.stage)) {
     const refusal = `Can't assign lower stage "${stage}" after host has been in stage "${before.stage}"`;
     return { refusal };
@@ -253,14 +254,14 @@ export function decideProgress(
   return moved(before, position, now);
 }
 
-/** The stage in which it failed stays in front of the reason. */
+/** The stage of the failure precedes its reason. */
 function failed(before: HostProgress | undefined, info: string, now: number): ProgressDecision {
   const at = before?.stage === 'Failed' ? failedStageOf(before) : before?.stage;
   const message = plainLine(at === undefined ? info : `${at}: ${info}`, longestMessage);
   return moved(before, { stage: 'Failed', message, attempt: before?.attempt ?? 1 }, now);
 }
 
-/** The stage in which a host failed; undefined where it had reported none. */
+/** The stage in which a host failed; undefined if it had not reported a stage. */
 export const failedStageOf = ({ message = '' }: HostProgress): string | undefined =>
   stages.find((stage) => message.startsWith(`${stage}: `));
 
@@ -282,7 +283,7 @@ function textOf(info: string): Pick<HostProgress, 'percent' | 'message'> {
   return message === '' ? {} : { message };
 }
 
-/** Time at which a silent host is lost; undefined where no report is expected. */
+/** Time at which a silent host counts as lost; undefined if no report is expected. */
 export function lostAt({ progress }: BootstrapConfigStatus): Millis | undefined {
   if (progress === undefined) return undefined;
   const limits: Readonly<Record<string, Millis>> = stageLimits;

@@ -19,18 +19,18 @@ import {
 import { coreOwner, placed } from '../objects.ts';
 import type { MachineRole } from './ignition.ts';
 
-/** What the provider follows, all of it found within its own namespace. */
+/** Informers of the provider. All objects of a config are in its namespace. */
 export interface BootstrapStores {
   readonly configs: Informer<'uid'>;
-  /** By their Cluster. */
+  /** Indexed by their Cluster. */
   readonly machines: Informer<'cluster'>;
   readonly clusters: Informer;
   readonly controlPlanes: Informer;
-  /** Tokens of agents, by their hash. */
+  /** Tokens of agents, indexed by their hash. */
   readonly tokens: Informer<'hash'>;
 }
 
-/** Follows what the provider works with, in one namespace or in all. */
+/** Makes the informers of the provider, for one namespace or for all. */
 export const bootstrapStores = (
   ports: Pick<Ports, 'kube' | 'clock'>,
   namespace?: string,
@@ -55,13 +55,13 @@ const uidOf = ({ metadata }: KubeObject): string => metadata.uid ?? '';
 /** Keys of the Secret with the token of an agent. */
 export const tokenKeys = { token: 'token', hash: 'sha256' } as const;
 
-/** The name of the config that a Machine refers to; empty for one of another provider. */
+/** The name of the config to which a Machine refers; empty for another provider's config. */
 export function configNameOf(machine: KubeObject): string {
   const ref = (name: string): string => textAt(machine, 'spec', 'bootstrap', 'configRef', name);
   return ref('kind') === bootstrapConfigType.kind ? ref('name') : '';
 }
 
-/** A config with the Machine that owns it, and what that belongs to. */
+/** A config with its Machine, and the Machine's Cluster and control plane. */
 export interface ConfigView {
   readonly config: BootstrapConfig;
   readonly machine: KubeObject;
@@ -70,8 +70,8 @@ export interface ConfigView {
 }
 
 /**
- * All that decides about a config, as the stores show it. Undefined where no Machine owns it, as
- * for the config of a template, or where its Machine or its Cluster has vanished.
+ * The objects that decide about a config, from the stores. Undefined if no Machine owns it, as for
+ * the config of a template, or if its Machine or its Cluster is gone.
  */
 export function configView(
   config: BootstrapConfig,
@@ -91,13 +91,13 @@ export function configView(
   };
 }
 
-/** The name of the control plane of a Cluster, where it is one of our kind. */
+/** The name of a Cluster's control plane, if it is an OpenShiftControlPlane. */
 function controlPlaneNameOf(cluster: KubeObject): string {
   const ref = (name: string): string => textAt(cluster, 'spec', 'controlPlaneRef', name);
   return ref('kind') === controlPlaneType.kind ? ref('name') : '';
 }
 
-/** The role of a host, from its Machine alone. */
+/** The role of a host, by its Machine alone. */
 export function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObject): MachineRole {
   if (labels[capiNames.controlPlane] === undefined) return 'worker';
   return annotations[ownNames.role] === 'bootstrap' ? 'bootstrap' : 'master';
@@ -112,7 +112,7 @@ export function hostLadder({
   return role === 'bootstrap' && controlPlane?.spec.replicas === 1 ? 'single-node' : role;
 }
 
-/** The one owner of an object that we make for a config. */
+/** The owner of each object that the provider makes for a config. */
 export const configOwner = ({ metadata: { name, uid = '' } }: BootstrapConfig) => [
   { ...bootstrapConfigType, name, uid, controller: true, blockOwnerDeletion: true },
 ];

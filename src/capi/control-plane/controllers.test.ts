@@ -46,7 +46,7 @@ import { secretData, secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
 import { machineName } from './machines.ts';
 
-/** A provider at work on a management cluster. */
+/** Runs a provider on a management cluster. */
 function atWork(controlPlane: OpenShiftControlPlane = controlPlaneOf()) {
   const kube = managementCluster(controlPlane);
   const installer = jobRunner(kube);
@@ -276,7 +276,7 @@ it('a long name with dots gives names that the API server takes', async () => {
   for (const value of Object.values(job?.metadata.labels ?? {})) expect(value).toMatch(/[a-z0-9]$/);
 });
 
-/** A worker of day 2, as core and the bootstrap provider have made it. */
+/** A worker of day 2 with the objects of core and the bootstrap provider. */
 function worker(kube: FakeKube, name: string, stage: string): void {
   const metadata = { name, namespace: capiNamespace, labels: { [capiNames.clusterName]: 'demo' } };
   const ref = (kind: string) => ({ apiGroup: 'x', kind, name });
@@ -430,7 +430,7 @@ async function run(kube: FakeKube, installer = jobRunner(kube)): Promise<void> {
   await pass(seconds(2));
 }
 
-/** Changes something right before the files of the installer are seen. */
+/** Makes a change right before the provider sees the files of the installer. */
 const onceMade = (kube: FakeKube, change: () => void) => {
   const runner = jobRunner(kube);
   const run: typeof runner.run = (now) => {

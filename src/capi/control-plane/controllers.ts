@@ -41,15 +41,15 @@ interface ControlPlaneOptions extends Omit<ControlPlaneScope, 'note'> {
   readonly openGuest: OpenGuest;
 }
 
-/** Events of a control plane within this time are decided on together. */
+/** Events of a control plane within this time are handled together. */
 const gathered = 250;
 
-/** Changes without an event are looked for this often: a missing template, a time limit. */
+/** Interval of the check for changes without an event: a missing template, a time limit. */
 const decideAgain = seconds(10);
 
 /**
- * The control-plane provider: keeps Machines of control planes, makes the files that they are
- * installed from, and follows their clusters.
+ * The control-plane provider: makes and replaces the Machines of control planes, makes their
+ * installation files, and follows their clusters.
  */
 export function controlPlaneControllers({
   emit,
@@ -114,12 +114,12 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     const patch = patchOf(controlPlane, { status }, 'status');
     await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
   }
-  // A failure by the inputs is final until they change, or the Job is removed.
+  // A failure caused by the inputs is final until they change, or the Job is removed.
   if (failure !== undefined && !(assets !== undefined && failure.isFinal)) throw failure;
   return mayChangeByTime(pass) ? { after: decideAgain } : {};
 }
 
-/** Reads what is not followed, as far as it decides about something. */
+/** Reads objects without an informer, if a decision depends on them. */
 async function passOf(
   work: Work,
   view: ControlPlaneView,
@@ -160,8 +160,8 @@ function mayChangeByTime({ view, inputs, templateCheck }: Pass): boolean {
 }
 
 /**
- * Why a Machine is not created: the API server refuses it, or cannot accept it now, as with core's
- * webhooks while core is replaced.
+ * The reason why a Machine is not created: the API server refuses it, or cannot accept it now, as
+ * with core's webhooks during an update of core.
  */
 function creationFinding(
   { hosts, replicas, hasAssets }: ControlPlaneView,
@@ -172,7 +172,7 @@ function creationFinding(
   const isMissing = hosts.length < replicas;
   if (code === 'kube.invalid' || code.startsWith('control-plane.'))
     return wrong('CreationFailed', message);
-  // What a cluster that is installed forbids is none of these.
+  // An error of the installed cluster is none of these.
   if (isMissing && isForbidden(failure)) return wrong('CreationFailed', message);
   return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
 }
@@ -184,7 +184,7 @@ const failureReasons: Readonly<Record<string, string>> = {
   'kube.invalid': 'CreationFailed',
 };
 
-/** Why the files cannot be made; each reason is counted and noted once. */
+/** The reason why the files cannot be made; counts and logs each reason once. */
 function assetsFinding({ view, metrics, note }: Pass, error: AgentError): CheckResult | undefined {
   const { code, message } = error;
   const isOfInstaller = code.startsWith('installer.');
@@ -197,7 +197,10 @@ function assetsFinding({ view, metrics, note }: Pass, error: AgentError): CheckR
   return wrong(failureReasons[code] ?? 'InstallerFailed', message);
 }
 
-/** Follows the guest once its bootstrap host has a control plane; not while nothing may change. */
+/**
+ * Follows the guest once its bootstrap host has a control plane, unless the control plane is
+ * paused.
+ */
 async function followGuest(
   { kube, guests }: Work,
   key: string,
@@ -212,13 +215,13 @@ async function followGuest(
   return guests.follow(key, uid, async (signal) => {
     const own = await readAsset(kube, view, assetKeys.kubeconfig, signal);
     if (own !== undefined) return own;
-    // The published one stays where the Secret with the installer's files is gone.
+    // The published kubeconfig remains if the Secret with the installer's files is gone.
     const name = kubeconfigSecretName(clusterOwner(view.controlPlane)?.name ?? '');
     return secretText(await kube.get({ kind: secrets, namespace, name }, signal), 'value');
   });
 }
 
-/** Adds the control planes that a changed object belongs to. */
+/** Adds the control planes of a changed object to the queue. */
 function watchControlPlanes(stores: ControlPlaneStores, add: Queue['add']): void {
   stores.controlPlanes.onChange(({ before, after }) => {
     const changed = after ?? before;

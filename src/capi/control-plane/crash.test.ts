@@ -22,8 +22,8 @@ import { secretText } from '../objects.ts';
 const verbs = ['create', 'patch', 'apply', 'remove'] as const;
 
 /**
- * The cluster of a provider that dies with the answer to one of its writes, which is before its
- * next one too; the first has number 0.
+ * The cluster of a provider that dies after one of its writes, and before its next one; the first
+ * write has number 0.
  */
 function dyingAt(kube: Kube, write: number, dead: AbortController): Kube {
   let writes = 0;
@@ -41,7 +41,7 @@ function dyingAt(kube: Kube, write: number, dead: AbortController): Kube {
   return { ...kube, ...Object.fromEntries(verbs.map((verb) => [verb, counted(verb)])) };
 }
 
-/** What hosts and a user do, by what is there. */
+/** Acts as hosts and a user, by the present objects. */
 function proceed(kube: FakeKube): void {
   const name = bootstrapIn(kube)?.metadata.name;
   const config = kube.objectsOf(bootstrapConfigs).find((one) => one.metadata.name === name);
@@ -49,7 +49,7 @@ function proceed(kube: FakeKube): void {
   report(kube, name, machinesIn(kube).length < 3 ? 'Waiting for control plane' : 'Rebooting');
 }
 
-/** What a guest shows of its masters: Ready, each with a member of etcd. */
+/** Makes a guest show its masters: Ready, each with a member of etcd. */
 function showMasters(kube: FakeKube, guest: FakeKube): void {
   const names = machinesIn(kube).map(({ metadata }) => metadata.name);
   const addressOf = (index: number): string => `192.0.2.${index + 1}`;
@@ -70,7 +70,7 @@ function showMasters(kube: FakeKube, guest: FakeKube): void {
   });
 }
 
-/** What core does with a Machine that is being deleted: what belongs to it goes first. */
+/** Acts as core with a Machine that is being deleted: removes its objects first. */
 function collect(kube: FakeKube): void {
   for (const { metadata } of machinesIn(kube)) {
     if (metadata.deletionTimestamp === undefined) continue;
@@ -81,7 +81,7 @@ function collect(kube: FakeKube): void {
 }
 
 /**
- * Replaces a master that is marked, by a provider that dies at a write after that, and another one.
+ * Replaces a marked master, with a provider that dies at a write after the mark, and its successor.
  */
 async function replaceMaster(write: number, isHealed = false) {
   const kube = managementCluster();
@@ -117,7 +117,7 @@ async function replaceMaster(write: number, isHealed = false) {
     type,
     status: 'False',
   }));
-  // Core takes it away later: its finalizer is there until then.
+  // Core removes the Machine later: until then, the Machine has its finalizer.
   const metadata = { ...marked.metadata, finalizers: ['machine.cluster.x-k8s.io'] };
   kube.put(capiMachines, {
     ...marked,
@@ -127,7 +127,7 @@ async function replaceMaster(write: number, isHealed = false) {
   const removals = (): number =>
     kube.writes.filter(({ verb, kind }) => verb === 'remove' && kind === capiMachines.plural)
       .length;
-  // All that is read of the management cluster now is what decides about the removal.
+  // From here, the provider reads from the management cluster only what decides about the removal.
   if (isHealed) kube.before('get', () => void kube.put(capiMachines, marked));
   const dead = new AbortController();
   const dying = begin(dyingAt(kube, write, dead), dead);
@@ -151,7 +151,7 @@ async function replaceMaster(write: number, isHealed = false) {
   return { hasDied, isOver: isOver(), removals: removals(), record, uid: marked.metadata.uid };
 }
 
-/** Installs a cluster and ends it, by providers of which each but the last one dies at a write. */
+/** Installs a cluster and deletes it, with providers of which each but the last dies at a write. */
 async function live(write: number) {
   const kube = managementCluster();
   const clock = fakeClock({ auto: false });

@@ -6,7 +6,7 @@ import { nodeReports } from './guest-hosts.ts';
 interface Host {
   readonly name?: string;
   readonly id?: string;
-  /** Names and addresses that its infrastructure reports. */
+  /** Names and addresses that the host's infrastructure reports. */
   readonly reports?: readonly string[];
   readonly isDeleting?: true;
   /** Empty before its first report. */

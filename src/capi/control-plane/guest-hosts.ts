@@ -10,32 +10,34 @@ import type { BootstrapConfig, Machine } from '../api.ts';
 import { givenName, reportedOf } from '../host-checks.ts';
 import type { ControlPlaneView } from './view.ts';
 
-/** What the cluster that is installed shows of its hosts. */
+/** The installed cluster's view of its hosts. */
 export interface GuestSeen {
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
   readonly clusterVersion?: KubeObject | undefined;
-  /** PEM by which its config servers are trusted today, where it is not that of the installer. */
+  /**
+   * PEM by which the cluster's config servers are trusted now, if it differs from the installer's.
+   */
   readonly configServerCa?: string | undefined;
-  /** Looked at while a master is to be replaced; undefined where the cluster does not say. */
+  /** Read during the replacement of a master; undefined if the cluster does not show it. */
   readonly etcd?: EtcdMembers | undefined;
   /**
-   * A config server of a master answers; where the cluster shows none, a master is ready that could
-   * run one.
+   * Whether a master's config server answers; if the cluster shows none, whether a master is ready
+   * that could run one.
    */
   readonly hasConfigServer?: boolean;
-  /** Why it has not come to the end of its installation. */
+  /** The reason why the installation has not come to its end. */
   readonly notSettled?: string | undefined;
 }
 
-/** A stage that a node shows of its host, which says nothing itself once it has rebooted. */
+/** A stage of a host that follows from its node, as a rebooted host sends no reports. */
 export interface NodeReport {
   readonly config: BootstrapConfig;
   readonly machine: Machine;
   readonly stage: 'Joined' | 'Done';
 }
 
-/** A host with what it is called, and where it is. */
+/** A host with its names and addresses. */
 interface GuestHost {
   readonly config: BootstrapConfig;
   readonly machine: Machine;
@@ -47,7 +49,7 @@ interface GuestHost {
 /** The objects of the hosts of a cluster. */
 type HostObjects = Pick<ControlPlaneView, 'allMachines' | 'configs'>;
 
-/** Names of hosts are compared in lower case, as kubelets write them. */
+/** Host names are compared in lower case, as kubelets write them. */
 function hostsOf({ allMachines, configs }: HostObjects): readonly GuestHost[] {
   return allMachines.flatMap((machine): readonly GuestHost[] => {
     const { name } = machine.metadata;
@@ -64,9 +66,9 @@ function hostsOf({ allMachines, configs }: HostObjects): readonly GuestHost[] {
 const idOf = (node: KubeObject): string => textAt(node, 'spec', 'providerID');
 
 /**
- * The nodes of hosts, each by a mark that no other host without a node has, the surest first: what
- * the infrastructure reports may be of a host before, and an address or a name of another one by
- * now. A host that is being deleted is known by its id alone.
+ * The nodes of hosts. Each node is matched by a mark that no other host without a node has, in the
+ * order of their reliability: the report of the infrastructure may be old, and an address or a name
+ * may belong to another host by now. A host that is being deleted is matched only by its id.
  */
 function nodesOf(
   hosts: readonly GuestHost[],
@@ -100,13 +102,13 @@ const marksOf = (node: KubeObject) => ({
   addresses: addressesOf(node),
 });
 
-/** A node that has the id of another machine is not that of a host. */
+/** A node with the id of another machine does not belong to this host. */
 const mayBe =
   (node: KubeObject) =>
   ({ ids }: GuestHost): boolean =>
     ids.length === 0 || idOf(node) === '' || ids.includes(idOf(node));
 
-/** The nodes that Machines have become, by the names of those. */
+/** The nodes of Machines, by the names of the Machines. */
 export const nodesOfMachines = (
   view: HostObjects,
   nodes: readonly KubeObject[],
@@ -116,14 +118,14 @@ export const nodesOfMachines = (
   );
 
 /**
- * Stages in which the host itself says nothing; none at all after the status was not moved with its
- * cluster.
+ * Stages in which the host itself sends no reports; a status without a stage is one too, as a move
+ * drops the status.
  */
 const silent: ReadonlySet<string> = new Set([
   ...['', 'Rebooting', 'Waiting for ignition', 'Configuring', 'Joined'],
 ]);
 
-/** What nodes show of hosts that have rebooted. */
+/** Reports of rebooted hosts from their nodes. */
 export function nodeReports(view: HostObjects, { nodes }: GuestSeen): readonly NodeReport[] {
   const hosts = hostsOf(view);
   const found = nodesOf(hosts, nodes);
@@ -139,13 +141,13 @@ export function nodeReports(view: HostObjects, { nodes }: GuestSeen): readonly N
   });
 }
 
-/** As assisted-service names how a host is. */
+/** A host's status in the words of assisted-service. */
 function statusOf(stage: string): string {
   if (stage === 'Done') return 'installed';
   return stage === 'Failed' ? 'error' : 'installing-in-progress';
 }
 
-/** The hosts of a cluster as the rules for certificate requests know them. */
+/** The hosts of a cluster in the form of the rules for certificate requests. */
 function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
@@ -171,8 +173,8 @@ function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
 }
 
 /**
- * The certificate requests to approve, by the rules of the controller of an installation: nobody in
- * the cluster approves those of hosts that come later.
+ * The certificate requests to approve, by the rules of an installation's controller: the cluster
+ * does not approve requests of hosts that join later.
  */
 export function approvals(view: HostObjects, guest: GuestSeen): readonly ReadRequest[] {
   const open = guest.requests

@@ -20,31 +20,31 @@ import type { GuestSeen } from './guest-hosts.ts';
 import { isMarked } from './remediate.ts';
 import type { ControlPlaneView } from './view.ts';
 
-/** Reads the kubeconfig of a guest; undefined where there is none. */
+/** Reads the kubeconfig of a guest; undefined if there is none. */
 type ReadKubeconfig = (signal: AbortSignal) => Promise<string | undefined>;
 
-/** The API of a cluster that was installed, by one of its kubeconfigs. */
+/** Opens the API of an installed cluster by one of its kubeconfigs. */
 export type OpenGuest = (
   kubeconfig: ReadKubeconfig,
 ) => Kube & { readonly close: () => Promise<void> };
 
-/** A guest that is followed. */
+/** A guest with its informers. */
 export interface Guest {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly nodes: Informer;
   readonly configServers: Informer;
-  /** The ConfigMap with the authority of the config servers. */
+  /** The ConfigMap with the config servers' authority. */
   readonly authorities: Informer;
-  /** Requests for certificates. */
+  /** CertificateSigningRequests. */
   readonly requests: Informer;
   readonly clusterVersion: Informer;
   readonly clusterOperators: Informer;
-  /** Why its API does not answer; undefined while it does. */
+  /** The reason why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
 }
 
-/** Where the machine-config operator runs the config servers of masters. */
+/** The machine-config operator runs the masters' config servers in this namespace. */
 const namespace = 'openshift-machine-config-operator';
 
 const configServers = {
@@ -54,19 +54,18 @@ const configServers = {
 };
 
 /**
- * Where the machine-config operator of 4.19 and newer keeps the authority of the config servers
- * (`pkg/controller/certrotation`), and `oc adm ocp-certificates
- * regenerate-machine-config-server-serving-cert` does in older clusters. Without it that of the
- * installer holds.
+ * The machine-config operator of 4.19 and newer keeps the config servers' authority here
+ * (`pkg/controller/certrotation`); in older clusters, `oc adm ocp-certificates
+ * regenerate-machine-config-server-serving-cert` does. Without it, the installer's authority holds.
  */
 const configServerAuthority = { kind: configMaps, namespace, name: 'machine-config-server-ca' };
 
-/** A control plane decides nothing meanwhile, and its masters are looked at again soon. */
+/** The control plane decides nothing during this read, and reads its masters again soon. */
 const mastersLimit = seconds(5);
 
 /**
- * What decides whether a master can be spared, by requests of its own.
- * @throws AgentError `kube.*`, `kube.unreachable` where it takes longer than a few seconds; the
+ * Reads, without the informers, the objects that decide whether a master can be removed.
+ * @throws AgentError `kube.*`, `kube.unreachable` if it takes longer than a few seconds; the
  * signal's reason
  */
 export async function readMasters(
@@ -87,7 +86,7 @@ export async function readMasters(
   return { nodes: ofNodes, etcd: etcdMembers(endpoints, ofPods) };
 }
 
-/** As its informers show it; what decides about a master that is to be replaced is read again. */
+/** The guest by its informers; the objects that decide about a replacement are read again. */
 export async function guestSeen(
   guest: Guest | undefined,
   { hosts }: Pick<ControlPlaneView, 'hosts'>,
@@ -130,7 +129,7 @@ interface Followed extends Guest {
   readonly end: () => Promise<void>;
 }
 
-/** The guests of all control planes; `changed` hears the key of each that changes. */
+/** The guests of all control planes; `changed` gets the key of each changed one. */
 export function guestsOf(
   { open, clock }: { readonly open: OpenGuest; readonly clock: Clock },
   changed: (key: string) => void,
@@ -157,7 +156,7 @@ export function guestsOf(
       one.onChange(() => changed(key));
       one.onGap(() => changed(key));
     }
-    // A kubeconfig that cannot be read shows as a gap.
+    // An unreadable kubeconfig shows as a gap.
     const runs = Object.values(stores).map((one) => one.run(stop.signal).catch(() => undefined));
     return {
       kube,
@@ -174,8 +173,8 @@ export function guestsOf(
   };
   return {
     /**
-     * The guest of a control plane, followed from the first call on, and again where it is another
-     * one of the name.
+     * The guest of a control plane. It is followed from the first call on; a new control plane of
+     * the same name gets a new guest.
      */
     follow: (key: string, uid: string, kubeconfig: ReadKubeconfig): Guest => {
       const before = followed.get(key);

@@ -18,17 +18,17 @@ import {
 import { secretText } from '../objects.ts';
 import type { InstallInputs } from './installer.ts';
 
-/** The inputs of the installer, and what was found in them. */
+/** The inputs of the installer, and the findings about them. */
 export interface InputsVerdict {
   readonly installState: CheckResult;
   readonly manifests: CheckResult;
-  /** Undefined while one of the two is not right. */
+  /** Undefined while one of the two Secrets has an error. */
   readonly inputs: InstallInputs | undefined;
   /** Hash of all inputs. */
   readonly hash: string;
 }
 
-/** Reads the Secrets that a control plane names, and checks them. */
+/** Reads and checks the Secrets that a control plane names. */
 export async function readInstallInputs(
   kube: Pick<Kube, 'get' | 'list'>,
   { metadata, spec }: OpenShiftControlPlane,
@@ -94,8 +94,8 @@ function stateFinding(
 }
 
 /**
- * What is wrong with the selector of manifests (Kubernetes, `ValidateLabelSelector`): the list
- * would be refused, or select others.
+ * An error in the selector of manifests (Kubernetes, `ValidateLabelSelector`): the API server would
+ * refuse the list, or select others.
  */
 function selectorProblem({ manifestsSelector }: ControlPlaneSpec): string | undefined {
   const { matchLabels = {}, matchExpressions = [] } = manifestsSelector ?? {};
@@ -117,7 +117,7 @@ function selectorProblem({ manifestsSelector }: ControlPlaneSpec): string | unde
     : `spec.manifestsSelector: not valid as labels: ${invalid.join(', ')}; In and NotIn have values, Exists and DoesNotExist have none`;
 }
 
-/** Findings of a condition; people read a line. */
+/** Maximum number of findings in a condition; people read a line. */
 const mostShown = 5;
 
 function manifestsFinding(all: readonly KubeObject[]): CheckResult {

@@ -18,7 +18,7 @@ const mco = `r.test/mco@sha256:${'b'.repeat(64)}`;
 
 const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'roles' };
 
-/** A provider without a program of its own. */
+/** A provider that makes files by Jobs. */
 function byJobs() {
   const kube = managementCluster();
   return { kube, ...controlPlanesAtWork({ kube, installer: null }) };
@@ -47,7 +47,7 @@ function setConfig(kube: FakeKube, text: string): void {
   if (secret !== undefined) kube.put(secrets, { ...secret, data });
 }
 
-/** The release answers which images it has. */
+/** Lets the release answer with its images. */
 async function answered(kube: FakeKube, pass: () => Promise<void>): Promise<void> {
   const asked = jobNamed(kube, 'images');
   const { name = '' } = asked?.metadata ?? {};
@@ -70,11 +70,11 @@ describe('the files of a cluster by Jobs', () => {
     };
     expect(spec.initContainers.map(({ image }) => image)).toEqual([installer]);
     expect(spec.containers[0]?.args.join(' ')).toContain(`--mco-image ${mco}`);
-    // Files of a Secret have mode 0440, and the installer writes its state again.
+    // Files of a mounted Secret have mode 0440, and the installer overwrites its state.
     expect(JSON.stringify(spec)).toContain('cp -rL --no-preserve=mode /');
     expect(conditionIn(kube, 'AssetsGenerated')).toBe('False Generating');
     expect(kube.objectsOf(serviceAccounts)).toHaveLength(1);
-    // Its pod may make a Secret, and read none.
+    // The pod may create Secrets, and read none.
     const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['create'] }];
     expect(kube.objectsOf(roles)).toMatchObject([{ rules }]);
     const annotations = {
@@ -145,7 +145,7 @@ describe('the files of a cluster by Jobs', () => {
     await pass();
     expect(conditionIn(kube, 'AssetsGenerated')).toBe(condition);
     expect(kube.objectsOf(jobs)).toHaveLength(2);
-    // As docs/cluster-api.md says: it runs again once it is removed.
+    // Once it is removed it runs again, as in docs/cluster-api.md.
     if (made === undefined) throw new Error('no Job');
     kube.drop({ kind: jobs, namespace: capiNamespace, name: made.metadata.name });
     await pass(seconds(3));

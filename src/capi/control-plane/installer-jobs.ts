@@ -18,10 +18,10 @@ import {
 } from './installer.ts';
 import { beginOf, ownerOf } from './machines.ts';
 
-/** Label of all objects that make the files of a cluster. */
+/** Label of all objects that take part in making the files of a cluster. */
 export const assetsApp = 'bootwright-installer';
 
-/** The Jobs of one control plane for certain inputs. */
+/** A control plane and its inputs, for which Jobs run. */
 interface JobFor {
   readonly controlPlane: OpenShiftControlPlane;
   readonly cluster: CapiCluster;
@@ -34,14 +34,15 @@ interface JobFor {
 interface ReleaseImages {
   readonly installer: string;
   readonly mco: string;
-  /** CoreOS as a container; empty where the release has none of its names. */
+  /** Container image of CoreOS; empty if the release has none of its names. */
   readonly coreOs: string;
 }
 
 /**
- * Takes the next step to the files of a cluster by Jobs: the images of the release, then its
- * installer. The Jobs are found again by their names; an event of a Job calls for the next step.
- * @throws AgentError `installer.*` where a Job has failed
+ * Takes the next step to make the files of a cluster by Jobs: reads the images of the release, then
+ * runs its installer. Finds its Jobs again by their names; an event of a Job triggers the next
+ * step.
+ * @throws AgentError `installer.*` if a Job has failed
  */
 export async function stepByJobs(
   { kube, ownImage }: { readonly kube: Kube; readonly ownImage?: string | undefined },
@@ -56,14 +57,14 @@ export async function stepByJobs(
   if (found === undefined || conditionOf(found, 'Complete').status !== 'True') return;
   const wanted = installerJob(job, await imagesOf(kube, found, signal), ownImage);
   if ((await existingJob(kube, job, wanted, signal)) !== undefined) return;
-  // The first Secret counts: a Job of inputs that were corrected since must not create it.
+  // The first Secret wins: a Job with inputs that were corrected since must not create it.
   for (const former of await ownJobs(kube, job.controlPlane, signal))
     if (former.metadata.name !== asked.metadata.name) await removeJob(kube, former, signal);
   for (const [kind, object] of accountObjects(job)) await createOnce(kube, kind, object, signal);
   await createOnce(kube, jobs, wanted, signal);
 }
 
-/** The Job of a name. @throws AgentError where it has failed; once it is removed it runs again */
+/** The Job of a name. Once removed, it runs again. @throws AgentError if the Job has failed */
 async function existingJob(
   kube: Kube,
   { inputs }: JobFor,
@@ -76,7 +77,7 @@ async function existingJob(
   );
   if (found === undefined || !hasFailed) return found;
   const words = lastWords(await podsOf(kube, found, signal));
-  // As our own program writes its failure.
+  // This program writes its own failure in this form.
   const [, code = '', said] = /^failed: ([a-z.-]+): (.*)$/m.exec(words) ?? [];
   const lines = words.trim().split('\n');
   const last = said ?? lines.findLast((line) => /level=(error|fatal)/.test(line)) ?? lines.at(-1);
@@ -93,7 +94,7 @@ async function existingJob(
   throw installerFailure(known, `${title}: ${why}`);
 }
 
-/** The last message of the containers of a Job; that of a failed container before all others. */
+/** The last message of a Job's containers; a failed container comes before all others. */
 function lastWords(all: readonly KubeObject[]): string {
   const statuses = all.flatMap((pod) =>
     ['initContainerStatuses', 'containerStatuses'].flatMap(
@@ -116,7 +117,7 @@ const podsOf = (
 
 const imageByDigest = /^\S+@sha256:[0-9a-f]{64}$/;
 
-/** A release prints a pull spec for each image that it is asked for. */
+/** The images Job prints one pull spec for each requested image. */
 async function imagesOf(kube: Kube, job: KubeObject, signal: AbortSignal): Promise<ReleaseImages> {
   const all = await podsOf(kube, job, signal);
   const pod = all.find((one) => textAt(one, 'status', 'phase') === 'Succeeded');
@@ -142,8 +143,8 @@ async function ownJobs(
 }
 
 /**
- * Removes the Jobs of a control plane with their account, once the files exist; says whether there
- * were any: a store still shows those that were just removed.
+ * Removes the Jobs of a control plane and their account once the files exist. Returns whether there
+ * were any: a store still shows Jobs that were just removed.
  */
 export async function removeJobs(
   kube: Kube,
@@ -166,7 +167,7 @@ const rbac = 'rbac.authorization.k8s.io';
 const roles: KubeKind = { group: rbac, version: 'v1', plural: 'roles' };
 const roleBindings: KubeKind = { group: rbac, version: 'v1', plural: 'rolebindings' };
 
-/** A name that is the same for the same control plane and inputs, so that a Job is found again. */
+/** A deterministic name for a control plane and its inputs, by which a Job is found again. */
 function nameOf(
   { metadata: { name, uid = '' } }: OpenShiftControlPlane,
   what: string,
@@ -176,7 +177,7 @@ function nameOf(
   return `${beginOf(name, 40)}-${what}-${hash.digest('hex').slice(0, 8)}`;
 }
 
-/** Name of the account of the installer's Job, of its role and of the binding. */
+/** Name of the ServiceAccount of the installer's Job, of its Role and of the RoleBinding. */
 const accountName = (controlPlane: OpenShiftControlPlane): string =>
   nameOf(controlPlane, 'installer-account');
 
@@ -187,7 +188,7 @@ const metadataOf = ({ controlPlane, cluster }: JobFor, name: string) => ({
   ownerReferences: [{ ...ownerOf(controlPlane, false), controller: true }],
 });
 
-/** The pods of the installer's Job may create a Secret in their namespace, and read none. */
+/** Objects by which the installer's pods may create a Secret in their namespace, and read none. */
 function accountObjects(job: JobFor): readonly (readonly [KubeKind, KubeObject])[] {
   const name = accountName(job.controlPlane);
   const metadata = metadataOf(job, name);
@@ -216,7 +217,7 @@ function accountObjects(job: JobFor): readonly (readonly [KubeKind, KubeObject])
   ];
 }
 
-/** Limit of both Jobs; it ends one whose image cannot be pulled too. */
+/** Time limit of both Jobs; it also ends a Job whose image cannot be pulled. */
 const longestJob = minutes(30);
 
 function jobOf(job: JobFor, name: string, pod: object): KubeObject {
@@ -262,18 +263,18 @@ const containerOf = (name: string, image: string, limits: readonly string[], mor
 });
 
 /**
- * Asks the release for its images, as bootkube does: its own program prints a pull spec
- * (cluster-version-operator, command `image`). The kubelet pulls the release by the mirrors of the
- * management cluster.
+ * Asks the release for its images, as bootkube does: the release's own program prints a pull spec
+ * (cluster-version-operator, command `image`). The kubelet pulls the release through the mirrors of
+ * the management cluster.
  */
 function imagesJob(job: JobFor): KubeObject {
   const { controlPlane, inputs } = job;
   const { installConfig: config, state } = inputs;
-  // The installer of FIPS is a program of its own, linked against the libraries of its system.
+  // The FIPS installer is a separate program, linked against the libraries of its system.
   const isFips = readInstallConfig({ config, state })?.['fips'] === true;
   const installer = isFips ? 'baremetal-installer' : 'installer';
   const imageOf = (name: string): string => `cluster-version-operator image ${name}`;
-  // CoreOS as a container has had several names.
+  // The container image of CoreOS has had several names.
   const coreOs = ['rhel-coreos', 'stream-coreos', 'fedora-coreos'].map(imageOf);
   const script = [
     'set -e',
@@ -296,7 +297,7 @@ const outputFolder = '/output';
 /** Name of the file with all output of the installer. */
 export const installerLog = 'installer.log';
 
-/** Runs the installer of the release by its own image, then ours, which stores its files. */
+/** Runs the release's installer in its own image, then this program, which stores the files. */
 function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): KubeObject {
   const { controlPlane, cluster, inputs, hash } = job;
   const runs = installerRuns(inputs);
@@ -322,7 +323,8 @@ function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): Kub
     volumes: [
       { name: 'inputs', projected: { defaultMode: 0o440, sources: sourcesOf(runs) } },
       { name: 'output', emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } },
-      // As the API server mounts it into all containers of an account; the installer has none.
+      // The API server mounts this volume into all containers of an account; the installer gets
+      // none.
       {
         name: 'token',
         projected: {
@@ -352,7 +354,9 @@ function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): Kub
   });
 }
 
-/** The files of the folder before each run, `RUN/PATH`, from the Secrets themselves. */
+/**
+ * Volumes with the files of the folder before each run, `RUN/PATH`, from the Secrets themselves.
+ */
 function sourcesOf(runs: readonly InstallerRun[]): readonly object[] {
   const items = runs.flatMap(({ files }, at) =>
     files.map(({ secret, key, path }) => ({ secret, item: { key, path: `${at}/${path}` } })),
@@ -363,8 +367,8 @@ function sourcesOf(runs: readonly InstallerRun[]): readonly object[] {
 }
 
 /**
- * Its log stays in the pod, and its end is the message of a run that fails. Files of a Secret are
- * 0440, and the installer, which is not root, writes its state again.
+ * The script that runs the installer. The log stays in the pod; its end is the message of a failed
+ * run. Files of a Secret are 0440, and the installer, which is not root, overwrites its state.
  */
 function scriptOf(runs: readonly InstallerRun[]): string {
   const log = `${outputFolder}/${installerLog}`;

@@ -1,10 +1,10 @@
 import { Secret } from '../../model/secret.ts';
 import { masker } from '../../lib/masker.ts';
 
-/** Secrets are longer than this, words of a configuration that may be printed are not. */
+/** Secrets are longer than this; words of a configuration that may be printed are shorter. */
 const shortestSecret = 12;
 
-/** Takes out of what the installer writes what is secret in its install-config and state. */
+/** Masks in the installer's output the secrets of its install-config and its state. */
 export function installerMask({
   installConfig = '',
   state = '',

@@ -6,26 +6,24 @@ export interface InstallManifest {
   readonly folder: 'manifests' | 'openshift';
   readonly name: string;
   readonly content: string;
-  /** The Secret that it is in. */
+  /** The name of its Secret. */
   readonly secret: string;
 }
 
-/**
- * What the installer makes the files of a cluster of. One of `installConfig` and `state` is there.
- */
+/** Inputs of the installer. Either `installConfig` or `state` is set. */
 export interface InstallInputs {
   readonly installConfig: string | undefined;
   /** Text of `.openshift_install_state.json`. */
   readonly state: string | undefined;
-  /** The Secret that they are in. */
+  /** The name of the Secret that holds them. */
   readonly stateSecret: string;
   readonly manifests: readonly InstallManifest[];
   readonly releaseImage: string;
-  /** A single node bootstraps in place. */
+  /** Whether the cluster is a single node, which bootstraps in place. */
   readonly isSingleNode: boolean;
 }
 
-/** Files by their names in the installer's folder, `auth/kubeconfig` for example. */
+/** Files by their paths in the installer's folder, `auth/kubeconfig` for example. */
 export type InstallFiles = Readonly<Record<string, Uint8Array>>;
 
 /** Failures of the installer. */
@@ -60,7 +58,9 @@ export const installerFailures = {
 /** Builds an error of the installer. */
 export const installerFailure = failuresOf(installerFailures);
 
-/** A run of the installer, and what is laid into its folder before it, from keys of Secrets. */
+/**
+ * A run of the installer, with the files to copy into its folder before it, from keys of Secrets.
+ */
 export interface InstallerRun {
   readonly command: 'manifests' | 'ignition-configs' | 'single-node-ignition-config';
   readonly files: readonly {
@@ -71,9 +71,9 @@ export interface InstallerRun {
 }
 
 /**
- * The runs of the installer. With an install-config the manifests are laid over those that it
- * makes. A state needs no install-config beside it, which would count as changed and discard the
- * manifests (openshift/installer, `pkg/asset/store`), but all manifests or none.
+ * The runs of the installer. With an install-config, the user's manifests overwrite the generated
+ * ones. A state comes without an install-config, which would count as changed and discard the
+ * manifests (openshift/installer, `pkg/asset/store`), and needs all manifests or none.
  * @throws AgentError `installer.incomplete`
  */
 export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
@@ -85,7 +85,7 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
     secret,
     key,
   }));
-  // Without it the installer ignores the whole folder (openshift/installer,
+  // Without this file, the installer ignores the whole folder (openshift/installer,
   // `pkg/asset/manifests/operators.go`).
   const first = 'manifests/cluster-config.yaml';
   const isWhole = laid.length === 0 || laid.some(({ path }) => path === first);
@@ -102,7 +102,7 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
 }
 
 /**
- * The line by which the installer says that it discarded a file (openshift/installer,
+ * The log line in which the installer reports a discarded file (openshift/installer,
  * `pkg/asset/store`).
  */
 export const discarded = (log: string): string | undefined =>
@@ -110,7 +110,7 @@ export const discarded = (log: string): string | undefined =>
     .split('\n')
     .find((line) => line.includes('Discarding the ') && / (directory|because)/.test(line));
 
-/** The files that count; of a single node the first has another name. */
+/** The files that are stored; for a single node the first has another name. */
 export const madeFiles = {
   bootstrap: 'bootstrap.ign',
   singleNode: 'bootstrap-in-place-for-live-iso.ign',

@@ -12,27 +12,27 @@ import {
   ownNames,
 } from '../api.ts';
 
-/** A Machine that is to be made. */
+/** Inputs of a new Machine. */
 export interface NewMachine {
   readonly controlPlane: OpenShiftControlPlane;
   readonly cluster: CapiCluster;
   readonly name: string;
   readonly isBootstrap: boolean;
   readonly failureDomain: string | undefined;
-  /** What is kept of the master that it follows. */
+  /** Record of the master that it replaces. */
   readonly remediationFor: string | undefined;
 }
 
-/** Names of hosts are labels of DNS. */
+/** Host names are DNS labels. */
 const longestName = 63;
 
-/** The beginning of a name, which ends as a name may. */
+/** The beginning of a name, cut so that it ends validly. */
 export const beginOf = (name: string, length = longestName): string =>
   name.slice(0, length).replace(/[-.]{1,63}$/, '');
 
 /**
- * The name of the Machine with an index: always the same, so that none is made twice from a view
- * that is late.
+ * The name of the Machine with an index. It is deterministic, so that a late view does not lead to
+ * a second Machine.
  */
 export function machineName(
   { metadata: { name, uid = '' } }: OpenShiftControlPlane,
@@ -44,7 +44,7 @@ export function machineName(
 }
 
 /**
- * As a label the name of a control plane (Cluster API, `format.MustFormatValue`: a hash where it is
+ * The name of a control plane as a label (Cluster API, `format.MustFormatValue`: a hash if it is
  * too long).
  */
 const nameLabel = (name: string): string =>
@@ -53,7 +53,7 @@ const nameLabel = (name: string): string =>
     : `hash_${createHash('sha256').update(name).digest('hex').slice(0, 16)}_z`;
 
 /**
- * Labels by which the Machines of a control plane are known, with their configs and infrastructure
+ * Labels that identify the Machines of a control plane, with their configs and infrastructure
  * machines.
  */
 export const ownLabels = (
@@ -65,13 +65,13 @@ export const ownLabels = (
   [capiNames.controlPlaneName]: nameLabel(name),
 });
 
-/** The same as a selector. */
+/** The same labels as a selector. */
 export const ownSelector = (controlPlane: OpenShiftControlPlane, cluster: string): string =>
   Object.entries(ownLabels(controlPlane, cluster))
     .map(([label, value]) => `${label}=${value}`)
     .join();
 
-/** The control plane as an owner; of a Machine and of Secrets it is the controller. */
+/** The owner reference to a control plane; it is the controller of Machines and Secrets. */
 export const ownerOf = (
   { metadata: { name, uid = '' } }: OpenShiftControlPlane,
   isController: boolean,
@@ -89,8 +89,8 @@ const reserved: readonly string[] = [
 ];
 
 /**
- * Labels or annotations that a user gives to what is made for a host, without those that say whose
- * a Machine is, and which host. What is there is not changed by them later.
+ * A user's labels or annotations for a host's objects, without those that identify a Machine or its
+ * owner.
  */
 const unreserved = (entries: Readonly<Record<string, string>> = {}) =>
   Object.fromEntries(
@@ -110,17 +110,19 @@ function metadataOf({ controlPlane, cluster, name }: NewMachine, isController: b
   };
 }
 
-/** How a host is installed; the Machine becomes its controller, which core sees to. */
+/** The config of a host. Core makes the Machine its controller. */
 export const configOf = (machine: NewMachine): KubeObject => ({
   ...bootstrapConfigType,
   metadata: metadataOf(machine, false),
   spec: machine.controlPlane.spec.configSpec,
 });
 
-/** Kind of a template without the word. */
+/** Kind of a template without the suffix `Template`. */
 export const clonedKind = (template: string): string => template.replace(/Template$/, '');
 
-/** An infrastructure machine of a template (Cluster API, `external.CreateFromTemplate`). */
+/**
+ * Clones an infrastructure machine from a template (Cluster API, `external.CreateFromTemplate`).
+ */
 export function cloneOf(machine: NewMachine, template: KubeObject): KubeObject {
   const { infrastructureRef } = machine.controlPlane.spec.machineTemplate.spec;
   const { template: inner = {} } = template['spec'] as {
@@ -144,7 +146,7 @@ export function cloneOf(machine: NewMachine, template: KubeObject): KubeObject {
   };
 }
 
-/** A Machine of a host. Members that are undefined are not sent. */
+/** The Machine of a host. Undefined members are not sent. */
 export function machineOf(machine: NewMachine): KubeObject {
   const { controlPlane, cluster, name, isBootstrap, failureDomain, remediationFor } = machine;
   const { infrastructureRef, ...given } = controlPlane.spec.machineTemplate.spec;
@@ -176,8 +178,8 @@ export function machineOf(machine: NewMachine): KubeObject {
 }
 
 /**
- * The failure domain with the fewest Machines; undefined where the infrastructure has none for
- * control planes.
+ * The failure domain with the fewest Machines; undefined if the infrastructure has none for control
+ * planes.
  */
 export function leastUsedDomain(
   { status }: CapiCluster,

@@ -8,8 +8,8 @@ import { removeJobs, stepByJobs } from './installer-jobs.ts';
 import type { Pass } from './pass.ts';
 
 /**
- * Takes the next step to the files of a control plane, by Jobs whose events call for another: once,
- * and never when a host may work with some.
+ * Takes the next step to make the files of a control plane, by Jobs whose events trigger the next
+ * step. Makes files once, and never if a host may have used some.
  * @throws AgentError as `stepByJobs`
  */
 export async function makeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
@@ -21,7 +21,7 @@ export async function makeAssets(pass: Pass, signal: AbortSignal): Promise<void>
   await stepByJobs(pass, { controlPlane, cluster, inputs, hash }, signal);
 }
 
-/** The Jobs are not needed once the files exist. */
+/** Removes the Jobs once the files exist. */
 export async function removeUsedJobs(
   { view, hasJobs, kube, metrics }: Pass,
   signal: AbortSignal,
@@ -30,23 +30,23 @@ export async function removeUsedJobs(
   if (isDue && (await removeJobs(kube, view.controlPlane, signal))) metrics?.installerEnded('made');
 }
 
-/** A Secret has no more (Kubernetes, `MaxSecretSize`). */
+/** Maximum size of a Secret (Kubernetes, `MaxSecretSize`). */
 const mostBytes = 1024 * 1024;
 
-/** The control plane that a Secret of files belongs to. */
+/** The control plane of a Secret with files. */
 export interface AssetsOwner {
   readonly owner: OwnerReference;
   readonly namespace: string;
   readonly cluster: string;
   readonly inputsHash: string;
-  /** Images of the release, where they are known. */
+  /** Images of the release, if known. */
   readonly mcoImage?: string | undefined;
   readonly coreOsImage?: string | undefined;
 }
 
 /**
  * The Secret with the installer's files. Its creation decides: a later run discards its own files.
- * @throws AgentError `installer.failed` where a file is missing, `installer.too-large`
+ * @throws AgentError `installer.failed` if a file is missing, `installer.too-large`
  */
 export function assetsSecret(
   files: InstallFiles,
@@ -64,7 +64,7 @@ export function assetsSecret(
   const bootstrap = file(isSingleNode ? madeFiles.singleNode : madeFiles.bootstrap);
   const given: Readonly<Record<string, Uint8Array | string | undefined>> = {
     [assetKeys.bootstrapIgnition]: gzipSync(bootstrap, { level: 9 }),
-    // A single node makes its own while it bootstraps.
+    // A single node makes its own master Ignition while it bootstraps.
     [assetKeys.masterIgnition]: files[master],
     [assetKeys.workerIgnition]: file(worker),
     [assetKeys.kubeconfig]: kubeconfig,

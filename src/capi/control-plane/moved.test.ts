@@ -27,8 +27,8 @@ async function run(kube: FakeKube, { guest, start }: { guest: FakeKube; start: M
 }
 
 /**
- * What clusterctl makes of a cluster elsewhere: all that its Cluster owns, with other uids and no
- * status.
+ * The objects of a cluster after a move by clusterctl: all that its Cluster owns, with other uids
+ * and without status.
  */
 function moved(from: FakeKube): FakeKube {
   const found = controlPlaneIn(from);
@@ -47,7 +47,7 @@ function moved(from: FakeKube): FakeKube {
 }
 
 describe('a cluster that was moved to another management cluster', () => {
-  // With all of its masters: test/capi/install.capi.test.ts.
+  // test/capi/install.capi.test.ts covers a move with all masters.
   it('after its bootstrap host was replaced is what it was, and nothing is made again', async () => {
     const from = managementCluster();
     const guest = fakeKube();

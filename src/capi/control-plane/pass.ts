@@ -9,26 +9,26 @@ import type { UsableTemplate } from './template.ts';
 import type { UpgradeVerdict } from './upgrade.ts';
 import type { ControlPlaneView } from './view.ts';
 
-/** What the provider works with. */
+/** Ports and stores of the provider. */
 export interface ControlPlaneScope extends Pick<Ports, 'kube' | 'clock'> {
   readonly note: Note;
-  /** The image of this program, for the Jobs of the installer. */
+  /** Pull spec of this program, for the Jobs of the installer. */
   readonly ownImage?: string | undefined;
   readonly metrics?: Pick<ManagerMetrics, 'installerEnded'> | undefined;
 }
 
-/** A control plane in one pass, with all that is decided on. */
+/** The inputs of one pass over a control plane. */
 export interface Pass extends ControlPlaneScope {
   readonly view: ControlPlaneView;
-  /** Undefined while no Machine is to be made, or nothing can be made of it. */
+  /** Undefined while no Machine is due, or if the template cannot be used. */
   readonly template: UsableTemplate | undefined;
   readonly templateCheck: CheckResult;
-  /** Undefined while no files are to be made. */
+  /** Undefined while no files are due. */
   readonly inputs: InputsVerdict | undefined;
-  /** The cluster that is installed, and what it shows; undefined while it does not answer. */
+  /** The installed cluster and its state; undefined while it does not answer. */
   readonly followed: Guest | undefined;
   readonly guest: GuestSeen | undefined;
   readonly upgrade: UpgradeVerdict;
-  /** Whether Jobs of the installer are there. */
+  /** Whether Jobs of the installer exist. */
   readonly hasJobs: boolean;
 }

@@ -60,11 +60,11 @@ export const controlPlaneFailures = {
 const controlPlaneFailure = failuresOf(controlPlaneFailures);
 
 /**
- * Does what is due for a control plane. Each write names the version of what it was decided on, and
- * the API server refuses it where that has changed; what is destroyed or approved is read again
- * right before. Resolves with whether the control plane itself was written: its event begins the
- * next pass.
- * @throws the first failure, after all else was tried; the signal's reason
+ * Does the due work for a control plane. Each write names the resourceVersion of its decision, and
+ * the API server refuses it if the object has changed. Objects are read again right before a
+ * deletion or an approval. Resolves with whether the control plane itself was written: its event
+ * starts the next pass.
+ * @throws the first failure, after all other work was tried; the signal's reason
  */
 export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean> {
   const { view, guest } = pass;
@@ -102,7 +102,7 @@ const isCompleteUnrecorded = ({ isBootstrapComplete, controlPlane }: ControlPlan
 
 type Task = (signal: AbortSignal) => Promise<void>;
 
-/** All that is due for Machines, and in the cluster that is installed. */
+/** The due work for Machines, and in the installed cluster. */
 function dueTasks(pass: Pass, actions: readonly RemediationAction[]): readonly Task[] {
   const { view, guest, followed } = pass;
   const tasks: Task[] = [(signal) => createMachine(pass, signal)];
@@ -124,7 +124,7 @@ function dueTasks(pass: Pass, actions: readonly RemediationAction[]): readonly T
   ];
 }
 
-/** The same by requests; undefined where the control plane is gone. */
+/** The pass with objects read by requests; undefined if the control plane is gone. */
 async function readAgain(pass: Pass, signal: AbortSignal): Promise<Pass | undefined> {
   const { kube, clock, followed } = pass;
   const view = await readControlPlane(kube, pass.view.controlPlane, clock.now(), signal);
@@ -142,7 +142,10 @@ async function setMetadata(
 const hasFinalizer = ({ controlPlane }: ControlPlaneView): boolean =>
   controlPlane.metadata.finalizers?.includes(ownNames.finalizer) === true;
 
-/** The finalizer stays until the last Machine is gone: core would keep them for ever otherwise. */
+/**
+ * The finalizer stays until the last Machine is gone: otherwise core would keep the Machines for
+ * ever.
+ */
 async function end(pass: Pass, signal: AbortSignal): Promise<boolean> {
   const { hosts } = pass.view;
   if (hosts.length === 0 ? !hasFinalizer(pass.view) : hosts.every(isBeingDeleted)) return false;
@@ -170,7 +173,7 @@ async function removeMachine(
   note('info', `Machine ${name} is being deleted`);
 }
 
-/** Whether files are to be replaced. A host that has reported may work with them already. */
+/** Whether to replace the files. A host that has reported may have used them already. */
 const areUnfit = ({ isPaused, isDeleting, unfit, hosts }: ControlPlaneView): boolean =>
   !isPaused && !isDeleting && unfit !== undefined && hosts.every(({ stage }) => stage === '');
 
@@ -183,13 +186,14 @@ async function removeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * The next Machine: first the bootstrap host, and all others once they can join it. One at a time,
- * as the failure domain of each follows from those before it. Its name follows from those that are
- * there, so none is made twice from a view that is late.
+ * The next Machine: first the bootstrap host, then the others once they can join it. One at a time,
+ * as the failure domain of each depends on the Machines before it. Its name depends on the existing
+ * Machines, so a late view does not lead to a second one.
  */
 function dueMachine(view: ControlPlaneView): NewMachine | undefined {
   const { controlPlane, cluster, hosts, replicas, isBootstrapReady } = view;
-  // By the files in its status the API server keeps the number of masters of a single node.
+  // With the files in its status, the API server forbids changing the number of masters of a single
+  // node.
   const isCountKept = replicas > 1 || controlPlane.status?.assets !== undefined;
   const mayCreate =
     view.unfit === undefined &&
@@ -214,7 +218,7 @@ function dueMachine(view: ControlPlaneView): NewMachine | undefined {
   };
 }
 
-/** The Machine is created last: objects of an earlier try are used when it is tried again. */
+/** Creates the Machine last: another attempt then reuses the objects of an earlier one. */
 async function createMachine(pass: Pass, signal: AbortSignal): Promise<void> {
   const { template, kube, note } = pass;
   const machine = dueMachine(pass.view);
@@ -244,7 +248,7 @@ async function markUpToDate(
     metadata: { name, namespace, uid },
     status: { conditions: [{ ...type, lastTransitionTime }] },
   };
-  // The owner in `metadata.managedFields`.
+  // The manager in `metadata.managedFields`.
   const manager = 'bootwright-control-plane';
   await kube.apply(manifest, signal, { manager, subresource: 'status' });
 }
@@ -268,7 +272,8 @@ async function remediate(
       );
     return isDue ? removeMachine(pass, machine, signal) : undefined;
   }
-  // A MachineHealthCheck and core write the same list: it is refused where it has changed since.
+  // A MachineHealthCheck and core write the same list, so the API server refuses the write if the
+  // list has changed since.
   const { condition } = action;
   const before = machine.status?.conditions ?? [];
   const conditions =
@@ -283,7 +288,7 @@ async function remediate(
   return undefined;
 }
 
-/** The state of a node becomes the progress of its host, by the rules of any report. */
+/** Turns the state of a node into the progress of its host, by the rules for any report. */
 async function reportNode(
   { kube, clock, note, view: { controlPlane } }: Pass,
   { config, machine, stage }: NodeReport,
@@ -301,9 +306,9 @@ async function reportNode(
 }
 
 /**
- * The provider that makes the Ignition of hosts finds the authority of the config servers among the
- * files of the installer. The config server of a bootstrap host has that of the installer to its
- * end.
+ * Stores the config servers' authority with the files of the installer, from which the bootstrap
+ * provider makes the Ignition of hosts. The bootstrap host's config server has the installer's
+ * authority to its end.
  */
 async function trustConfigServer(
   { kube, note, view: { assets, hasAssets, isBootstrapComplete } }: Pass,
@@ -311,7 +316,8 @@ async function trustConfigServer(
   signal: AbortSignal,
 ): Promise<void> {
   if (ca === undefined || !isBootstrapComplete || !hasAssets || assets === undefined) return;
-  // Metadata alone are followed: they tell by a hash which authority the Secret has.
+  // The informer has only metadata, so a hash in an annotation identifies the authority in the
+  // Secret.
   const hash = createHash('sha256').update(ca).digest('hex');
   if (assets.metadata.annotations?.[ownNames.configServerCaHash] === hash) return;
   const patch = patchOf(assets, {
@@ -322,7 +328,7 @@ async function trustConfigServer(
   note('info', `Secret ${assets.metadata.name} has the new authority of the config servers`);
 }
 
-/** Its own operator decides whether it takes the update: nothing is ever forced. */
+/** The cluster-version operator decides whether it accepts the update; nothing is ever forced. */
 async function upgrade(
   { note, guest, upgrade: { update } }: Pass,
   followed: Guest,
@@ -334,7 +340,7 @@ async function upgrade(
   note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
 
-/** A request is read again, with its node, right before it is approved. */
+/** Reads a request and its node again right before the approval. */
 async function approve(
   { clock, note, view }: Pass,
   followed: Guest,
@@ -359,9 +365,9 @@ async function approve(
 }
 
 /**
- * Publishes the kubeconfig of the Cluster (Cluster API contract): the installer's, whose
- * certificate is valid for ten years. It replaces the one of an earlier version, whose certificate
- * nobody renews.
+ * Publishes the kubeconfig of the Cluster (Cluster API contract). It is the installer's kubeconfig,
+ * whose certificate is valid for ten years. Replaces a kubeconfig from an earlier version, whose
+ * certificate is no longer renewed.
  */
 async function publishKubeconfig({ kube, note, view }: Pass, signal: AbortSignal): Promise<void> {
   const { controlPlane, cluster, kubeconfig: before } = view;
@@ -394,7 +400,7 @@ async function publishKubeconfig({ kube, note, view }: Pass, signal: AbortSignal
   note('info', `the API of Cluster ${name} answers`);
 }
 
-/** Makes an object, or finds that it was made by the same owner before. */
+/** Creates an object, or finds that the same owner created it before. */
 async function createOwned(
   kube: Pick<Kube, 'create' | 'get'>,
   { metadata: { namespace = '', uid } }: OpenShiftControlPlane,

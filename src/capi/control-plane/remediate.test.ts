@@ -27,7 +27,7 @@ interface Master {
   readonly isMarked?: boolean;
   readonly isReady?: boolean;
   readonly isMember?: boolean;
-  /** Its pod of etcd is ready, though it is no member. */
+  /** Its pod of etcd is ready, although it is not a member. */
   readonly isPodReady?: boolean;
   readonly isDeleting?: boolean;
   readonly isNode?: boolean;

@@ -10,41 +10,41 @@ import type { ControlPlaneHost, ControlPlaneView } from './view.ts';
 import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
 
 /**
- * The last replacement of a master. It is kept on the control plane before its Machine goes, and
- * then on the one that follows.
+ * Record of the last replacement of a master. The control plane stores it before the Machine is
+ * deleted; then the new Machine stores it.
  */
 const Remediation = z.object({
   machine: z.string(),
   uid: z.string(),
   at: z.string(),
-  /** How many replacements in a row have failed before. */
+  /** Number of failed replacements in a row before this one. */
   retry: z.number(),
 });
 
 type Remediation = z.infer<typeof Remediation>;
 
-/** What is done to replace masters. */
+/** An action in the replacement of masters. */
 export type RemediationAction =
   | {
       readonly type: 'record-remediation';
-      /** Value of its annotation; null once the replacement is done, or taken back. */
+      /** Value of the annotation; null once the replacement is done or withdrawn. */
       readonly record: string | null;
     }
   | { readonly type: 'delete-machine'; readonly machine: Machine }
   | {
       readonly type: 'report-remediation';
       readonly machine: Machine;
-      /** Undefined: the Machine is healthy again, and the condition is removed. */
+      /** Undefined: the Machine is healthy again, so the condition is removed. */
       readonly condition: NewCondition | undefined;
     };
 
-/** Replacements within this time are counted together: an installation takes up to an hour. */
+/** Replacements within this time count together: an installation takes up to an hour. */
 const countedTogether: Millis = hours(24);
 
 const defaultRetries = 3;
 
 /**
- * The condition with which a MachineHealthCheck asks the owner of a Machine to replace it (Cluster
+ * The condition by which a MachineHealthCheck asks the owner of a Machine to replace it (Cluster
  * API, `MachineOwnerRemediatedCondition`).
  */
 export const ownerRemediated = 'OwnerRemediated';
@@ -53,7 +53,7 @@ const statusOf = ({ status }: Machine, type: string): string | undefined =>
   findCondition(status?.conditions, type)?.status;
 
 /**
- * Whether a Machine is to be replaced by its control plane (Cluster API,
+ * Whether the control plane has to replace a Machine (Cluster API,
  * `IsUnhealthyAndOwnerRemediated`).
  */
 export const isMarked = (machine: Machine): boolean =>
@@ -71,10 +71,7 @@ function remediationIn(text: string | undefined): Remediation | undefined {
 const remediationFor = ({ metadata }: Machine): Remediation | undefined =>
   remediationIn(metadata.annotations?.[ownNames.remediationFor]);
 
-/**
- * What the Machine that follows one that was replaced has to keep of it; undefined where none is to
- * follow.
- */
+/** The record for the next Machine if it replaces another; else undefined. */
 export function toBeFollowed({ controlPlane, hosts }: ControlPlaneView): string | undefined {
   const text = controlPlane.metadata.annotations?.[ownNames.remediation];
   const record = remediationIn(text);
@@ -84,15 +81,16 @@ export function toBeFollowed({ controlPlane, hosts }: ControlPlaneView): string 
 }
 
 /**
- * Replaces masters that a MachineHealthCheck has marked, one at a time. The intention is recorded
- * first: a later pass carries it out, or removes the record where it may not be done any more.
+ * Replaces masters that a MachineHealthCheck has marked, one at a time. Records the intention
+ * first: a later pass carries it out, or removes the record if the replacement is no longer
+ * allowed.
  */
 export function remediations(
   view: ControlPlaneView,
   guest: GuestSeen | undefined,
 ): readonly RemediationAction[] {
   const { now, hosts } = view;
-  // A master that is removed without the files could not be installed again.
+  // Without the files, a removed master could not be installed again.
   if (view.isPaused || view.isDeleting || !view.hasAssets) return [];
   const { annotations = {} } = view.controlPlane.metadata;
   const marked = hosts.filter(({ machine }) => isMarked(machine)).toSorted(byUrgency);
@@ -127,7 +125,7 @@ export function remediations(
 }
 
 /**
- * Whom a person has chosen comes first, then who is no node (Cluster API,
+ * Masters that a person has chosen come first, then masters without a node (Cluster API,
  * `pickMachineToBeRemediated`).
  */
 function byUrgency(
@@ -146,7 +144,7 @@ function byUrgency(
 
 type Refusal = Pick<NewCondition, 'reason' | 'message'>;
 
-/** Reasons as those of the control plane of kubeadm, which people know. */
+/** The reasons match those of kubeadm's control plane, which people know. */
 const never = (message: string): Refusal => ({ reason: 'CannotBeRemediated', message });
 const later = (message: string): Refusal => ({ reason: 'RemediationDeferred', message });
 
@@ -157,7 +155,7 @@ function reportOf(machine: Machine, why: Refusal | undefined): readonly Remediat
   return [{ type: 'report-remediation', machine, condition }];
 }
 
-/** Why a master may not be replaced now; undefined where it may. */
+/** The reason why a master may not be replaced now; undefined if it may. */
 function refusalOf(
   host: ControlPlaneHost,
   view: ControlPlaneView,
@@ -177,7 +175,7 @@ function refusalOf(
   return etcdRefusal(host, view, guest);
 }
 
-/** Why a replacement that has failed is not replaced now. */
+/** The reason why a failed replacement is not repeated now. */
 function retryRefusal(
   host: ControlPlaneHost,
   { controlPlane, now }: ControlPlaneView,
@@ -190,7 +188,7 @@ function retryRefusal(
   }
   const since = Date.parse(remediationFor(host.machine)?.at ?? '');
   const until = since + seconds(retryPeriodSeconds);
-  // A time to come is of a clock that was wrong, and says nothing.
+  // A time in the future comes from a wrong clock and is ignored.
   return since <= now && until > now
     ? later(`not before ${wholeSeconds(until)} (spec.remediation.retryPeriodSeconds)`)
     : undefined;
@@ -199,7 +197,7 @@ function retryRefusal(
 const hasJoined = ({ machine, stage }: ControlPlaneHost): boolean =>
   machine.status?.nodeRef !== undefined || stage === 'Joined' || stage === 'Done';
 
-/** How many replacements in a row this one would follow. */
+/** Number of replacements in a row before this one. */
 function retryOf({ machine }: ControlPlaneHost, now: number): number {
   const before = remediationFor(machine);
   if (before === undefined) return 0;
@@ -207,8 +205,8 @@ function retryOf({ machine }: ControlPlaneHost, now: number): number {
 }
 
 /**
- * All other masters have to be Ready and carry a healthy member of etcd, and those have to be a
- * quorum of the members without it.
+ * All other masters must be Ready and have a healthy member of etcd, and these members must be a
+ * quorum without the removed one.
  */
 function etcdRefusal(
   host: ControlPlaneHost,

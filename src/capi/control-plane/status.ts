@@ -18,20 +18,20 @@ import { ownSelector } from './machines.ts';
 import type { Pass } from './pass.ts';
 import { assetsLifetime, type ControlPlaneHost, type ControlPlaneView } from './view.ts';
 
-/** Findings for the status that neither the view nor the guest shows. */
+/** Findings for the status that are in neither the view nor the guest. */
 export interface Findings {
   readonly template: CheckResult;
-  /** Why the files could not be made of the inputs. */
+  /** The reason why the files could not be made from the inputs. */
   readonly assets: CheckResult | undefined;
-  /** Why the API of the guest does not answer. */
+  /** The reason why the API of the guest does not answer. */
   readonly guestGap: string | undefined;
-  /** MachineHealthChecks of its namespace. */
+  /** MachineHealthChecks in the namespace of the control plane. */
   readonly healthChecks: readonly KubeObject[];
 }
 
 type Seen = Pick<Pass, 'view' | 'inputs' | 'guest' | 'upgrade'>;
 
-/** The status of a control plane (Cluster API contract, in both spellings). */
+/** The status of a control plane, with the fields of both contracts (Cluster API). */
 export function controlPlaneStatus(pass: Seen, findings: Findings): ControlPlaneStatus {
   const { view, guest, upgrade } = pass;
   const { controlPlane, hosts, cluster, bootstrap, now } = view;
@@ -89,7 +89,7 @@ function assetsOf(view: ControlPlaneView): Pick<ControlPlaneStatus, 'assets'> {
   };
 }
 
-/** The conditions by type; one that is undefined stays as it was. */
+/** The conditions by type; an undefined condition stays as it was. */
 function checksOf(
   pass: Seen,
   findings: Findings,
@@ -101,7 +101,7 @@ function checksOf(
   const { configServerAvailable } = sharedConditions;
   const hasServer =
     isConditionTrue(conditions, configServerAvailable) ||
-    // The bootstrap host answers no worker.
+    // The bootstrap host's config server does not serve workers.
     (isInitialized && view.isBootstrapComplete && guest?.hasConfigServer === true);
   const unready = hosts.filter(
     ({ machine }) => !isConditionTrue(machine.status?.conditions, 'Ready'),
@@ -162,14 +162,14 @@ function hostText({ machine, config, isBootstrap, stage }: ControlPlaneHost): st
   return `${machine.metadata.name}(${role}): ${stage === '' ? 'no report yet' : progress}`;
 }
 
-/** How a host failed, as its config says it. */
+/** The failure of a host from its config. */
 function failureText({ machine, config }: ControlPlaneHost): string {
   const message = findCondition(config?.status?.conditions, 'Ready')?.message ?? '';
   const text = message === '' ? config?.status?.progress?.message : message;
   return `${machine.metadata.name}: ${text ?? 'Failed'}`;
 }
 
-/** How the bootstrap host is, and the bootstrap as a whole. */
+/** The conditions of the bootstrap host, and of the bootstrap as a whole. */
 function bootstrapChecks(
   view: ControlPlaneView,
 ): Readonly<Record<'BootstrapReady' | 'BootstrapComplete', CheckResult>> {
@@ -223,7 +223,7 @@ function machinesCheck(view: ControlPlaneView, { template }: Findings): CheckRes
 function availableCheck({ view, guest }: Seen, findings: Findings): CheckResult {
   const { hosts, controlPlane } = view;
   const before = findCondition(controlPlane.status?.conditions, 'Available');
-  // What fails once the control plane has been available is a host that came later.
+  // Once the control plane has been available, a failure concerns a host that came later.
   const wasAvailable = before?.status === 'True' || before?.reason === 'APIUnreachable';
   const failed = wasAvailable ? [] : hosts.filter(({ stage }) => stage === 'Failed');
   if (failed.length > 0) return wrong('HostInstallationFailed', failed.map(failureText).join('; '));
@@ -233,7 +233,7 @@ function availableCheck({ view, guest }: Seen, findings: Findings): CheckResult 
   return guest === undefined ? wrong('APIUnreachable', guestGap) : right('Available');
 }
 
-/** The end of the installation: it stays, whatever an update does later. */
+/** The end of the installation. It stays, also during a later update. */
 function installedCheck({ view, guest }: Seen): CheckResult {
   if (isConditionTrue(view.controlPlane.status?.conditions, 'Installed')) return right('Installed');
   if (!view.isBootstrapComplete || guest === undefined) return wrong('WaitingForAPI');

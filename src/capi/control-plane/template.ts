@@ -5,15 +5,13 @@ import { type CheckResult, wrong } from '../conditions.ts';
 import { contractKind, type ContractKind } from '../objects.ts';
 import { clonedKind } from './machines.ts';
 
-/** An infrastructure template with the kind of what is made of it. */
+/** An infrastructure template, with the kind of its clones. */
 export interface UsableTemplate {
   readonly template: KubeObject;
   readonly machine: ContractKind;
 }
 
-/**
- * Reads the infrastructure template of a control plane; a finding where nothing can be made of it.
- */
+/** Reads the infrastructure template of a control plane; a finding if it cannot be used. */
 export async function readTemplate(
   kube: Pick<Kube, 'get'>,
   { metadata: { namespace = '' }, spec }: OpenShiftControlPlane,

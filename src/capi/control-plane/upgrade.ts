@@ -4,23 +4,23 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { type OpenShiftControlPlane, ownNames } from '../api.ts';
 import type { CheckResult } from '../conditions.ts';
 
-/** How the version of a cluster is, by its own operator, and what it is to be told. */
+/** The version of a cluster by its own operator, and the update to request. */
 export interface UpgradeVerdict {
-  /** The version that is there as a whole; undefined while it is installed. */
+  /** The version that is fully rolled out; undefined during the installation. */
   readonly version?: string;
-  /** How an upgrade is; undefined while the cluster is installed. */
+  /** The state of an upgrade; undefined during the installation. */
   readonly finding?: CheckResult;
-  /** What its operator is to be told. */
+  /** The update to request from the operator. */
   readonly update?: { readonly version: string; readonly image: string; readonly force: false };
 }
 
 const digestOf = (image: string): string => image.split('@')[1] ?? '';
 
 /**
- * Decides about the version of a cluster: once it is installed, another release in the control
- * plane becomes the update that its cluster-version operator is told, by digest, and never against
- * its own checks. A cluster that was updated otherwise keeps its newer version, unless a person
- * marks the lower one.
+ * Decides about the version of a cluster. Once the cluster is installed, another release in the
+ * control plane becomes an update request to the cluster-version operator, by digest, and never
+ * against the operator's checks. A cluster that was updated in another way keeps its newer version,
+ * unless a person marks the lower one.
  */
 export function upgradeOf(
   { metadata, spec: { releaseImage, distributionVersion } }: OpenShiftControlPlane,
@@ -60,7 +60,10 @@ export function upgradeOf(
 
 const inNumbers = new Intl.Collator('en', { numeric: true });
 
-/** Whether one version comes after another (semver.org): a release comes after its candidates. */
+/**
+ * Whether one version comes after another (semver.org): a release comes after its release
+ * candidates.
+ */
 function isNewer(one: string, other: string): boolean {
   const [mine, others] = [releaseVersion(one), releaseVersion(other)];
   if (mine === undefined || others === undefined) return false;
@@ -73,7 +76,7 @@ function isNewer(one: string, other: string): boolean {
 
 const candidateOf = (version: string): string => /-([^+]+)/.exec(version)?.[1] ?? '';
 
-/** In the operator's own words. */
+/** Progress in the operator's own words. */
 function progressOf(
   clusterVersion: KubeObject,
   is: (isRight: boolean, reason: string, message?: string) => UpgradeVerdict,
@@ -86,7 +89,7 @@ function progressOf(
 }
 
 /**
- * Only another minor version is held by `Upgradeable` (cluster-version-operator,
+ * `Upgradeable` only blocks an update to another minor version (cluster-version-operator,
  * `pkg/payload/precondition`).
  */
 function isOtherMinor(from: string, to: string): boolean {

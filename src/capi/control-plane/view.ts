@@ -31,61 +31,64 @@ export interface ControlPlaneHost {
   readonly config: BootstrapConfig | undefined;
   readonly isBootstrap: boolean;
   readonly isDeleting: boolean;
-  /** Empty before its first report. */
+  /** Empty before the host's first report. */
   readonly stage: Stage | '';
 }
 
-/** A control plane with the objects that decide about it, and the facts that follow from them. */
+/** A control plane with the objects on which its decisions depend, and derived facts. */
 export interface ControlPlaneView {
   /** The time of the decision. */
   readonly now: number;
   readonly controlPlane: OpenShiftControlPlane;
-  /** Its owner; undefined until core has set it. */
+  /** The owner; undefined until core has set it. */
   readonly cluster: CapiCluster | undefined;
   /** All Machines of the cluster. */
   readonly allMachines: readonly Machine[];
-  /** Configs of the cluster, by their names. */
+  /** Configs of the cluster by name. */
   readonly configs: ReadonlyMap<string, BootstrapConfig>;
-  /** Metadata of the Secret with the installer's files, whichever control plane it belongs to. */
+  /** Metadata of the Secret with the installer's files, of any control plane of that name. */
   readonly assets: KubeObject | undefined;
-  /** Metadata of the kubeconfig's Secret, its own or one of a user. */
+  /** Metadata of the kubeconfig's Secret, from the provider or from a user. */
   readonly kubeconfig: KubeObject | undefined;
-  /** The hosts that it made, those that are being deleted too. */
+  /** The hosts of this control plane, including hosts that are being deleted. */
   readonly hosts: readonly ControlPlaneHost[];
   readonly bootstrap: ControlPlaneHost | undefined;
   readonly replicas: number;
   readonly isDeleting: boolean;
   readonly isPaused: boolean;
   readonly isInfrastructureReady: boolean;
-  /** Whether the Secret with the installer's files is its own. */
+  /** Whether the Secret with the installer's files belongs to this control plane. */
   readonly hasAssets: boolean;
-  /** They are gone, and hosts may have them: files that were made again would not fit. */
+  /** The files are gone, and hosts may have used them: new files would not match. */
   readonly areAssetsLost: boolean;
-  /** Why no bootstrap can begin with them. */
+  /** The reason why no bootstrap can start with the files. */
   readonly unfit: CheckResult | undefined;
-  /** The bootstrap host has a control plane that others can join. */
+  /** Whether the bootstrap host has a control plane that others can join. */
   readonly isBootstrapReady: boolean;
   readonly isBootstrapComplete: boolean;
-  /** The bootstrap host is gone after others may have begun with it: nothing can continue. */
+  /**
+   * The bootstrap host is gone after other hosts may have started with it: the installation cannot
+   * continue.
+   */
   readonly isBootstrapLost: boolean;
   readonly isInitialized: boolean;
 }
 
-/** Informers of all control planes and of the objects that decide about them. */
+/** Informers of all control planes and of the objects on which their decisions depend. */
 export interface ControlPlaneStores {
-  /** By namespace. */
+  /** Indexed by namespace. */
   readonly controlPlanes: Informer<'namespace'>;
   readonly clusters: Informer;
-  /** By namespace and cluster. */
+  /** Indexed by namespace and cluster. */
   readonly machines: Informer<'cluster'>;
   readonly configs: Informer<'cluster'>;
-  /** Metadata of the Secrets of clusters, which hold the files of installers and data of hosts. */
+  /** Metadata of the Secrets of clusters, which hold installers' files and hosts' data. */
   readonly secrets: Informer;
   readonly manifests: Informer;
   readonly installStates: Informer;
-  /** By namespace. */
+  /** Indexed by namespace. */
   readonly healthChecks: Informer<'namespace'>;
-  /** Those of the installer, by namespace and cluster. */
+  /** Jobs of the installer, indexed by namespace and cluster. */
   readonly jobs: Informer<'cluster'>;
 }
 
@@ -121,7 +124,7 @@ const clusterKeysOf = (object: KubeObject): readonly string[] => {
 export const clusterOwner = ({ metadata }: OpenShiftControlPlane): OwnerReference | undefined =>
   coreOwner(metadata, 'Cluster');
 
-/** The view of a control plane by the informers. */
+/** The view of a control plane from the informers. */
 export function storedControlPlane(
   stores: ControlPlaneStores,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -144,7 +147,7 @@ export function storedControlPlane(
   );
 }
 
-/** The same by requests; undefined where it is gone, or another one of its name. */
+/** The view by requests; undefined if the control plane is gone, or another one has its name. */
 export async function readControlPlane(
   kube: Pick<Kube, 'get' | 'list'>,
   { metadata: { name, namespace = '', uid } }: OpenShiftControlPlane,
@@ -169,7 +172,9 @@ export async function readControlPlane(
   return viewOf({ controlPlane, cluster, machines, configs, assets, kubeconfig }, now);
 }
 
-/** A key of the Secret with the installer's files; undefined where it is another Secret by now. */
+/**
+ * A key of the Secret with the installer's files; undefined if another Secret has its name by now.
+ */
 export async function readAsset(
   kube: Pick<Kube, 'get'>,
   { assets }: Pick<ControlPlaneView, 'assets'>,
@@ -182,13 +187,15 @@ export async function readAsset(
   return secret?.metadata.uid === uid ? secretText(secret, key) : undefined;
 }
 
-/** The certificates of a bootstrap (openshift/installer, `pkg/asset/tls`, ValidityOneDay). */
+/**
+ * Lifetime of a bootstrap's certificates (openshift/installer, `pkg/asset/tls`, ValidityOneDay).
+ */
 export const assetsLifetime: Millis = hours(24);
 
-/** The part of that time that a bootstrap needs to come to its end. */
+/** Part of the lifetime that a bootstrap needs for its own end. */
 export const assetsReserve: Millis = hours(2);
 
-/** The objects of a control plane, as the API server returns them. */
+/** The objects of a control plane from the API server. */
 interface ControlPlaneObjects extends Pick<
   ControlPlaneView,
   'controlPlane' | 'cluster' | 'assets' | 'kubeconfig'
@@ -250,7 +257,7 @@ function hostOf(machine: Machine, configs: ControlPlaneView['configs']): Control
   };
 }
 
-/** Whether the Secret belongs to this control plane, and not to one before it. */
+/** Whether the Secret belongs to this control plane, rather than to an earlier one. */
 const areOwnAssets = (
   { metadata: { uid } }: OpenShiftControlPlane,
   assets: KubeObject | undefined,
@@ -258,7 +265,7 @@ const areOwnAssets = (
   assets?.metadata.annotations?.[ownNames.inputsHash] !== undefined &&
   ownerUidsOf(assets).includes(uid);
 
-/** That of an earlier control plane of the name is not used. */
+/** The kubeconfig of an earlier control plane of this name is not used. */
 const usableKubeconfig = (
   { metadata: { uid } }: OpenShiftControlPlane,
   found: KubeObject | undefined,
@@ -272,8 +279,8 @@ const isInfrastructureReady = (cluster: CapiCluster | undefined): boolean =>
   cluster?.status?.initialization?.infrastructureProvisioned === true &&
   (cluster.spec?.controlPlaneEndpoint?.host ?? '') !== '';
 
-// A status is not moved with its cluster (clusterctl), Secrets and annotations are: the kubeconfig
-// is published once the API has answered, and the end of the bootstrap is an annotation.
+// clusterctl moves Secrets and annotations with a cluster, but not a status. The kubeconfig is
+// published once the API has answered, and an annotation records the end of the bootstrap.
 const isComplete = (
   { metadata, status, spec }: OpenShiftControlPlane,
   bootstrap: ControlPlaneHost | undefined,

@@ -24,14 +24,14 @@ import {
 } from '../bootstrap/stores.ts';
 import { isControlledBy, placed } from '../objects.ts';
 
-/** Ends a request with what a client of assisted-service understands. */
+/** Ends a request with an error that a client of assisted-service understands. */
 export class RefusedCall extends HttpRefusal {
   override readonly answer: HttpAnswer;
 
   constructor(status: number, reason: string, headers: Readonly<Record<string, string>> = {}) {
     super(status, reason);
-    // As its framework, or its domain, says it (assisted-service swagger, `infra_error` and
-    // `error`).
+    // In the form of its framework, or of its own handlers (assisted-service swagger, `infra_error`
+    // and `error`).
     const isOfFramework = [401, 403, 422].includes(status);
     const body = isOfFramework
       ? { code: status, message: reason }
@@ -41,7 +41,7 @@ export class RefusedCall extends HttpRefusal {
   }
 }
 
-/** Who asks, by its token: one host of one cluster, with its role. */
+/** The caller by its token: one host of one cluster, with its role. */
 export interface Caller extends ConfigView {
   readonly token: string;
   readonly role: MachineRole;
@@ -49,17 +49,17 @@ export interface Caller extends ConfigView {
   readonly clusterId: string;
 }
 
-/** Hosts by their tokens, as they were seen, and as they are. */
+/** Stores and API server to look up hosts by their tokens. */
 interface AccessScope {
   readonly stores: BootstrapStores;
   readonly kube: Pick<Kube, 'get'>;
 }
 
 /**
- * Finds out who asks. A token is found by its hash, so that no answer tells how near a wrong one
- * was.
- * @throws RefusedCall 401 without a token that counts, 503 while nothing has been listed yet, or
- * the token was not seen yet
+ * Identifies the caller. Looks the token up by its hash, so that the time of an answer does not
+ * show how close a wrong token is.
+ * @throws RefusedCall 401 without a valid token, 503 before the first list, or if the token has not
+ * been seen yet
  */
 export async function callerOf(
   { stores, kube }: AccessScope,
@@ -84,7 +84,10 @@ export async function callerOf(
     : new RefusedCall(401, 'unauthenticated for invalid credentials');
 }
 
-/** The Secret of a host that was not seen yet: a host may boot sooner than a watch tells of it. */
+/**
+ * Reads the token Secret of a host that the informer has not seen yet: a host may boot before the
+ * watch event arrives.
+ */
 async function unseenSecret(
   { stores, kube }: AccessScope,
   host: string | undefined,
@@ -105,7 +108,7 @@ function viewOfToken(stores: BootstrapStores, token: string): ConfigView | undef
   const owners = (secret.metadata as OwnedMetadata).ownerReferences ?? [];
   const [config] = owners.flatMap(({ uid }) => stores.configs.by('uid', uid)).map(asConfig);
   if (config === undefined || !isControlledBy(secret, config.metadata.uid)) return undefined;
-  // A host that is being deleted, or is installed, has nothing to say any more.
+  // A host that is being deleted or is installed may not call any more.
   if (config.metadata.deletionTimestamp !== undefined) return undefined;
   if (config.status?.progress?.stage === 'Done') return undefined;
   return configView(config, stores);
@@ -118,8 +121,8 @@ function isSame(hash: string, secret: KubeObject): boolean {
 }
 
 /**
- * @throws RefusedCall 403 unless the ids in the path are those of the caller's cluster, and its
- * host where one is named
+ * @throws RefusedCall 403 unless the ids in the path belong to the caller's cluster, and the host
+ * id, if there is one, to a host of it
  */
 export function requireOwn(
   { clusterId, hostId }: Caller,
@@ -138,8 +141,8 @@ export function requireBootstrap({ role }: Caller): void {
 }
 
 /**
- * The host that a report is about: the caller's own; the bootstrap host reports for the others of
- * its cluster too.
+ * The host of a report: the caller's own. The bootstrap host also reports for the other hosts of
+ * its cluster.
  * @throws RefusedCall 403 for any other
  */
 export function reportedHost(
@@ -155,7 +158,7 @@ export function reportedHost(
   return other;
 }
 
-/** The hosts of the caller's cluster, by their Machines. */
+/** The hosts of the caller's cluster, from their Machines. */
 export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): readonly ConfigView[] {
   const machines = stores.machines.by('cluster', placed(cluster));
   return machines.flatMap((machine) => {
@@ -165,14 +168,12 @@ export function hostsOf(stores: BootstrapStores, { cluster }: ConfigView): reado
   });
 }
 
-/** Requests that a host may make at once, and for each second. */
+/** Rate limit of a host: burst, and requests per second. */
 const allowed = { atOnce: 100, eachSecond: 20 } as const;
 
-/**
- * Limits the requests of each host by itself, so that one that is wild is heard less, and no other.
- */
+/** Limits the requests of each host separately, so that a faulty host slows down only itself. */
 export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) => void {
-  /** Until when the requests of a host use its share up; of the others none is kept. */
+  /** The time until which a host's requests use up its share; other hosts have no entry. */
   const usedUntil = new Map<string, Millis>();
   const share = seconds(1) / allowed.eachSecond;
   return (hostId) => {

@@ -1,4 +1,4 @@
-/** Does work in the order in which it comes, so much of it at once. */
+/** Runs work in the order of arrival, with a maximum number at once. */
 export function inTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = atOnce;
   const waiting: (() => void)[] = [];

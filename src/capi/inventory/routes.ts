@@ -69,7 +69,7 @@ interface InventoryScope extends Pick<Ports, 'kube' | 'clock'> {
 
 interface Call extends InventoryScope {
   readonly inTurn: ReturnType<typeof inTurns>;
-  /** Ids of hosts that send a log. */
+  /** Ids of hosts with a log upload under way. */
   readonly uploading: Set<string>;
   readonly request: RouteRequest;
   readonly caller: Caller;
@@ -77,19 +77,19 @@ interface Call extends InventoryScope {
 
 type Reply = (call: Call) => Promise<HttpAnswer> | HttpAnswer;
 
-/** Most bytes of a report, and of logs. */
+/** Maximum bytes of a report, and of logs. */
 const reportLimit = 16 * 1024;
 const logLimit = 64 * 1024 * 1024;
 
 /**
- * Each write has a connection to the API server of its own; with more of them all take longer in
- * all.
+ * Each write uses its own connection to the API server; with more connections, all writes take
+ * longer in total.
  */
 const writesAtOnce = 32;
 
 /**
- * The inventory of the bootstrap provider: the answers of assisted-service to an agent, from the
- * configs themselves. A report becomes the status of its config by one write.
+ * The inventory of the bootstrap provider: serves the agent's API of assisted-service from the
+ * configs. One write turns a report into the status of its config.
  */
 export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
   const limit = requestLimit(scope.clock);
@@ -107,7 +107,7 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
     answer: async (request) => {
       const caller = await callerOf(scope, request);
       limit(caller.hostId);
-      // The bootstrap host reports for others too.
+      // The bootstrap host also reports for other hosts.
       if (reply !== takeProgress) requireOwn(caller, request.params);
       return reply({ ...shared, request, caller });
     },
@@ -117,7 +117,7 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
   const noContent = () => ({ status: 204 });
   const report = { bodyLimit: reportLimit };
   return [
-    // Hosts that are switched on together report together: one that is refused comes again seconds
+    // Hosts that are switched on together report together; a refused report comes again seconds
     // later.
     route('PUT', `${host}/progress`, takeProgress, { ...report, atOnce: 1024 }),
     // Singular, as in assisted-service.
@@ -128,7 +128,7 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
     route('GET', `${cluster}/hosts`, listHosts),
     route('PUT', `${host}/logs-progress`, noContent, report),
     route('PUT', `${cluster}/logs-progress`, noContent, report),
-    // Each host has one place: it is known by its token alone, so the number of all is no limit.
+    // Each host has one place. Its token identifies it, so the total number needs no limit.
     route('POST', `${cluster}/logs`, takeLogs, {
       bodyLimit: logLimit,
       atOnce: 256,
@@ -143,8 +143,8 @@ const Progress = z.object({
 });
 
 /**
- * A report becomes the status of its host; one of a host that is paused is to come again.
- * @throws RefusedCall 409 for a report that says less than what is known, 422 for one that is none
+ * Writes a report to the status of its host. While the host is paused, the agent has to retry.
+ * @throws RefusedCall 409 for a report behind the known progress, 422 for an invalid report
  */
 async function takeProgress(call: Call): Promise<HttpAnswer> {
   const { stores, caller, request, kube, clock, metrics } = call;
@@ -172,7 +172,7 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
   return { status: 200 };
 }
 
-/** Takes the token of a host out of what it says. */
+/** Masks the token of a host in its texts. */
 function maskOf({ token }: Caller): (text: string) => string {
   const { mask, register } = masker();
   register(new Secret(token));
@@ -186,11 +186,10 @@ function refuseWhilePaused({ cluster, config }: ConfigView): void {
 }
 
 /**
- * The end of the log of a host that has failed becomes a Secret beside its config. Archives of
- * other senders and the log of the controller are accepted, so that the host ends in time, and not
- * stored.
- * @throws RefusedCall 429 while the host has another upload: one that sends a byte now and then
- * takes no place of another
+ * Stores the end of a failed host's log in a Secret beside its config. Accepts archives of other
+ * senders and the log of the controller without storing them, so that the host ends in time.
+ * @throws RefusedCall 429 while the host has another upload, so that a slow upload takes no place
+ * of another host
  */
 async function takeLogs(call: Call): Promise<HttpAnswer> {
   const { caller, request, uploading } = call;
@@ -205,7 +204,7 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
     throw new RefusedCall(429, 'another log of this host is being sent', { 'retry-after': '10' });
   uploading.add(hostId);
   try {
-    // Twice as much is masked as is stored, so that no secret of several lines is cut in two.
+    // Masks twice the stored length, so that no secret of several lines is cut in two.
     const upload = await readLast(request.body, 2 * hostLogBytes);
     if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
     const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
@@ -217,8 +216,9 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
 }
 
 /**
- * Writes the log of the caller, then where it is. It lives as long as the config.
- * @throws RefusedCall 409 where another Secret has its name
+ * Writes the log of the caller, then its place in the status. The Secret lives as long as the
+ * config.
+ * @throws RefusedCall 409 if another Secret has its name
  */
 async function storeLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
   const { config } = caller;
@@ -242,7 +242,7 @@ async function storeLog({ kube, clock, caller, request }: Call, text: string): P
   await writeStatus(kube, config, change, request.signal);
 }
 
-/** The text of the one file of an upload (RFC 7578), or its end; undefined of what is no text. */
+/** The text of the one file in an upload (RFC 7578), or its end; undefined if it is not text. */
 function textOfUpload(upload: Buffer): string | undefined {
   const start = upload.indexOf('\r\n\r\n');
   const isWhole = upload.indexOf('--') === 0 && start >= 0;
@@ -251,13 +251,13 @@ function textOfUpload(upload: Buffer): string | undefined {
   return file.includes(0) ? undefined : file.toString();
 }
 
-/** Time until a host asks again for a file that does not exist yet. */
+/** Time until a host asks again for a missing file. */
 const later = { 'retry-after': '10' } as const;
 
 /**
- * The Ignition that the host puts on its disk. A worker gets it once the cluster runs: the config
- * server of a bootstrap host serves no workers (openshift/installer, pull request 10590). A master
- * gets none while hosts of the control plane contradict each other.
+ * The Ignition that the host writes to its disk. A worker gets it once the cluster runs: the
+ * bootstrap host's config server does not serve workers (openshift/installer, pull request 10590).
+ * A master gets it once the control plane's hosts have no conflicts.
  * @throws RefusedCall 409 with Retry-After until then
  */
 async function hostIgnition(call: Call): Promise<HttpAnswer> {
@@ -282,8 +282,8 @@ async function hostIgnition(call: Call): Promise<HttpAnswer> {
 }
 
 /**
- * The hosts are read again: a disk that is written cannot be restored.
- * @throws RefusedCall 409 with Retry-After while those of the control plane contradict each other
+ * Checks the hosts again with fresh reads, as a written disk cannot be restored.
+ * @throws RefusedCall 409 with Retry-After while hosts of the control plane conflict
  */
 async function requireValidHosts({ kube, clock, caller, request }: Call): Promise<void> {
   const { controlPlane } = caller;
@@ -293,7 +293,7 @@ async function requireValidHosts({ kube, clock, caller, request }: Call): Promis
   if (status === 'False') throw new RefusedCall(409, message, later);
 }
 
-/** Keys of the assets by the names of files. */
+/** Keys of the assets by file name. */
 const files: Readonly<Record<string, string>> = {
   'bootstrap.ign': assetKeys.bootstrapIgnition,
   'master.ign': assetKeys.masterIgnition,
@@ -304,13 +304,13 @@ const credentials: Readonly<Record<string, string>> = {
   'kubeconfig-noingress': assetKeys.kubeconfigNoIngress,
 };
 
-/** An Ignition is far smaller; a Secret that unpacks to more was not made here. */
+/** An Ignition is far smaller; a Secret that unpacks to more was not made by the provider. */
 const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
 
 /**
- * A file of the cluster: for the bootstrap host alone, as it holds all keys of the cluster.
- * @throws RefusedCall 403 for others, 422 for an unknown name, 409 for one that does not exist yet,
- * and for bootstrap.ign as `requireValidHosts`
+ * A file of the cluster, only for the bootstrap host, as it holds all keys of the cluster.
+ * @throws RefusedCall 403 for others, 422 for an unknown name, 409 for a file that does not exist
+ * yet, and for bootstrap.ign as `requireValidHosts`
  */
 async function assetFile(call: Call, keys: Readonly<Record<string, string>>): Promise<HttpAnswer> {
   requireBootstrap(call.caller);
@@ -349,12 +349,12 @@ const download = (name: string, body: string | Uint8Array): HttpAnswer => ({
   body,
 });
 
-/** Whether workers may have their Ignition: then hosts are added to a running cluster. */
+/** Whether workers may get their Ignition: hosts are then added to a running cluster. */
 const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
   controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
   isConditionTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
 
-/** The members of assisted-service's cluster that an agent reads. */
+/** The fields of assisted-service's cluster that an agent reads. */
 function showCluster({ stores, caller, request }: Call): HttpAnswer {
   const { cluster, controlPlane, role, clusterId } = caller;
   const isAdded = role === 'worker' && servesWorkers(controlPlane);
@@ -375,7 +375,7 @@ function showCluster({ stores, caller, request }: Call): HttpAnswer {
   });
 }
 
-/** The role by which the service lists a host: the bootstrap host is a master. */
+/** The role of a host in the service's list: the bootstrap host is a master. */
 const listedRole = ({ machine }: ConfigView): 'master' | 'worker' =>
   roleOf(machine) === 'worker' ? 'worker' : 'master';
 
@@ -390,7 +390,7 @@ function listHosts({ stores, caller, request: { query } }: Call): HttpAnswer {
   );
 }
 
-/** The members of assisted-service's host that an agent reads; undefined ones are not sent. */
+/** The fields of assisted-service's host that an agent reads; undefined fields are not sent. */
 function shownHost(view: ConfigView, withInventory: boolean): object {
   const { config, machine, cluster } = view;
   const { progress } = config.status ?? {};
@@ -398,7 +398,7 @@ function shownHost(view: ConfigView, withInventory: boolean): object {
   const clusterId = cluster.metadata.uid ?? '';
   const reported = reportedOf(machine);
   const hostname = givenName(config) ?? reported.names[0] ?? machine.metadata.name;
-  // As the discovery agent of the service would find them.
+  // In the form of the service's discovery agent.
   const [v6, v4] = [true, false].map((isV6) =>
     reported.addresses
       .filter((one) => one.includes(':') === isV6)
@@ -417,7 +417,7 @@ function shownHost(view: ConfigView, withInventory: boolean): object {
     status: statusOf(progress?.stage),
     status_info: progress?.message ?? '',
     progress: progress && {
-      // A host that failed stays at the stage where it did.
+      // A failed host stays at the stage of its failure.
       current_stage: progress.stage === 'Failed' ? failedStageOf(progress) : progress.stage,
       progress_info: progress.percent === undefined ? progress.message : `${progress.percent}%`,
       stage_started_at: progress.stageStartedAt,
