@@ -1,46 +1,46 @@
-/** Something to be done. */
+/** A change to the cluster that a decision requests. */
 export interface Action {
   readonly type: string;
   /**
-   * What it changes, and for what: an action of the same type and target that is decided again is
-   * the same one.
+   * Object and purpose of the change. An action of the same type and target in a later decision is
+   * the same action.
    */
   readonly target: string;
 }
 
-/** What is done for each type of action; none is left out. */
+/** The implementation of each type of action. */
 export type ActionTable<A extends Action, Seen = unknown> = {
   readonly [Type in A['type']]: (
     action: Extract<A, { readonly type: Type }>,
     signal: AbortSignal,
-    /** As it was read right before. */
+    /** The object as read right before. */
     now: Seen,
   ) => Promise<void>;
 };
 
-/** What is decided, and how it is done. */
+/** A decision on stores, and the implementation of its actions. */
 export interface ActionPlan<Seen, A extends Action> {
-  /** As the stores show it. */
+  /** The state in the stores. */
   readonly seen: Seen;
-  /** Pure. */
+  /** A pure function. */
   readonly decide: (seen: Seen) => readonly A[];
   /**
-   * The same by requests of its own, of all that may have changed since: the uid and owner of an
-   * object, who runs it, a cordon, a pause. Undefined where nothing may be changed now. It is read
-   * for each action: what is of others is not read for it.
+   * The same state by fresh requests, for everything that may have changed since: uid and owner of
+   * an object, the program that runs it, a cordon, a pause. Undefined where no change is allowed
+   * now. It runs once for each action, and reads only objects of that action.
    */
   readonly readAgain: (seen: Seen, signal: AbortSignal, action: A) => Promise<Seen | undefined>;
   readonly table: ActionTable<A, Seen>;
 }
 
-/** Actions that run at once. */
+/** The most actions that run at once. */
 const mostAtOnce = 8;
 
 /**
- * Decides, and does what is decided once more by a fresh reading right before it. This is the one
- * place where a decision on stores meets the cluster: the writes of the table name the
- * resourceVersion of what was read here. An action that fails keeps no other waiting. Resolves with
- * what was done.
+ * Decides, and performs an action if a second decision by a fresh reading requests it again. All
+ * decisions on stores that change the cluster pass here: the writes of the table name the
+ * resourceVersion of that reading. A failed action does not delay the others. Resolves with the
+ * performed actions.
  * @throws the first failure, after all actions have ended; the signal's reason
  */
 export async function performActions<Seen, A extends Action>(
@@ -54,7 +54,7 @@ export async function performActions<Seen, A extends Action>(
       const now = await readAgain(seen, signal, action);
       const again = now && decide(now).find((one) => isSameAction(one, action));
       if (now === undefined || again === undefined) return;
-      // A union cannot be followed through an index: the type of the action is the name of its
+      // TypeScript cannot follow a union through an index: the type of the action is the key of its
       // entry.
       const perform = table[again.type as A['type']] as Perform<A, Seen>;
       await perform(again, signal, now);

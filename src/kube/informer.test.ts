@@ -33,7 +33,7 @@ function setUp(port?: Pick<Kube, 'follow'>) {
   return { kube, clock, stop, store, changes, gaps, run };
 }
 
-/** What a test says of a selection by itself. */
+/** A selection whose events come from the test. */
 function shown() {
   let known: Followed | undefined;
   const port: Pick<Kube, 'follow'> = {
@@ -96,7 +96,7 @@ describe('an informer', () => {
     await clock.advance(minutes(1));
     known()?.lastError(away);
     await clock.advance(minutes(1));
-    // The kind is served no longer.
+    // The API server no longer serves the kind.
     known()?.missing();
     expect(store.gap()?.since).toBe(minutes(1));
     expect(namesOf(store.all())).toEqual(['a', 'b']);

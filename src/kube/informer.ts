@@ -11,46 +11,46 @@ import {
   type KubeView,
 } from '../ports/kube.ts';
 
-/** Why a store may be out of date, and since when. */
+/** Reason and start of a time in which a store may be out of date. */
 export interface Gap {
-  /** In words that stay the same as long as the cause does. */
+  /** The text stays the same while the cause does. */
   readonly reason: string;
-  /** By the clock that nobody sets. */
+  /** On the monotonic clock. */
   readonly since: Millis;
 }
 
-/** Values by which an object is found again. */
+/** Returns the index values of an object. */
 type IndexOf = (object: KubeObject) => readonly string[];
 
-/**
- * The objects of one selection as they were last seen, found by their names and by indexes. Reading
- * it asks nobody.
- */
+/** The last seen objects of one selection, by name and by index. Reads send no request. */
 export interface Informer<Index extends string = never> {
   readonly get: (name: string, namespace?: string) => KubeObject | undefined;
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly all: () => readonly KubeObject[];
-  /** Those that an index has under a value, in the order of their names. */
+  /** Objects with a value in an index, sorted by name. */
   readonly by: (index: Index, value: string) => readonly KubeObject[];
-  /** Undefined while it is up to date. The objects that were seen before stay throughout a gap. */
+  /** Undefined while the store is up to date. The objects seen before stay throughout a gap. */
   readonly gap: () => Gap | undefined;
-  /** Computes an index again, whose function reads something else than the object. */
+  /** Recomputes an index whose function reads more than the object. */
   readonly reindex: (index: Index) => void;
-  /** Called after each change of an object, also with what has come or gone during a gap. */
+  /**
+   * Called after each change of an object, also for objects that were created or deleted during a
+   * gap.
+   */
   readonly onChange: (handler: (change: KubeChange) => void) => void;
-  /** Called when a gap begins, ends, or has another reason. */
+  /** Called when a gap begins, ends, or changes its reason. */
   readonly onGap: (handler: () => void) => void;
   /** Follows the selection until the signal aborts; then resolves. Called once. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What an informer asks and whose time it takes. */
+/** Ports of an informer. */
 interface InformerPorts {
   readonly kube: Pick<Kube, 'follow'>;
   readonly clock: Pick<Clock, 'elapsed'>;
 }
 
-/** Follows a selection into a store. */
+/** Creates an informer that follows a selection. */
 export function informer<Index extends string = never>(
   { kube, clock }: InformerPorts,
   selection: KubeSelection,
@@ -101,7 +101,7 @@ export function informer<Index extends string = never>(
     onGap: (handler) => void gapChanged.push(handler),
     run: async (signal) => {
       const seen = (view: KubeView): void => {
-        // A kind that is no longer served has no objects to show: what was seen of it stays.
+        // A kind that is no longer served has no objects to show: the objects seen before stay.
         if (view.isSynced) take(view);
         mind(gapIn(view));
       };
@@ -110,10 +110,10 @@ export function informer<Index extends string = never>(
   };
 }
 
-/** The objects by the values of one index. */
+/** The objects by their values in one index. */
 interface IndexTable {
   readonly get: (value: string) => readonly KubeObject[];
-  /** Takes the object of a key as it is now; undefined for one that is gone. */
+  /** Sets the object of a key; undefined for a deleted object. */
   readonly change: (key: string, after: KubeObject | undefined) => void;
 }
 

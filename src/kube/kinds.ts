@@ -49,7 +49,7 @@ export const podDisruptionBudgets: KubeKind = {
   plural: 'poddisruptionbudgets',
 };
 
-/** Images by the names under which a release has them. */
+/** Image streams, with the images of a release by name. */
 export const imageStreams: KubeKind = {
   group: 'image.openshift.io',
   version: 'v1',

@@ -150,7 +150,7 @@ describe('contenders', () => {
     await clock.advance(seconds(60));
     expect(two.state.lease).toBeDefined();
     expect(stored()).toMatchObject({ holderIdentity: identity('b') });
-    // What is lost is not given away.
+    // A release does not clear a lost lease.
     await one.state.lease?.release();
     expect(stored()).toMatchObject({ holderIdentity: identity('b') });
   });

@@ -20,30 +20,33 @@ export const leaseFailures = {
 /** Builds an error of a lease. */
 export const leaseFailure = failuresOf(leaseFailures);
 
-/** Whether this is why a signal was aborted: what a successor needs must stay then. */
+/** Whether a lost lease has aborted a signal: the objects that a successor needs must stay then. */
 export const isLeaseLost = (reason: unknown): boolean =>
   reason instanceof AgentError && reason.code === 'controller.lease-lost';
 
-/** Who wants the lease. */
+/** A program that competes for the lease. */
 export interface Contender {
-  /** Name of the lease, and where it is. */
+  /** Name of the lease, and its namespace. */
   readonly lease: string;
   readonly namespace: string;
   /**
-   * Its own pod, by its id: what an earlier process of this pod holds is free, since that process
+   * Id of its own pod. A lease held by an earlier process of this pod is free, since that process
    * has ended.
    */
   readonly pod: string;
   readonly isSingleNode: boolean;
-  /** Those of OpenShift unless given. */
+  /** OpenShift's recommended times by default. */
   readonly times?: LeaseTimes;
 }
 
-/** A lease that is held, and renewed until it is released. */
+/** A held lease, which is renewed until it is released. */
 export interface HeldLease {
-  /** Aborts when another holds it, or may do so soon: it could not be renewed in time. */
+  /**
+   * Aborts when another program holds it, or may hold it soon because it could not be renewed in
+   * time.
+   */
   readonly lost: AbortSignal;
-  /** Ends the renewals and lets others have it at once. */
+  /** Ends the renewals and clears the holder, so that others may take it at once. */
   readonly release: () => Promise<void>;
 }
 
@@ -52,17 +55,17 @@ type LeaseScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
   readonly note: Note;
 };
 
-/** How long a lease holds, and how often it is renewed. */
+/** Duration and renewal of a lease. */
 export interface LeaseTimes {
-  /** One that is not renewed for so long is free. */
+  /** A lease that is not renewed for this long is free. */
   readonly duration: Millis;
-  /** Who could not renew it for so long has lost it. */
+  /** A holder that could not renew it for this long has lost it. */
   readonly renewDeadline: Millis;
   readonly retryPeriod: Millis;
 }
 
 /**
- * What OpenShift recommends, so that an API server may be away for 78 seconds, and for 180 on a
+ * OpenShift's recommendation, with which an API server may be away for 78 seconds, and for 180 on a
  * single node (openshift/library-go, `LeaderElectionDefaulting` and `LeaderElectionSNOConfig`).
  */
 const usual: LeaseTimes = {
@@ -76,15 +79,16 @@ const onSingleNode: LeaseTimes = {
   retryPeriod: seconds(60),
 };
 
-/** A stop has four seconds in all. */
+/** A program that stops has four seconds in total. */
 const releaseLimit: Millis = seconds(1);
 
 /**
  * Waits until this controller holds its lease, by the rules of client-go (`tools/leaderelection`):
- * another's is free when it was not renewed for its duration by our own clock, and each write names
- * the version that it changes. The log says who holds it meanwhile. Where RBAC forbids leases, as
- * the role of assisted-installer-controller does, it runs without one and asks again at each
- * renewal: an API server that has just started may not know its roles yet.
+ * a lease of another holder is free when it was not renewed for its duration on our own clock, and
+ * each write names the resourceVersion that it changes. The log names the holder meanwhile. Where
+ * RBAC forbids leases, as the role of assisted-installer-controller does, the controller runs
+ * without a lease and tries again at each renewal: an API server that has just started may not know
+ * its roles yet.
  * @throws the signal's reason
  */
 export async function holdLease(scope: LeaseScope, contender: Contender): Promise<HeldLease> {
@@ -124,7 +128,7 @@ const heldText = 'the lease is held';
 
 /**
  * Renews a lease until it is released or lost.
- * @param since when the write began by which it is held; undefined while RBAC forbids it
+ * @param since start of the write that took the lease; undefined while RBAC forbids it
  */
 function renewed(
   { clock, signal, note }: LeaseScope,
@@ -137,7 +141,7 @@ function renewed(
   const released = new AbortController();
   const stop = AbortSignal.any([signal, released.signal]);
   const late = (): Error => new Error('it could not be renewed in time');
-  /** Resolves with the reason why it is lost. */
+  /** Resolves with the reason of the loss. */
   const renewUntilLost = async (): Promise<string> => {
     let deadline = since === undefined ? Number.POSITIVE_INFINITY : since + times.renewDeadline;
     let pause = times.retryPeriod;
@@ -182,18 +186,18 @@ function renewed(
 
 /** Why a contender does not have the lease. */
 interface Refusal {
-  /** Empty: nobody holds it, but it changed while it was written. */
+  /** Empty if the lease has no holder but changed during the write. */
   readonly holder: string;
-  /** Until it is worth another attempt. */
+  /** Pause before another attempt. */
   readonly pause: Millis;
 }
 
 /** The lease at the API server, as one contender sees it. */
 interface LeaseRecord {
   readonly identity: string;
-  /** Takes or renews it if it is free; undefined where that succeeds. */
+  /** Takes or renews the lease if it is free; undefined on success. */
   readonly attempt: (signal: AbortSignal) => Promise<Refusal | undefined>;
-  /** Says that nobody holds it. */
+  /** Clears the holder. */
   readonly clear: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -205,7 +209,7 @@ function leaseRecord(
 ): LeaseRecord {
   const ref: KubeRef = { kind: leases, namespace, name };
   let object: KubeObject | undefined;
-  /** Since when it says what it says, by our own clock. */
+  /** Time on our own clock since which its content has not changed. */
   let since = clock.elapsed();
   const observe = (now: KubeObject | undefined): void => {
     if (JSON.stringify(now?.['spec']) !== JSON.stringify(object?.['spec'])) since = clock.elapsed();
@@ -262,7 +266,7 @@ function leaseRecord(
   };
 }
 
-/** A Lease of coordination.k8s.io/v1, which may be anybody's. */
+/** Spec of a Lease (coordination.k8s.io/v1) of any holder. */
 interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
@@ -273,17 +277,17 @@ interface LeaseSpec {
 
 const specOf = (object: KubeObject | undefined): LeaseSpec => Object(object?.['spec']) as LeaseSpec;
 
-/** Nobody holds it, or a process of this pod: another one than this has ended. */
+/** Whether it has no holder, or an earlier process of this pod holds it, which has ended. */
 const isFreeFor = (pod: string, holder: string): boolean =>
   holder === '' || holder.startsWith(`${pod}_`);
 
-/** How long a lease holds after its renewal; the times that it says itself count for nothing. */
+/** Duration of a lease after its renewal; the timestamps in its spec are ignored. */
 function durationOf(object: KubeObject | undefined, usually: Millis): Millis {
   const { leaseDurationSeconds } = specOf(object);
   return leaseDurationSeconds === undefined ? usually : seconds(leaseDurationSeconds);
 }
 
-/** What the lease says once it is taken or renewed; as client-go counts transitions. */
+/** The spec after taking or renewing a lease; transitions are counted as in client-go. */
 function takenSpec(
   object: KubeObject | undefined,
   identity: string,
@@ -301,5 +305,5 @@ function takenSpec(
   };
 }
 
-/** A time as Kubernetes' MicroTime: six digits behind the second. */
+/** A time in Kubernetes' MicroTime format: six digits after the second. */
 const microTime = (time: number): string => new Date(time).toISOString().replace('Z', '000Z');

@@ -8,39 +8,39 @@ import type { Informer } from './informer.ts';
 import { type Contender, type HeldLease, holdLease, isLeaseLost } from './lease.ts';
 import { keyQueue, type Queue, type QueueOptions, type Reconcile } from './queue.ts';
 
-/** One subject that is kept at its desired state, key by key. */
+/** A control loop that keeps objects of one kind at their desired state, key by key. */
 export interface Controller extends Pick<QueueOptions, 'atOnce' | 'settle'> {
-  /** `node-controller/drain-nodes`: names it in the log, in metrics and in spans. */
+  /** `node-controller/drain-nodes`: its name in logs, metrics and spans. */
   readonly id: string;
   readonly title: string;
-  /** What a key is about, in the log: `status of pool worker`. */
+  /** Description of a key in the log: `status of pool worker`. */
   readonly about: (key: string) => string;
-  /** What is said while no key waits for anything. */
+  /** Status while no key waits. */
   readonly idle: string;
-  /** What is followed for it; nothing is decided while one of these has a gap. */
+  /** Its informers; it decides nothing while one of them has a gap. */
   readonly reads: readonly Pick<Informer, 'gap' | 'onGap' | 'run'>[];
-  /** All keys that there are now: added at the start, and after each gap. */
+  /** All current keys: added at the start, and after each gap. */
   readonly keys: () => readonly string[];
-  /** Subscribes to what adds keys; called once, before anything is followed. */
+  /** Subscribes to the events that add keys; called once, before the informers run. */
   readonly watch: (add: Queue['add']) => void;
   readonly reconcile: Reconcile;
   /**
-   * Undoes at the end what must not outlive the program. Not called once the lease is lost: a
-   * successor needs it.
+   * Reverts, at the end, changes that must not outlive the program. Not called after a lost lease:
+   * a successor needs the changes.
    */
   readonly takeBack?: () => Promise<void>;
 }
 
-/** What runs together in one program. */
+/** The controllers of one program. */
 export interface Controllers {
-  /** Name of the program in the log and in metrics, as `node-controller`. */
+  /** Name of the program in logs and metrics, such as `node-controller`. */
   readonly name: string;
   readonly controllers: readonly Controller[];
-  /** Without one nobody else is minded. */
+  /** Without a lease the program does not coordinate with others. */
   readonly lease?: Contender;
-  /** Told of the queue of each controller, once it works. */
+  /** Called with the queue of each controller once it works. */
   readonly queueOpened?: ((id: string, size: Queue['size']) => void) | undefined;
-  /** The controllers end with this work; they run until the signal aborts, unless it is given. */
+  /** The controllers end with this work; without it they run until the signal aborts. */
   readonly until?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -51,7 +51,7 @@ type ManagerScope = Pick<Ports, 'kube' | 'clock' | 'random'> & {
 
 /**
  * Emits the beginning and the end of a run.
- * @throws what the work threw; the signal's reason
+ * @throws errors of the work; the signal's reason
  */
 export async function asRun(
   { clock, emit, signal }: Pick<ManagerScope, 'clock' | 'emit' | 'signal'>,
@@ -77,17 +77,16 @@ export async function asRun(
 
 /**
  * Runs controllers until the signal aborts: first their informers, then the lease, then the queues.
- * A stop goes the other way, and waits for what is at work. A lost lease aborts everything at once,
- * and takes nothing back. A key that fails stops no other.
- * @throws the signal's reason; AgentError `controller.lease-lost`, or what no informer can continue
- * after
+ * A stop has the reverse order, and waits for running keys. A lost lease aborts everything at once,
+ * and reverts nothing. A failed key does not stop the others.
+ * @throws the signal's reason; AgentError `controller.lease-lost`, or a fatal error of an informer
  */
 export const runControllers = (scope: ManagerScope, all: Controllers): Promise<void> =>
   asRun(scope, { name: all.name, steps: all.controllers.length }, () =>
     startControllers(scope, all),
   );
 
-/** The same as part of a run that emits its own beginning and end. */
+/** The same without the events of a run, for a caller that emits its own. */
 export async function startControllers(scope: ManagerScope, all: Controllers): Promise<void> {
   const { emit, signal } = scope;
   const { name, controllers, lease: contender } = all;
@@ -144,7 +143,7 @@ function forward(signal: AbortSignal, fail: (reason: unknown) => void): void {
   signal.addEventListener('abort', () => fail(signal.reason), { once: true });
 }
 
-/** Subscribes a controller to its informers; the function that is returned begins its work. */
+/** Subscribes a controller to its informers; the returned function starts its queue. */
 function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): () => Queue {
   const { id: step, title, reads, reconcile, atOnce, settle } = controller;
   const note = notesOf(emit, step);
@@ -181,7 +180,7 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   };
   const failed: QueueOptions['failed'] = (key, error) => {
     const { code, message } = asAgentError(error);
-    // Another has written meanwhile: the next run decides by what that has made.
+    // Another program has written meanwhile: the next run decides by the new state.
     const level = isConflict(error) ? 'info' : 'warn';
     if (noted.get(key) !== code)
       note(level, `${controller.about(key)}: trying again`, { code, reason: message });
@@ -196,10 +195,10 @@ function hosted({ clock, emit, signal }: ManagerScope, controller: Controller): 
   };
 }
 
-/** How many keys are named in a status. */
+/** The most keys that a status names. */
 const mostNamed = 10;
 
-/** What a controller waits for in one text; emitted when it changes. */
+/** The status of a controller: its waiting keys in one text, emitted at each change. */
 function statusOf(
   { clock, emit }: Pick<ManagerScope, 'clock' | 'emit'>,
   { id, idle, title }: Controller,

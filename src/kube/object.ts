@@ -1,7 +1,7 @@
 import type { KubeObject } from '../ports/kube.ts';
 import { type Fields, fieldsOf, isFields, textOf } from '../lib/fields.ts';
 
-/** A part of an object of the API, or undefined where there is no such part. */
+/** The value at a path of an API object; undefined if absent. */
 export function partOf(object: KubeObject | undefined, ...path: readonly string[]): unknown {
   let part: unknown = object;
   for (const name of path) {
@@ -16,7 +16,7 @@ export function textAt(object: KubeObject | undefined, ...path: readonly string[
   return textOf(partOf(object, ...path));
 }
 
-/** A number of an object; 0 if absent, as Go leaves zeroes out. */
+/** A number of an object; 0 if absent, as Go omits zeroes. */
 export function countAt(object: KubeObject | undefined, ...path: readonly string[]): number {
   const part = partOf(object, ...path);
   return typeof part === 'number' ? part : 0;
@@ -45,11 +45,11 @@ export interface SeenCondition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
-  /** When its status changed last, RFC 3339. */
+  /** Time of the last change of its status, RFC 3339. */
   readonly since: string;
 }
 
-/** The condition of a type, with empty texts where it is missing. */
+/** The condition of a type; its texts are empty if it is missing. */
 export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
   const conditions = listAt(object, 'status', 'conditions');
   const condition = fieldsOf(conditions.find((one) => isFields(one) && one['type'] === type));

@@ -3,7 +3,7 @@ import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import { type Millis, minutes, seconds } from '../model/duration.ts';
 import { keyQueue, type QueueOptions, type Result } from './queue.ts';
 
-/** A queue whose runs a test ends one by one. */
+/** A queue whose runs the test ends one by one. */
 function setUp(options: Partial<QueueOptions> = {}) {
   const clock = fakeClock({ auto: false });
   const stop = new AbortController();

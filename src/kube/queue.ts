@@ -1,27 +1,27 @@
 import { type Millis, seconds } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** What a run of a key leaves behind. */
+/** Result of a key's run. */
 export interface Result {
-  /** When to run again although nothing has changed; never, unless given. */
+  /** Time after which the key runs again even without a change; never by default. */
   readonly after?: Millis | undefined;
-  /** What the key waits for, for people; nothing unless given. */
+  /** The condition that the key waits for, for people; none by default. */
   readonly status?: string | undefined;
 }
 
 /**
- * Brings what a key names to its desired state. It is safe to repeat, and begins from what it
- * observes.
+ * Brings the object of a key to its desired state. It is idempotent, and begins with the observed
+ * state.
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Result>;
 
-/** How a queue runs its keys. */
+/** Options of a queue. */
 export interface QueueOptions {
   readonly reconcile: Reconcile;
-  /** The most keys at work at once; 8 unless given. */
+  /** The most keys that run at once; 8 by default. */
   readonly atOnce?: number | undefined;
   /**
-   * The least time between two runs of a key, in which its events are gathered; none unless given.
+   * The shortest time between two runs of a key, in which its events are merged; none by default.
    */
   readonly settle?: Millis | undefined;
   /** Called after a failed run; the key runs again after the pause. */
@@ -31,35 +31,35 @@ export interface QueueOptions {
 /** Keys that wait for their run. */
 export interface Queue {
   /**
-   * Runs a key, at once or after a time; of several times the earliest counts. A key at work runs
-   * again afterwards, one in its back-off at the end of that.
+   * Runs a key, at once or after a time; of several times the earliest counts. A running key runs
+   * again afterwards; a key in its back-off runs at the end of the back-off.
    */
   readonly add: (key: string, after?: Millis) => void;
-  /** Aborts what is at work and waits for it; nothing runs afterwards. */
+  /** Aborts the running keys and waits for them; no key runs afterwards. */
   readonly close: () => Promise<void>;
-  /** How many keys are at work, due and waiting for their turn, or due later. */
+  /** Number of keys that run, that are due and wait for their turn, and that are due later. */
   readonly size: () => { readonly running: number; readonly due: number; readonly later: number };
 }
 
-/** After a failure a key waits, twice as long each time. */
+/** Back-off of a key after failures, doubled each time. */
 const backOff = { first: seconds(1), longest: seconds(30) } as const;
 
-/** A key that runs, waits, or may not run yet. */
+/** A key that runs, waits, or is in its back-off. */
 interface Entry {
   isRunning: boolean;
-  /** When it is to run; undefined while nobody asks for it. */
+  /** Time of its next run; undefined while none is requested. */
   dueAt: Millis | undefined;
-  /** Not before this moment. */
+  /** The earliest time of its next run. */
   notBefore: Millis;
   failures: number;
-  /** Ends the sleep until it is due, or may be forgotten. */
+  /** Ends the sleep until the key is due, or may be forgotten. */
   wake?: AbortController;
 }
 
 /**
- * A queue of keys, each of which is at work once at most (controller-runtime, `workqueue`). No key
- * is dropped: what is added while it is at work makes it run again. What is known of a key is
- * forgotten once nobody asks for it.
+ * A queue of keys, each of which runs at most once at a time (controller-runtime, `workqueue`). No
+ * key is dropped: a key that is added while it runs, runs again. The state of a key is deleted once
+ * no run is requested.
  */
 export function keyQueue(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
@@ -72,7 +72,7 @@ export function keyQueue(
   const ready = new Set<string>();
   const running = new Set<Promise<void>>();
 
-  /** Begins a key that is due, sleeps until it is, or forgets one that nobody asks for. */
+  /** Runs a key that is due, sleeps until it is, or deletes one without a requested run. */
   const proceed = (key: string, entry: Entry): void => {
     if (entry.isRunning || ready.has(key) || inner.aborted) return;
     const { dueAt, notBefore } = entry;
@@ -157,7 +157,7 @@ interface Attempt extends QueueOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs a key once, and keeps when it may run again. */
+/** Runs a key once, and records the earliest time of its next run. */
 async function attempt(
   key: string,
   entry: Entry,

@@ -1,6 +1,9 @@
 import { fieldsOf, isFields } from '../lib/fields.ts';
 
-/** A label selector in the words of a request; undefined for none, which selects nothing. */
+/**
+ * A label selector in the syntax of a request; undefined for a missing selector, which selects
+ * nothing.
+ */
 export function selectorText(selector: unknown): string | undefined {
   if (typeof selector !== 'object' || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector as {
@@ -20,8 +23,8 @@ export function selectorText(selector: unknown): string | undefined {
 }
 
 /**
- * Whether a label selector of the API selects labels; none selects nothing, an empty one
- * everything.
+ * Whether a label selector of the API matches labels; a missing selector matches nothing, an empty
+ * one everything.
  */
 export function isSelectedBy(selector: unknown, labels: Readonly<Record<string, string>>): boolean {
   if (!isFields(selector)) return false;

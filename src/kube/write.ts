@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Kube, KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 
 /**
- * A merge patch that the API server refuses where the object has changed since it was read, or is
- * another of its name.
+ * A merge patch that the API server refuses if the object has changed since it was read, or was
+ * replaced by another of its name.
  */
 export const patchOf = (
   { metadata: { uid, resourceVersion } }: KubeObject,
@@ -18,21 +18,21 @@ export const patchOf = (
   body: { metadata: { ...metadata, uid, resourceVersion }, ...body },
 });
 
-/** An event of an object of the whole cluster, for whoever describes that. */
+/** An event about a cluster-scoped object, shown by `kubectl describe`. */
 export interface ObjectEvent {
   readonly involved: { readonly apiVersion: string; readonly kind: string; readonly name: string };
-  /** The program that it comes from. */
+  /** The program that reports it. */
   readonly component: string;
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** Where events about objects of the whole cluster are (client-go, `record.makeEvent`). */
+/** Namespace of events about cluster-scoped objects (client-go, `record.makeEvent`). */
 export const eventNamespace = 'default';
 
 /**
- * Makes an event. It is for people: one that cannot be made is noted, and nothing waits for it.
+ * Creates an event. Events are for people: a failure is logged, and no caller waits for it.
  * @throws the signal's reason
  */
 export async function recordEvent(
@@ -46,7 +46,7 @@ export async function recordEvent(
 ): Promise<void> {
   const now = clock.now();
   const at = new Date(now).toISOString();
-  // As client-go names events: by the time, so that each is an event of its own.
+  // client-go names events by their time, so that each is a separate event.
   const time = (BigInt(Math.round(now)) * 1_000_000n).toString(16);
   const name = `${involved.name}.${time}.${reason.toLowerCase()}`;
   const event = {
@@ -74,7 +74,7 @@ export async function recordEvent(
   }
 }
 
-/** The object, read again; undefined where it is gone, or another one of its name. */
+/** Reads an object again; undefined where it is deleted, or was replaced by another of its name. */
 export async function readAgain(
   kube: Pick<Kube, 'get'>,
   ref: KubeRef,
