@@ -22,7 +22,7 @@ const scratch = `${stagingPlaces.scratch}/master`;
 const builds = (host: ReturnType<typeof laneHost>) =>
   host.calls.filter(({ argv }) => argv.includes('build') && argv.at(-1)?.endsWith('/context'));
 
-/** Nothing was pushed yet. */
+/** A host without a pushed image. */
 function freshHost(...given: Parameters<typeof laneHost>) {
   const host = laneHost(...given);
   host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');

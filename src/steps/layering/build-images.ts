@@ -57,8 +57,8 @@ import { accessTo, keepRegistry, stagedBase, stagingRepository } from './staging
 type BuildScope = StepScope<'host' | 'clock'>;
 
 /**
- * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this
- * host. What an earlier run pushed was verified then, and is not built again.
+ * Builds the image of each pool, masters first, verifies it and pushes it to the registry of this
+ * host. Images that an earlier run pushed were verified then, and are not built again.
  */
 export const buildImages = step({
   id: 'layering/build-images',
@@ -74,7 +74,7 @@ export const buildImages = step({
   run: async (scope, { rendered, registry }) => {
     if (rendered.kind === 'release') return rendered;
     if (registry.kind === 'release') return registry;
-    // The image of the release is no way out of a wrong stream: it is of that one too.
+    // The image of the release is no alternative to a wrong stream: it is of the same stream.
     for (const pool of rendered.pools) await checkStream(scope, pool);
     return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
@@ -83,7 +83,7 @@ export const buildImages = step({
       const builder = { name, store: stagingPlaces.store };
       const pools: BuiltPool[] = [];
       for (const pool of rendered.pools) {
-        // An image is pushed under the name of its MachineConfig, and only after it was verified.
+        // An image is pushed under the name of its MachineConfig, and only after its verification.
         const pushed = `${stagingRepository(registry)}:${pool.rendered}`;
         const digest =
           (await digestIfPushed(scope, { image: pushed, ...accessTo(registry) })) ??
@@ -95,7 +95,7 @@ export const buildImages = step({
   },
 });
 
-/** @throws AgentError `layering.image-stream` where the base is of another stream than its pool */
+/** @throws AgentError `layering.image-stream` if the base is of another stream than its pool */
 async function checkStream(scope: BuildScope, pool: RenderedPool): Promise<void> {
   const { stream, osImage: image } = pool;
   if (stream === undefined) return;
@@ -119,7 +119,7 @@ async function digestIfPushed(
   }
 }
 
-/** Builds the image of a pool and pushes it; gives its digest. */
+/** Builds the image of a pool and pushes it; returns its digest. */
 async function build(
   scope: BuildScope,
   { pool, config, baseSecret, file, osImage }: RenderedPool,
@@ -143,7 +143,7 @@ async function build(
       builder,
       scratch,
       access,
-      // Proxies may hold a password: the argv has their names alone.
+      // Proxies may contain a password: the argv has only their names.
       buildArguments: Object.keys(proxyEnv(revealedProxies(proxy))).filter(
         (name) => name === name.toUpperCase(),
       ),
@@ -153,10 +153,7 @@ async function build(
   });
 }
 
-/**
- * Where the base is a list of manifests, the registry has the image for this host, and not the
- * list.
- */
+/** If the base is a manifest list, the registry has the image for this host, not the list. */
 async function baseInStaging(
   { host, signal }: BuildScope,
   registry: StagingRegistry,
@@ -169,10 +166,10 @@ async function baseInStaging(
   return exitCode === 0 ? image : undefined;
 }
 
-/** Certificates that the cluster trusts, among the manifests of the installer. */
+/** The manifest of the certificates that the cluster trusts, written by the installer. */
 const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
 
-/** PEM certificates; empty when the cluster trusts no others than the system. */
+/** PEM certificates; empty if the cluster trusts only those of the system. */
 async function trustedCertificates({ host, signal }: BuildScope): Promise<string> {
   const text = await host.readText(trustManifest, signal);
   if (text === undefined) return '';
@@ -183,15 +180,17 @@ async function trustedCertificates({ host, signal }: BuildScope): Promise<string
 interface ImageBuild {
   readonly config: MachineOSConfig;
   readonly machineConfig: MachineConfig;
-  /** PEM certificates; none when it is left out. */
+  /** PEM certificates; none if undefined. */
   readonly caBundle?: string;
   readonly builder: Builder;
-  /** Folder that is this build's own. */
+  /** Folder for this build alone. */
   readonly scratch: string;
   readonly access: RegistryAccess;
-  /** Where the staging registry has the base, by its digest; left out when it has not. */
+  /**
+   * The base in the staging registry, by its digest; undefined if the registry does not have it.
+   */
   readonly stagedBase?: string | undefined;
-  /** Names of build arguments; their values come from the environment. */
+  /** Names of build arguments; the environment has their values. */
   readonly buildArguments: readonly string[];
   readonly limit: Millis;
 }
@@ -199,10 +198,10 @@ interface ImageBuild {
 const quick = minutes(1);
 
 /**
- * Builds the image of a pool and verifies it; gives its name in the store.
+ * Builds the image of a pool and verifies it; returns its name in the store.
  * @throws AgentError `layering.build-failed`, `layering.build-cut-off`, `layering.build-too-long`,
  * `layering.image-*`, `ignition.*` for settings of the MachineConfig that cannot be decoded, and
- * what `buildContext` throws
+ * those of `buildContext`
  */
 export async function buildImage(work: ImageWork, build: ImageBuild): Promise<string> {
   const { config, machineConfig, scratch, builder } = build;
@@ -231,7 +230,7 @@ export async function buildImage(work: ImageWork, build: ImageBuild): Promise<st
   return tag;
 }
 
-/** A rendered MachineConfig holds the pull secret and keys of its machines. */
+/** A rendered MachineConfig contains the pull secret and keys of its machines. */
 async function writeFiles(
   { host, signal }: ImageWork,
   folder: string,
@@ -246,8 +245,8 @@ async function writeFiles(
 }
 
 /**
- * The settings of registries for the build, where they are other than those of the host: of its
- * machines, or with the base from the staging registry.
+ * Writes registry settings for the build if they differ from those of the host: the settings of its
+ * machines, or those that take the base from the staging registry.
  */
 async function writeRegistries(
   { host, signal }: ImageWork,
@@ -262,7 +261,7 @@ async function writeRegistries(
   return path;
 }
 
-/** Copies the subscription for the build, so that nothing it does reaches the host. */
+/** Copies the subscription for the build, so that the build cannot change that of the host. */
 async function copyEntitlement(
   { host, signal, note }: ImageWork,
   scratch: string,
@@ -282,7 +281,7 @@ async function copyEntitlement(
   return volumes;
 }
 
-/** A second attempt follows when the network failed; whatever else failed would fail again. */
+/** Repeats the build once if the network failed; any other failure would recur. */
 async function runBuild(
   work: ImageWork,
   build: ImageBuild,
@@ -314,7 +313,7 @@ async function runBuild(
       if (failure.code !== 'layering.build-cut-off' || attempt > 1) throw failure;
       note('warn', 'the build lost its network; it is retried once', { reason: failure.message });
     } finally {
-      // The log helps a person; that it cannot be written must not hide what happened.
+      // The log helps a person; a failure to write it must not hide the failure of the build.
       const { signal: unheard } = new AbortController();
       const text = `${log.join('\n')}\n`;
       await host.writeFile(logFile, text, { signal: unheard }).catch(() => undefined);
@@ -322,7 +321,7 @@ async function runBuild(
   }
 }
 
-/** So many lines at the end of a build are in the message of its failure. */
+/** Number of the last build output lines in the failure message. */
 const LINES_SHOWN = 5;
 
 function buildFailure(
@@ -350,8 +349,8 @@ function buildFailure(
 }
 
 /**
- * Inspects an image before anybody else gets it. What bootc finds in the base already is not the
- * fault of the Containerfile, and no reason to install nothing.
+ * Inspects an image before it is pushed. Findings of bootc that the base has already are not the
+ * fault of the Containerfile, and do not prevent the installation.
  * @throws AgentError `layering.image-*`
  */
 async function verifyImage(work: ImageWork, build: ImageBuild, image: string): Promise<void> {
@@ -385,7 +384,7 @@ async function localFacts(
   return readImageFacts(stdout, image);
 }
 
-/** @throws AgentError `layering.image-unreadable` for a command that failed */
+/** @throws AgentError `layering.image-unreadable` for a failed command */
 const unreadable =
   (image: string) =>
   (error: unknown): never => {
@@ -395,8 +394,8 @@ const unreadable =
   };
 
 /**
- * Builds on an image to see inside. On a busy machine buildah loses the last output of a command
- * (1.28.2, two of eight builds): it is done at most three times.
+ * Runs a build on top of an image to read its content. On a busy machine buildah loses the last
+ * output of a command (1.28.2, two of eight builds): there are up to three attempts.
  */
 async function inspect(
   { host, signal, note }: ImageWork,

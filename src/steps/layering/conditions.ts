@@ -2,19 +2,19 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { StepScope } from '../step.ts';
 import type { BuildRequest, PublishedPool, PublishedPools, Release } from './facts.ts';
 
-/** Why a step has nothing to do where no image is to be built. */
+/** The reason to skip a step if no image is requested. */
 export const unlessRequested = ({
   request,
 }: {
   readonly request: BuildRequest;
 }): string | undefined => (request.kind === 'on' ? undefined : request.why);
 
-/** Why the OS image of the release is used; undefined where it is not. */
+/** The reason why the OS image of the release is used; undefined if it is not. */
 export const whyRelease = (
   fact: Release | { readonly kind: 'pools' | 'running' },
 ): string | undefined => (fact.kind === 'release' ? fact.why : undefined);
 
-/** The pool that this host, too, will belong to. */
+/** The pool that this host will belong to. */
 export const mastersPool = 'master';
 
 /** Whether nodes of a pool join before this host leaves. */
@@ -24,19 +24,18 @@ export const isEarlyPool = (pool: string): boolean => pool === mastersPool || po
 export const earlyPools = (published: PublishedPools): readonly PublishedPool[] =>
   published.kind === 'release' ? [] : published.pools.filter(({ pool }) => isEarlyPool(pool));
 
-/** The pool of the masters, where it has an image. */
+/** The pool of the masters, if it has an image. */
 export const mastersOf = (published: PublishedPools): PublishedPool | undefined =>
   earlyPools(published).find(({ pool }) => pool === mastersPool);
 
-/** Why no node boots straight into an image before this host leaves, or undefined when some do. */
+/** The reason why no node boots a built image before this host leaves; undefined if one does. */
 export const whyNotServed = (published: PublishedPools): string | undefined =>
   whyRelease(published) ??
   (earlyPools(published).length > 0 ? undefined : 'no OS image was built for the control plane');
 
 /**
- * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the
- * operating system of the release is used instead, with a warning. A step that was stopped did not
- * fail.
+ * Returns the result of `run`. If it fails and `layering.failurePolicy` is `fallback-stock`, the
+ * operating system of the release is used instead, with a warning. A stopped step has not failed.
  */
 export async function withReleaseFallback<T>(
   { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,

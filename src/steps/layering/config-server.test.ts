@@ -23,7 +23,7 @@ describe('the block of the machine-config-server', () => {
   const config = { cluster: { openshiftVersion: '4.21.0' } };
   const facts = { request: requestFor(['master']) };
 
-  /** A systemd that knows whether it waits for the file, and a mv that moves. */
+  /** A systemd that knows whether it watches the file, and a mv that moves. */
   function host({ isArmed = false } = {}): FakeHost {
     let armed = isArmed;
     const machine: FakeHost = fakeHost();
@@ -99,7 +99,7 @@ describe('layering/serve-images', () => {
   const pools = ['master', 'worker'];
   const facts = { published: publishedFor(pools) };
   const fileOf = (pool: string): string => renderedFor(pool).file;
-  /** A host on which `systemd-run` has started the unit or not. */
+  /** A host on which `systemd-run` has started the unit, or has not. */
   const emptyHost = () => {
     let isActive = false;
     const machine = fakeHost().on(['install', rest]).succeeds();

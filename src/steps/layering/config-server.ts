@@ -17,7 +17,7 @@ import { earlyPools, unlessRequested, whyRelease } from './conditions.ts';
 import { BuildRequest, PublishedPools } from './facts.ts';
 import { readTextOr } from '../host-commands.ts';
 
-/** Makes both units and starts the watch, a setting of `systemd.path(5)`. */
+/** Creates both units and starts the path unit, by settings of `systemd.path(5)`. */
 const watchArgv = (
   { name }: typeof blockUnit,
   watch: `${'PathExists' | 'PathChanged'}=${string}`,
@@ -27,7 +27,7 @@ const watchArgv = (
   ...command,
 ];
 
-/** Starts the watch by its command, unless an earlier run did. */
+/** Starts the path unit by its command, unless an earlier run did. */
 async function startWatch(
   { host, signal }: HostScope,
   { path }: typeof blockUnit,
@@ -38,17 +38,17 @@ async function startWatch(
 }
 
 /**
- * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists).
- * No watch of our own would do: /etc of the host is not shared with a container, and between two
- * looks a master could be served.
+ * Makes systemd move the file away at the moment when it appears (`systemd.path(5)`, PathExists). A
+ * watch in this process would not do: the container does not share /etc of the host, and between
+ * two polls the server could serve a master.
  */
 const blockArgv = watchArgv(blockUnit, `PathExists=${controllerConfig}`, [
   ...['mv', '--force', controllerConfig, blockedControllerConfig],
 ]);
 
 /**
- * Has the machine-config-server of this host answer 500, which Ignition asks again after, from its
- * first request until the images are there: a master that is served before would boot the operating
+ * Makes the machine-config-server of this host answer 500, after which Ignition retries, from its
+ * first request until the images exist: a master that is served earlier would boot the operating
  * system of the release.
  */
 export const blockConfigServer = step({
@@ -64,11 +64,11 @@ export const blockConfigServer = step({
 });
 
 /**
- * Lets systemd put the image back whenever the pod of the bootstrap host is created again: its init
- * container renders the system of the release again, the file that is watched last of all, and the
- * server starts after it has ended (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`).
- * What is the same is not touched, so that the release of the hold changes nothing under a server
- * that runs.
+ * Makes systemd restore the image each time the pod of the bootstrap host is created again: its
+ * init container renders the system of the release again, the watched file last of all, and the
+ * server starts after the container has ended (machine-config-operator,
+ * `manifests/bootstrap-pod-v2.yaml`). Unchanged files are not written, so that the end of the block
+ * changes nothing under a running server.
  */
 const keepServedArgv = (names: readonly string[]): readonly string[] =>
   watchArgv(serveUnit, `PathChanged=${controllerConfig}`, [
@@ -78,9 +78,9 @@ const keepServedArgv = (names: readonly string[]): readonly string[] =>
 const folderArgv = ['install', '--directory', dirname(servedCopy(''))] as const;
 
 /**
- * Lets the masters be served the built image under the name of their rendered MachineConfig. A host
- * where this fails serves what was rendered, or all of the change: each file is replaced as a
- * whole.
+ * Makes the server serve the built image to the masters under the name of their rendered
+ * MachineConfig. After a failure the host serves either the rendered config or the complete change:
+ * each file is replaced as a whole.
  */
 export const serveImages = step({
   id: 'layering/serve-images',
@@ -104,7 +104,7 @@ export const serveImages = step({
         layeringFailure('layering.not-rendered', `there is no ${file}`),
       );
       const text = servedMachineConfig(found, file, final);
-      // The copy comes first: from the moment when systemd watches it may be put back.
+      // The copy comes first: from the moment of the watch, systemd may restore it.
       await host.writeFile(servedCopy(rendered), text, { signal, mode: 0o644 });
       texts.set(file, text);
     }
@@ -118,16 +118,16 @@ export const serveImages = step({
   },
 });
 
-/** Ends the block; systemd forgets the unit with it. */
+/** Ends the block; systemd removes the unit with it. */
 const endBlockArgv = ['systemctl', 'stop', blockUnit.path] as const;
 
-/** Puts the file back that the server cannot do without. */
+/** Restores the file that the server needs. */
 const unblockArgv = ['mv', '--force', blockedControllerConfig, controllerConfig] as const;
 
-/** systemctl's answer for a unit that does not exist. */
+/** systemctl's exit code for a unit that does not exist. */
 const noSuchUnit = 5;
 
-/** Lets the machine-config-server of this host serve, with the built image or without. */
+/** Makes the machine-config-server of this host serve again, with or without the built image. */
 export const unblockConfigServer = step({
   id: 'layering/release-config-server',
   title: 'Unblock the machine-config-server',
@@ -139,7 +139,7 @@ export const unblockConfigServer = step({
   preview: () => [endBlockArgv, unblockArgv],
   run: async ({ host, signal }) => {
     await host.exec(endBlockArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
-    // Not there: it was never blocked, or an earlier run has put it back.
+    // Missing: it was never blocked, or an earlier run restored it.
     if ((await host.realPath(blockedControllerConfig, signal)) === undefined) return;
     await host.exec(unblockArgv, { signal, limit: seconds(30) });
   },

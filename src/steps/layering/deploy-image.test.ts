@@ -93,7 +93,9 @@ describe('the final OS image', () => {
   const deploy = (extra: string, platform = 'openstack'): string =>
     `ostree container image deploy --sysroot /mnt --authfile /root/.docker/config.json --imgref ostree-unverified-registry:${osImage} --karg ignition.platform.id=${platform} --karg $ignition_firstboot --stateroot rhcos${extra}`;
 
-  /** A host whose Ignition leads to a machine-config-server that answers at the fourth time. */
+  /**
+   * A host whose Ignition config points to a machine-config-server that answers the fourth request.
+   */
   const comingUp = () => ({
     host: hostWith(sda, pointerTo(served)),
     web: fakeWeb()
@@ -479,7 +481,7 @@ describe('layering/overlay-worker-config', () => {
     const served = readServedConfig(pointer.kind === 'embedded' ? pointer.content : '');
     expect(servedImageProblem(served, image)).toBeUndefined();
     expect(host.files.get(overlaid)?.mode).toBe(0o600);
-    // A run that is resumed compares it with what was fetched.
+    // A resumed run compares it with the fetched config.
     expect(host.textOf(ignition)).toBe(workerPointer);
   });
 

@@ -40,9 +40,9 @@ import { readTextOr } from '../host-commands.ts';
 type DeployScope = StepScope<'host' | 'clock'>;
 
 /**
- * Puts the image on the disk before its first boot. Where the registry fails, the node goes over to
- * the image at its first boot by itself; where that could not end well either, nothing is promised
- * to the cluster.
+ * Deploys the image to the disk before its first boot. If the registry fails, the node switches to
+ * the image at its first boot by itself; if that could not succeed either, the cluster is promised
+ * nothing.
  */
 export const deployWorkerImage = step({
   id: 'layering/deploy-worker-image',
@@ -57,7 +57,7 @@ export const deployWorkerImage = step({
   run: async (scope, { disk, image }): Promise<WorkerBoot> => {
     if (image.kind === 'release') return image;
     const deploy = (): Promise<WorkerBoot> => deployOrPivot(scope, disk, image);
-    // What the cluster serves cannot be taken back here.
+    // An image that the cluster serves cannot be withdrawn here.
     return image.kind === 'served' ? deploy() : withReleaseFallback(scope, deploy);
   },
 });
@@ -92,7 +92,7 @@ async function deployOrPivot(
 }
 
 /**
- * What the machine-config-server served when the image was found.
+ * The config that the machine-config-server served when the image was found.
  * @throws AgentError `layering.served-lost`
  */
 const readServed = (scope: StepScope<'host'>, path: string): Promise<string> =>
@@ -102,16 +102,18 @@ const readServed = (scope: StepScope<'host'>, path: string): Promise<string> =>
 
 const place = '/mnt';
 
-/** The Ignition of this host as the first start reads it (coreos-installer, `install.rs`). */
+/**
+ * The Ignition config of this host at its path for the first boot (coreos-installer, `install.rs`).
+ */
 const onDisk = `${place}/ignition/config.ign`;
 
-/** Beside the Ignition that was fetched: that one stays as a resumed run knows it. */
+/** Next to the fetched Ignition config: that one stays as a resumed run knows it. */
 const overlaidFile = (path: string): string => path.replace(/(\.ign)?$/, '-overlaid.ign');
 
 /**
- * Lets the first boot run with the image laid over what the machine-config-server serves: the node
- * joins as one that runs the image. It comes after the image was written, when it is certain that
- * the first boot ends in it.
+ * Overlays the image on the config of the machine-config-server for the first boot: the node joins
+ * as one that runs the image. The step follows the write of the image, when the first boot is
+ * certain to run it.
  */
 export const overlayWorkerConfig = step({
   id: 'layering/overlay-worker-config',
@@ -131,7 +133,7 @@ export const overlayWorkerConfig = step({
     const { host, signal } = scope;
     const overlaid = overlayImage(await readServed(scope, image.served), image.image);
     const whole = embedServed(await readServed(scope, ignition.path), overlaid);
-    // A host that boots with a broken config is lost until a person comes.
+    // A host that boots with an invalid config is lost until a person repairs it.
     parseValidConfig(whole);
     parseValidConfig(overlaid);
     const file = overlaidFile(ignition.path);
@@ -144,7 +146,7 @@ export const overlayWorkerConfig = step({
     await tryCommand(scope, ['install', '-D', '--mode=0600', file, beside]);
     await tryCommand(scope, ['sync', '--file-system', place]);
     await tryCommand(scope, ['mv', '--force', beside, onDisk], {
-      // An earlier try has moved it; what is there is compared next.
+      // An earlier attempt has moved it; the present file is compared next.
       isDone: ({ context }) => String(context['stderr']).includes('cannot stat'),
     });
     await tryCommand(scope, ['cmp', file, onDisk]);
@@ -153,9 +155,9 @@ export const overlayWorkerConfig = step({
 });
 
 /**
- * Puts the image of the masters on this host's own disk, from the registry beside it: when the host
- * leaves, nothing has to be pulled. The disk follows the image under its lasting name and no other,
- * which is read back.
+ * Deploys the image of the masters to this host's own disk, from its own registry: no pull is
+ * needed after this host leaves. The disk follows the image only under its final name, which is
+ * read back.
  */
 export const deployOwn = step({
   id: 'layering/deploy-own',
@@ -181,7 +183,7 @@ export const deployOwn = step({
       const { authFile: own, certificates } = registry;
       const source = { image: masters.staged, authFile: own, certificates };
       await withHeartbeat('deploying the built OS image', scope, () =>
-        // The registry, and what was built, lie on the root file system of the same disk.
+        // The registry and the built images are on the root file system of the same disk.
         deployFinal(scope, disk, { os, source, isRootShared: true }),
       );
     } catch (error) {
@@ -194,8 +196,8 @@ export const deployOwn = step({
 });
 
 /**
- * The image under its lasting name, with the kernel arguments of the MachineConfig that it was
- * built for.
+ * The image under its final name, with the kernel arguments of the MachineConfig that it was built
+ * for.
  */
 async function builtOs(
   scope: StepScope<'host'>,
@@ -211,10 +213,10 @@ const skipsReboot = condition<Config>(
 );
 
 /**
- * Writes the operating system that the cluster wants over the one of the image, which saves the
- * reboot in which the machine-config-daemon would do so. Without it the node gets there all the
- * same, so whatever fails here is a warning. Where a built image is for this host, that
- * is written instead.
+ * Deploys the operating system that the cluster wants over the one of the disk image, which saves
+ * the reboot in which the machine-config-daemon would do so. The node would get there in any case,
+ * so every failure here is a warning. If a built image is for this host, that one is deployed
+ * instead.
  */
 export const overwriteOs = step({
   id: 'image/overwrite-os',
@@ -250,7 +252,7 @@ export const overwriteOs = step({
 });
 
 /**
- * Which operating system a host boots first: an image that was built, or that of the release.
+ * Whether a host boots a built image first, or the operating system of the release.
  * @param published the images that a bootstrap host has built
  * @param boot the image that a worker has found
  */

@@ -4,24 +4,24 @@ import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { isFields, type Fields } from '../../lib/fields.ts';
 
 const PoolRequestSchema = z.object({
-  /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
+  /** Name of the MachineConfigPool, and therefore of its MachineOSConfig. */
   pool: z.string(),
-  /** The MachineOSConfig as its manifest holds it. */
+  /** The MachineOSConfig as in its manifest. */
   object: z.custom<Fields>((value) => isFields(value)),
-  /** The same as the API server would keep it. */
+  /** The same, parsed as the API server would store it. */
   config: z.custom<MachineOSConfig>((value) => isFields(value)),
-  /** A file with the Secret that may push the image, and no other object. */
+  /** A file with the Secret for the push of the image, and no other object. */
   pushSecret: z.string(),
-  /** The same for the Secret that may pull the base; the pull secret of the cluster without it. */
+  /** A file with the Secret for the pull of the base; without it the pull secret of the cluster. */
   baseSecret: z.string().optional(),
-  /** HOST/[NAMESPACE/]NAME: where the image is to be found for good. */
+  /** HOST/[NAMESPACE/]NAME: the final repository of the image. */
   repository: z.string(),
 });
 
-/** A pool whose machines are to run a built image. */
+/** A pool whose machines run a built image. */
 export type PoolRequest = z.infer<typeof PoolRequestSchema>;
 
-/** Whether operating systems are built during this installation, and for which pools. */
+/** Whether OS images are built during this installation, and for which pools. */
 export const BuildRequest = fact(
   'layering.buildRequest',
   z.discriminatedUnion('kind', [
@@ -32,7 +32,7 @@ export const BuildRequest = fact(
       pools: z.array(PoolRequestSchema),
       why: z.string(),
     }),
-    /** Nothing is built: the MachineOSConfigs are submitted last, and the cluster builds. */
+    /** No image is built: the MachineOSConfigs are submitted last, and the cluster builds. */
     z.object({ kind: z.literal('submit'), pools: z.array(PoolRequestSchema), why: z.string() }),
   ]),
 );
@@ -40,10 +40,10 @@ export type BuildRequest = z.infer<typeof BuildRequest.schema>;
 
 const ReleaseSchema = z.object({ kind: z.literal('release'), why: z.string() });
 
-/** The OS image of the release is used, because nothing is asked for or something failed. */
+/** The OS image of the release is used, because no image is requested or something failed. */
 export type Release = z.infer<typeof ReleaseSchema>;
 
-/** A fact about each pool that images are built for, or why the release is used. */
+/** A fact about each pool with an image, or the reason why the release is used. */
 const poolsFact = <Pool extends z.ZodType>(name: string, pool: Pool) =>
   fact(
     name,
@@ -56,18 +56,18 @@ const poolsFact = <Pool extends z.ZodType>(name: string, pool: Pool) =>
 const RenderedPoolSchema = PoolRequestSchema.extend({
   /** `rendered-POOL-HASH`. */
   rendered: z.string(),
-  /** Its file on the host, which the machine-config-server reads for each request. */
+  /** Its file on the host, which the machine-config-server reads at each request. */
   file: z.string(),
   /** The operating system of the release, by digest. */
   osImage: z.string(),
-  /** Name of the OS stream that the pool asks for; left out where it asks for none. */
+  /** Name of the OS stream that the pool asks for; undefined if it asks for none. */
   stream: z.string().optional(),
 });
 
-/** A pool with its rendered MachineConfig, which its image is built from. */
+/** A pool with its rendered MachineConfig, from which its image is built. */
 export type RenderedPool = z.infer<typeof RenderedPoolSchema>;
 
-/** The pools that images are built for, as they were rendered. */
+/** The pools with an image, as rendered. */
 export const RenderedPools = poolsFact('layering.renderedPools', RenderedPoolSchema);
 
 const StagingRegistrySchema = z.object({
@@ -76,11 +76,11 @@ const StagingRegistrySchema = z.object({
   address: z.string(),
   /** Folder with ca.crt, for clients. */
   certificates: z.string(),
-  /** File with the credentials of its one user, in the form of a pull secret. */
+  /** File with the credentials of its only user, in the format of a pull secret. */
   authFile: z.string(),
 });
 
-/** The registry that lives on the bootstrap host as long as that installs. */
+/** The registry on the bootstrap host, which exists during its installation. */
 export const StagingRegistry = fact(
   'layering.registry',
   z.discriminatedUnion('kind', [ReleaseSchema, StagingRegistrySchema]),
@@ -94,60 +94,60 @@ const BuiltPoolSchema = RenderedPoolSchema.extend({
   digest: z.string(),
 });
 
-/** A pool with the image that was built for it. */
+/** A pool with its built image. */
 export type BuiltPool = z.infer<typeof BuiltPoolSchema>;
 
-/** The pools with what was built for them. */
+/** The pools with their built images. */
 export const BuiltPools = poolsFact('layering.builtPools', BuiltPoolSchema);
 
 const PublishedPoolSchema = BuiltPoolSchema.extend({
-  /** HOST/[NAMESPACE/]NAME@sha256:…: the one name of the image for good. */
+  /** HOST/[NAMESPACE/]NAME@sha256:…: the final name of the image. */
   final: z.string(),
 });
 
-/** A pool whose image nodes can pull. */
+/** A pool with an image that nodes can pull. */
 export type PublishedPool = z.infer<typeof PublishedPoolSchema>;
 
-/** The pools with their images under the names that nodes and cluster know them by. */
+/** The pools with their images under the names that nodes and cluster use. */
 export const PublishedPools = poolsFact('layering.publishedPools', PublishedPoolSchema);
 export type PublishedPools = z.infer<typeof PublishedPools.schema>;
 
 const FoundImageSchema = z.object({
   /**
    * `served`: the machine-config-server names the image itself. `overlay`: it still names the
-   * system of the release, and the image is laid over what it serves.
+   * system of the release, and the image is overlaid on the served config.
    */
   kind: z.enum(['served', 'overlay']),
   /** `rendered-POOL-HASH`. */
   rendered: z.string(),
   /** HOST/[NAMESPACE/]NAME@sha256:… */
   image: z.string(),
-  /** File with what the machine-config-server served; with secrets, mode 0600. */
+  /** File with the config that the machine-config-server served; with secrets, mode 0600. */
   served: z.string(),
   /** File with the pull secret of the cluster, mode 0600. */
   authFile: z.string(),
-  /** Folder with certificates that the cluster trusts; none where it names none. */
+  /** Folder with certificates that the cluster trusts; undefined if it names none. */
   certificates: z.string().optional(),
 });
 
 /** An image of a pool that a worker has found. */
 export type FoundImage = z.infer<typeof FoundImageSchema>;
 
-/** The image that this worker is to boot into, or why it boots into the system of the release. */
+/** The image that this worker boots, or the reason why it boots the system of the release. */
 export const WorkerImage = fact(
   'layering.worker-image',
   z.union([ReleaseSchema, FoundImageSchema]),
 );
 export type WorkerImage = z.infer<typeof WorkerImage.schema>;
 
-/** How this worker gets to its image. */
+/** The way in which this worker boots its image. */
 export const WorkerBoot = fact(
   'layering.worker-boot',
   z.discriminatedUnion('kind', [
     ReleaseSchema,
     /** The disk boots the image. */
     z.object({ kind: z.literal('deployed') }),
-    /** The disk boots the system of the release, which goes over to the image at its first boot. */
+    /** The disk boots the system of the release, which switches to the image at its first boot. */
     z.object({ kind: z.literal('first-boot'), why: z.string() }),
   ]),
 );

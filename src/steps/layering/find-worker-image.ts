@@ -33,15 +33,15 @@ import { registryFacts, stderrOf } from './image-work.ts';
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
 
-/** A registry that restarts; a cluster may also name an image that it no longer builds. */
+/** The time of a registry restart; a cluster may also name an image that it no longer builds. */
 const longestWaitAsServed = minutes(5);
 
 type FindScope = StepScope<'host' | 'web'>;
 
 /**
  * Finds the image that was built for the pool of this worker: under the name of the rendered
- * MachineConfig, in the repository that the configuration names, or else the config that the pool
- * is served. Where the cluster serves an image already, it is that one.
+ * MachineConfig, in the repository that the configuration names, otherwise in the one of the config
+ * that the pool is served. If the cluster serves an image already, that one is used.
  */
 export const findWorkerImage = step({
   id: 'layering/find-worker-image',
@@ -77,9 +77,9 @@ export const findWorkerImage = step({
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 /**
- * Most clusters name no repository; then the rest of the served config is not read. One that names
- * a repository without an image for this MachineConfig builds the image itself, and rolls it out
- * once the node has joined.
+ * Most clusters name no repository; then the rest of the served config is not read. A cluster that
+ * names a repository without an image for this MachineConfig builds the image itself, and rolls it
+ * out after the node has joined.
  */
 async function findAsServed(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
   const read = (bytes: Uint8Array) => ({ text: textOf(bytes), repository: repositoryIn(bytes) });
@@ -107,7 +107,7 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
   });
 }
 
-/** The system of the release instead, with a warning. */
+/** Uses the system of the release instead, with a warning. */
 function useReleaseImage({ signal, note }: FindScope, error: unknown, what: string): Release {
   signal.throwIfAborted();
   const { code, message } = asAgentError(error);
@@ -115,7 +115,7 @@ function useReleaseImage({ signal, note }: FindScope, error: unknown, what: stri
   return { kind: 'release', why: `${code}: ${message}` };
 }
 
-/** The files that a worker keeps of the config that it is served, mode 0600. */
+/** The files that a worker keeps of its served config, mode 0600. */
 export const workerFiles = {
   served: `${secretsFolder}/served.ign`,
   authFile: `${secretsFolder}/pull-secret.json`,
@@ -123,10 +123,10 @@ export const workerFiles = {
 } as const;
 
 /**
- * Finds the image that was built for what a pool is served. Where the cluster serves an image
- * already, it is that one.
- * @param text the whole of what is served
- * @param within how long the image is waited for
+ * Finds the image for the served config of a pool. If the cluster serves an image already, that one
+ * is used.
+ * @param text the complete served config
+ * @param within time limit of the wait for the image
  * @throws AgentError `layering.served-torn`, `image.wrong-architecture`, `wait.timed-out`
  */
 async function findImage(
@@ -165,9 +165,9 @@ async function findImage(
 }
 
 /**
- * The image that a served config names; undefined where it is that of the release. Where the
+ * The image that a served config names; undefined if it is that of the release. If the
  * MachineConfig of the pool names it, no other place does.
- * @throws AgentError `layering.served-torn` when its places differ
+ * @throws AgentError `layering.served-torn` if its places differ
  */
 function imageServed(served: ServedConfig, repository: string): string | undefined {
   const { osImage } = served;
@@ -178,7 +178,7 @@ function imageServed(served: ServedConfig, repository: string): string | undefin
   throw layeringFailure('layering.served-torn', `${served.rendered}: ${problem}`);
 }
 
-/** Keeps the credentials and certificates that the machine will pull with for the programs here. */
+/** Saves the machine's credentials and certificates for pulls, for the programs on this host. */
 async function keepAccess(
   { host, signal }: FindScope,
   text: string,
@@ -197,7 +197,9 @@ async function keepAccess(
   return certificates.length === 0 ? { authFile } : { authFile, certificates: folder };
 }
 
-/** The digest of the image. Registries often call an image that is not there yet forbidden. */
+/**
+ * The digest of the image. Registries often report an image that does not exist yet as forbidden.
+ */
 async function pollDigest(
   { host, signal }: FindScope,
   tagged: ImageAt,
@@ -217,8 +219,8 @@ async function pollDigest(
 }
 
 /**
- * @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull
- * from
+ * @throws AgentError `layering.repository-unusable` for a name that is not a repository from which
+ * a node can pull
  */
 function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;

@@ -27,8 +27,8 @@ import { type PublishedPool, PublishedPools, StagingRegistry } from './facts.ts'
 
 /**
  * The gate before this host leaves: the masters run the built image, the cluster knows it, and
- * nothing refers to the registry that goes away with this host. Nothing can be fixed from here
- * after the reboot.
+ * nothing refers to the registry that ends with this host. After the reboot this host cannot repair
+ * anything.
  */
 export const waitForLayeredMasters = step({
   id: 'layering/wait-for-masters',
@@ -97,8 +97,8 @@ async function untilLayered(
 }
 
 /**
- * An API server that is away, or refuses who asks, is asked again: for nothing else would an
- * installation end here.
+ * Requests are repeated while the API server is unavailable or refuses access, because a failed
+ * request is no reason to end an installation here.
  * @throws AgentError `layering.staging-referenced`
  */
 async function requireNoStaging(
@@ -126,10 +126,10 @@ async function requireNoStaging(
 }
 
 /**
- * Reads what this host itself will be served at its first boot. By now the cluster serves it,
- * whose rendered MachineConfig names the system of the release: the built image is put in only once
- * the cluster counts a master as updated. A host that is served the other one boots into it, and
- * has to be led back with one reboot more.
+ * Reads the config that this host itself will be served at its first boot. By now the cluster
+ * serves it, whose rendered MachineConfig names the system of the release: the built image is in
+ * the config only once the cluster counts a master as updated. A host that is served the other
+ * config boots the system of the release, and then needs one more reboot to return.
  */
 export const checkServedConfig = step({
   id: 'layering/check-served-config',
@@ -143,7 +143,7 @@ export const checkServedConfig = step({
     'waits for the machine-config-server to serve the built OS image, at most 20 minutes',
   run: async (scope, { published, ignition }) => {
     const image = mastersOf(published)?.final;
-    // This host becomes a master, whatever the other pools are.
+    // This host becomes a master, independent of the other pools.
     if (image === undefined) return;
     const read = (text: Uint8Array): void => {
       const fault = servedImageProblem(readServedConfig(text), image);

@@ -22,7 +22,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import type { Collector } from '../logs/collectors.ts';
 import { gatherLogs, gatherLogsAtTheEnd, openBundle } from './gather-logs.ts';
 
-/** Each stands for a secret of its own; all of them begin alike. */
+/** Each text is a secret of its own; all of them have the same prefix. */
 const planted = (name: string): string => `planted-${name}-7f3a9c`;
 const auth = (name: string): string => Buffer.from(`somebody:${planted(name)}`).toString('base64');
 const auths = (registry: string, name: string): string =>
@@ -52,7 +52,7 @@ const rendered = renderedText('master').replace(
 const { scratch } = stagingPlaces;
 const serverLog = '/var/log/containers/x_y_machine-config-server-1.log';
 
-/** A host whose logs speak of every secret that it knows, and of some that nobody knows. */
+/** A host whose logs contain every secret that it knows, and some that are known to no one. */
 function hostWithSecrets(): FakeHost {
   const everything = ['service', 'pull', 'staging', 'push', 'header']
     .flatMap((name) => [planted(name), auth(name), `"auth":"${auth(name)}"`])

@@ -34,7 +34,7 @@ type GatherScope = StepScope<'host' | 'kube' | 'clock'>;
 
 const folderArgv = ['install', '--directory', '--mode', '0700', bundleFolder] as const;
 
-/** The commands that put a copy beside the other logs that the service is sent. */
+/** The commands that put a copy next to the other logs for the service. */
 const copyCommands = (hostId: string): readonly (readonly string[])[] => {
   const to = folderThatIsSent(hostId);
   return hostId === ''
@@ -47,7 +47,7 @@ const copyCommands = (hostId: string): readonly (readonly string[])[] => {
 
 const gathering = {
   uses: ['host', 'kube', 'clock'],
-  // Each of its commands has a limit of its own; together they stay far below.
+  // Each of its commands has a limit of its own; their sum is far below this.
   limit: minutes(15),
   preview: ({ cluster }: GatherScope['config']) => [
     folderArgv,
@@ -57,8 +57,8 @@ const gathering = {
 } as const;
 
 /**
- * Keeps what is known of the images before what was built is cleared off the disk; the logs are
- * sent after it.
+ * Saves the data about the images before the built content is removed from the disk; the logs are
+ * sent afterwards.
  */
 export const gatherLogs = step({
   ...gathering,
@@ -71,9 +71,9 @@ export const gatherLogs = step({
 });
 
 /**
- * The same after a failure, while the service hears of it: within two minutes it asks for the logs
- * of the host, and stops what still runs. It asks for no fact, since nobody knows how far the run
- * came; a host without orders has nothing of this.
+ * The same after a failure, while the service learns of it: within two minutes the service requests
+ * the logs of the host and stops the running work. The step needs no fact, because the progress of
+ * the run is unknown; it does nothing on a host without build requests.
  */
 export const gatherLogsAtTheEnd = step({
   ...gathering,
@@ -109,7 +109,7 @@ async function gather(scope: GatherScope, occasion: string): Promise<void> {
     const bundle = openBundle(reach, hide);
     const found = collectorsOf('builds').map((row) => rowsOf(row, reach));
     const rows = (await Promise.all(found)).flat();
-    // Large ones one after the other; the others beside each other: the host reboots soon.
+    // Large ones in turn, the others in parallel: the host reboots soon.
     for (const row of rows) if ('file' in row.from) await bundle.add(row);
     await Promise.all(rows.filter(({ from }) => !('file' in from)).map(bundle.add));
     await bundle.close(`gathered ${occasion}`);
@@ -132,7 +132,7 @@ export function openBundle(
     host.writeFile(`${bundleFolder}/${name}`, text, { signal, mode: 0o600 });
   return {
     /**
-     * Writes what a row gives. What cannot be read is in the index instead; what is not there is in
+     * Writes the text of a row. An unreadable text is listed in the index instead; a missing one in
      * neither.
      */
     add: async (row: Collector): Promise<void> => {
@@ -153,7 +153,7 @@ export function openBundle(
         index.push(`${name}: ${asAgentError(error).message}`);
       }
     },
-    /** Writes the index, last, under a title. */
+    /** Writes the index with a title, as the last entry. */
     close: async (title: string): Promise<void> => {
       await write('index.txt', `${[title, ...index].join('\n')}\n`);
     },
@@ -162,10 +162,7 @@ export function openBundle(
 
 type FromFile = PullSecretContent & { readonly from: string };
 
-/**
- * Reads every credential that layering works with, so that each can be taken out of what is
- * gathered.
- */
+/** Reads every credential that layering uses, so that each can be masked in the gathered logs. */
 async function readCredentials({ host, signal }: GatherScope): Promise<readonly FromFile[]> {
   const found: FromFile[] = [];
   for (const path of [PULL_SECRET_PATH, stagingFiles.authFile]) {
@@ -180,7 +177,10 @@ async function readCredentials({ host, signal }: GatherScope): Promise<readonly 
   return found;
 }
 
-/** The members of a Secret as a whole too: another form than the usual ones is a secret as well. */
+/**
+ * The values of a Secret are masked as a whole too: another format than the usual ones is a secret
+ * as well.
+ */
 function credentialsOf(file: SourceFile): PullSecretContent {
   try {
     const members = readObjects(file)
@@ -197,7 +197,7 @@ function credentialsOf(file: SourceFile): PullSecretContent {
       ],
     };
   } catch {
-    // A text that cannot be read is secret as a whole.
+    // A text that cannot be parsed is secret as a whole.
     return credentialsIn(file.text);
   }
 }

@@ -27,16 +27,16 @@ import type { StepScope } from '../step.ts';
 type BuildScope = StepScope<'kube' | 'clock'>;
 
 /**
- * How long the builder may take to start a job for what it saw: its queue holds an object for five
- * seconds. That of 4.20 and older knows no image that was built before.
+ * Time in which the builder starts a job for an object that it received: its queue holds an object
+ * for five seconds. The builder of 4.20 and older knows no image that was built before.
  */
 const jobComesWithin = seconds(12);
 
 /**
- * Puts the MachineOSBuild there, finished. It has its labels from the create request on: the
- * builder acts on an object as it was when it came, and a label that follows is too late. One that
- * the builder made meanwhile is taken over, and the job that it started is removed; the label comes
- * last then, so that an attempt that is cut off is taken up again.
+ * Creates the completed MachineOSBuild. It has its labels from the create request on: the builder
+ * acts on the first version of an object, and a later label is too late. A build that the builder
+ * created meanwhile is adopted, and its job is removed; the label comes last then, so that the next
+ * attempt completes an interrupted one.
  * @throws AgentError `layering.build-in-the-way`, `layering.not-kept`, `kube.*`
  */
 export async function putBuild(
@@ -68,7 +68,7 @@ export async function putBuild(
 }
 
 /**
- * Ties the build to its MachineOSConfig, so that it goes with that.
+ * Makes the MachineOSConfig the owner of the build, so that both are deleted together.
  * @throws AgentError `layering.not-kept`, `kube.*`
  */
 export async function tieBuild(
@@ -90,9 +90,9 @@ const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
 });
 
 /**
- * Removes the job of a build: one that outlives the finished build is stopped by nobody. Its own
- * objects go with it.
- * @returns whether there was one
+ * Removes the job of a build: the controllers do not stop one that outlives the completed build.
+ * Its own objects are deleted with it.
+ * @returns whether a job existed
  */
 async function removeJob({ kube, signal, note }: BuildScope, build: string): Promise<boolean> {
   const ref = { kind: jobs, name: jobOf(build), namespace: operatorNamespace };
@@ -103,9 +103,9 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
 }
 
 /**
- * Puts the user's MachineOSConfig there with its image. Nobody else writes the status when the
- * builder starts after the build was finished, and without it the pool waits for ever.
- * @returns the `uid` by which its build belongs to it
+ * Creates the user's MachineOSConfig with its image. No controller writes the status if the builder
+ * starts after the build was completed, and without it the pool waits for ever.
+ * @returns the `uid` for the owner reference of its build
  * @throws AgentError `layering.os-config-differs`, `layering.not-kept`, `kube.*`
  */
 export async function putOsConfig(
@@ -122,15 +122,15 @@ export async function putOsConfig(
   const generation = countAt(found, 'metadata', 'generation');
   const status = handedOverStatus({ name: build, image, generation });
   await keepStatus(scope, ref, found, status);
-  // A controller that takes the annotation for stale would have removed it by now.
+  // A controller that regards the annotation as stale would have removed it by now.
   const annotations = { [buildKeys.currentBuild]: build };
   const kept = await requireKept(scope, ref, { metadata: { annotations }, status });
   return kept.metadata.uid ?? '';
 }
 
 /**
- * Puts the user's MachineOSConfig there, without a build unless one is given: the cluster makes one
- * as soon as it can. One that is there stays unchanged.
+ * Creates the user's MachineOSConfig, without a build unless one is given: the cluster makes one as
+ * soon as it can. An existing one stays unchanged.
  * @throws AgentError `layering.os-config-differs`, `kube.*`
  */
 export async function submitOsConfig(
@@ -153,7 +153,8 @@ const osConfigRef = (osConfig: Fields): KubeRef => ({
 });
 
 /**
- * The object in the cluster: made now, or there before, perhaps by somebody else a moment ago.
+ * The object in the cluster: created now, or existing already, perhaps created by another client a
+ * moment ago.
  * @throws AgentError `kube.*`
  */
 export async function createUnlessThere(
@@ -173,8 +174,8 @@ export async function createUnlessThere(
 }
 
 /**
- * Writes a status unless it is there, and reads it back: the API server takes a status that it
- * drops without a word.
+ * Writes a status unless it exists, and reads it back: the API server accepts a status that it
+ * drops without an error.
  * @throws AgentError `layering.not-kept`, `kube.*`
  */
 async function keepStatus(
@@ -190,7 +191,7 @@ async function keepStatus(
 }
 
 /**
- * Reads an object back and compares it with what was written.
+ * Reads an object back and compares it with the written one.
  * @throws AgentError `layering.not-kept`
  */
 async function requireKept(

@@ -256,7 +256,7 @@ describe('a pool that is rendered otherwise', () => {
   const chrony = { path: '/etc/chrony.conf', contents: { source: 'data:,x' } };
   const otherFile = { config: { ignition: { version: '3.5.0' }, storage: { files: [chrony] } } };
 
-  /** The pool has another MachineConfig by now. */
+  /** Gives the pool another rendered MachineConfig. */
   const renderAs = (kube: FakeKube, name: string, spec: object): FakeKube =>
     kube
       .put(machineConfigs, renderedConfig(name, spec))
@@ -293,8 +293,8 @@ describe('a pool that is rendered otherwise', () => {
     });
 
     /**
-     * A cluster that renders the pool again when the MachineOSConfig comes; the builder may be faster
-     * then.
+     * A cluster that renders the pool again when the MachineOSConfig is created; the builder may be
+     * faster then.
      */
     const moving = (kube: FakeKube, builderMakes?: KubeObject): Kube => ({
       ...kube,

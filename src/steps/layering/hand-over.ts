@@ -28,16 +28,16 @@ import { nameOfBuild, waitForPool, waitForRendering } from './rendered-pool.ts';
 /** The properties that the steps of a hand-over share. */
 const handingOver = {
   when: buildsOsImages,
-  // The API server goes away for a while whenever etcd gets or loses a member.
+  // The API server is unavailable for a while whenever etcd adds or removes a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
 } as const;
 
 /**
- * Hands over the images that were built for the pools, in the objects that the cluster's own
- * controllers keep. These take an image on a node for a mistake as soon as a pool is rendered that
- * nobody layered: each pool is paused until its image is handed over. Masters, who are there first,
- * come first.
+ * Hands over the images of the pools as objects of the cluster's own controllers. From the
+ * rendering of a pool on, these controllers regard an image on a node as an error if the pool has
+ * no MachineOSConfig: therefore each pool is paused until its image is handed over. Masters come
+ * first, because they join first.
  */
 export const handOverServed = step({
   ...handingOver,
@@ -67,7 +67,7 @@ export const handOverServed = step({
 
 const submitNeeds = { request: BuildRequest, published: PublishedPools } as const;
 
-/** Why no MachineOSConfig is to be submitted last; undefined where some are. */
+/** The reason to submit no MachineOSConfig last; undefined if some are submitted. */
 function unlessSubmitted({ request, published }: NeedValues<typeof submitNeeds>) {
   if (request.kind === 'off') return request.why;
   const isHandedOver = request.kind === 'on' && published.kind === 'pools';
@@ -75,9 +75,9 @@ function unlessSubmitted({ request, published }: NeedValues<typeof submitNeeds>)
 }
 
 /**
- * Submits the MachineOSConfigs where no image could be built, as late as this host can: the cluster
- * builds by itself, and rolls an image out by draining masters. There are two of them until this
- * host is the third.
+ * Submits the MachineOSConfigs without an image, as late as this host can: the cluster builds by
+ * itself, and drains masters to roll an image out. Until this host becomes the third, there are two
+ * masters.
  */
 export const submitOsConfigs = step({
   ...handingOver,
@@ -101,17 +101,17 @@ export const submitOsConfigs = step({
 type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
 
 /**
- * The time that a pool is given which is rendered otherwise: the first rendering of a cluster lacks
- * what is made from objects that come a little later.
+ * Time for a pool that is rendered differently to become equal: the first rendering of a cluster
+ * lacks parts from objects that are created a little later.
  */
 const settlesWithin = minutes(5);
 
 /**
- * Hands the image of a pool over: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its
- * status, owner. Each is there before the controllers of the cluster look for it, in an order in
- * which none of them ever sees a reason to build or to take an image away. What exists already is
- * kept, so that an attempt that was cut off at any point is taken up by the next. A pool that was
- * rendered again meanwhile is read again. Where the image does not fit what is rendered, the
+ * Hands over the image of a pool: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its
+ * status, owner. Each object exists before the controllers of the cluster look for it, in an order
+ * in which none of them ever has a reason to build, or to remove an image. Existing objects are
+ * kept, so that the next attempt completes one that was interrupted at any point. A pool that was
+ * rendered again meanwhile is read again. If the image does not fit the rendered MachineConfig, the
  * cluster builds.
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
@@ -141,7 +141,7 @@ async function handOverPool(scope: HandOverScope, pool: PublishedPool): Promise<
       machineOSBuild: build,
     });
     if (untagged !== undefined) {
-      // All but the tag is there, which is no reason to end an installation.
+      // Everything but the tag exists, which is no reason to end an installation.
       const text = `the OS image of pool ${name} has no tag ${build} in its registry: add it by hand`;
       const { code, message: reason } = untagged;
       note('warn', text, { code, reason, image: final });
@@ -153,15 +153,14 @@ async function handOverPool(scope: HandOverScope, pool: PublishedPool): Promise<
 }
 
 /**
- * A tag moves no data; the pool is paused, or has no node with the image, as long as a registry
- * takes.
+ * A tag moves no data; while a registry is slow, the pool is paused or has no node with the image.
  */
 const tagWithin = minutes(5);
 
 /**
- * Tags the image by the name of its build. By the tag the builder finds the image again should a
- * MachineOSConfig lose the name of its build.
- * @returns why there is no tag; undefined when there is one
+ * Tags the image with the name of its build. By the tag the builder finds the image again if a
+ * MachineOSConfig loses the name of its build.
+ * @returns the reason why the tag is missing; undefined if it exists
  */
 async function tryTag(
   scope: HandOverScope,
@@ -186,9 +185,8 @@ async function tryTag(
 }
 
 /**
- * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that exists is
- * kept: the manifests of the installation put it there, and somebody may have given it newer
- * credentials since.
+ * Creates the Secrets of a pool in the namespace of the Machine Config Operator. An existing Secret
+ * is kept: the manifests of the installation created it, and it may have newer credentials since.
  * @throws AgentError `layering.manifest-unusable`, `kube.*`
  */
 async function putSecrets(

@@ -10,13 +10,13 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { StepScope } from '../step.ts';
 
-/** The ports for work on images, in an installation and behind a command alike. */
+/** The ports for work on images, in an installation and in a command. */
 export type ImageWork = Pick<
   StepScope<'host' | 'clock'>,
   'host' | 'clock' | 'signal' | 'progress' | 'alive' | 'note'
 >;
 
-/** The standard error of a command that failed; undefined when something else failed. */
+/** The standard error of a failed command; undefined for other failures. */
 export function stderrOf(error: unknown): string | undefined {
   if (!(error instanceof AgentError) || error.code !== 'command.failed') return undefined;
   const { stderr } = error.context;
@@ -27,11 +27,11 @@ const attempts = 3;
 const pause = seconds(10);
 
 /**
- * Tries three times while it is the network that fails.
+ * Makes up to three attempts while the network fails.
  * @param what begins the message: `copying the base image`
- * @param otherwise when neither the network nor the credentials are to blame
- * @throws AgentError `layering.registry-unreachable`, `layering.registry-denied`, `otherwise`; what
- * does not come from a command, unchanged
+ * @param otherwise the code if neither the network nor the credentials are the cause
+ * @throws AgentError `layering.registry-unreachable`, `layering.registry-denied`, `otherwise`;
+ * errors that are not from a command, unchanged
  */
 export async function withTries<T>(
   { clock, signal, note }: ImageWork,
@@ -62,8 +62,8 @@ export async function withTries<T>(
 }
 
 /**
- * Finds the program that builds on this host: buildah, which the cluster's own builder runs, or
- * podman, which is on every CoreOS and builds by the same library.
+ * Finds the program for builds on this host: buildah, which the cluster's own builder runs, or
+ * podman, which every CoreOS has and which builds with the same library.
  * @throws AgentError `layering.no-builder`
  */
 export async function findBuilder({ host, signal }: ImageWork): Promise<BuilderName> {

@@ -31,7 +31,7 @@ import { readTextOr } from '../host-commands.ts';
  */
 export const manifestFolders = ['/opt/openshift/openshift', '/opt/openshift/manifests'] as const;
 
-/** Every manifest of the cluster that lies on the bootstrap host. */
+/** Every manifest of the cluster on the bootstrap host. */
 export async function readManifestFiles({
   host,
   signal,
@@ -49,7 +49,7 @@ export async function readManifestFiles({
 }
 
 /**
- * Reads the one object of a kind from a manifest on the host.
+ * Reads the only object of a kind from a manifest on the host.
  * @throws AgentError `layering.manifest-unusable`, `layering.malformed-file`,
  * `layering.wrong-object`
  */
@@ -71,8 +71,8 @@ const unusable = (path: string, problem: string): Error =>
   layeringFailure('layering.manifest-unusable', `${path} ${problem}`, { context: { path } });
 
 /**
- * Calls `use` with a file that holds the credentials of a Secret of the manifests, and takes the
- * file away again.
+ * Calls `use` with a file of the credentials in a Secret of the manifests, and removes the file
+ * afterwards.
  * @throws AgentError `layering.bad-credentials`, `layering.manifest-unusable`
  */
 export async function withSecretFile<T>(
@@ -86,8 +86,8 @@ export async function withSecretFile<T>(
 }
 
 /**
- * Calls `use` with a file of credentials that nobody but root may read, and takes it away again.
- * @throws what `use` throws
+ * Calls `use` with a file of credentials that only root may read, and removes it afterwards.
+ * @throws those of `use`
  */
 export async function withAuthFile<T>(
   { host, signal }: HostScope,
@@ -111,7 +111,7 @@ export async function withAuthFile<T>(
 }
 
 /**
- * The credentials by which the base is pulled, with further ones beside them.
+ * The credentials for the pull of the base, with further ones added.
  * @param baseSecret manifest of a Secret; the pull secret of the cluster without it
  * @throws AgentError `layering.bad-credentials`
  */
@@ -135,16 +135,16 @@ const textOf = (scope: HostScope, path: string): Promise<string> =>
 const [folder] = manifestFolders;
 const secretName = 'bootwright-push';
 
-/** The manifest of the Secret that may push, made of the pull secret of the cluster. */
+/** The manifest of the Secret for pushes, made from the pull secret of the cluster. */
 const pushSecretPath = `${folder}/99-bootwright-push-secret.yaml`;
 
-/** The manifest of the MachineOSConfig of a pool that had none. */
+/** The manifest of the MachineOSConfig for a pool without one. */
 const defaultConfigPath = (pool: string): string => `${folder}/99-bootwright-os-${pool}.yaml`;
 
 /**
- * Gives each pool that no MachineOSConfig is for one that adds nothing to its MachineConfig, when
- * the configuration says where images go. The pull secret of the cluster is what pushes: it has to
- * hold credentials for that place.
+ * Creates a MachineOSConfig, which adds nothing to the MachineConfig, for each pool without one, if
+ * the configuration names the repository of images. The pull secret of the cluster is used for the
+ * push: it must have credentials for that repository.
  */
 export const addDefaultOsConfigs = step({
   id: 'layering/add-default-os-configs',
@@ -164,7 +164,7 @@ export const addDefaultOsConfigs = step({
     const { pushTo } = config.layering;
     for (const pool of pools) refuseUnusable(`${pushTo}/${pool}`);
     const credentials = await credentialsFor(scope, `${pushTo}/${pools[0] ?? ''}`);
-    // First, so that no MachineOSConfig is there without it.
+    // The Secret comes first, so that no MachineOSConfig exists without it.
     await write(scope, pushSecretPath, pushSecretObject(secretName, credentials));
     for (const pool of pools) {
       const object = defaultMachineOSConfig(pool, `${pushTo}/${pool}:latest`, secretName);
@@ -186,7 +186,7 @@ function refuseUnusable(repository: string): void {
 }
 
 /**
- * What the pull secret of the cluster holds for a repository.
+ * The credentials of the cluster's pull secret for a repository.
  * @throws AgentError `layering.no-push-credentials`, `layering.bad-credentials`
  */
 async function credentialsFor(
@@ -202,7 +202,7 @@ async function credentialsFor(
   );
 }
 
-/** JSON is YAML too, and the folder's readers go by the name. */
+/** JSON is valid YAML, and the readers of the folder select files by name. */
 async function write({ host, signal }: HostScope, path: string, object: object): Promise<void> {
   await host.writeFile(path, `${JSON.stringify(object, null, 2)}\n`, { signal, mode: 0o600 });
 }
@@ -210,9 +210,9 @@ async function write({ host, signal }: HostScope, path: string, object: object):
 const repositoryManifest = (pool: string): string => `${folder}/${repositoryConfigName(pool)}.yaml`;
 
 /**
- * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the first
- * workers the OS image of the release, and they reach nothing else before their first boot. Masters
- * are served their image by this host.
+ * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the OS
+ * image of the release to the first workers, and they reach no other source before their first
+ * boot. This host serves the masters their image.
  */
 export const nameRepositories = step({
   id: 'layering/name-repositories',

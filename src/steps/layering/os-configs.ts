@@ -35,8 +35,8 @@ import { BuildRequest, type PoolRequest } from './facts.ts';
 import { readManifestFiles } from './manifests.ts';
 
 /**
- * Finds out whether operating systems are to be built, and for which pools. Whatever would fail
- * after the masters have been held back is refused here.
+ * Determines whether OS images are built, and for which pools. Everything that would fail after the
+ * masters are blocked is refused here.
  */
 export const readOsConfigs = step({
   id: 'layering/read-os-configs',
@@ -62,7 +62,7 @@ export const readOsConfigs = step({
 });
 
 /**
- * The order that the manifests and the settings make together.
+ * The request in the manifests and the settings.
  * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`,
  * `layering.needs-disk`, `config.incomplete`
  */
@@ -105,21 +105,24 @@ const poolRequest = ({ config, object, pushSecret, baseSecret }: BuildableConfig
 
 const { osConfigs, secrets } = asideFolders;
 
-/** Where the manifest of a MachineOSConfig lies, out of reach of the bootstrap controllers. */
+/**
+ * Path of the manifest of a MachineOSConfig outside of the folders that the bootstrap controllers
+ * read.
+ */
 const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
 
-/** Where a copy of a Secret lies, and nothing else beside it. */
+/** Path of the copy of a Secret, the only object in its file. */
 const asideSecret = (name: string): string => `${secrets}/${name}.yaml`;
 
-/** Makes the folders of what waits; credentials lie in one. */
+/** Creates the folders of the set-aside manifests; one has credentials. */
 const asideFoldersArgv = [
   ...['install', '--directory', '--mode', '0700', dirname(osConfigs), osConfigs, secrets],
 ] as const;
 
 /**
- * Takes the MachineOSConfigs out of the manifests: the bootstrap controller of 4.21 and newer
- * refuses one that names no image yet, and with it all MachineConfigs; a cluster of an older
- * release would begin to build by itself. The Secrets that they name stay, and are copied.
+ * Moves the MachineOSConfigs out of the manifests: the bootstrap controller of 4.21 and newer
+ * refuses one without an image, and with it all MachineConfigs; a cluster of an older release would
+ * start to build by itself. The Secrets that they name stay, and are copied.
  */
 export const setAsideOsConfigs = step({
   id: 'layering/stash-os-configs',
@@ -138,7 +141,8 @@ export const setAsideOsConfigs = step({
       for (const path of [pushSecret, baseSecret])
         if (path !== undefined) await copyManifest(scope, path, isSecretFor(path));
       const isWanted = isOsConfigOf(pool);
-      // Written first and taken away then, so that it is always in one place at least.
+      // The copy is written before the removal, so that the object always exists in at least one
+      // place.
       const file = await copyManifest(scope, asidePath(pool), isWanted);
       if (file === undefined) continue;
       const rest = withoutDocuments(file, isWanted);
@@ -154,8 +158,8 @@ const isSecretFor =
     asideSecret(registrySecretOf(value)?.name ?? '') === path;
 
 /**
- * Copies an object of the manifests to a place of its own; gives its file, or undefined where an
- * earlier run has taken it out already.
+ * Copies an object of the manifests to a path of its own; returns its file, or undefined if an
+ * earlier run has moved it already.
  * @throws AgentError `layering.not-stashed`
  */
 async function copyManifest(
@@ -175,10 +179,10 @@ async function copyManifest(
 }
 
 /**
- * Refuses what would end in a control plane that renders nothing: a MachineOSConfig without an
- * image is an error of the bootstrap controller of 4.21 and newer, and no other host could be held
- * back until there is one. An older release leaves it to the cluster, which builds the image once
- * the node runs.
+ * Refuses a configuration in which the control plane renders nothing: a MachineOSConfig without an
+ * image is an error of the bootstrap controller of 4.21 and newer, and there is no other host to
+ * block until an image exists. An older release leaves it to the cluster, which builds the image
+ * once the node runs.
  */
 export const checkSingleNode = step({
   id: 'layering/check-single-node',

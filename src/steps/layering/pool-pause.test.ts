@@ -44,7 +44,7 @@ const free = [
   ['worker', false, undefined],
 ];
 
-/** A cluster that takes no MachineOSBuild. */
+/** A cluster that refuses a MachineOSBuild. */
 const refusing = (kube: FakeKube, code: 'kube.invalid' | 'kube.busy' = 'kube.invalid'): Kube => ({
   ...kube,
   create: (into, object, signal) =>

@@ -17,20 +17,20 @@ import { step, type StepScope } from '../step.ts';
 import { whyRelease } from './conditions.ts';
 import { type PublishedPool, PublishedPools } from './facts.ts';
 
-/** Pools that we have paused, each with the time of its pause. */
+/** Pools paused by Bootwright, with the time of each pause. */
 export type HeldPools = Map<string, string>;
 
-/** How a person ends a pause that a run has left. */
+/** The command with which a person ends a pause of an earlier run. */
 const endsBy =
   'run the same "podman run" line again, or: bootwright layer unpause --kubeconfig FILE';
 
 /**
- * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered the
- * node controller may take an image off a node that nobody has handed over; it leaves a paused pool
- * alone. A pool that a person has paused stays as it is, also afterwards. A run that is stopped
- * keeps the pauses, since its nodes keep their images by them, and names the pools that it may have
- * paused: no request is made for it, however slow the line is.
- * @param held what is paused is noted here, before it is; `unpausePool` takes it off
+ * Waits for pools, and pauses each from the moment it exists. As soon as a pool is rendered, the
+ * node controller may remove the image from a node whose pool is not handed over; it leaves a
+ * paused pool unchanged. A pool that a person paused stays paused, also afterwards. A stopped run
+ * keeps the pauses, because they protect the images of its nodes, and names the pools that it may
+ * have paused: it makes no request for that, so a slow connection does not matter.
+ * @param held has each pool from before its pause on; `unpausePool` removes it
  * @throws AgentError `wait.timed-out`, `kube.*`, `layering.not-kept`
  */
 export async function pausePools(
@@ -57,7 +57,7 @@ export async function pausePools(
   const pause = async (pool: KubeObject): Promise<void> => {
     const { name } = pool.metadata;
     settled.add(name);
-    // An answer may be lost, or come too late.
+    // An answer may be lost or late.
     held.set(name, now);
     const found = await changePause(scope, pool, (one) => beginPause(one, 'handOver', now));
     const since = pausedSince(found, 'handOver');
@@ -65,7 +65,7 @@ export async function pausePools(
     if (since !== '') return;
     held.delete(name);
     if (isPaused(found)) note('info', `MachineConfigPool ${name} is paused by somebody else`);
-    // It was removed, and comes again.
+    // It was removed, and is created again.
     else settled.delete(name);
   };
   const poll = async (objects: readonly KubeObject[]): Promise<PollResult<true>> => {
@@ -80,7 +80,7 @@ export async function pausePools(
 }
 
 /**
- * Ends the pause of a pool that is handed over; one that a person has changed since stays.
+ * Ends the pause of a pool that is handed over; a pause that a person changed since stays.
  * @throws AgentError `kube.*`, `layering.not-kept`
  */
 export async function unpausePool(
@@ -96,8 +96,8 @@ export async function unpausePool(
 }
 
 /**
- * Names the nodes that have joined and have lost their OS image, or never had it: the operator
- * rolls it out to them.
+ * Logs the names of joined nodes that lost their OS image, or never had it: the operator rolls it
+ * out to them.
  * @throws AgentError `kube.*`
  */
 export async function reportLostImages(
@@ -117,9 +117,9 @@ export async function reportLostImages(
 }
 
 /**
- * Ends the pauses of a hand-over that failed for good. It runs before the reboot too: nobody else
- * would end one. A pool whose nodes would lose their images by it stays paused, for another run or
- * a person.
+ * Ends the pauses of a hand-over that failed for good. It runs before the reboot too, because no
+ * other component ends one. A pool whose nodes would lose their images stays paused, for another
+ * run or a person.
  */
 export const unpausePools = step({
   id: 'layering/unpause-pools',

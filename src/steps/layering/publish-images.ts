@@ -40,8 +40,8 @@ const copying = {
 } as const;
 
 /**
- * Copies the operating system of the release into the registry of this host, digests kept, and
- * nothing else of the release. Pools mostly share it.
+ * Copies the operating system of the release to the registry of this host, with the same digests,
+ * and no other image of the release. Pools usually share it.
  */
 export const copyBase = step({
   ...copying,
@@ -52,8 +52,7 @@ export const copyBase = step({
   preview: () => callsOf('skopeo', 'uname'),
   run: async (scope, { rendered, registry }) => {
     if (rendered.kind === 'release' || registry.kind === 'release') return;
-    // Without it the build takes the base from where it comes from; if that fails too, the build
-    // fails.
+    // Without it the build pulls the base from its source; if that fails too, the build fails.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const repository = stagingRepository(registry);
@@ -70,8 +69,8 @@ export const copyBase = step({
 
 /**
  * Sends the operating system of the release ahead to the repositories of the images. They need its
- * layers in any case; copied before the build, they show half an hour earlier that a push or pull
- * is denied.
+ * layers in any case; a copy before the build shows half an hour earlier that a push or pull is
+ * denied.
  */
 export const sendBase = step({
   ...copying,
@@ -82,7 +81,7 @@ export const sendBase = step({
   preview: () => callsOf('skopeo'),
   run: async (scope, { rendered, registry }) => {
     if (rendered.kind === 'release' || registry.kind === 'release') return;
-    // Where the policy is to continue, a failure is reported when the images themselves are
+    // If the policy is to continue, the failure is reported when the images themselves are
     // published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
@@ -103,9 +102,9 @@ export const sendBase = step({
 });
 
 /**
- * Copies the images to where nodes and cluster find them for good, byte by byte. A registry that
- * makes something else of them is refused: all know an image by its digest. So is one that does not
- * give it to nodes.
+ * Copies the images, byte for byte, to the registry where nodes and cluster find them permanently.
+ * The step refuses a registry that changes their digests, because all clients identify an image by
+ * its digest, and one that denies them to nodes.
  */
 export const publishImages = step({
   id: 'layering/publish-images',
@@ -141,7 +140,7 @@ export const publishImages = step({
 const copyingTo = ({ pool, repository }: RenderedPool, what: string): string =>
   `copying the ${what} of ${pool} to ${repository}`;
 
-/** Copies an image with the credentials by which its pool pushes. */
+/** Copies an image with the push credentials of its pool. */
 const publish = (
   scope: StepScope<'host' | 'clock'>,
   { pool, pushSecret }: RenderedPool,
@@ -151,13 +150,13 @@ const publish = (
     copyImage(scope, copy.what, copy.from, { image: copy.image, authFile }, copy.digest),
   );
 
-/** A question to a registry. */
+/** Time limit of a question to a registry. */
 const quick = minutes(2);
 
 /**
- * Copies an image and asks the registry which digest it has.
+ * Copies an image and asks the registry for its digest.
  * @param what begins the message: `copying the base image`
- * @param digest what must arrive
+ * @param digest the required digest of the copy
  * @throws AgentError `layering.registry-unreachable` after three attempts,
  * `layering.registry-denied`, `layering.copy-failed`, `layering.digest-changed`
  */
@@ -169,7 +168,7 @@ async function copyImage(
   digest: string,
 ): Promise<void> {
   const { host, signal } = work;
-  // Gigabytes over a slow line.
+  // Gigabytes over a slow connection.
   const limit = minutes(30);
   await withTries(work, what, 'layering.copy-failed', async () => {
     await withHeartbeat(what, work, () => host.exec(copyImageArgv(from, to), { signal, limit }));
@@ -177,7 +176,7 @@ async function copyImage(
   });
 }
 
-/** @throws AgentError `layering.digest-changed` where a registry has another one, `command.*` */
+/** @throws AgentError `layering.digest-changed` if a registry has another one, `command.*` */
 async function requireDigest(work: ImageWork, at: ImageAt, sent: string): Promise<void> {
   const found = await digestAt(work, at);
   if (found === sent) return;
@@ -187,7 +186,7 @@ async function requireDigest(work: ImageWork, at: ImageAt, sent: string): Promis
 }
 
 /**
- * The digest that a registry has for a name.
+ * The digest of a name in a registry.
  * @throws AgentError `command.*`
  */
 export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promise<string> {
@@ -197,7 +196,7 @@ export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promis
 }
 
 /**
- * Pushes an image of a store to HOST/PATH:TAG; gives the digest that the registry has for it.
+ * Pushes an image of a store to HOST/PATH:TAG; returns its digest in the registry.
  * @throws AgentError `layering.push-failed`, `layering.registry-unreachable`,
  * `layering.registry-denied`, `layering.digest-changed`
  */
@@ -230,12 +229,12 @@ export async function pushImage(
 }
 
 /**
- * Copies the base image into the repository that the built image is to go to, digests kept. What is
- * pushed there afterwards then keeps the blobs of the base, and a node that has the base pulls
- * nothing of it again. Of a list of manifests only the image for this host is copied.
+ * Copies the base image to the repository of the built image, with the same digests. A later push
+ * to it then keeps the blobs of the base, and a node with the base pulls none of them again. Of a
+ * manifest list only the image for this host is copied.
  * @param repository without a tag
  * @param access to that repository
- * @throws AgentError `layering.base-architecture`, and what `copyImage` throws
+ * @throws AgentError `layering.base-architecture`, and those of `copyImage`
  */
 export async function copyBaseImage(
   work: ImageWork,
@@ -280,9 +279,9 @@ async function requireArchitecture(work: ImageWork, base: ImageAt, wanted: strin
 }
 
 /**
- * Asks for a published image as a node will: with the pull secret of the cluster. Masters that are
- * served an image which they may not pull would try for ever. Registries often call forbidden what
- * is not there, and absent what is forbidden.
+ * Requests a published image as a node will: with the pull secret of the cluster. Masters that are
+ * served an image which they may not pull would retry for ever. Registries often report a missing
+ * image as forbidden, and a forbidden one as missing.
  * @throws AgentError `layering.not-pullable`, `layering.registry-unreachable` after three attempts,
  * `layering.digest-changed`
  */
@@ -303,9 +302,9 @@ async function requirePullable(work: ImageWork, image: string, digest: string): 
 }
 
 /**
- * Gives a published image a further tag; it moves no data, and a tag that is there already stays.
+ * Adds a tag to a published image; this moves no data, and an existing tag stays.
  * @param final HOST/[NAMESPACE/]NAME@sha256:…
- * @param pushSecret manifest of the Secret that may push
+ * @param pushSecret manifest of the Secret for the push
  * @throws AgentError `layering.registry-unreachable` after three attempts,
  * `layering.registry-denied`, `layering.copy-failed`, `layering.digest-changed`,
  * `layering.bad-credentials`

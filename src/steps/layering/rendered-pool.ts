@@ -22,8 +22,8 @@ const untilPool = ({ kube, until }: StepScope<'kube'>, name: string) =>
   untilSeen(until, followedOne(kube, { kind: machineConfigPools, name }));
 
 /**
- * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A
- * MachineOSConfig whose pool is not there yet is refused by the operator.
+ * Waits until the cluster has rendered a pool, and returns the name of its rendered MachineConfig.
+ * The operator refuses a MachineOSConfig whose pool does not exist yet.
  * @throws AgentError `wait.timed-out`
  */
 export const waitForPool = (scope: StepScope<'kube'>, pool: string): Promise<string> =>
@@ -42,19 +42,19 @@ export interface ClusterPool {
   readonly object: KubeObject;
   /** Name of its rendered MachineConfig. */
   readonly rendered: string;
-  /** Why it is not rendered as on the bootstrap host; undefined where it is. */
+  /** The difference to the rendering on the bootstrap host; undefined if both are equal. */
   readonly difference: string | undefined;
-  /** Whether the image of the bootstrap host is right for it all the same. */
+  /** Whether the image of the bootstrap host fits it nevertheless. */
   readonly isImageForBoth: boolean;
 }
 
 /**
- * Waits until the cluster renders the pool as the bootstrap host did, or has rendered it otherwise
- * for a while. An image that is handed over for another MachineConfig than that of its pool is
- * cleared by one controller and set by the other for ever.
- * @param settles how long another rendering must have been there to be accepted
- * @param mustFit nodes run the image already: the wait continues while it is not right for what is
- * rendered
+ * Waits until the cluster renders the pool as the bootstrap host did, or until another rendering
+ * has lasted for a while. If an image is handed over for another MachineConfig than that of its
+ * pool, one controller removes it and another sets it again, without end.
+ * @param settles how long another rendering must last to be accepted
+ * @param mustFit nodes run the image already: the wait continues while it does not fit the rendered
+ * MachineConfig
  * @throws AgentError `wait.timed-out`
  */
 export function waitForRendering(
@@ -92,7 +92,7 @@ export function waitForRendering(
   );
 }
 
-/** Compares with another rendered MachineConfig; undefined where it cannot be read now. */
+/** Compares with another rendered MachineConfig; undefined if it cannot be read now. */
 async function compare(
   scope: StepScope<'host' | 'kube'>,
   { file, osImage }: RenderedPool,
@@ -112,11 +112,11 @@ async function compare(
 }
 
 /**
- * The name that the cluster's builder would choose for the build of a pool. With any other, a pool
- * that loses its annotation is built again. Since 4.22 the builder takes the images from the
+ * The name that the cluster's builder would choose for the build of a pool. With any other name, a
+ * pool that loses its annotation is built again. Since 4.22 the builder takes the images from the
  * rendered MachineConfig; before, from a ConfigMap (machine-config-operator, release-4.22).
- * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read,
- * `kube.*`
+ * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of the objects
+ * that it reads, `kube.*`
  */
 export async function nameOfBuild(
   { kube, signal }: StepScope<'kube'>,
@@ -141,6 +141,6 @@ export async function nameOfBuild(
   return buildName({ config, pool, images: readOSImages(map as unknown as Fields) });
 }
 
-/** The API server leaves the kind out of the items of a list. */
+/** The API server omits the kind in the items of a list. */
 const asSource = (object: KubeObject, kind: string): SourceObject =>
   lineless({ ...(object as unknown as Fields), kind }, `${kind} ${object.metadata.name}`);

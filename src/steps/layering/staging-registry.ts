@@ -36,25 +36,25 @@ import { unlessRequested, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, RenderedPools, StagingRegistry } from './facts.ts';
 
 /**
- * The one repository of the staging registry. Base and results share it, so that blobs of the base
- * are known there when a result is pushed.
+ * The only repository of the staging registry. Base and results share it, so that the registry has
+ * the blobs of the base when a result is pushed.
  */
 export const stagingRepository = ({ address }: Pick<StagingRegistry, 'address'>): string =>
   `${address}/layering/os`;
 
-/** The credentials and certificates by which the registry is read and pushed to. */
+/** The credentials and certificates for pulls from the registry and pushes to it. */
 export const accessTo = ({ authFile, certificates }: StagingRegistry): RegistryAccess => ({
   authFile,
   certificates,
 });
 
-/** The base in the staging registry under its own digest; undefined for a name that has none. */
+/** The base in the staging registry under its own digest; undefined for a name without one. */
 export const stagedBase = (registry: StagingRegistry, base: string): string | undefined => {
   const digest = digestOf(base);
   return digest === undefined ? undefined : `${stagingRepository(registry)}@${digest}`;
 };
 
-/** curl ends with another code than 0 while nobody answers; it prints 000 then. */
+/** curl exits with a code other than 0, and prints 000, while no server answers. */
 const anyCurlExit = [0, 6, 7, 28, 35, 51, 52, 56, 60, 77];
 
 async function untilRegistryAnswers(
@@ -71,7 +71,7 @@ async function untilRegistryAnswers(
   await until(`the registry at ${address} answers`, poll, limits);
 }
 
-/** Brings the registry back where its container ended meanwhile. */
+/** Restarts the container of the registry if it has ended. */
 export async function keepRegistry(
   scope: StepScope<'host'>,
   { address }: StagingRegistry,
@@ -83,13 +83,13 @@ export async function keepRegistry(
 
 type RegistryScope = StepScope<'host' | 'random'>;
 
-/** The image of the registry may come over a slow line. */
+/** A pull of the registry image over a slow connection takes this long. */
 const longestPull = minutes(30);
 
 /**
- * Starts a registry on this host. The base lies in it byte by byte before anything is built on it,
- * so that what is pushed keeps the blobs that nodes have already. A second run finds the same
- * registry and user.
+ * Starts a registry on this host. The registry has the base, byte for byte, before any build on it,
+ * so that a push keeps the blobs that nodes have already. A second run finds the same registry and
+ * user.
  */
 export const startRegistry = step({
   id: 'layering/start-registry',
@@ -114,7 +114,7 @@ export const startRegistry = step({
         await openStagingDisk(scope, disk);
         return await start(scope);
       } catch (error) {
-        // Where the installation continues without images, nothing may keep the disk busy.
+        // If the installation continues without images, nothing may keep the disk busy.
         const { signal } = new AbortController();
         for (const argv of [removeRegistryArgv, unmountArgv])
           await scope.host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);
@@ -156,8 +156,8 @@ async function findReleaseRegistry({ host, signal }: RegistryScope): Promise<str
 }
 
 /**
- * Makes the certificate and the one user of the staging registry, unless an earlier run did for
- * this address. The file with the address is written last: where it is, all else is.
+ * Creates the certificate and the only user of the staging registry, unless an earlier run did so
+ * for this address. The file with the address is written last: if it exists, so do all others.
  */
 async function makeRegistrySecrets(
   { host, signal, random }: RegistryScope,
@@ -171,7 +171,7 @@ async function makeRegistrySecrets(
     ['cp', `${served}/tls.crt`, `${certificates}/ca.crt`],
   ])
     await host.exec(argv, { signal, limit: minutes(1) });
-  // 244 random bits: two UUIDs, whose dashes say nothing.
+  // 244 random bits: two UUIDs without their dashes.
   const password = `${random.uuid()}${random.uuid()}`.replaceAll('-', '');
   const user = { name: 'bootwright', password };
   const salt = Buffer.from(random.uuid().replaceAll('-', ''), 'hex');
@@ -188,18 +188,18 @@ async function makeRegistrySecrets(
 const gibibyte = 1024 ** 3;
 
 /**
- * The base twice, compressed in the registry and unpacked in the store, two results, and what the
- * build itself needs; the image of a disk leaves next to nothing free. An estimate for RHCOS.
+ * The base twice, compressed in the registry and unpacked in the store, two results, and the space
+ * of the build itself; the disk image has almost no free space. An estimate for RHCOS.
  */
 const wantedBytes = 24 * gibibyte;
 
-/** Below this there is no use in beginning. */
+/** Minimum free space; with less, no build starts. */
 const leastBytes = 8 * gibibyte;
 
 /**
- * Mounts the root file system of the written disk, where it stays until all images are built, and
- * lets it grow as far as they need: the image of a disk is nearly full, and a live system runs from
- * memory. The first boot grows it to the end.
+ * Mounts the root file system of the written disk until all images are built, and grows it to their
+ * size: the disk image is nearly full, and a live system runs from memory. The first boot grows it
+ * to the full size.
  * @throws AgentError `layering.disk-too-small`, `disk.*`, `command.*`
  */
 async function openStagingDisk(
@@ -214,14 +214,15 @@ async function openStagingDisk(
     const free = freePercent(disk, wantedBytes);
     const share = free > 0 ? [`--free-percent=${free}`] : [];
     const grow = ['growpart', ...share, target.path, String(root.number)];
-    // 1: the partition fills its place already.
+    // 1: the partition has its full size already.
     await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit });
     await host.exec(['mkdir', '-p', mount], { signal, limit });
-    // After the partition has grown: where it is mounted, a run that was killed is continued from
+    // The mount follows the growth of the partition: if it exists, a resumed run continues from
     // here.
     await host.exec(['mount', root.path, mount], { signal, limit });
   }
-  // An image that was written offline, or that was deployed to, stays frozen; 1 when it is not.
+  // The file system of an image that was written offline, or deployed to, stays frozen; 1: it is
+  // not frozen.
   await host.exec(['fsfreeze', '--unfreeze', mount], { signal, accept: [0, 1], limit });
   await host.exec(['xfs_growfs', mount], { signal, limit });
   await host.exec(['mkdir', '-p', data, store.storage, scratch], { signal, limit });
@@ -239,18 +240,18 @@ async function openStagingDisk(
 
 const { mount, work, store } = stagingPlaces;
 
-/** Folders of overlays that a killed build left mounted; the deepest go first. */
+/** Overlay folders that a killed build left mounted, the deepest first. */
 const unmountWorkArgv = ['umount', '--recursive', '--quiet', `${store.storage}/overlay`] as const;
 const clearArgv = ['rm', '--recursive', '--force', '--one-file-system', work] as const;
 const flushArgv = ['sync', '--file-system', mount] as const;
 const unmountArgv = ['umount', mount] as const;
 
-/** umount's code for what is busy or not mounted. */
+/** umount's exit code for a busy or missing mount. */
 const failed = 32;
 
 /**
- * Ends the registry and takes what was built off the written disk, which boots with nothing of it.
- * It comes right before the host leaves.
+ * Stops the registry and removes the built content from the written disk, whose boot needs none of
+ * it. The step comes right before the host leaves.
  */
 export const stopRegistry = step({
   id: 'layering/stop-registry',
@@ -258,7 +259,7 @@ export const stopRegistry = step({
   uses: ['host'],
   needs: { request: BuildRequest, disk: TargetDisk },
   when: all(writesDisk, buildsOsImages),
-  // One that failed to start may have left something too.
+  // A registry that failed to start may have left content too.
   skipIf: unlessRequested,
   effect: 'destroys',
   limit: minutes(30),
@@ -266,7 +267,7 @@ export const stopRegistry = step({
   run: async ({ host, signal, until }, { disk }) => {
     const isMounted = mountedOn(await readTarget(host, disk, signal), [mount]).length > 0;
     await host.exec(removeRegistryArgv, { signal, limit: minutes(2) });
-    // After an earlier run that came this far there is nothing left to be cleared.
+    // An earlier run that got this far has removed everything.
     if (!isMounted) return;
     await host.exec(unmountWorkArgv, { signal, limit: minutes(2), accept: [0, 1, failed] });
     await host.exec(clearArgv, { signal, limit: minutes(10) });

@@ -29,7 +29,7 @@ import { readManifestFiles } from './manifests.ts';
 
 type RenderingScope = StepScope<'host' | 'clock'>;
 
-/** Waits until the temporary control plane has rendered what the images are built from. */
+/** Waits until the temporary control plane has rendered the MachineConfigs for the images. */
 export const waitForRendered = step({
   id: 'layering/wait-for-rendered',
   title: 'Wait for the MachineConfigs of the pools to be rendered',
@@ -48,8 +48,8 @@ export const waitForRendered = step({
 });
 
 /**
- * Waits for the file that the bootstrap controller writes last, at the place where it is then.
- * @throws AgentError `layering.not-rendered` when the controller fails, `cluster.bootkube-failed`,
+ * Waits for the file that the bootstrap controller writes last, at its current path.
+ * @throws AgentError `layering.not-rendered` if the controller fails, `cluster.bootkube-failed`,
  * `wait.timed-out`
  */
 async function untilRendered(scope: RenderingScope): Promise<void> {
@@ -75,9 +75,9 @@ async function untilRendered(scope: RenderingScope): Promise<void> {
 }
 
 /**
- * The reason that the logs give for a container that failed and is started again. The kubelet
- * starts it again; what it fails with twice it fails with for ever.
- * @param failed reason by the name of its log, remembered from poll to poll
+ * The reason of a failed container in its logs. The kubelet restarts the container; a reason that
+ * occurs twice recurs for ever.
+ * @param failed reason by the name of its log, kept from poll to poll
  */
 async function rendererStatus(
   { host, signal }: RenderingScope,
@@ -96,9 +96,9 @@ async function rendererStatus(
 }
 
 /**
- * Reads what was rendered for the pools. They are written before the file that was waited for, so
- * what is missing now never comes.
- * @throws AgentError `layering.not-rendered`, and as `renderedNameIn` and `osImageIn`
+ * Reads the rendered MachineConfigs of the pools. They are written before the awaited file, so that
+ * a missing one will never appear.
+ * @throws AgentError `layering.not-rendered`, and those of `renderedNameIn` and `osImageIn`
  */
 async function readRenderedPools(
   { host, signal }: RenderingScope,
@@ -118,7 +118,7 @@ async function readRenderedPools(
     const file = renderedFile(name);
     const osImage = osImageIn(await read(file));
     let stream = streamIn(manifest);
-    // A custom pool is one of workers, and has their stream (machine-config-operator,
+    // A custom pool is a pool of workers, and has their stream (machine-config-operator,
     // `pkg/controller/render`).
     if (stream === undefined && !operatorPools.includes(request.pool)) {
       const path = poolFile('worker');
