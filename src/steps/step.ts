@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { stepsOf, type Scope } from '../engine/step.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** What the steps of Bootwright work on. */
+/** The configuration and the ports of Bootwright's steps. */
 export interface InstallWorld {
   readonly config: Config;
   readonly ports: Ports;
@@ -11,12 +11,12 @@ export interface InstallWorld {
 /** Defines a step of a Bootwright role. */
 export const step = stepsOf<InstallWorld>();
 
-/** What a step of a Bootwright role has at hand. */
+/** The scope of a step of a Bootwright role. */
 export type StepScope<Uses extends keyof Ports> = Scope<InstallWorld, Uses>;
 
-/** What whoever asks the host, or changes it, has at hand. */
+/** The scope of a function that reads or changes the host. */
 export type HostScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
 
-/** Calls of programs whose arguments depend on what the step finds, for its preview. */
+/** Calls of programs whose arguments depend on the state of the host, for a preview of the step. */
 export const callsOf = (...programs: readonly string[]): readonly (readonly string[])[] =>
   programs.map((program) => [program, '…']);

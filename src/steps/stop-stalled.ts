@@ -1,7 +1,7 @@
 /**
- * Runs what can stand still, and stops it by its signal with the error that a watch resolves with.
+ * Runs work that can stall, and stops it by its signal with the error that a watch resolves with.
  * @param watch ends at the latest when its signal aborts
- * @throws the error of the watch, else what `run` fails with
+ * @throws the error of the watch, otherwise those of `run`
  */
 export async function stopStalled<T>(
   signal: AbortSignal,

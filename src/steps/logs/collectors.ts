@@ -40,42 +40,42 @@ import type { Kube, KubeKind, KubeObject, KubeSelection } from '../../ports/kube
 import { lsblkArgv } from '../disk/block-devices.ts';
 
 /**
- * Who collects. `run`: a run that failed or that somebody asks about, in one file. `builds`: a
- * bootstrap host that has built images, among the logs that its service is sent.
+ * The user of the collectors. `run`: a run that failed, or whose logs a person requests, in one
+ * file. `builds`: a bootstrap host that built images, in the logs for its service.
  */
 type LogUser = 'run' | 'builds';
 
 /**
- * What runs for a text. A `*` in a path is each name of its folder that is wanted; it is in the
- * name of the row too.
+ * The source of a text. A `*` in a path matches each wanted name in its folder; the name of the row
+ * contains it too.
  */
 type LogSource =
-  /** What only its user can read, by the name of the row. */
+  /** A source that only its user can read, by the name of the row. */
   | { readonly own: true }
   | {
       readonly file: string;
-      /** Its last part is a link that is followed on the host. */
+      /** Its last component is a link, which is resolved on the host. */
       readonly isLink?: true;
       readonly isWanted?: (name: string) => boolean;
       readonly show?: (text: string, path: string) => string;
     }
   | { readonly argv: readonly string[] }
   | { readonly objects: KubeSelection; readonly show: Show }
-  /** The logs of all their containers, each a row of its own. */
+  /** The logs of all containers of these pods, each in a row of its own. */
   | { readonly logsOf: KubeSelection }
   | { readonly podLog: Parameters<Kube['podLog']>[0] };
 
 type Show = (objects: readonly KubeObject[]) => string;
 
-/** What a row may take: bytes of its end that are kept, and time. */
+/** Limits of a row: number of bytes that are kept from its end, and time. */
 interface Limits {
   readonly mostBytes: number;
   readonly limit: Millis;
 }
 
 /**
- * A row of a table: what is collected, and what runs; for whoever reads a bundle, what it is;
- * limits that are not the usual ones.
+ * A row of a table: its name, its source, a description for readers of a bundle, and limits other
+ * than the usual ones.
  */
 type Row = readonly [
   name: string,
@@ -86,10 +86,10 @@ type Row = readonly [
 
 const kib = 1024;
 
-/** Of a row without limits of its own. */
+/** Limits of a row without its own. */
 const usual: Readonly<Record<LogUser, Limits>> = {
   run: { mostBytes: 256 * kib, limit: seconds(5) },
-  // An API server that does not answer must not delay a report of the failure.
+  // An API server that does not answer must not delay the report of the failure.
   builds: { mostBytes: 1024 * kib, limit: seconds(20) },
 };
 
@@ -111,7 +111,7 @@ const runUnits = ['bootkube.service', 'kubelet.service', 'release-image.service'
 const kernelArgv = [...runJournal, '--dmesg'];
 const runUnitsArgv = [...runJournal, ...runUnits.flatMap((unit) => ['--unit', unit])];
 
-/** Without their arguments, which may be secret. */
+/** Processes without their arguments, which may be secret. */
 const processesArgv = ['ps', '-eo', 'pid,ppid,stat,etime,wchan:32,comm'];
 
 const builtArgv = [
@@ -124,11 +124,11 @@ const tagsArgv = [
   ...['-name', 'link'],
 ];
 
-/** Objects as documents of YAML. */
+/** Objects as YAML documents. */
 export const asYaml = (objects: readonly object[]): string =>
   objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
 
-/** Of a node only what the Machine Config Operator goes by. */
+/** Name, labels, conditions and the Machine Config Operator's annotations of a node. */
 const nodeShape = ({ metadata, status }: KubeObject): object => {
   const { name, labels, annotations = {} } = metadata;
   const own = Object.entries(annotations).filter(([key]) => isOperatorKey(key));
@@ -139,7 +139,7 @@ const nodeShape = ({ metadata, status }: KubeObject): object => {
   };
 };
 
-/** Of a pod where it runs and how it fares; nothing of what it was given. */
+/** The node and the state of a pod; none of its configuration. */
 export const podShape = ({ metadata, spec, status }: KubeObject): object => {
   const { name, labels, creationTimestamp } = metadata;
   const { nodeName } = (spec ?? {}) as { readonly nodeName?: string };
@@ -157,7 +157,7 @@ const fileShapes = (text: string, path: string): string =>
     .map(({ value }) => machineConfigShape(value))
     .join('---\n');
 
-/** A line for each event, the oldest first. */
+/** A line per event, the oldest first. */
 export const eventLines = (found: readonly KubeObject[]): string =>
   found
     .map((event) => ({ event, at: timeOf(event) }))
@@ -245,16 +245,16 @@ const tables: Readonly<Record<LogUser, readonly Row[]>> = {
   ],
 };
 
-/** A row as one of its users collects it. */
+/** A row for one of its users. */
 export interface Collector extends Limits {
   readonly name: string;
   readonly what: string;
   readonly from: LogSource;
-  /** The only role that has it. */
+  /** The only role with this row. */
   readonly role?: RoleName;
 }
 
-/** What a user collects, in its order. Nothing of it changes a host or a cluster. */
+/** The rows of a user, in their order. None of them changes a host or a cluster. */
 export const collectorsOf = (user: LogUser): readonly Collector[] =>
   tables[user].map(([name, from, what = '', more = {}]) => ({
     ...usual[user],
@@ -271,10 +271,12 @@ interface TextEnd {
   readonly size: number;
 }
 
-/** Undefined where there is nothing of the kind. */
+/** Undefined if nothing exists. */
 type Found = TextEnd | string | undefined;
 
-/** What whoever collects has at hand. A row whose source it has not is missing. */
+/**
+ * The sources that are available to a collector. A row whose source is not available is missing.
+ */
 export interface LogReach {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -283,13 +285,13 @@ export interface LogReach {
   /** By the name of the row. */
   readonly own?: Readonly<Record<string, (most: number, signal: AbortSignal) => Promise<Found>>>;
   /**
-   * What a command printed when it failed is collected too: `podman ps` of a broken store is worth
-   * as much.
+   * The output of a failed command is collected too: `podman ps` of a broken store is worth as
+   * much.
    */
   readonly showsFailures?: boolean;
 }
 
-/** Lists each selection once: of what is collected some is shown, and leads to what else is. */
+/** Lists each selection once: several rows use the same objects. */
 export function listedOnce({ list }: Pick<Kube, 'list'>): Kube['list'] {
   const lists = new Map<string, ReturnType<Kube['list']>>();
   return (selection, signal) => {
@@ -300,7 +302,7 @@ export function listedOnce({ list }: Pick<Kube, 'list'>): Kube['list'] {
   };
 }
 
-/** What became of one row: its text, or why it is missing. */
+/** The result of a row: its text, or the reason why it is missing. */
 type Collected =
   | { readonly text: string; readonly bytes: number; readonly size: number }
   | { readonly missing: string; readonly isAbsent: boolean };
@@ -310,16 +312,16 @@ const absent = ({ from }: Collector): Collected => ({
   isAbsent: true,
 });
 
-/** Takes secrets out of a text. */
+/** Masks secrets in a text. */
 export type Hide = (text: string) => string;
 
 /**
- * Reads one row, takes the secrets out, and keeps its end. Never rejects: whatever goes wrong is
- * why it is missing.
+ * Reads one row, masks the secrets, and keeps its end. Never rejects: an error is the reason why
+ * the row is missing.
  */
 export async function collect(row: Collector, reach: LogReach, hide: Hide): Promise<Collected> {
   const { mostBytes, limit } = row;
-  // The adapter ends a command by its limit, but for one that a disk holds in the kernel.
+  // The adapter ends a command at its limit, except one that a disk blocks in the kernel.
   const most = 'argv' in row.from ? limit + seconds(1) : limit;
   try {
     const found = await limited(reach.clock, workLimit(most, reach.signal), (signal) =>
@@ -328,7 +330,7 @@ export async function collect(row: Collector, reach: LogReach, hide: Hide): Prom
     if (found === undefined) return absent(row);
     const { text: whole, size } =
       typeof found === 'string' ? { text: found, size: Buffer.byteLength(found) } : found;
-    // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
+    // Twice the kept length is masked, so that the cut does not split a secret of several lines.
     const text = endOf(hide(endOf(whole, 2 * mostBytes)), mostBytes);
     return { text, bytes: Buffer.byteLength(text), size };
   } catch (thrown) {
@@ -336,7 +338,7 @@ export async function collect(row: Collector, reach: LogReach, hide: Hide): Prom
   }
 }
 
-/** A limit of collecting; then it fails with `step.timed-out`. */
+/** A limit of a collector, which fails with `step.timed-out`. */
 export const workLimit = (limit: Millis, signal: AbortSignal): Parameters<typeof limited>[1] => ({
   limit,
   signal,
@@ -361,10 +363,10 @@ async function textOf(
   return text && (show?.(text, file) ?? text);
 }
 
-/** Seconds; an installation is shorter. */
+/** In seconds; an installation is shorter. */
 const longestLog = 24 * 3600;
 
-/** What a command prints. */
+/** The output of a command. */
 async function outputOf(
   { host, signal, showsFailures }: LogReach,
   argv: readonly string[],
@@ -382,7 +384,7 @@ async function outputOf(
   }
 }
 
-/** A row, or one for each name that its `*` is found to be. */
+/** The row, or one row for each name that its `*` matches. */
 export async function rowsOf(row: Collector, reach: LogReach): Promise<readonly Collector[]> {
   const { from, name } = row;
   const named = (found: string, source: LogSource): Collector => ({
@@ -406,7 +408,7 @@ export async function rowsOf(row: Collector, reach: LogReach): Promise<readonly 
     .map((found) => named(found, { ...from, file: from.file.replace('*', () => found) }));
 }
 
-/** In a large cluster there is a daemon on every node. */
+/** In a large cluster a daemon runs on every node. */
 const mostLogs = 20;
 
 const daemon = 'machine-config-daemon';
@@ -414,7 +416,10 @@ const proxy = 'kube-rbac-proxy';
 
 type PodContainer = Readonly<Record<'pod' | 'container', string>>;
 
-/** The controllers and builds first; what checks who asks for metrics has nothing to say. */
+/**
+ * Containers with the controllers and builds first, without the proxies that authorize requests for
+ * metrics.
+ */
 function containersOf(found: readonly KubeObject[]): readonly PodContainer[] {
   const all = found.flatMap((object) =>
     listAt(object, 'spec', 'containers').flatMap((one): readonly PodContainer[] => {
@@ -431,18 +436,18 @@ type LogScope = Pick<LogReach, 'clock' | 'signal'> & {
   readonly kube: Pick<Kube, 'podLog'>;
 };
 
-/** Whose log is wanted, and how much of it. */
+/** The wanted log and its length. */
 interface WantedLog {
   readonly pod: KubeObject | undefined;
-  /** The whole one unless given. */
+  /** The complete log unless given. */
   readonly sinceSeconds?: number;
-  /** The local one, where it is not in its usual place. */
+  /** The local file, if it is not at its usual path. */
   readonly file?: string | undefined;
 }
 
 /**
- * The log of the controller as the service takes it, a tar archive with the log as its one file:
- * that of its pod, else the local one, else why there is none.
+ * The log of the controller in the format of the service, a tar archive with the log as its one
+ * file: the log of its pod, otherwise the local one, otherwise the reason why both are missing.
  */
 export async function controllerLogArchive(
   { kube, host, clock, signal }: LogScope,

@@ -6,10 +6,7 @@ import { minutes } from '../../model/duration.ts';
 import { knowsHost } from '../conditions.ts';
 import { step } from '../step.ts';
 
-/**
- * Announces to the service that logs of this host will come. A service that does not listen holds
- * nobody up.
- */
+/** Announces logs of this host to the service. A service that does not answer delays nothing. */
 export const announceLogs = step({
   id: 'logs/announce',
   title: 'Announce the logs of this host',
@@ -27,15 +24,15 @@ export const announceLogs = step({
   },
 });
 
-/** Long enough to pull the image and to send what a host has logged; the host waits to reboot. */
+/** Long enough to pull the image and to send the logs of a host; the host waits with its reboot. */
 const longestUpload = minutes(15);
 
 /** Whether the service has the logs of this host. */
 export const LogUpload = fact('logs.upload', z.object({ isTaken: z.boolean() }));
 
 /**
- * Uploads the logs of the host before they are gone, by an image that has logs_sender, where one is
- * given. Without them the install is as good.
+ * Uploads the logs of the host before its reboot, with an image that contains logs_sender, if one
+ * is configured. The installation is complete without them, too.
  */
 export const uploadLogs = step({
   id: 'logs/upload',
@@ -46,7 +43,7 @@ export const uploadLogs = step({
   limit: longestUpload + minutes(1),
   preview: (config) => (config.images.agent === '' ? [] : [senderArgv(config)]),
   run: async ({ host, config, signal, note }) => {
-    // Nobody waits for them then, and none are left over.
+    // Then the service does not wait for logs, and none remain.
     if (config.images.agent === '') return { isTaken: true };
     try {
       await host.exec(senderArgv(config), {
@@ -65,15 +62,15 @@ export const uploadLogs = step({
 const tokenEnv = ({ service: { token } }: Config): Readonly<Record<string, string>> =>
   token === undefined || token.isEmpty ? {} : { [tokenVariable]: token.reveal() };
 
-/** The variable from which podman and logs_sender take the token. */
+/** The variable with the token for podman and logs_sender. */
 const tokenVariable = 'PULL_SECRET_TOKEN';
 
 const journalSocket = '/run/systemd/journal/socket';
 
 /**
- * The container that gathers the logs of the host and uploads them. The token is not among its
- * words: podman hands the variable on by its name, and logs_sender reads it when there is no
- * `-pull-secret-token` (assisted-installer-agent, `src/config/logs_sender_config.go`).
+ * The container that gathers the logs of the host and uploads them. The token is not in its
+ * arguments: podman passes the variable by its name, and logs_sender reads it if
+ * `-pull-secret-token` is missing (assisted-installer-agent, `src/config/logs_sender_config.go`).
  */
 export function senderArgv({ role, cluster, service, images }: Config): readonly string[] {
   const { id, infraEnvId, hostId, controlPlaneCount } = cluster;

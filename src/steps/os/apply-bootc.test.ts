@@ -29,7 +29,7 @@ const changes = (host: FakeHost): FakeHost['ran'] =>
   );
 const required = '/run/reboot-required';
 
-/** Runs a command of a node; the lock goes with its process. */
+/** Runs a command of a node; the lock ends with its process. */
 async function run(...[role, host, order]: Parameters<typeof runOnNode>): Promise<void> {
   try {
     await runOnNode(role, host, order);

@@ -5,7 +5,7 @@ import { imageOf } from '../../../test/support/os-samples.ts';
 import { type NodeWorld, runOnNode } from '../../../test/support/core-os-node.ts';
 import { applyImage } from './apply.ts';
 
-/** What the Machine Config Daemon goes by. */
+/** The file that the Machine Config Daemon reads. */
 const record = '/etc/machine-config-daemon/currentimage';
 
 describe('the record of node apply', () => {
@@ -85,7 +85,7 @@ describe('the record of node apply', () => {
         code: 'command.stopped',
       });
       const left = host.textOf(record);
-      // Whenever there is a record, the image that it names is booted next.
+      // If the record exists, the host boots the image in it next.
       expect([undefined, world.staged === '2' ? imageOf('2') : undefined]).toContain(left);
       const again = operatorsNode(world);
       if (left !== undefined) again.host.withFile(record, left);

@@ -9,7 +9,7 @@ describe('node rollback', () => {
     const { host, world } = coreOsNode({ order: ['2', '1', '0'], booted: '1', staged: '2' });
     const { isRestarted } = await runOnNode(applyRollback, host, { reboots: true });
     expect(world).toMatchObject({ order: ['1', '0'], booted: '1', staged: undefined });
-    // What runs is what is booted next: a reboot would change nothing.
+    // The running system is booted next: a reboot would change nothing.
     expect(isRestarted).toBe(false);
   });
 

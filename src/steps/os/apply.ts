@@ -17,8 +17,8 @@ import type { CommandScope, OsSnapshot } from './request.ts';
 import { dropNextBoot, removeOldImages, stagePlanned, verifyPlanned } from './stage.ts';
 
 /**
- * Switches a running node to another image, and reboots it where that is asked for. A run that was
- * stopped anywhere is taken up by the same command. The lock ends with the process.
+ * Switches a running node to another image, and reboots it if requested. The same command completes
+ * a run that was stopped at any point. The lock ends with the process.
  * @returns whether the host reboots
  * @throws AgentError `os.*`, `command.*`
  */
@@ -31,7 +31,7 @@ export async function applyImage(scope: CommandScope): Promise<boolean> {
 }
 
 /**
- * Rolls a running node back to the deployment before. The lock ends with the process.
+ * Rolls a running node back to the previous deployment. The lock ends with the process.
  * @returns whether the host reboots
  * @throws AgentError `os.*`, `command.*`
  */
@@ -69,7 +69,7 @@ async function inspectHost(scope: CommandScope): Promise<OsSnapshot> {
 }
 
 /**
- * Has an image staged for the next boot, and reads back what boots next.
+ * Stages an image for the next boot, and reads back the next deployment.
  * @throws AgentError `os.*`, `command.*`
  */
 export async function stageImage(scope: CommandScope, snapshot: OsSnapshot): Promise<OsStatus> {
@@ -86,7 +86,8 @@ export async function stageImage(scope: CommandScope, snapshot: OsSnapshot): Pro
 }
 
 /**
- * A record is for nodes of the operator alone; without one the operator and the image may differ.
+ * Refuses a record on a node that the operator does not manage, and warns about a managed node
+ * without a record: the operator and the image may differ.
  * @throws AgentError `os.not-operators`
  */
 async function checkOperator(scope: CommandScope): Promise<void> {
@@ -101,15 +102,17 @@ async function checkOperator(scope: CommandScope): Promise<void> {
   );
 }
 
-/** What the Machine Config Daemon goes by when it starts: a pull spec and nothing else. */
+/** The file that the Machine Config Daemon reads at its start: only a pull spec. */
 export const recordPath = '/etc/machine-config-daemon/currentimage';
 
-/** Writes down that the image is what the node is to run, once it is booted next or runs. */
+/**
+ * Records the image as the wanted one of the node, once it is the next or the running deployment.
+ */
 async function recordImage(
   { host, signal, note, config: { image } }: CommandScope,
   status: OsStatus,
 ): Promise<void> {
-  // What is staged gets its /etc on the way down, from the one that is written to here.
+  // At shutdown the staged deployment gets its /etc from the running one, which is written here.
   if (nextOf(status) !== undefined && status.staged === undefined)
     throw osFailure('os.record-lost', `${image} boots next with its own /etc`);
   if ((await host.readText(recordPath, signal)) === image) {
@@ -120,10 +123,10 @@ async function recordImage(
   note('info', `${image} is recorded for the Machine Config Daemon`, { path: recordPath });
 }
 
-/** Restarts the host; what is staged is written to the boot loader on the way down. */
+/** Restarts the host; at shutdown ostree writes the staged deployment to the boot loader. */
 export const restartArgv = ['systemctl', 'reboot'] as const;
 
-/** Restarts the host where that is asked for, and makes a difference. */
+/** Restarts the host if requested and if it changes the running system. */
 async function rebootHost(
   { host, signal, note, config }: CommandScope,
   status: OsStatus,

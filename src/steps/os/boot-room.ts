@@ -14,13 +14,13 @@ const kernelsArgv = (folder: string): readonly string[] => [
   ...['(', '-name', 'vmlinuz*', '-o', '-name', 'initramfs*', ')', '-printf', String.raw`%s %h\n`],
 ];
 
-/** Where ostree puts kernels: a folder for each kernel with its initramfs, `STATEROOT-CHECKSUM`. */
+/** Folder of ostree with a folder for each kernel and its initramfs, `STATEROOT-CHECKSUM`. */
 const bootFolder = '/boot/ostree';
 
 /**
- * Checks that kernel and initramfs of what is staged fit into /boot, where ostree puts them on the
- * way down. What only earlier deployments have there counts as free: ostree removes it when it
- * needs the room. A kernel that is there needs none.
+ * Checks that kernel and initramfs of the staged deployment fit into /boot, where ostree copies
+ * them at shutdown. Files of earlier deployments alone count as free: ostree removes them when it
+ * needs the room. An existing kernel needs no room.
  * @throws AgentError `os.no-space`
  */
 export async function checkBootRoom(
@@ -65,7 +65,7 @@ async function sizes(
   return found;
 }
 
-/** The folder of the kernel that runs. */
+/** The folder of the running kernel. */
 function runningFolder(commandLine: string): string {
   const [, stateroot, checksum] =
     /(?:^| )ostree=\/ostree\/boot\.[01]\/([^/ ]+)\/([0-9a-f]+)\//.exec(commandLine) ?? [];

@@ -25,13 +25,13 @@ import { ask, findAuthFile, readArguments } from './read-host.ts';
 import { readArchitecture, unreadableOutput } from '../host-commands.ts';
 
 /**
- * Checks that the image is there and made for this host, and decides what has to be done. Where the
- * host has no skopeo, the pull itself is the first to find out.
+ * Checks that the image exists and fits this host, and decides the action. Without skopeo on the
+ * host, the pull itself is the check.
  */
 export async function planApply(scope: CommandScope, snapshot: OsSnapshot): Promise<ApplyPlan> {
   const { config, note } = scope;
   const name = parseImageName(config.image);
-  // Asked before the registry, which a host that has nothing to do may not even reach.
+  // Decided before the question to the registry, which a host without work may not even reach.
   const pinned = { image: name.text, digest: name.digest };
   const early = name.digest === undefined ? undefined : decideApply(snapshot.status, pinned);
   if (early === 'booted' || early === 'staged') return planFor(early, snapshot, scope);
@@ -41,14 +41,14 @@ export async function planApply(scope: CommandScope, snapshot: OsSnapshot): Prom
   if (found === undefined) return plan;
   note('info', `the image is ${found.digest}`, { architecture: found.architecture });
   const missing = missingBytes(found, readLayers((await ask(scope, layersArgv)) ?? ''));
-  // A name with a digest cannot come to mean something else.
+  // The content of a name with a digest never changes.
   const moving = name.digest === undefined ? { digest: found.digest } : {};
   return { ...plan, ...moving, missingBytes: missing };
 }
 
 /**
- * What has to be done. Where the kernel arguments of what is staged cannot be seen, they are set
- * again.
+ * The plan of the action. If the kernel arguments of the staged deployment are unknown, they are
+ * set again.
  */
 async function planFor(
   decision: ReturnType<typeof decideApply>,
@@ -111,8 +111,8 @@ async function inspectOrFail(
 }
 
 /**
- * Checks what can be said of an apply before anything is asked: the Machine Config Daemon compares
- * names byte for byte, and a tag says nothing of what runs.
+ * Checks an apply before any question to the host: the Machine Config Daemon compares names byte
+ * for byte, and a tag does not identify the running image.
  * @throws AgentError `os.bad-image-name`
  */
 export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 'records'>): void {
@@ -126,7 +126,7 @@ export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 're
 }
 
 /**
- * Checks that what is to be pulled fits, where its size is known.
+ * Checks that the bytes to pull fit, if their number is known.
  * @throws AgentError `os.no-space`
  */
 export async function checkFreeSpace(

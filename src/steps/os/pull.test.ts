@@ -6,7 +6,7 @@ import { runPull } from './pull.ts';
 
 const argv = ['bootc', 'switch', '--quiet', 'registry.example/os:2'];
 
-/** Runs a pull that never ends by itself; each look sees as many bytes more. */
+/** Runs a pull that never ends by itself; each poll sees this many bytes more. */
 function pulling(bytesEach: number, running = '7 /usr/bin/skopeo experimental-image-proxy') {
   const clock = fakeClock({ auto: false });
   const host = fakeHost({ clock });

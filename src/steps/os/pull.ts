@@ -7,25 +7,25 @@ import { stopStalled } from '../stop-stalled.ts';
 import { ask } from './read-host.ts';
 import type { CommandScope, DriverName } from './request.ts';
 
-/** A pull of a whole image over a slow line. */
+/** A pull of a complete image over a slow connection. */
 const pullLimit = minutes(60);
 
-/** How long a pull may stand still. */
+/** Time without progress after which a pull has stalled. */
 const stallLimit = minutes(5);
 const pollInterval: Millis = minutes(1);
 
-/** What programs read and write that wait for a registry: nothing but a wake-up now and then. */
+/** Bytes that programs read and write while they only wait for a registry. */
 const idleBytes = 64 * 1024;
 
-/** Programs that take part in a pull, with their words; rpm-ostree pulls in its daemon. */
+/** Programs of a pull, with their arguments; rpm-ostree pulls in its daemon. */
 const pullingArgv = [
   ...['pgrep', '--list-full', '--exact', 'bootc|ostree|podman|rpm-ostree|skopeo'],
 ] as const;
 
 /**
- * Runs a command that pulls an image; what it says is the step's progress. One that stands still is
- * stopped: neither bootc nor rpm-ostree gives up on a registry that accepts the connection and
- * sends nothing.
+ * Runs a command that pulls an image; its output is the step's progress. A stalled pull is stopped:
+ * neither bootc nor rpm-ostree gives up on a registry that accepts the connection and sends
+ * nothing.
  * @throws AgentError `os.pull-cut` after five minutes without a byte; `command.*`
  */
 export async function runPull(
@@ -55,7 +55,7 @@ export async function runPull(
   }
 }
 
-/** Resolves once a pull stands still. */
+/** Resolves once a pull stalls. */
 async function waitForStall(scope: CommandScope, signal: AbortSignal): Promise<Error> {
   const { host, clock, note, config } = scope;
   let last = { bytes: Number.NEGATIVE_INFINITY, at: clock.elapsed() };
@@ -69,17 +69,17 @@ async function waitForStall(scope: CommandScope, signal: AbortSignal): Promise<E
         return osFailure('os.pull-cut', `${config.image}: no byte came for five minutes`);
     }
   } catch (error) {
-    // A host that cannot be asked says nothing of the pull.
+    // A failed question to the host is no sign of a stall.
     if (!signal.aborted) note('debug', 'the pull is not watched', { cause: String(error) });
     throw error;
   }
 }
 
-/** What fetches an image for bootc and rpm-ostree, and what fetches those that are bound to it. */
+/** The programs that fetch an image for bootc and rpm-ostree, and those that fetch bound images. */
 const fetching = /^\d+ \S*(?:skopeo experimental-image-proxy|podman .{0,500}\bpull )/;
 
 /**
- * What the programs of a pull have read and written so far; undefined while nothing is fetched from
+ * Bytes that the programs of a pull have read and written so far; undefined while none fetches from
  * a registry.
  */
 async function movedBytes(scope: HostScope): Promise<number | undefined> {

@@ -8,7 +8,8 @@ const given = ['root=LABEL=root', 'rw', 'console=ttyS0', 'net.ifnames=0'];
 
 it.each([
   ['booted', 'booted2', 'booted', [...given, 'lab.kargsd=1']],
-  // The numbers in `ostree=` are another's by now: 0 is that of what the rollback leads to.
+  // The index in `ostree=` belongs to another deployment by now: 0 is that of the rollback
+  // deployment.
   ['rollback-queued', 'swapped', 'booted', [...given, 'lab.kargsd=1']],
   ['rollback-queued', 'swapped', 'next', given],
   ['staged', 'booted2', 'next', undefined],

@@ -26,15 +26,15 @@ import { kernelArgumentsIn, unreadableOutput } from '../host-commands.ts';
 import type { HostScope } from '../step.ts';
 import type { CommandScope, DriverName, OsSnapshot } from './request.ts';
 
-/** Written by ostree-prepare-root in the initramfs of every ostree system. */
+/** Tests for the file that ostree-prepare-root writes in the initramfs of every ostree system. */
 const bootedMarkArgv = ['test', '-e', '/run/ostree-booted'] as const;
 const rpmOstreeArgv = ['rpm-ostree', '--version'] as const;
 
-/** rpm-ostree starts its service first, and bootc waits for another that works. */
+/** rpm-ostree starts its service first, and bootc waits for another running instance. */
 const limit = minutes(2);
 
 /**
- * Looks which program changes the host's operating system, and asks it for the status.
+ * Determines which program changes the host's operating system, and asks it for the status.
  * @throws AgentError `os.not-managed`, `os.no-driver`, `os.busy`,
  * `os.kernel-arguments-unsupported`, `os.status-not-read`
  */
@@ -49,8 +49,8 @@ export async function readHost(
 }
 
 /**
- * Chooses the program: bootc where it booted the host and can change kernel arguments so, else
- * rpm-ostree; both keep the image in the same place.
+ * Chooses the program: bootc if it booted the host and supports the requested kernel arguments,
+ * otherwise rpm-ostree; both keep the image in the same place.
  */
 async function chooseDriver(
   asked: HostScope,
@@ -77,8 +77,8 @@ async function chooseDriver(
 }
 
 /**
- * Why bootc cannot change kernel arguments so; undefined where it can. It takes out none but those
- * that it keeps for us.
+ * The reason why bootc cannot make the requested change of kernel arguments; undefined if it can.
+ * It removes only arguments of Bootwright's source.
  */
 async function refusalOf(
   asked: HostScope,
@@ -94,15 +94,14 @@ async function refusalOf(
   return going === undefined ? undefined : `bootc removes none but its own, and not ${going}`;
 }
 
-/** Entries of the boot loader, written by ostree. */
+/** Folder of the boot loader entries, written by ostree. */
 const entriesFolder = '/boot/loader/entries';
 
 type BootEntry = NonNullable<ReturnType<typeof readBootEntry>>;
 
 /**
- * The entry of the boot loader that boots a deployment. Its `ostree=` says nothing of that by
- * itself: the numbers in it change with each change of the order, and only the link behind it leads
- * to the deployment.
+ * The boot loader entry of a deployment. Its `ostree=` does not identify the deployment: the index
+ * in it changes with each change of the order, and only the target of its link does.
  */
 async function readEntry(
   { host, signal }: HostScope,
@@ -121,7 +120,7 @@ async function readEntry(
 const ownArguments = ({ sources }: BootEntry): readonly string[] =>
   sources.get(argumentSource) ?? [];
 
-/** The kernel arguments of what runs that bootc keeps for us. */
+/** The kernel arguments of the running deployment that bootc keeps under Bootwright's source. */
 export async function readOwnArguments(
   asked: HostScope,
   { status }: OsSnapshot,
@@ -131,8 +130,8 @@ export async function readOwnArguments(
 }
 
 /**
- * The kernel arguments of the deployment that runs, or of what boots next, with their quotes;
- * undefined where nobody knows them: bootc does not show those of what is staged.
+ * The kernel arguments of the running deployment, or of the next one, with their quotes; undefined
+ * if unknown: bootc does not show those of a staged deployment.
  * @throws AgentError `command.unreadable`
  */
 export async function readArguments(
@@ -149,7 +148,7 @@ export async function readArguments(
   const { host, signal } = asked;
   const argv = rpmOstreeArgumentsArgv(of === 'next' ? 0 : status.booted?.index);
   const { stdout } = await host.exec(argv, { signal, limit });
-  // At least where its root is, every deployment has.
+  // Every deployment has at least the argument of its root.
   if (stdout !== '') return kernelArgumentsIn(driver, stdout);
   throw unreadableOutput(driver, 'kernel arguments', stdout);
 }
@@ -168,10 +167,10 @@ export async function readStatus(asked: HostScope, name: DriverName): Promise<Os
   throw osFailure('os.status-not-read', `${name} names no booted system`);
 }
 
-/** Programs that take the lock of the sysroot. */
+/** Programs that lock the sysroot. */
 const lockingArgv = ['pgrep', '--list-full', '--exact', 'bootc|ostree|rpm-ostree'] as const;
 
-/** @throws AgentError `os.busy` where another holds the sysroot for two minutes */
+/** @throws AgentError `os.busy` if another program locks the sysroot for two minutes */
 async function askBootc(asked: HostScope): Promise<string> {
   const { host, signal } = asked;
   try {
@@ -185,7 +184,7 @@ async function askBootc(asked: HostScope): Promise<string> {
   }
 }
 
-/** What a command prints, or undefined if absent of that name, or it fails. */
+/** The output of a command; undefined if the program is missing or fails. */
 export const ask = (asked: HostScope, argv: readonly string[]): Promise<string | undefined> =>
   answerOr(
     asked,
@@ -207,10 +206,10 @@ async function answerOr(
 
 const answers: ReadonlySet<string> = new Set(['command.failed', 'command.not-found']);
 
-/** Left by the Machine Config Daemon on every node that it manages. */
+/** A file of the Machine Config Daemon on every node that it manages. */
 export const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
 
-/** Two commands of Bootwright must not change one host; other programs keep their own locks. */
+/** Excludes a second Bootwright command on one host; other programs have their own locks. */
 const lockName = 'bootwright-node';
 
 /**
@@ -223,9 +222,7 @@ export async function lockHost({ host, signal }: HostScope): Promise<HostLock> {
   throw osFailure('os.busy', 'another bootwright node command is running on this host');
 }
 
-/**
- * Where ostree-rs-ext looks for pull secrets, in its order; bootc and rpm-ostree are built on it.
- */
+/** Paths of pull secrets in ostree-rs-ext, in its order; bootc and rpm-ostree are built on it. */
 const ostreeAuthFiles = [
   '/run/ostree/auth.json',
   '/etc/ostree/auth.json',
@@ -236,8 +233,7 @@ const ostreeAuthFiles = [
 const kubeletAuthFile = '/var/lib/kubelet/config.json';
 
 /**
- * Finds the pull secrets that a pull will use. ostree does not look for those of the kubelet by
- * itself.
+ * Finds the pull secret that a pull will use. ostree does not read that of the kubelet by itself.
  */
 export async function findAuthFile(
   asked: HostScope,
@@ -251,17 +247,15 @@ export async function findAuthFile(
 }
 
 /**
- * Lets ostree find the pull secrets of the kubelet, as the Machine Config Daemon does; the link is
- * gone with the next boot.
+ * Makes ostree find the pull secret of the kubelet, as the Machine Config Daemon does; the link
+ * ends with the next boot.
  */
 export const linkAuthArgvs = [
   ['mkdir', '-p', '/run/ostree'],
   ['ln', '-sfn', kubeletAuthFile, ostreeAuthFiles[0]],
 ] as const;
 
-/**
- * Runs commands that change the host, one after the other; what they say is the step's progress.
- */
+/** Runs commands that change the host, in sequence; their output is the step's progress. */
 export async function runCommands(
   { host, signal, progress }: Pick<CommandScope, 'host' | 'signal' | 'progress'>,
   argvs: readonly (readonly string[])[],
@@ -279,7 +273,7 @@ export async function runCommands(
 }
 
 /**
- * What the unit said that writes what is staged to the boot loader, when the host went down last.
+ * The log of the last shutdown from the unit that writes the staged deployment to the boot loader.
  */
 const finalizeJournalArgv = [
   ...['journalctl', '--boot=-1', '--unit=ostree-finalize-staged.service'],
@@ -287,8 +281,8 @@ const finalizeJournalArgv = [
 ] as const;
 
 /**
- * Why what was staged was not booted, in the words of ostree; undefined where it said no error, or
- * nobody keeps the journal.
+ * The error for which the staged deployment was not booted, in ostree's message; undefined if it
+ * logged none or the host keeps no journal.
  */
 export async function readFinalizeError(asked: HostScope): Promise<string | undefined> {
   const said = (await ask(asked, finalizeJournalArgv)) ?? '';

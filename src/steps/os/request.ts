@@ -3,18 +3,18 @@ import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Ports } from '../../ports/ports.ts';
 
-/** What a node is asked to do; there is no installation behind it, and so none of its settings. */
+/** A request to a node. It has no installation, and none of its settings. */
 export interface NodeRequest {
-  /** Name of the image to move to; empty for a rollback. */
+  /** Name of the image to switch to; empty for a rollback. */
   readonly image: string;
   readonly kernelArguments: KernelArgumentChange;
-  /** Write the image down for the Machine Config Daemon. */
+  /** Record the image for the Machine Config Daemon. */
   readonly records: boolean;
   /** Restart the host at the end. */
   readonly reboots: boolean;
 }
 
-/** What a change of a node is made with: by a command, or by the agent of the node. */
+/** Ports and settings for a change of a node: by a command, or by the agent of the node. */
 export interface CommandScope extends Pick<Ports, 'host' | 'clock'> {
   readonly signal: AbortSignal;
   readonly note: Note;
@@ -22,25 +22,25 @@ export interface CommandScope extends Pick<Ports, 'host' | 'clock'> {
   readonly config: NodeRequest;
 }
 
-/** The programs by which a node is moved to another image. */
+/** The programs that switch a node to another image. */
 export type DriverName = 'bootc' | 'rpm-ostree';
 
-/** What the host runs, what it can boot, and by which program that is changed. */
+/** The running system, the bootable ones, and the program that changes them. */
 export interface OsSnapshot {
   readonly driver: DriverName;
-  /** Why this program. */
+  /** The reason for this program. */
   readonly reason: string;
   readonly status: OsStatus;
-  /** What the kernel was started with. */
+  /** The command line of the running kernel. */
   readonly commandLine: string;
 }
 
-/** What is to be done to a node. */
+/** The planned action on a node. */
 export interface ApplyPlan {
-  /** What has to be done; nothing when the image is booted next already. */
+  /** The action; `nothing` if the image is booted next already. */
   readonly kind: 'switch' | 'upgrade' | 'unlock' | 'restage' | 'keep' | 'nothing';
-  /** Of the manifest behind the name, where the registry could be asked. */
+  /** Digest of the manifest behind the name, if the registry could be asked. */
   readonly digest?: string | undefined;
-  /** Compressed bytes that the host lacks, where they are known. */
+  /** Compressed bytes that the host lacks, if known. */
   readonly missingBytes?: number | undefined;
 }

@@ -32,10 +32,10 @@ import { runPull } from './pull.ts';
 import type { ApplyPlan, CommandScope, OsSnapshot } from './request.ts';
 
 /**
- * Has the image pulled and staged. Until the programs have finished, the host boots what it booted
- * before, and what a stopped pull left is used by the next one. What a command has staged that
- * failed is dropped: bootc stages first, and pulls then what is bound to the image; both prune at
- * the end.
+ * Pulls and stages the image. Until the programs have finished, the host boots the same system as
+ * before; the next pull uses the layers of a stopped one. A deployment that a failed command has
+ * staged is dropped: bootc stages the image first and then pulls the images that are bound to it;
+ * both programs prune at the end.
  * @throws AgentError `os.*`, `command.*`
  */
 export async function stagePlanned(
@@ -60,7 +60,7 @@ export async function stagePlanned(
   }
 }
 
-/** rpm-ostree has no command that lets what is locked be booted, but one that reboots at once. */
+/** rpm-ostree has no command that unlocks a deployment, except one that reboots at once. */
 const dropsFirst = ({ driver }: OsSnapshot, { kind }: ApplyPlan): boolean =>
   kind === 'restage' || (kind === 'unlock' && driver === 'rpm-ostree');
 
@@ -94,7 +94,7 @@ async function pullPlanned(
     const what = 'the image is verified with the keys of an ostree remote';
     throw osFailure('os.signature-unsupported', what);
   }
-  // What was followed went with what is dropped.
+  // The followed name was dropped together with the deployment.
   const kind =
     plan.kind === 'switch' || plan.kind === 'upgrade' ? plan.kind : pullOf({ booted }, image);
   const stageArgv = driver === 'bootc' ? bootcStageArgv : rpmOstreeStageArgv;
@@ -102,8 +102,8 @@ async function pullPlanned(
 }
 
 /**
- * Kernel arguments are changed against what the next boot has right before: a pull takes long, and
- * brings those of what it follows.
+ * Kernel arguments are compared with those of the next boot right before the change: a pull takes
+ * long, and brings those of the image that it follows.
  */
 async function changeArguments(scope: CommandScope, snapshot: OsSnapshot): Promise<void> {
   const { kernelArguments } = scope.config;
@@ -118,8 +118,8 @@ async function changeArguments(scope: CommandScope, snapshot: OsSnapshot): Promi
 }
 
 /**
- * Has the host boot next what runs now. What bootc left for it in `/run/reboot-required` goes too:
- * kured would reboot the node.
+ * Makes the host boot the running deployment next. `/run/reboot-required`, which bootc wrote for
+ * the dropped one, is removed too: kured would reboot the node.
  * @throws AgentError `os.drop-unsupported`
  */
 export async function dropNextBoot(
@@ -149,9 +149,7 @@ const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
   'pull-cut': 'os.pull-cut',
 };
 
-/**
- * Why an image could not be staged. Whatever is no failed pull, such as a stop, stays unchanged.
- */
+/** The failure of a staging. Errors other than a failed pull, such as a stop, stay unchanged. */
 function stageFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
@@ -167,13 +165,12 @@ function stageFailure(cause: unknown, image: string): AgentError {
 }
 
 /**
- * Removes what earlier images left and nothing leads back to, before another one comes. What runs,
- * what a rollback leads to and what somebody pinned stay. A failure is a warning: the image may
- * still fit.
+ * Removes unreferenced remains of earlier images before a new one is pulled. The running, the
+ * rollback and pinned deployments stay. A failure is a warning: the image may still fit.
  */
 export async function removeOldImages(scope: CommandScope, snapshot: OsSnapshot): Promise<void> {
   try {
-    // Each switch and upgrade of bootc removes the images that no deployment has.
+    // Each switch and upgrade of bootc removes the images without a deployment.
     if (snapshot.driver === 'rpm-ostree') await runCommands(scope, [rpmOstreeCleanArgv]);
   } catch (error) {
     scope.signal.throwIfAborted();
@@ -183,8 +180,8 @@ export async function removeOldImages(scope: CommandScope, snapshot: OsSnapshot)
 }
 
 /**
- * Reads back what boots next. What would not fit into /boot is discarded: it would fail on the way
- * down, with the node drained.
+ * Reads back the next deployment. One that does not fit into /boot is dropped: it would fail at
+ * shutdown, with the node drained.
  * @throws AgentError `os.not-staged`, `os.no-space`
  */
 export async function verifyPlanned(
@@ -206,7 +203,7 @@ export async function verifyPlanned(
   return status;
 }
 
-/** What boots next, where that is not what runs. */
+/** Checks the next deployment if it is not the running one. */
 function checkNext(
   { config: { image }, note }: CommandScope,
   status: OsStatus,
@@ -219,8 +216,8 @@ function checkNext(
   }
   const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
   if (next?.image !== image) throw notStaged(image, next ?? status.booted);
-  // A tag may have been moved between the look at the registry and the pull; what booted next
-  // before counts not.
+  // A tag may have moved between the question to the registry and the pull; the previous next
+  // deployment does not count.
   const { digest } = plan;
   if (digest !== undefined && next.digest !== undefined && digest !== next.digest) {
     if (before !== undefined && isSameDeployment(next, before))

@@ -1,12 +1,12 @@
 // Recreates the root file system of the written disk with allocation groups that suit its new size:
-// XFS made small and grown far is slow. The script of RHCOS does it on first boot, above a
-// threshold; here it is asked for in any case, and early, since the data of the registry would
-// otherwise be moved twice.
+// an XFS that grew far from a small size is slow. The script of RHCOS does so at the first boot,
+// above a threshold; here it always runs, and early, because it would otherwise move the data of
+// the registry twice.
 //
 // The script is not made to run twice (fedora-coreos-config, ignition-ostree-transposefs.sh):
-// `autosave-xfs` takes a copy in memory that is there for a whole one, and makes the file system
-// empty; `restore` moves the copy away file by file; both take the file system that udev has
-// labelled root, on whatever disk. So each try finds out first how far an earlier one came.
+// `autosave-xfs` treats an existing copy in memory as complete, and empties the file system;
+// `restore` moves the copy back file by file; both use the file system that udev has labelled root,
+// on any disk. So each attempt first determines the progress of earlier ones.
 import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 import { asAgentError, noteFailed } from '../../engine/failures.ts';
@@ -26,7 +26,7 @@ import { settleArgv } from '../disk/empty.ts';
 import { isTrue } from '../host-commands.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 
-/** What can go wrong with the copy of the registry that the live medium carries. */
+/** Failures of copying the registry on the live medium. */
 export const registryFailures = {
   'registry.unreadable': {
     kind: 'media',
@@ -55,17 +55,17 @@ export const registryFailures = {
 const registryFailure = failuresOf(registryFailures);
 
 const RegistryMediaSchema = z.object({
-  /** The live medium carries a registry: an appliance, or a disconnected installation. */
+  /** The live medium contains a registry: an appliance, or a disconnected installation. */
   isPresent: z.boolean(),
 });
 
-/** Whether there is registry data to copy. */
+/** Whether registry data must be copied. */
 const RegistryMedia = fact('registry.media', RegistryMediaSchema);
 
-/** Asks for the registry on the live medium. */
+/** Tests for the registry on the live medium. */
 export const findRegistryArgv = ['stat', '/run/media/iso/registry'] as const;
 
-/** Looks whether the live medium carries a registry. */
+/** Detects whether the live medium contains a registry. */
 export const findRegistryMedia = step({
   id: 'registry/find-media',
   title: 'Look for a registry on the live medium',
@@ -83,18 +83,18 @@ const measureArgv = ['du', '-sb', registrySource] as const;
 
 const RegistryGrowthSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('none') }),
-  /** Percent of the disk that stay free when the root partition has grown for the registry. */
+  /** Percentage of the disk that stays free after the root partition has grown for the registry. */
   z.object({ kind: z.literal('grow'), freePercent: z.number() }),
 ]);
 
-/** How far the root partition grows for the registry of the live medium. */
+/** The growth of the root partition for the registry of the live medium. */
 const RegistryGrowth = fact('registry.growth', RegistryGrowthSchema);
 type RegistryGrowth = z.infer<typeof RegistryGrowthSchema>;
 
 /**
- * Decides how far the root partition grows for the registry of the live medium. Once, before it
- * grows: counted again afterwards, the room that was made for the registry would be room that the
- * disk lacks.
+ * Decides the growth of the root partition for the registry of the live medium. The decision is
+ * made once, before the growth: a later calculation would count the room for the registry as
+ * missing.
  */
 export const planRegistryGrowth = step({
   id: 'registry/plan-growth',
@@ -115,7 +115,7 @@ export const planRegistryGrowth = step({
         context: { directory: registrySource },
       });
     }
-    // Two and a half times its size, as upgrades bring their own.
+    // Two and a half times its size, because upgrades add images of their own.
     const needed = Math.floor((Number(bytes) * 5) / 2);
     const disk = await readTarget(host, target, signal);
     const percent = freePercent(disk, needed);
@@ -127,20 +127,22 @@ export const planRegistryGrowth = step({
   },
 });
 
-/** Where the root file system of the new system is mounted meanwhile. */
+/** Mount point of the new system's root file system during the copy. */
 const rootMount = '/mnt/root';
 
-/** Where the new system looks for the registry data. */
+/** Path of the registry data in the new system. */
 const registryTarget = `${rootMount}/ostree/deploy/rhcos/var/lib/iri-registry`;
 
-/** Thaws the root file system: an image that was written offline stays frozen. */
+/**
+ * Thaws the root file system: the file system of an image that was written offline stays frozen.
+ */
 const thawArgv = ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`] as const;
 
 const unmountArgv = ['umount', rootMount] as const;
 
 /**
- * Copies the registry that the live medium carries into the new system, so that a node without any
- * network to a registry has one after its first boot.
+ * Copies the registry of the live medium to the new system, so that a node without network access
+ * to a registry has one after its first boot.
  */
 export const copyRegistry = step({
   id: 'registry/copy',
@@ -197,13 +199,13 @@ export const copyRegistry = step({
         progress({ info: `${percent}%`, percent });
       },
     });
-    // All is on the disk then.
+    // Everything is on the disk then.
     await run(['fsfreeze', '--freeze', rootMount]);
     await run(unmountArgv);
   },
 });
 
-/** growpart ends with 1 and NOCHANGE when an earlier attempt has grown the partition. */
+/** growpart exits with 1 and NOCHANGE if an earlier attempt has grown the partition. */
 async function grow(
   { host, signal }: StepScope<'host'>,
   target: TargetDisk,
@@ -219,41 +221,41 @@ async function grow(
   });
 }
 
-/** Leaves the root file system thawed and unmounted, wherever the copy stopped. */
+/** Thaws and unmounts the root file system, at any point where the copy stopped. */
 async function thawAndUnmount({ host, signal: stop }: StepScope<'host'>): Promise<void> {
-  // A stopped run has seconds; else what was copied may take its time to reach the disk.
+  // A stopped run has seconds; otherwise the flush of the copied data may take longer.
   const limit = stop.aborted ? seconds(1.5) : minutes(5);
   const { signal } = new AbortController();
   for (const argv of [thawArgv, unmountArgv]) {
-    // Neither is an error: it may not be frozen, it may not be mounted.
+    // Neither is an error: it may be thawed and unmounted already.
     await host.exec(argv, { signal, limit, accept: [0, 1, 32] });
   }
 }
 
 const script = '/usr/lib/dracut/modules.d/40ignition-ostree/ignition-ostree-transposefs.sh';
 
-/** Copies the root file system to memory, and makes it empty. */
+/** Copies the root file system to memory, and empties it. */
 const saveArgv = [
   ...['bash', '-c', `sed 's/threshold=[0-9]*/threshold=0/' ${script} | bash -s autosave-xfs`],
 ] as const;
 const restoreArgv = ['bash', '-c', `${script} restore`] as const;
 const cleanupArgv = ['bash', '-c', `${script} cleanup`] as const;
 
-/** Where the script keeps its copy, and what it leaves once the file system is empty. */
+/** Folder of the script's copy, and its mark for an emptied file system. */
 const copy = '/run/ignition-ostree-transposefs/root';
 const emptied = '/run/ignition-ostree-autosaved-xfs.stamp';
 
-/** What is still to do: everything, to put the system back, to drop the copy, or nothing. */
+/** The remaining work: everything, restoring the system, removing the copy, or nothing. */
 type Recreation = 'all' | 'restore' | 'cleanup' | 'none';
 
 /**
- * Finds out from how far earlier tries came what may be done without losing the system.
+ * Determines from the progress of earlier attempts the work that does not lose the system.
  * @throws AgentError `registry.root-lost`
  */
 async function findRecreation(scope: StepScope<'host'>): Promise<Recreation> {
   const isThere = (option: string, path: string): Promise<boolean> =>
     isTrue(scope, ['test', option, path]);
-  // The registry is, or was being, copied.
+  // The registry is copied, completely or in part.
   if (await isThere('-d', registryTarget)) return 'none';
   if (!(await isThere('-d', copy))) return 'all';
   const isInCopy = await isThere('-d', `${copy}/ostree`);
@@ -268,8 +270,8 @@ async function findRecreation(scope: StepScope<'host'>): Promise<Recreation> {
 }
 
 /**
- * Does what is still to do. A root file system that could not be copied to memory stays unchanged:
- * it works, slower.
+ * Does the remaining work. A root file system that could not be copied to memory stays unchanged:
+ * it works, but slower.
  * @throws AgentError `registry.root-lost`, `disk.changed`, `command.*`
  */
 async function recreateRoot(
@@ -311,7 +313,7 @@ async function recreateRoot(
   }
 }
 
-/** Where the label root leads to, once udev has seen the partition that has just grown. */
+/** The target of the label root, after udev has processed the partition that has just grown. */
 async function labelledRoot(
   { host, signal }: StepScope<'host'>,
   own: string,
