@@ -1,17 +1,20 @@
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import { readRequest } from '../cluster/csr/read-request.ts';
 
-/** Members of an object's spec and status that are read; all of one that is left out. */
+/**
+ * Fields of an object's spec and status that are read; a part without an entry is kept as a whole.
+ */
 interface Kept {
   readonly spec?: readonly string[];
   readonly status?: readonly string[];
 }
 
-/** The kinds of which a cluster has many, or large ones. */
+/** Kinds with many or large objects in a cluster. */
 const keptOf: Readonly<Record<string, Kept>> = {
   nodes: { status: ['conditions', 'addresses'] },
   'clusteroperators.config.openshift.io': { spec: [], status: ['conditions', 'versions'] },
-  // A CSV has the icon and the deployments of its operator, an install plan all that is installed.
+  // A CSV contains the icon and the deployments of its operator, an install plan all installed
+  // objects.
   'clusterserviceversions.operators.coreos.com': {
     spec: ['version'],
     status: ['phase', 'reason', 'message'],
@@ -27,12 +30,12 @@ const requests = 'certificatesigningrequests.certificates.k8s.io';
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * What the controller keeps of an object that it follows: with 1,000 nodes and 10,000 requests for
- * certificates it may take 128 MiB in all. Who changes an object as a whole reads it first.
+ * The parts of a followed object that the controller keeps: with 1,000 nodes and 10,000 certificate
+ * requests it may use 128 MiB in total. To change a whole object, read it first.
  */
 export function kept(kind: KubeKind, object: KubeObject): KubeObject {
   const name = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
-  // Its text is larger than all else of it.
+  // The text of a request is larger than the rest of it.
   if (name === requests) return readRequest(object);
   const lean =
     name === 'secrets' ? withoutIgnition(withoutLastApplied(object)) : withoutLastApplied(object);
@@ -46,8 +49,8 @@ export function kept(kind: KubeKind, object: KubeObject): KubeObject {
 }
 
 /**
- * Ignitions of a cluster and of its hosts; who needs one reads it. `format` is beside the bootstrap
- * data of a host (Cluster API).
+ * Removes the Ignitions of a cluster and of its hosts; code that needs one reads it. `format` is
+ * beside the bootstrap data of a host (Cluster API).
  */
 function withoutIgnition(object: KubeObject): KubeObject {
   const data = Object.entries(object['data'] ?? {}) as readonly (readonly [string, string])[];

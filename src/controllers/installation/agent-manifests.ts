@@ -22,14 +22,14 @@ import {
 } from './apply-manifests.ts';
 import type { StepScope } from './scope.ts';
 
-/** Once the cluster is available, its operators need no longer than that to be initialized. */
+/** The longest time in which the operators of an available cluster are initialized. */
 const afterAvailable = minutes(30);
 
 /**
- * Applies what the operators of an agent-based installation need, from the ConfigMap that the
- * installer puts into the cluster. It ends when all is applied, when an available cluster has no
- * such ConfigMap, or half an hour after the cluster became available. The rights to apply come
- * first: the service that gives them leaves long before OLM is ready.
+ * Applies the manifests of the operators of an agent-based installation, from the ConfigMap that
+ * the installer creates in the cluster. It ends when all are applied, when an available cluster has
+ * no such ConfigMap, or half an hour after the cluster became available. It gets the rights to
+ * apply first: the service that grants them leaves long before OLM is ready.
  */
 export async function applyAgentManifests(scope: StepScope): Promise<void> {
   const { kube, adminKube, clock, config, note, signal, until } = scope;
@@ -102,8 +102,8 @@ const suffix = '.metadata.yaml';
 
 /**
  * Reads the ConfigMap `olm-operator-manifests`: `OPERATOR.metadata.yaml` names the files of an
- * operator, each of which is a key of it (assisted-service, `internal/operators`). An operator of
- * which something is missing is held back.
+ * operator, each of which is a key of it (assisted-service, `internal/operators`). An operator with
+ * a missing file is held back.
  */
 export function readAgentManifests(
   configMap: KubeObject | undefined,
@@ -133,7 +133,7 @@ export function readAgentManifests(
   return { operators, manifests, problems };
 }
 
-/** Reads a file of an operator into its manifests; returns the problem of one that is left out. */
+/** Reads a file of an operator into its manifests; returns the problem of an unreadable file. */
 function readFile(
   data: Readonly<Record<string, string>>,
   file: string,

@@ -8,19 +8,19 @@ import { apiErrorText, isForbidden } from '../../ports/kube-failures.ts';
 import { recordRef } from '../../steps/cluster/left-record.ts';
 import { followedInstallation, type StepScope } from './scope.ts';
 
-/** The bootstrap host of an agent-based installation is the service, and may be away for good. */
+/** The bootstrap host of an agent-based installation is the service, and may have left for good. */
 const agentBasedLimit: Millis = minutes(5);
 
-/** Its job starts the controller again after that. */
+/** The job restarts the controller after that. */
 const serviceLimit: Millis = minutes(70);
 
-/** As often as assisted-installer-controller asks. */
+/** The interval of assisted-installer-controller. */
 const tryEvery: Millis = seconds(1);
 
-/** The permissions may come a moment after the job, with the other manifests. */
+/** The permissions may be applied a moment after the job, with the other manifests. */
 const refusalLimit: Millis = minutes(1);
 
-/** Word for word as bootstrap hosts know it. */
+/** The exact reason and message for which bootstrap hosts wait. */
 const readiness = {
   name: readyEvent,
   reason: readyEvent,
@@ -31,7 +31,7 @@ const readiness = {
 } as const;
 
 /**
- * Waits for the service and the API server, and says so by an event in the namespace of the
+ * Waits for the service and the API server, and creates the ready event in the namespace of the
  * controller. An installation of the agent-based installer continues without the service.
  */
 export async function announceReady(scope: StepScope, isAgentBased: boolean): Promise<void> {
@@ -53,7 +53,7 @@ export async function announceReady(scope: StepScope, isAgentBased: boolean): Pr
         if (clock.elapsed() - refusedSince >= refusalLimit) throw error;
         return { status: 'the API server refuses the event of this controller' };
       }
-      // An earlier run of the job has created it, and one is enough.
+      // An earlier run of the job has created the event, and one is enough.
       if (failure.code !== 'kube.conflict') return { status: apiErrorText(failure) };
     }
     return { done: undefined };
@@ -63,7 +63,7 @@ export async function announceReady(scope: StepScope, isAgentBased: boolean): Pr
     if (lastError === undefined)
       return cluster === undefined ? { status: 'the service has not answered yet' } : announce();
     if (isAgentBased) {
-      // A bootstrap host leaves its record when it has seen the event.
+      // A bootstrap host writes its record after it has seen the event.
       const record = await kube.get(recordRef, signal).catch(() => signal.throwIfAborted());
       if (record !== undefined) {
         note('info', 'the bootstrap host has left, and the service with it');

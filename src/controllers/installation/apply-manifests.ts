@@ -15,13 +15,13 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../../steps/cluster/kube-watch.ts';
 import { allOf, type RepeatedWork, type StepScope, untilDone } from './scope.ts';
 
-/** What an operator needs beside its subscription. */
+/** A manifest that an operator needs beside its subscription. */
 export interface OperatorManifest {
   readonly operator: string;
   readonly object: KubeObject;
 }
 
-/** The objects of a manifest, or why it is left out. */
+/** The objects of a manifest, or the reason why it is skipped. */
 export type ManifestReading =
   { readonly objects: readonly KubeObject[] } | { readonly problem: string };
 
@@ -48,7 +48,7 @@ export function decodeManifest(base64: string): ManifestReading {
   return { objects };
 }
 
-/** Manifests of operators, and why some are left out. */
+/** Manifests of operators, and the reasons for skipped ones. */
 interface ManifestsReading {
   readonly manifests: readonly OperatorManifest[];
   readonly problems: readonly string[];
@@ -58,8 +58,8 @@ const CustomManifests = z.array(z.record(z.string(), z.unknown())).nullable();
 
 /**
  * Reads the manifests that the service keeps for operators: a JSON list of `Name` and `Content` in
- * base64, whose names may be written in any case (assisted-service, `custom_manifests.json`).
- * Undefined for what is no such list.
+ * base64, with keys in any case (assisted-service, `custom_manifests.json`). Undefined for any
+ * other text.
  */
 export function readCustomManifests(text: string): ManifestsReading | undefined {
   const list = CustomManifests.safeParse(jsonIn(text));
@@ -82,17 +82,17 @@ export function readCustomManifests(text: string): ManifestsReading | undefined 
   return { manifests, problems };
 }
 
-/** Objects of OLM that a wait follows. */
+/** The followed OLM objects of a wait. */
 export interface FollowedOlm {
   readonly watch: Watch;
   readonly objects: () => OlmObjects;
-  /** Why they may be incomplete. */
+  /** The reason why they may be incomplete. */
   readonly gap: () => string | undefined;
 }
 
 /**
- * Follows the operators that OLM installs. The copies of a CSV, one in each namespace, are of no
- * interest; jobs are those that unpack its bundles.
+ * Follows the operators that OLM installs. It ignores the copies of a CSV, which OLM makes in each
+ * namespace; its jobs are those that unpack bundles.
  */
 export function followedOlm(kube: Kube): FollowedOlm {
   const subscribed = followed(kube, { kind: subscriptions });
@@ -111,24 +111,25 @@ export function followedOlm(kube: Kube): FollowedOlm {
   };
 }
 
-/** Operators that OLM is to install, with what is to be applied to them. */
+/** Operators that OLM has to install, with their manifests. */
 export interface OperatorSetup {
   readonly operators: readonly OlmOperator[];
-  /** In the order in which those of one operator are applied. */
+  /** Those of one operator are in the order of their application. */
   readonly manifests: readonly OperatorManifest[];
-  /** A text about what is missing beside them. */
+  /** A text about missing manifests. */
   readonly missing?: string;
 }
 
-/** The same manifest with another content is another one. */
+/** A manifest with other content gets another key. */
 const manifestKey = ({ operator, object }: OperatorManifest): string =>
   `${operator} ${JSON.stringify(object)}`;
 
 /**
- * Waits until OLM has initialized each operator, and applies its manifests then. Those of one
- * operator are applied in their order; one that fails keeps no other waiting. The rights to apply
- * are those of an administrator: no role names what operators of others are configured by.
- * @param setup what is known at each poll
+ * Waits until OLM has initialized each operator, and then applies its manifests. Those of one
+ * operator are applied in their order; a failed operator does not delay the others. The rights are
+ * those of an administrator, because no role can list the kinds that configure operators of other
+ * projects.
+ * @param setup returns the known operators at each poll
  */
 export async function setUpOperators(
   scope: StepScope,
@@ -137,14 +138,14 @@ export async function setUpOperators(
   { sentence, watch, isOver }: Pick<RepeatedWork<undefined>, 'sentence' | 'watch' | 'isOver'>,
 ): Promise<void> {
   const { kube, adminKube, note } = scope;
-  /** Manifests that took effect, by their keys. */
+  /** Keys of the applied manifests. */
   const applied = new Set<string>();
-  /** Kinds that may not be removed. */
+  /** Kinds that must not be deleted. */
   const denied = new Set<string>();
   const remove = async (failed: FailedSetup, signal: AbortSignal): Promise<void> => {
     const { kind, name } = failed;
     try {
-      // By its uid: what took its name meanwhile stays.
+      // Deleted by its uid: a new object of its name stays.
       await kube.remove(failed, signal);
       note('info', `removed ${kind.plural} ${name}, which had failed`);
     } catch (error) {

@@ -28,7 +28,7 @@ interface World {
   readonly kube?: FakeKube;
   readonly hosts?: readonly InstallingHost[];
   readonly isAgentBased?: boolean;
-  /** The service left before it was asked. */
+  /** The service left before the first request to it. */
   readonly isAway?: boolean;
 }
 

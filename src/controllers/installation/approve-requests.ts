@@ -24,12 +24,12 @@ import { allOf, type InstallationScope } from './scope.ts';
 import { installationStore, type InstallationStores } from './stores.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 
-/** Of the keys, which are names of nodes, the one for counting the requests that are left. */
+/** Keys are names of nodes; this one counts the requests that are not approved. */
 const counting = '';
 
 /**
- * Approves the certificate requests of hosts of this cluster as they come. All others are left for
- * others to decide, and counted in an event.
+ * Approves the certificate requests of this cluster's hosts. All others are left for other
+ * approvers, and counted in an event.
  */
 export function requestController(
   scope: InstallationScope,
@@ -74,14 +74,14 @@ type OpenRequest = ReadRequest & { readonly claim: KubeletClaim };
 
 type Work = ReturnType<typeof requestWork>;
 
-/** The stores, and what this process has done about requests. */
+/** The stores, and this process's own approvals. */
 function requestWork(
   scope: InstallationScope,
   { nodes }: InstallationStores,
   { isAgentBased, machines }: NewCluster,
 ) {
   const masters = isAgentBased ? scope.config.cluster.controlPlaneCount : 0;
-  // There a service that has left does not come back.
+  // In such an installation a service that has left does not come back.
   const service = installationStore(
     scope,
     ({ cluster, lastError }) => cluster !== undefined || (lastError !== undefined && masters > 0),
@@ -92,9 +92,15 @@ function requestWork(
     { node: (object) => claimedNodes(object) },
   );
   const records = isAgentBased ? [informer(scope, selectionOf(recordRef))] : [];
-  /** Requests that this process has approved before the API server shows it, or may not approve. */
+  /**
+   * Requests that this process has approved before the API server shows it, or that it must not
+   * approve.
+   */
   const own = new Map<string, { readonly isForbidden: boolean; readonly claim: KubeletClaim }>();
-  /** Whether a master of this name is on its way, or fewer masters are than are missing. */
+  /**
+   * Whether a master of this name is on its way, or fewer masters are on their way than are
+   * missing.
+   */
   const isAwaited = (name: string): boolean => {
     const approvals = [
       ...requests
@@ -127,7 +133,7 @@ const approval = {
   message: 'This CSR was approved by the assisted-installer-controller',
 } as const;
 
-/** Approves a request, by what the API server says of it and of its node right before. */
+/** Approves a request, after it has read the request and its node from the API server again. */
 async function approve(work: Work, request: OpenRequest, signal: AbortSignal): Promise<void> {
   const { own, known, nodes } = work;
   const { kube, clock, note } = work.scope;
@@ -141,12 +147,12 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
     kube.get(ref, signal),
     kube.get({ kind: nodeKind, name: node }, signal),
   ]);
-  // Another request of its name, or one that was answered.
+  // Another request of its name, or an answered one.
   if (found?.metadata.uid !== uid || readRequest(found).state !== 'pending') return;
-  // Another node than the one that is shown: a change that is still to come.
+  // Another node than in the store: its change has yet to arrive.
   if (foundNode?.metadata.uid !== shown?.metadata.uid) return;
   if (own.has(uid) || refusalNow(claim, foundNode, known()) !== undefined) return;
-  // Before it is sent: no other master may be taken for the one that is missing meanwhile.
+  // Set before the request is sent: meanwhile no other master may fill the missing place.
   own.set(uid, { isForbidden: false, claim });
   try {
     const next = approved(found, { ...approval, at: clock.now() });
@@ -160,23 +166,23 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
 }
 
 /**
- * How long a request is left before it counts: its node may be about to join, or another about to
+ * Age at which a pending request counts: until then its node may join, or another approver may
  * approve it.
  */
 const countsAfter = seconds(30);
 
-/** How often the requests that are left are counted. */
+/** Interval at which the pending requests are counted. */
 const countEvery = seconds(10);
 
 /** The shortest time between two reports of one cause. */
 const reportEvery = seconds(60);
 
-/** How many requests were reported last of each cause, and when. */
+/** Number and time of the last report for each cause. */
 type Counts = Map<RefusalCause, { readonly count: number; readonly at: Millis }>;
 
 /**
- * Counts the requests that are left. It finds those too that may be approved after all, and for
- * which no key was added: what other nodes have decides as well.
+ * Counts the pending requests. It also finds requests that may be approved by now without an event
+ * for their key: the addresses of other nodes decide as well.
  */
 async function countLeft(
   work: Work,
@@ -194,7 +200,7 @@ async function countLeft(
   return { after: countEvery };
 }
 
-/** The names of the requests that are left now, by the cause. */
+/** The names of the pending requests, by cause. */
 function leftNow(
   { scope, requests, nodes, own, known }: Work,
   addNode: (node: string) => void,
@@ -227,20 +233,18 @@ const claimedNodes = (object: KubeObject | undefined): readonly string[] => {
 const isMaster = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.[nodeLabel('master')] === '';
 
-/** How many requests a report names. */
+/** The most requests that a report names. */
 const mostNamed = 5;
 
-/**
- * The API server takes any name for a request, of any length; an event is no longer than 1.5 MiB.
- */
+/** The API server accepts any name of a request, of any length; an event has at most 1.5 MiB. */
 const longestName = 100;
 
 const namesAdvice =
   'An address counts that the inventory has for the host, or that its node reports, that is in a machine network, and that no other host or node has. Where the node has the address, run: oc adm certificate approve NAME';
 
 /**
- * Reports requests that were left by one event of the cluster for each cause, whose count grows
- * where it may.
+ * Reports the pending requests with one event for each cause, whose count grows where RBAC permits
+ * it.
  */
 async function reportLeft(
   { kube, clock, config: { namespace }, note }: InstallationScope,

@@ -37,7 +37,7 @@ const consumer = (name: string) => ({
   name,
 });
 
-/** Both kinds are served as soon as there is one object of each. */
+/** A kind is served as soon as it has an object. */
 function cluster(hosts: readonly KubeObject[], workers: readonly KubeObject[]): FakeKube {
   const kube = fakeKube();
   for (const one of hosts) kube.put(bareMetalHosts, one);
@@ -54,7 +54,7 @@ function setUp(kube: FakeKube, platform = 'baremetal') {
   const { ids, stop } = runInstallation(only, { kube, clock, cluster: { platform } });
   const host = (name: string) =>
     kube.objectsOf(bareMetalHosts).find(({ metadata }) => metadata.name === name);
-  /** Runs it until it has done what it can. */
+  /** Runs the controller until it has nothing more to do. */
   const finish = async () => {
     await clock.advance(seconds(5));
     return stop();

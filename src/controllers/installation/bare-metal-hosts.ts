@@ -19,12 +19,12 @@ const provisioningRef: KubeRef = { kind: provisionings, name: 'provisioning-conf
 
 const roleLabel = 'machine.openshift.io/cluster-api-machine-role';
 
-/** The one key: whose machine a host gets depends on the hosts before it. */
+/** The only key: the machine of a host depends on the hosts before it. */
 const allHosts = 'BareMetalHosts';
 
 /**
- * Gives each BareMetalHost its machine, and what the installer knows of it, so that the bare metal
- * operator takes the host unchanged. Only on the platform `baremetal`.
+ * Assigns a machine to each BareMetalHost, and sets the fields that the installer knows, so that
+ * the bare metal operator adopts the host unchanged. Only on the platform `baremetal`.
  */
 export function metalController(scope: InstallationScope): Controller {
   const { kube } = scope;
@@ -45,11 +45,11 @@ export function metalController(scope: InstallationScope): Controller {
     reconcile: async (_, signal) => {
       const all = hosts.all();
       if (!all.some(mayChange)) return {};
-      // A kind that is not served counts as not there: the controller that is replaced asks for it
+      // A kind that is not served counts as absent; assisted-installer-controller would retry
       // without an end.
       const hasProvisioning = (await kube.get(provisioningRef, signal)) !== undefined;
       const taken = new Set(all.map(consumerOf));
-      // Of workers alone, in the order of their names.
+      // Machines of workers alone, sorted by name.
       const free = machines
         .all()
         .filter(({ metadata: { labels } }) => labels?.[roleLabel] === 'worker')
@@ -64,13 +64,13 @@ export function metalController(scope: InstallationScope): Controller {
   };
 }
 
-/** Ids of hosts that may not be changed, and of those whose status this process has written. */
+/** Ids of hosts that must not be changed, and of hosts whose status this process has written. */
 interface Done {
   readonly refused: Set<string>;
   readonly written: Set<string>;
 }
 
-/** Changes what is to be changed of a host; says what the host waits for. */
+/** Applies the due change of a host; returns the condition that the host waits for. */
 async function register(
   { kube, clock, note, done, signal }: InstallationScope & { done: Done; signal: AbortSignal },
   host: KubeObject,
@@ -88,7 +88,7 @@ async function register(
     if (!hasProvisioning && !done.written.has(uid)) {
       const status = broughtStatus(host, clock.now());
       if (status === 'unreadable') return `the status of ${name} cannot be read`;
-      // Comes first: the annotation that it is made from goes with the rest.
+      // The status comes first: the annotation with its content is removed with the rest.
       if (status !== undefined) {
         seen = await kube.patch(ref, patchOf(host, { status }, 'status'), signal);
         done.written.add(uid);
@@ -107,7 +107,7 @@ async function register(
   return undefined;
 }
 
-/** Whether anything may have to be changed of a host. */
+/** Whether a host may need a change. */
 const mayChange = (host: KubeObject): boolean =>
   !hasConsumer(host) ||
   partOf(host, 'spec', 'externallyProvisioned') !== true ||
@@ -119,7 +119,7 @@ const consumerOf = (host: KubeObject): string => textAt(host, 'spec', 'consumerR
 
 const hasConsumer = (host: KubeObject): boolean => consumerOf(host) !== '';
 
-/** Whether a host is to get a machine. */
+/** Whether a host should get a machine. */
 const isWaiting = (host: KubeObject, hasProvisioning: boolean): boolean =>
   !hasConsumer(host) &&
   (hasProvisioning ? isUnmanaged(host) : broughtStatus(host, 0) !== 'unreadable');
@@ -127,7 +127,7 @@ const isWaiting = (host: KubeObject, hasProvisioning: boolean): boolean =>
 const isUnmanaged = (host: KubeObject): boolean =>
   ['', 'unmanaged'].includes(textAt(host, 'status', 'provisioning', 'state'));
 
-/** The status that the host brings along in an annotation; undefined where it has none. */
+/** The status in an annotation of the host; undefined without the annotation. */
 function broughtStatus(host: KubeObject, now: number): Fields | 'unreadable' | undefined {
   const text = annotationOf(host, statusAnnotation);
   if (text === '') return undefined;
@@ -136,11 +136,11 @@ function broughtStatus(host: KubeObject, now: number): Fields | 'unreadable' | u
   return isZero(status['lastUpdated']) ? { ...status, lastUpdated: wholeSeconds(now) } : status;
 }
 
-/** Go writes a time that was never set as null, or like this. */
+/** Go writes an unset time as null, or as year 1. */
 const isZero = (time: Value | undefined): boolean =>
   typeof time !== 'string' || time === '' || time.startsWith('0001-01-01T00:00:00');
 
-/** What is to be changed of the rest; undefined where it is as it must be. */
+/** The change of the other fields; undefined where none is needed. */
 function specChange(
   host: KubeObject,
   machine: KubeObject | undefined,

@@ -23,8 +23,9 @@ import { type StepScope, untilDone } from './scope.ts';
 const [operatorsStage, routerStage] = finalizingStages;
 
 /**
- * Ends the installation at the service: once it finalizes the cluster, the stages in their order,
- * then the result. A restarted controller continues at the stage that the service knows.
+ * Completes the installation at the service: once the service finalizes the cluster, it goes
+ * through the stages in their order, and then reports the result. A restarted controller continues
+ * at the stage in the service.
  */
 export async function completeInstallation(scope: StepScope): Promise<void> {
   const { inventory, signal } = scope;
@@ -48,10 +49,10 @@ async function finalize(scope: StepScope, finalizing: Finalizing): Promise<Insta
   return { isSuccess: true, error: '' };
 }
 
-/** As long as the service gives this stage. */
+/** The service's timeout of this stage. */
 const operatorsLimit: Millis = hours(10);
 
-/** Waits for the operators that the service waits for; the failure when they take too long. */
+/** Waits for the operators that the service waits for; returns the failure after a timeout. */
 async function waitForClusterOperators(
   scope: StepScope,
   { watch, isEnded, spentIn }: Finalizing,
@@ -60,7 +61,7 @@ async function waitForClusterOperators(
   const { checkClusterVersion } = config.controller;
   const version = followedOne(kube, clusterVersionRef);
   const operators = followed(kube, { kind: clusterOperators });
-  // A restarted controller does not wait ten hours more: the service counts from the beginning of
+  // A restarted controller does not wait ten more hours: the service counts from the beginning of
   // the stage.
   const since = clock.elapsed() - spentIn(operatorsStage);
   const isLate = (): boolean => clock.elapsed() - since >= operatorsLimit;
@@ -85,10 +86,9 @@ async function waitForClusterOperators(
 }
 
 /**
- * The operators of the cluster that are waited for: a cluster without a console has none to become
- * available.
- * @param gap why the objects may be old
- * @param waitsForVersion the version of the cluster is waited for as well
+ * The operators of the cluster to wait for. A cluster without a console has no console operator.
+ * @param gap the reason why the objects may be outdated
+ * @param waitsForVersion whether to wait for the ClusterVersion as well
  */
 export function builtinOperators(
   version: KubeObject | undefined,
@@ -97,7 +97,7 @@ export function builtinOperators(
 ): readonly SeenOperator[] {
   const reason = gap ?? 'it is not in the cluster yet';
   const found: SeenOperator[] = [];
-  // Before the capabilities are known the console counts as wanted, and is not reported.
+  // Before the capabilities are known the console is expected, and not reported.
   if (version === undefined) found.push({ name: 'console', seen: undefined, reason });
   else if (hasConsole(version)) {
     const seen = console && clusterOperatorSnapshot(console);
@@ -114,7 +114,7 @@ const routerCaRef: KubeRef = {
   name: 'default-ingress-cert',
 };
 
-/** Gives the service the CA of the routes, which makes its kubeconfig one for users. */
+/** Uploads the CA of the routes to the service, which adds it to the users' kubeconfig. */
 async function uploadRouterCa(scope: StepScope, { watch, isEnded }: Finalizing): Promise<void> {
   const { kube, inventory } = scope;
   const found = followedOne(kube, routerCaRef);

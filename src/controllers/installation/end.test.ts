@@ -67,7 +67,7 @@ describe('the end by the service', () => {
       }
       for (const at of [1, 2, 3]) later(minutes(at), () => inventory.lose(refused));
       const { failure } = await run();
-      // Its job starts it again after any code but 0.
+      // The job restarts it after any exit code but 0.
       expect(failure).toMatchObject({ code: 'controller.token-rejected', kind: 'remote' });
       expect(clock.elapsed()).toBe(minutes(3));
       expect(kube.objectsOf(events)).toMatchObject(

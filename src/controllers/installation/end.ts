@@ -23,7 +23,7 @@ import type { NewCluster } from './new-cluster.ts';
 import { followedInstallation, type StepScope } from './scope.ts';
 import { recordIn } from './without-service.ts';
 
-// The end of an installation, by which its controllers end: one of these three waits.
+// The end of an installation, with which its controllers end: one of the three waits below.
 
 const endStatuses: ReadonlySet<string> = new Set([
   'installed',
@@ -33,7 +33,7 @@ const endStatuses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Statuses from before an installation: once this controller runs, a reset alone leads there
+ * Statuses before an installation: once this controller runs, only a reset leads there
  * (assisted-service, `ResetCluster`).
  */
 const resetStatuses: ReadonlySet<string> = new Set([
@@ -43,22 +43,21 @@ const resetStatuses: ReadonlySet<string> = new Set([
   'preparing-for-installation',
 ]);
 
-/** Whether the service takes nothing more of an installation. */
+/** Whether the service accepts nothing more for an installation. */
 export const isEnded = ({ cluster }: Pick<InstallationView, 'cluster'>): boolean =>
   cluster !== undefined && (endStatuses.has(cluster.status) || resetStatuses.has(cluster.status));
 
 /**
- * As long as three polls, a minute apart: a service that is being restarted may reject us for a
- * moment.
+ * The time of three polls, a minute apart: a service that is restarting may reject us for a moment.
  */
 const rejectedFor: Millis = minutes(2);
 
-/** Whether the service knows the cluster or the token no more. */
+/** Whether the service no longer knows the cluster or the token. */
 export const isRejection = ({ code, context }: AgentError): boolean =>
   code === 'inventory.not-found' || context['status'] === 401;
 
 /**
- * Waits until the service says that the installation is over.
+ * Waits until the service reports the end of the installation.
  * @throws AgentError `controller.token-rejected`
  */
 export async function waitForService(scope: StepScope): Promise<void> {
@@ -99,8 +98,9 @@ const clusterUnknown = 'the service does not know the cluster any more';
 const tokenRejected = 'the service does not take our token any more';
 
 /**
- * Says so in the cluster, and fails: the job starts the controller again, after growing pauses and
- * with the token that its Secret has then. Nobody else would complete the installation.
+ * Reports the rejection in the cluster, and fails: the job restarts the controller, after growing
+ * pauses and with the current token of its Secret. No other program would complete the
+ * installation.
  */
 async function failRejected(scope: StepScope): Promise<never> {
   const { kube, clock, config, signal } = scope;
@@ -123,10 +123,10 @@ async function failRejected(scope: StepScope): Promise<never> {
 }
 
 /**
- * Waits until an agent-based installation is over. The service leaves with the bootstrap host, so
- * the cluster itself says when it is installed: its version was available once, and all
- * control-plane nodes are Ready. The bootstrap host is the last that joins, and needs us until
- * then. On a single node the nodes are of no interest.
+ * Waits until an agent-based installation is complete. The service leaves with the bootstrap host,
+ * so the cluster itself shows the end: its ClusterVersion was Available once, and all control-plane
+ * nodes are Ready. The bootstrap host joins last, and needs this controller until then. On a single
+ * node the nodes do not matter.
  */
 export async function waitForCluster({ kube, config, until }: StepScope): Promise<void> {
   const count = config.cluster.controlPlaneCount;
@@ -145,7 +145,7 @@ export async function waitForCluster({ kube, config, until }: StepScope): Promis
       const text = seen.text === '' ? '' : `: ${seen.text}`;
       return { status: `the cluster version is not available yet${text}` };
     }
-    // Until it is Ready its serving certificate may still have to be approved.
+    // Until a node is Ready its serving certificate may still need an approval.
     const ready = readyMasters(members.view().objects);
     if (ready >= expected) return { done: undefined };
     const gap = gapIn(members.view());
@@ -158,12 +158,12 @@ export async function waitForCluster({ kube, config, until }: StepScope): Promis
   });
 }
 
-/** Where nobody says the number, as in most clusters. */
+/** The number of masters where it is not set, as in most clusters. */
 const usualMasters = 3;
 
 /**
- * Without a service: waits until the bootstrap host has joined the cluster as one of its nodes;
- * then nobody needs the controller any more. Without that host it continues after a day.
+ * Without a service: waits until the bootstrap host has joined the cluster as a node; after that
+ * the controller is not needed any more. It continues after a day even without that host.
  */
 export async function waitForBootstrapHost(
   scope: StepScope,
@@ -197,20 +197,21 @@ export async function waitForBootstrapHost(
   }
 }
 
-/** Everything that is known of the bootstrap host at one moment. */
+/** All known facts about the bootstrap host at one moment. */
 export interface HostState {
   readonly record: LeftRecord | undefined;
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
-  /** How many control-plane nodes the cluster is to have. */
+  /** Number of control-plane nodes of the complete cluster. */
   readonly masters: number;
-  /** For how long its node has been seen Ready without a break. */
+  /** How long its node has been Ready without interruption. */
   readonly readyFor: Millis;
 }
 
 /**
- * A node that is Ready for so long without a pending request has what it needs: approved requests
- * are removed after an hour, and another may have approved them before this controller started.
+ * A node that is Ready for this long without a pending request has its certificates: approved
+ * requests are deleted after an hour, and another approver may have approved them before this
+ * controller started.
  */
 export const quietTime: Millis = minutes(10);
 
@@ -220,8 +221,8 @@ const ownReadiness = ({ record, nodes }: Pick<HostState, 'record' | 'nodes'>) =>
 };
 
 /**
- * Whether nothing is left to wait for, and what is missing. Without a record the host may be about
- * to leave one, unless all control-plane nodes are there: it is the last of them.
+ * Whether the wait is over, or the missing condition. Without a record the host may still write
+ * one, unless all control-plane nodes exist: the host is the last of them.
  */
 export function endOfHost(state: HostState): PollResult<string> {
   const { record, nodes, requests, masters, readyFor } = state;

@@ -19,8 +19,8 @@ export const controllerFailures = {
 export const controllerFailure = failuresOf(controllerFailures);
 
 /**
- * For what a controller that stops takes back: ends by itself, unless the lease is lost. By then
- * another controller may work with what this one has made.
+ * A signal for clean-up when a controller stops: it times out by itself, and is aborted if the
+ * lease is lost. By then another controller may use the objects that this one created.
  */
 export const cleanUpSignal = ({ reason }: AbortSignal): AbortSignal =>
   isLeaseLost(reason) ? AbortSignal.abort(reason) : new AbortController().signal;

@@ -16,30 +16,32 @@ import {
   untilDone,
 } from './scope.ts';
 
-/** The end of an installation, as the service and we go through it. */
+/** The finalizing stages of an installation, shared with the service. */
 export interface Finalizing {
   /** Notifies after each answer of the service. */
   readonly watch: Watch;
-  /** How long the service has been at a stage that an earlier run of the controller began. */
+  /**
+   * Time that the service has already spent in a stage that an earlier run of the controller began.
+   */
   readonly spentIn: (stage: FinalizingStage) => Millis;
-  /** The service takes nothing more of this installation. */
+  /** The service accepts nothing more for this installation. */
   readonly isEnded: () => boolean;
-  /** The service has given up a stage of OLM, or the installation has ended. */
+  /** A stage of OLM has timed out in the service, or the installation has ended. */
   readonly isOver: (stage: FinalizingStage) => boolean;
-  /** An earlier run of the controller has left a stage behind. */
+  /** An earlier run of the controller has completed a stage. */
   readonly isPast: (stage: FinalizingStage) => boolean;
   /**
-   * Reports a stage until the service has it. False where there is nothing to do in it: an earlier
-   * run has left it behind, or the installation has ended.
+   * Reports a stage until the service has it. False for a stage without work: an earlier run has
+   * completed it, or the installation has ended.
    */
   readonly enter: (stage: FinalizingStage) => Promise<boolean>;
-  /** Sends something until the service has taken it, or the installation has ended. */
+  /** Sends a request until the service has accepted it, or the installation has ended. */
   readonly deliver: (what: string, send: () => Promise<void>) => Promise<void>;
 }
 
 /**
- * Waits until the service finalizes the cluster, and continues at the stage that the service knows:
- * nothing is kept here. Of an installation that has ended, each stage is over.
+ * Waits until the service finalizes the cluster, and continues at the stage in the service; this
+ * program stores nothing. All stages of an ended installation are over.
  */
 export async function beginFinalizing(scope: StepScope): Promise<Finalizing> {
   const { inventory, clock, until, signal } = scope;
@@ -64,7 +66,7 @@ export async function beginFinalizing(scope: StepScope): Promise<Finalizing> {
         await send();
         return { done: undefined };
       },
-      // It refuses what comes after the end, and we may not know of the end yet.
+      // After the end the service refuses requests, and this program may not know of the end yet.
       failed: inventory.refresh,
     });
   const at = (stage: FinalizingStage) => {
@@ -93,20 +95,20 @@ export async function beginFinalizing(scope: StepScope): Promise<Finalizing> {
 const stageIndex = (stage: string | undefined): number =>
   finalizingStages.findIndex((one) => one === stage);
 
-/** An operator as the cluster shows it. */
+/** An operator with its state in the cluster. */
 export interface SeenOperator {
   readonly name: string;
-  /** Undefined while there is nothing to see of it. */
+  /** Undefined while the cluster shows nothing of it. */
   readonly seen: OperatorSnapshot | undefined;
-  /** Why there is nothing to see of it. */
+  /** The reason why the cluster shows nothing of it. */
   readonly reason: string;
 }
 
 /**
- * Reports operators to the service until it has each of them as available. It is asked for what it
- * has once, and again after a report that failed: nobody else reports them. One that the service
- * does not wait for is available when the cluster says so.
- * @returns the names of those that are not available
+ * Reports operators to the service until it has each of them as available. The service's state is
+ * read once, and again after a failed report: no other program reports operators. An operator that
+ * the service does not wait for counts as available when the cluster shows it so.
+ * @returns the names of the operators that are not available
  */
 export async function reportOperators(
   scope: StepScope,

@@ -21,7 +21,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** The host that is to join (m0), and one whose node is there (w0). */
+/** The host that should join (m0), and a host whose node exists (w0). */
 const subjects = {
   client: 'O=system:nodes, CN=system:node:m0',
   serving: 'O=system:nodes, CN=system:node:w0',
@@ -37,7 +37,7 @@ const account = (namespace: string, name: string): Spec => ({
   groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
 });
 
-/** Who asks, whom, and for what: each is wrong in one way. */
+/** Requester, signer and usages, each wrong in one way. */
 const wrongSpecs = (purpose: RequestPurpose): readonly Spec[] => [
   ...['', 'admin', 'system:node:m1', 'system:node:M0', 'system:node:', 'system:anonymous'].map(
     (username) => ({ username }),
@@ -65,7 +65,7 @@ const wrongSpecs = (purpose: RequestPurpose): readonly Spec[] => [
   ].map((signerName) => ({ signerName })),
 ];
 
-/** What the request itself holds: each is wrong in one way. */
+/** Content of the request, each wrong in one way. */
 const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
   const user = subjects[purpose].slice('O=system:nodes, CN='.length);
   const name = user.slice('system:node:'.length);
@@ -84,8 +84,7 @@ const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
       `O=system:nodes, CN=system:node:${name.toUpperCase()}`,
       `O=system:nodes, CN=${user}.example.com`,
       `O=system:nodes, CN=x${user}`,
-      // A host that is installed, one that has joined before, one that nobody knows, and a node
-      // that is there.
+      // An installed host, one that has joined before, an unknown one, and an existing node.
       'O=system:nodes, CN=system:node:m1',
       'O=system:nodes, CN=system:node:m2',
       'O=system:nodes, CN=system:node:m3',
@@ -157,8 +156,8 @@ async function forgedRequests(): Promise<readonly KubeObject[]> {
     add(`-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n`, {});
     add('', {});
   }
-  // A node that nobody knows says that the address of another is its own: of one that has joined,
-  // and of those that have not.
+  // A node of an unknown host reports the address of another as its own: of a joined host, and of
+  // hosts that have not joined.
   for (const address of ['192.0.2.20', '192.0.2.10', '192.0.2.11', '192.0.2.13']) {
     const spec = { username: 'system:node:m9', groups: ['system:nodes'] };
     const subject = 'O=system:nodes, CN=system:node:m9';
@@ -172,7 +171,7 @@ it('approves no request that is forged, in more than 200 ways, and the right one
   const forged = await forgedRequests();
   expect(forged.length).toBeGreaterThan(200);
   const kube = fakeKube();
-  // What a node says that it has: its own address, and what it would like to be.
+  // Addresses in the status of a node: its own, and forged ones.
   const wanted = [
     '192.0.2.10',
     '192.0.2.13',

@@ -15,7 +15,7 @@ import type { RunEventBody } from '../../engine/events.ts';
 import { clusterVersions, configMaps } from '../../kube/kinds.ts';
 import { runInstallation } from './installation.ts';
 
-/** Names of the steps that ended, in order, of an installation that has ended at the service. */
+/** Names of the completed steps, in order, of an installation that has ended at the service. */
 async function stepsOf(invoker: string, config: ConfigInput, status = 'installed') {
   const events: RunEventBody[] = [];
   const [clock, kube] = [fakeClock(), withInvoker(fakeKube(), invoker)];

@@ -15,9 +15,9 @@ import { installationStores } from './stores.ts';
 import { logController, uploadFinalLogs } from './upload-logs.ts';
 
 /**
- * Completes an installation from inside the new cluster: its controllers run until its end, and
- * until what follows the end is done.
- * @throws AgentError what a step of the end failed with; the signal's reason
+ * Completes an installation from inside the new cluster: its controllers run until the installation
+ * is over and its final work is done.
+ * @throws AgentError of a failed final step; the signal's reason
  */
 export async function runInstallation(scope: ProgramScope): Promise<void> {
   const { clock, emit, signal } = scope;
@@ -37,8 +37,8 @@ export async function runInstallation(scope: ProgramScope): Promise<void> {
 }
 
 /**
- * The controllers of an installation. Without a service they do what the bootstrap host has left,
- * no more.
+ * The controllers of an installation. Without a service they only do the work that the bootstrap
+ * host has left.
  */
 export function installationControllers(
   { emit, ...ports }: Omit<ProgramScope, 'signal'>,
@@ -75,11 +75,13 @@ export function installationControllers(
   return controllers;
 }
 
-/** The end of the controllers: the installation is over, its logs are sent, its record is gone. */
+/**
+ * The end of the controllers: the installation is over, its logs are sent, its record is deleted.
+ */
 async function endInstallation(scope: ProgramScope, cluster: NewCluster): Promise<void> {
   const { config } = scope;
   const { isAgentBased } = cluster;
-  // The service of an agent-based single node has left by then, and nobody waits for the event.
+  // The service of an agent-based single node has left by then, and no host waits for the event.
   if (!isAgentBased || config.cluster.controlPlaneCount !== 1) {
     await runStep(scope, 'announce-ready', 'Announce that the controller is ready', (step) =>
       announceReady(step, isAgentBased),
@@ -105,7 +107,9 @@ async function endInstallation(scope: ProgramScope, cluster: NewCluster): Promis
 
 const endTitle = 'Wait for the end of the installation';
 
-/** Of an agent-based installation: the cluster is installed, and its operators are configured. */
+/**
+ * An agent-based installation ends when the cluster is installed, and its operators are configured.
+ */
 async function endWithCluster(scope: ProgramScope): Promise<void> {
   const failed = new AbortController();
   const inner = { ...scope, signal: AbortSignal.any([scope.signal, failed.signal]) };
@@ -123,7 +127,7 @@ async function endWithCluster(scope: ProgramScope): Promise<void> {
   }
 }
 
-/** With a service: it is told how the installation ends, and says when it has ended. */
+/** With a service: it gets the result of the installation, and reports the end. */
 async function endAtService(scope: ProgramScope): Promise<void> {
   const ended = new AbortController();
   const inner = { ...scope, signal: AbortSignal.any([scope.signal, ended.signal]) };

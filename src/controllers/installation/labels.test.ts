@@ -30,7 +30,7 @@ function setUp(
   const inventory = fakeInventory({ hosts });
   const { stop } = runInstallation(['label-nodes', 'pause-workers'], { kube, clock, inventory });
   const node = (sketch: NodeSketch) => kube.put(nodes, nodeObject({ role: 'worker', ...sketch }));
-  /** Writes as `patch worker paused`. */
+  /** Writes in the form `patch worker paused`. */
   const written = () =>
     kube.writes.map(({ name, kind, body }) => {
       const { spec } = body as { readonly spec?: { readonly paused: boolean } };

@@ -22,7 +22,7 @@ function lacksLabels({ labels, status }: InstallingHost, node: KubeObject | unde
   return wanted.some(([name, value]) => node === undefined || there[name] !== value);
 }
 
-/** Gives nodes the labels that users want on them, each as soon as it is Ready. */
+/** Sets the labels that users requested on nodes, as soon as each node is Ready. */
 export const labelController = (
   { kube, note }: InstallationScope,
   stores: InstallationStores,
@@ -45,29 +45,29 @@ export const labelController = (
   },
 });
 
-/** The pool that a worker is in until its labels put it into its own. */
+/** The pool of a worker until its labels select its own pool. */
 const workerPool = 'worker';
 
-/** How long what was read of the pool counts: others pause it too. */
+/** How long a reading of the pool is valid: other programs pause it too. */
 const readEvery: Millis = seconds(30);
 
-/** What ends with the controller may take so long. */
+/** The longest clean-up at the end of the controller. */
 const longestEnd: Millis = seconds(2);
 
 /**
- * Pauses the pool `worker` while a worker for a pool of its own joins: it is in that pool until it
- * has its labels, and the operator would give it another configuration meanwhile. The pause never
- * outlives the controller; one that dies finds its annotation when it starts again. A pause that
- * this controller did not set stays, and so does its end. Its role may read the pool and not watch
+ * Pauses the pool `worker` while a worker for a custom pool joins: it is in the pool `worker` until
+ * it has its labels, and the operator would apply another configuration meanwhile. The pause never
+ * outlives the controller; a crashed controller finds its annotation when it restarts. A pause that
+ * this controller did not begin is not ended by it either. Its role may read the pool and not watch
  * it (assisted-installer-controller).
  */
 export function pauseController(scope: InstallationScope, stores: InstallationStores): Controller {
   const { kube, clock, note } = scope;
   const { service, nodes } = stores;
   let isDenied = false;
-  /** Whether the pool may be paused by this controller now. */
+  /** Whether the controller may pause the pool now. */
   let isOurs = false;
-  /** What the pool was last read for, and when; an earlier run may have paused it. */
+  /** Purpose and time of the last reading of the pool; an earlier run may have paused it. */
   let read: { readonly isNeeded: boolean; readonly at: Millis } | undefined;
   const isNeeded = (): boolean =>
     service.hosts().some((host) => {
@@ -77,7 +77,7 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
       return isWorker && isThere && lacksLabels(host, node);
     });
   const change = async (isToPause: boolean, signal: AbortSignal): Promise<void> => {
-    // Before it is sent: an end meanwhile must end the pause too.
+    // Set before the request is sent: a stop meanwhile must end the pause too.
     isOurs ||= isToPause;
     let due: PauseChange | undefined;
     try {
@@ -91,7 +91,7 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
       isOurs = pausedSince(pool, 'labels') !== '';
       read = { isNeeded: isToPause, at: clock.elapsed() };
     } catch (error) {
-      // It may have been changed all the same.
+      // The pool may have changed despite the failure.
       read = undefined;
       if (!isForbidden(error)) throw error;
       isDenied = true;

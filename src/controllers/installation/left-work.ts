@@ -25,13 +25,13 @@ import {
 import { changePause } from '../../steps/cluster/pool-pause.ts';
 import type { InstallationScope, StepScope } from './scope.ts';
 
-/** The one key of the controller. */
+/** The only key of the controller. */
 const etcdKey = 'settings of etcd';
 
 /**
  * Restores the settings of etcd that the bootstrap host has changed, once etcd has three healthy
- * members: it restarts them all, so none may be missing. What is done is taken off the record, so
- * that the next controller continues.
+ * members: the restore restarts them all, so none may be missing. Done work is removed from the
+ * record, so that the next controller continues.
  */
 export function leftController(scope: InstallationScope): Controller {
   const { kube, note } = scope;
@@ -56,7 +56,8 @@ export function leftController(scope: InstallationScope): Controller {
       if (!isEtcdLeft(recordIn(records.all()[0]), seen)) return {};
       const { isReached, status } = threeHealthyMembers(seen, members.all());
       if (!isReached) return { status };
-      // Right before the write: another controller may have done it, or a member is gone.
+      // Read right before the write: another controller may have restored them, or a member may
+      // have failed.
       const [found, etcd] = await Promise.all([
         kube.get(recordRef, signal),
         kube.get(etcdCluster, signal),
@@ -71,7 +72,7 @@ export function leftController(scope: InstallationScope): Controller {
   };
 }
 
-/** The record, where it can be read. */
+/** Reads the record, if it is readable. */
 function recordReader({ note }: Pick<InstallationScope, 'note'>) {
   let noted = '';
   return (found: KubeObject | undefined): LeftRecord | undefined => {
@@ -88,19 +89,19 @@ function recordReader({ note }: Pick<InstallationScope, 'note'>) {
 }
 
 /**
- * Whether settings of etcd are to be put back. The annotation of etcd/cluster counts without a
- * record too: a bootstrap host may have died before it could leave one.
+ * Whether settings of etcd have to be restored. The annotation of etcd/cluster counts even without
+ * a record: a bootstrap host may have crashed before it could write one.
  */
 export const isEtcdLeft = (record: LeftRecord | undefined, etcd: KubeObject | undefined): boolean =>
   record?.isEtcdOverridden === true || (etcd !== undefined && recordedBefore(etcd) !== undefined);
 
-/** With a service: the installation has ended by then, and nobody else waits. */
+/** With a service the installation has ended by then, and no other program waits. */
 const longestLeft: Millis = minutes(30);
 
 /**
- * Waits until what the bootstrap host has left is done, and removes its record. After half an hour,
- * or a day without a service, the record stays, and says what remains for a person, or to a
- * controller that is started again.
+ * Waits until the work that the bootstrap host has left is done, and deletes its record. After half
+ * an hour, or a day without a service, the record stays: it names the remaining work for a person,
+ * or for a restarted controller.
  */
 export async function removeLeftRecord(scope: StepScope): Promise<void> {
   const { kube, until, signal, config } = scope;
@@ -108,7 +109,7 @@ export async function removeLeftRecord(scope: StepScope): Promise<void> {
   const etcds = followedOne(kube, etcdCluster);
   const recordIn = recordReader(scope);
   const poll = (): PollResult<boolean> => {
-    // A role that names neither kind has been given by a bootstrap host that leaves nothing.
+    // A role without these kinds comes from a bootstrap host that leaves no work.
     if (isForbidden(records.view().lastError)) return { done: false };
     const { isSynced, lastError } = etcds.view();
     const gap = gapIn(records.view()) ?? (isSynced || lastError ? undefined : gapIn(etcds.view()));
@@ -131,13 +132,14 @@ export async function removeLeftRecord(scope: StepScope): Promise<void> {
 
 /**
  * The pools whose nodes are served their image while the bootstrap host hands it over. The role of
- * the controller may read one, and not watch it.
+ * the controller may read each, and not watch it.
  */
 const servedPools = ['master', 'arbiter', 'worker'] as const;
 
 /**
  * Unpauses each pool whose image is handed over: the bootstrap host may have been stopped before it
- * could. A pool without its image keeps the pause, or its nodes would lose theirs.
+ * could. A pool whose image is not handed over keeps its pause; otherwise the operator would remove
+ * the image from its nodes.
  */
 export const unpauseController = ({ kube, note }: InstallationScope): Controller => ({
   id: 'controller/unpause-pools',

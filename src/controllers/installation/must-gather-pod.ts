@@ -5,26 +5,23 @@ import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { ControllerConfig } from './scope.ts';
 
-/** An image that gathers, by what it is for. */
+/** An image with a gathering script, by its name. */
 export interface GatheringImage {
   readonly name: string;
   readonly image: string;
 }
 
-/**
- * What `oc adm must-gather` gives itself is ten minutes; a cluster that has failed answers slowly.
- */
+/** `oc adm must-gather` has a timeout of ten minutes; a failed cluster answers slowly. */
 const longestGathering = minutes(20);
 
-/** How long the pod may run: to gather, and to pull, pack and send. */
+/** The longest run of the pod: to gather, and to pull, pack and send. */
 export const longestGatheringPod = minutes(30);
 
 const whole = { name: 'gathered', mountPath: '/gathered' } as const;
 
 /**
- * The pod, beside that of the controller: one container after the other gathers, then the last one
- * packs and sends it. Nothing that is secret is in an argv: curl reads its options from its
- * standard input.
+ * The pod, beside the controller's: one container after the other gathers, then the last one packs
+ * and sends the result. No secret is in an argv: curl reads its options from its standard input.
  */
 export function gatheringPod(
   config: ControllerConfig,
@@ -45,11 +42,11 @@ export function gatheringPod(
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: 0,
       serviceAccountName: gatheringPodName,
-      // `oc adm must-gather` runs where no constraint applies. Here one would give a user of the
-      // namespace, as the first that permits the network of the host does, and the scripts of its
-      // images are made for root.
+      // `oc adm must-gather` runs without a SecurityContextConstraint. Here the first one that
+      // permits the host network would set a user of the namespace, and the scripts of the images
+      // require root.
       securityContext: { runAsUser: 0 },
-      // Where the controller runs the service can be reached, by its host's network and names.
+      // The service is reachable where the controller runs, through the host's network and names.
       hostNetwork: true,
       dnsPolicy: 'Default',
       ...(nodeName === undefined ? { nodeSelector: onMasters } : { nodeName }),
@@ -68,7 +65,7 @@ const usual = {
   resources: { requests: { cpu: '10m', memory: '64Mi' } },
 } as const;
 
-/** What one image cannot gather in its time keeps nothing of the rest from being sent. */
+/** A timeout of one image must not prevent the upload of the rest. */
 const gathers = ({ name, image }: GatheringImage, within: Millis): object => ({
   ...usual,
   name: `gather-${name}`,
@@ -82,15 +79,15 @@ const gathers = ({ name, image }: GatheringImage, within: Millis): object => ({
   volumeMounts: [{ name: whole.name, mountPath: '/must-gather', subPath: `must-gather/${name}` }],
 });
 
-/** As `oc adm must-gather` gives it to the scripts. */
+/** The same variables as `oc adm must-gather` sets for the scripts. */
 const fromField = (name: string, fieldPath: string): object => ({
   name,
   valueFrom: { fieldRef: { fieldPath } },
 });
 
 /**
- * The addresses of the service and its proxies, which may have a password in them. Whoever may read
- * pods sees their variables, and must-gather itself collects them; it collects no Secret.
+ * The addresses of the service and its proxies, which may contain a password. Users who may read
+ * pods see their variables, and must-gather itself collects pods; it collects no Secret.
  */
 export const gatheringSecret = (config: ControllerConfig): KubeObject => ({
   apiVersion: 'v1',
@@ -149,7 +146,7 @@ const volumesOf = (caFile: string): readonly object[] => [
   ...(caFile === '' ? [] : [{ name: 'ca', hostPath: { path: caFile, type: 'File' } }]),
 ];
 
-/** `X-Secret-Key;` is how curl sends a header without a value. */
+/** `X-Secret-Key;` makes curl send a header without a value. */
 const uploadScript = `set -euo pipefail
 cd "$GATHERED"
 tar -czf must-gather.tar.gz must-gather

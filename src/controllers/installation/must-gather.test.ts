@@ -171,7 +171,7 @@ describe('gathering', () => {
       'pods assisted-installer-must-gather',
     ]);
     expect(made[3]?.body).toMatchObject({ spec: { initContainers: [{ image: 'release' }] } });
-    // No namespace can own what is of the whole cluster.
+    // A namespaced object cannot own a cluster-scoped one.
     expect(made.map(({ body }) => (body as typeof controller).metadata.ownerReferences)).toEqual([
       [job],
       undefined,

@@ -18,17 +18,17 @@ import {
 import { ownedBy, runPod } from './run-pod.ts';
 import type { StepScope } from './scope.ts';
 
-/** What is to be gathered of a cluster whose installation has failed. */
+/** The failed parts of an installation, whose state has to be gathered. */
 export interface Gathering {
   /** The cluster has failed at the service. */
   readonly isInError: boolean;
-  /** Names of the operators that have. */
+  /** Names of the failed operators. */
   readonly failedOperators: readonly string[];
 }
 
 /**
- * What has failed, by what the service says, which a restarted controller hears too; undefined
- * where nothing has.
+ * The failed parts, from the service's state, which a restarted controller reads too; undefined
+ * without a failure.
  */
 export async function neededGathering({
   inventory,
@@ -47,7 +47,8 @@ export async function neededGathering({
     signal.throwIfAborted();
     return [];
   });
-  // A cluster that its user has cancelled has operators that have not come up; nobody asks why.
+  // A cluster that its user has cancelled has operators that are not available; their state is not
+  // needed.
   const failedOperators = operators
     .filter(({ type, status }) => type === 'olm' && status === 'failed')
     .map(({ name }) => name);
@@ -56,9 +57,9 @@ export async function neededGathering({
 }
 
 /**
- * The images that MUST_GATHER_IMAGE names: one image, or a JSON object of which `ocp` is for the
- * cluster and the others for operators. None: that of the release. An entry that is missing is left
- * out; the controller that is replaced asked for an image without a name.
+ * The images in MUST_GATHER_IMAGE: one image, or a JSON object in which `ocp` is for the cluster
+ * and the others are for operators. Without the variable: the image of the release. A missing entry
+ * is skipped; assisted-installer-controller used an image without a name.
  */
 export function gatheringImages(
   setting: string,
@@ -76,7 +77,7 @@ export function gatheringImages(
 /** The image stream of the release from which `oc adm must-gather` takes its image. */
 const releaseStream = { kind: imageStreams, namespace: 'openshift', name: 'must-gather' } as const;
 
-/** The image that the newest tag of an image stream leads to; empty if absent. */
+/** The image of the newest tag of an image stream; empty if absent. */
 function latestImage(stream: KubeObject | undefined): string {
   const tags = listAt(stream, 'status', 'tags').map(fieldsOf);
   const { items } = tags.find(({ tag }) => tag === 'latest') ?? {};
@@ -85,9 +86,10 @@ function latestImage(stream: KubeObject | undefined): string {
 
 /**
  * Gathers the state of the cluster in a pod, which uploads it to the service together with the log
- * of the controller: some hundred MiB never pass through this program. The pod has the rights of an
- * administrator, as that of `oc adm must-gather` has; what was made for it is removed again.
- * @param controller the pod of the controller, where it was found
+ * of the controller: the hundreds of MiB do not pass through this program. The pod has the rights
+ * of an administrator, like that of `oc adm must-gather`; all objects created for it are deleted
+ * again.
+ * @param controller the pod of the controller, if found
  * @throws AgentError `controller.not-gathered`, `kube.*`
  */
 export async function gatherCluster(
@@ -105,12 +107,12 @@ export async function gatherCluster(
   }
   const made = [
     { kind: serviceAccounts, namespace, object: ownedBy(controller, accountIn(namespace)) },
-    // No namespace can own what is of the whole cluster.
+    // A namespaced object cannot own a cluster-scoped one.
     { kind: clusterRoleBindings, object: bindingOf(namespace) },
     { kind: secrets, namespace, object: ownedBy(controller, gatheringSecret(config)) },
   ];
   try {
-    // A controller that was killed may have left them.
+    // A killed controller may have left these objects.
     for (const { object } of made) await admin.apply(object, signal);
     note('info', 'gathering the state of the cluster', {
       images: images.map(({ image }) => image).join(' '),
@@ -119,7 +121,7 @@ export async function gatherCluster(
     const { isSuccess, log } = await runPod(scope, pod, 'upload', longestGatheringPod + minutes(1));
     if (!isSuccess) throw notGathered(log.trim().split('\n').at(-1) ?? '');
   } finally {
-    // At once: a controller that is stopped has little time for it.
+    // All at once: a controller that stops has little time.
     await Promise.all(
       made.map(({ kind, namespace: place }) =>
         admin
@@ -145,7 +147,7 @@ const accountIn = (namespace: string): KubeObject => ({
   metadata: { name: gatheringPodName, namespace },
 });
 
-/** What the account of the pod may do: all, as there is nothing that is not gathered. */
+/** The rights of the pod's account: cluster-admin, because must-gather reads everything. */
 const bindingOf = (namespace: string): KubeObject => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',
@@ -159,8 +161,8 @@ const bindingOf = (namespace: string): KubeObject => ({
 });
 
 /**
- * Removes the rights of an administrator that a controller has left which was killed while it
- * gathered: nothing in the cluster can own a binding of the whole cluster.
+ * Deletes the administrator binding that a controller left when it was killed while it gathered: no
+ * object in the cluster can own a cluster-scoped binding.
  */
 export async function removeLeftBinding(scope: StepScope): Promise<void> {
   try {

@@ -12,11 +12,9 @@ import { apiErrorText } from '../../ports/kube-failures.ts';
 import { removeLeftBinding } from './must-gather.ts';
 import type { StepScope } from './scope.ts';
 
-/** What the installer wrote into the cluster about itself. */
+/** The installer's own record in the cluster. */
 export interface NewCluster extends InstallConfig {
-  /**
-   * The agent-based installer installs it: there is no service that outlives the bootstrap host.
-   */
+  /** The agent-based installer installs the cluster: no service outlives the bootstrap host. */
   readonly isAgentBased: boolean;
 }
 
@@ -26,8 +24,8 @@ const nothingSaid: InstallConfig = { controlPlaneReplicas: 0, arbiterReplicas: 0
 const manifestsWait: Millis = minutes(2);
 
 /**
- * Reads who installs the cluster, and on what. Without an install-config that can be read the
- * controller continues, as assisted-installer-controller does.
+ * Reads invoker and platform of the installation. Without a readable install-config the controller
+ * continues, like assisted-installer-controller.
  */
 export async function readNewCluster(scope: StepScope): Promise<NewCluster> {
   const { kube, clock, signal, until, note } = scope;

@@ -39,7 +39,7 @@ const [init, apply, wait] = [
   'Waiting for olm operators csv',
 ] as const;
 
-/** An installation that is at the stages of OLM, with operators of these names. */
+/** An installation in the stages of OLM, with operators of these names. */
 function setUp(...names: readonly string[]) {
   const clock = fakeClock();
   const files = { 'custom_manifests.json': JSON.stringify(names.map(manifest)) };
@@ -58,7 +58,7 @@ function setUp(...names: readonly string[]) {
         status: { currentCSV: `${name}.v4` },
       })
       .put(clusterServiceVersions, {
-        // A copy, as OLM makes one in each namespace.
+        // A copy that OLM makes in each namespace.
         metadata: { name: `${name}.v4`, namespace: 'default', labels: { 'olm.copiedFrom': 'x' } },
       });
   const phase = (name: string, to: string, message = '') =>
@@ -285,7 +285,7 @@ describe('operators that the service gives up', () => {
 describe('a controller that is killed', () => {
   /**
    * A service that remembers its stage, and a controller that is killed at one of its calls, before
-   * or after it took effect.
+   * or after the call took effect.
    */
   async function killedAt(call: number, when: 'before' | 'after') {
     const test = setUp('lso');

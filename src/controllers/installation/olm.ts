@@ -16,9 +16,9 @@ import { type StepScope, untilDone } from './scope.ts';
 const [, , initStage, applyStage, waitStage] = finalizingStages;
 
 /**
- * Goes through the stages of the operators that OLM installs. The service gives up each of them
- * after a time, and we continue with the next; operators that did not become available are reported
- * as failed then. The installation succeeds without them.
+ * Goes through the stages of the operators that OLM installs. The service times out each of them,
+ * and the controller continues with the next; it then reports operators that are not available as
+ * failed. The installation succeeds without them.
  */
 export async function installOlmOperators(scope: StepScope, finalizing: Finalizing): Promise<void> {
   if (finalizing.isPast(waitStage)) return;
@@ -58,7 +58,8 @@ export async function installOlmOperators(scope: StepScope, finalizing: Finalizi
 }
 
 /**
- * The operators of OLM that the service waits for; none when it gives up before it has listed them.
+ * The operators of OLM that the service waits for; empty when the stage times out before the
+ * service has listed them.
  */
 async function listOlmOperators(
   scope: StepScope,
@@ -73,13 +74,15 @@ async function listOlmOperators(
   return (listed ?? []).filter(({ type }) => type === 'olm');
 }
 
-/** Where the service keeps what its operators need beside a subscription. */
+/**
+ * The file in which the service keeps the manifests that its operators need beside a subscription.
+ */
 const manifestsFile = 'custom_manifests.json';
 
-/** Larger than any list of manifests that the service makes. */
+/** Larger than any list of manifests of the service. */
 const mostManifestBytes = 16 * 1024 * 1024;
 
-/** The manifests of operators; none when the service gives up the stage before they can be read. */
+/** The manifests of operators; empty when the stage times out before they can be read. */
 async function downloadManifests(
   scope: StepScope,
   { watch, isOver }: Finalizing,
@@ -106,7 +109,7 @@ async function downloadManifests(
 /** Ten attempts of 30 s. */
 const sweepLimit = minutes(5);
 
-/** Reports operators that nobody waits for any longer as failed; those that have an end keep it. */
+/** Reports operators after the timeout as failed; final statuses stay. */
 async function reportTimedOut(
   scope: StepScope,
   { isEnded }: Finalizing,

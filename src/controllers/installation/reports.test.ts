@@ -46,7 +46,7 @@ function setUp(
     },
   );
   const node = (sketch: NodeSketch) => kube.put(nodes, nodeObject(sketch));
-  /** What was reported, as `m0 Joined`. */
+  /** The reports, in the form `m0 Joined`. */
   const reported = () =>
     inventory.reports.map(({ host: { hostId }, stage }) => `${hostId.slice(3)} ${stage}`);
   return { clock, inventory, kube, node, reported, stop };

@@ -32,8 +32,8 @@ function signOf(node: KubeObject | undefined): HostSigns['node'] {
 }
 
 /**
- * Reports the hosts whose nodes join and become Ready, and those that asked for their Ignition, as
- * long as the service has anything to hear of one.
+ * Reports the hosts whose nodes join and become Ready, and those that requested their Ignition,
+ * until the service has every report.
  */
 export function reportControllers(
   scope: InstallationScope,
@@ -51,7 +51,7 @@ export function reportControllers(
   });
   const hasAsked = ({ id, addresses }: InstallingHost): boolean => {
     const index = hostIndexOf(service.hosts());
-    // An address that several hosts have is that of none.
+    // An address of several hosts identifies none.
     return addresses
       .map((one) => canonicalAddress(one) ?? '')
       .some((one) => asked.has(one) && index.at(one)?.id === id);
@@ -81,18 +81,18 @@ export function reportControllers(
       if (stage === undefined) return { status };
       if (node !== undefined) {
         const ref = { kind: nodeKind, name: node.metadata.name };
-        // The service takes no stage back.
+        // The service never accepts an earlier stage.
         if (stageBy(await readAgain(scope.kube, ref, node, signal)) !== stage) return { status };
       }
       await send(scope, answers, host, stage, signal);
-      // One that is Joined now may be Ready.
+      // A node that has joined may be Ready by now.
       return { status, after: 0 };
     },
   };
   return [reporting, logs, nodeNotes(scope, stores)];
 }
 
-/** Notes each node once that is on no host, and each whose first address its host does not have. */
+/** Logs each node without a host once, and each node whose first address is not one of its host. */
 function nodeNotes(
   { note }: InstallationScope,
   { service, nodes }: InstallationStores,
@@ -115,7 +115,7 @@ function nodeNotes(
       const host = node && hostOf(node, hostIndexOf(service.hosts()));
       const [first] = node === undefined ? [] : internalAddresses(node);
       const what = `${first} ${host?.id}`;
-      // A node has no address for a moment.
+      // A node may have no address for a moment.
       if (first === undefined || checked.get(name) === what) return Promise.resolve({});
       checked.set(name, what);
       if (host === undefined) note('warn', `node ${name} is on no host of the service`);
@@ -130,7 +130,7 @@ function nodeNotes(
 const hasAddress = ({ addresses }: InventoryHost, canonical: string): boolean =>
   addresses.length === 0 || addresses.some((address) => canonicalAddress(address) === canonical);
 
-/** Refusals that stay until the service has something else of the host. */
+/** Refusals that stay until the service's record of the host changes. */
 const answersOfService: ReadonlySet<string> = new Set([
   'inventory.refused',
   'inventory.not-found',
@@ -148,8 +148,7 @@ async function send(
   try {
     await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
     answers.set(hostId, { stage });
-    // The last one may be what the service waits for; a list of a thousand hosts keeps a processor
-    // busy for a second.
+    // The service may wait for the last one; a list of a thousand hosts takes a second of CPU time.
     if (stage === 'Done') inventory.refresh();
     note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
   } catch (error) {
@@ -159,22 +158,22 @@ async function send(
   }
 }
 
-/** The pods that give each host its Ignition. */
+/** The pods that serve each host its Ignition. */
 const configServers = {
   kind: pods,
   namespace: 'openshift-machine-config-operator',
   labelSelector: 'k8s-app=machine-config-server',
 } as const;
 
-/** A log cannot be watched, so it is asked for this often, while a host may appear in it. */
+/** Interval of requests for a log, which cannot be watched, while a host may appear in it. */
 const askLogsEvery: Millis = seconds(10);
 
-/** What was logged while the last request was on its way is asked for again. */
+/** Lines written during the last request are requested again. */
 const overlap: Millis = seconds(5);
 
 /**
- * Reads the logs of the config servers while a host may appear in them: the whole of each at first,
- * as a controller before this one may have died.
+ * Reads the logs of the config servers while a host may appear in them; at first each as a whole,
+ * because an earlier controller may have crashed.
  */
 function logController(
   { kube, clock, note }: InstallationScope,
@@ -232,8 +231,8 @@ function logController(
 }
 
 /**
- * Removes the cloud provider taint where nobody else does: from nodes that are not Ready; where the
- * installation is agent-based, from all.
+ * Removes the cloud provider taint where no other program does: from nodes that are not Ready; in
+ * an agent-based installation, from all.
  */
 export function taintController(
   scope: InstallationScope,

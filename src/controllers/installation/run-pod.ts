@@ -9,7 +9,7 @@ import { followedOne } from '../../steps/cluster/kube-watch.ts';
 import { cleanUpSignal } from './failures.ts';
 import type { InstallationScope, StepScope } from './scope.ts';
 
-/** The pod of the controller: this one, or the one that has taken its place. */
+/** The pod of the controller: this one, or its successor. */
 export async function runningPod(
   { kube, config: { namespace } }: Pick<InstallationScope, 'kube' | 'config'>,
   signal: AbortSignal,
@@ -19,8 +19,8 @@ export async function runningPod(
 }
 
 /**
- * An object of the namespace that goes with the job of the controller's pod, should that be deleted
- * while nobody is left to clean up. It is not one of the job's own pods.
+ * Makes the job of the controller's pod the owner of an object in the namespace, so that it is
+ * deleted with the job if no program cleans up. The object is not one of the job's own pods.
  */
 export function ownedBy(controller: KubeObject | undefined, object: KubeObject): KubeObject {
   const ownerReferences = (controller === undefined ? [] : ownersOf(controller)).map(
@@ -36,11 +36,10 @@ const phaseOf = (pod: KubeObject | undefined): string => textAt(pod, 'status', '
 const hasEnded = (pod: KubeObject): boolean => ['Succeeded', 'Failed'].includes(phaseOf(pod));
 
 /**
- * Runs a pod to its end, and removes it, unless another controller may have taken it over. One of
- * that name that an earlier controller began is waited for instead; one that has ended already is
- * replaced.
+ * Runs a pod to its end, and deletes it, unless another controller may have taken it over. A
+ * running pod of that name from an earlier controller is awaited instead; an ended one is replaced.
  * @param container the container whose log is returned
- * @throws AgentError `wait.timed-out` with what kept it, `kube.*`
+ * @throws AgentError `wait.timed-out` with the obstacle, `kube.*`
  */
 export async function runPod(
   {
@@ -56,7 +55,7 @@ export async function runPod(
   const { name, namespace = '' } = pod.metadata;
   const ref: KubeRef = { kind: pods, namespace, name };
   const followed = followedOne(admin, ref);
-  // No pod is there when this fails, and what removes it would fail for another minute.
+  // If this fails no pod exists, and a deletion would only fail for another minute.
   const there = await admin.get(ref, signal);
   try {
     if (there !== undefined && hasEnded(there)) await admin.remove(ref, signal);
@@ -84,7 +83,7 @@ export async function runPod(
   }
 }
 
-/** What keeps a pod: the first container that waits for something. */
+/** The obstacle of a pod: the first container that waits. */
 function statusOf(pod: KubeObject | undefined): string {
   if (pod === undefined) return 'it is not listed yet';
   for (const list of ['initContainerStatuses', 'containerStatuses'])

@@ -8,49 +8,49 @@ import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 
-/** The settings of an installation that the environment of the controller names, and its own. */
+/** Settings of an installation from the environment of the controller, and the controller's own. */
 export interface ControllerConfig extends Config {
-  /** Its own namespace. */
+  /** The namespace of the controller. */
   readonly namespace: string;
-  /** A copy of its log; `/tmp/controller_logs.log` unless given. */
+  /** A copy of its log; `/tmp/controller_logs.log` by default. */
   readonly logFile?: string;
 }
 
-/** The controller is a pod in the new cluster, with a few files of its node. */
+/** Ports of the controller, which is a pod in the new cluster with a few files of its node. */
 export interface ControllerPorts extends Pick<
   Ports,
   'kube' | 'inventory' | 'host' | 'clock' | 'random'
 > {
   /**
-   * The same cluster with the rights of its administrator: the kubeconfig that the service keeps,
-   * which is fetched with the first call. It is for the manifests of a user, and for pods that do
-   * the work of `oc debug` and `oc adm must-gather`: no ClusterRole can list that.
+   * The same cluster with an administrator's rights: the kubeconfig of the service, fetched at the
+   * first call. It applies the manifests of users, and creates pods that do the work of `oc debug`
+   * and `oc adm must-gather`: no ClusterRole can list the rights for these.
    */
   readonly adminKube: Kube;
 }
 
-/** What the whole program runs with. */
+/** Ports and settings of the whole program. */
 export interface ProgramScope extends ControllerPorts {
   readonly config: ControllerConfig;
   readonly emit: Emit;
   readonly signal: AbortSignal;
 }
 
-/** What a controller of an installation has at hand. It does not end; a step does. */
+/** Ports and settings of a controller. A controller does not end; a step does. */
 export interface InstallationScope extends ControllerPorts {
   readonly config: ControllerConfig;
   readonly note: Note;
 }
 
-/** What a step has at hand. */
+/** Ports and settings of a step. */
 export interface StepScope extends InstallationScope {
   readonly signal: AbortSignal;
   readonly until: Until;
 }
 
 /**
- * Runs a step to its end, under its own name in the log. One that is stopped is given a moment.
- * @throws what the step threw; the signal's reason
+ * Runs a step to its end, under its own name in the log. A stopped step gets a moment to finish.
+ * @throws errors of the step; the signal's reason
  */
 export async function runStep<T>(
   scope: ProgramScope,
@@ -81,8 +81,8 @@ export async function runStep<T>(
 }
 
 /**
- * The cluster as the service has it, for a wait: its latest view, and a watch that notifies after
- * each answer.
+ * The cluster at the service, for a wait: its latest view, and a watch that notifies after each
+ * answer.
  */
 export interface FollowedInstallation {
   readonly view: () => InstallationView;
@@ -106,27 +106,27 @@ export function followedInstallation(inventory: Pick<Inventory, 'follow'>): Foll
 export interface RepeatedWork<T> {
   /** True once it is done. */
   readonly sentence: string;
-  /** Does what is due now; what it throws is tried again. */
+  /** Does the due work; after an error it is tried again. */
   readonly work: (signal: AbortSignal) => Promise<PollResult<T>>;
-  /** The work ends without its result. */
+  /** Whether the work ends without its result. */
   readonly isOver: () => boolean;
   readonly watch?: Watch;
-  /** Unlimited unless given. */
+  /** Timeout; unlimited by default. */
   readonly within?: Millis;
-  /** Called with the first failure of each cause. */
+  /** Called at the first failure of each cause. */
   readonly failed?: () => void;
 }
 
 /**
- * How often what notifies nobody is read, and the pause after a failure
+ * Poll interval for sources without notifications, and the pause after a failure
  * (assisted-installer-controller, `GeneralWaitInterval`).
  */
 const tryEvery: Millis = seconds(30);
 
 /**
- * Repeats work until it is done; undefined where it is over before. A failure is noted once for
- * each cause: nobody else would begin this work again.
- * @throws AgentError `wait.timed-out` with what failed last; the signal's reason
+ * Repeats work until it is done; undefined if it is over before. A failure is logged once for each
+ * cause: no other program would begin this work again.
+ * @throws AgentError `wait.timed-out` with the last failure; the signal's reason
  */
 export function untilDone<T>(
   scope: StepScope,
@@ -157,7 +157,7 @@ export function untilDone<T>(
   return until(sentence, poll, { ...(watch && { watch }), every: tryEvery, within });
 }
 
-/** Waits for all, then throws what failed first. */
+/** Waits for all, then throws the first failure. */
 export async function allOf<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
   const ended = await Promise.allSettled(works);
   return ended.map((one) => {

@@ -6,19 +6,19 @@ import { type Gap, type Informer, informer } from '../../kube/informer.ts';
 import type { Controller } from '../../kube/manager.ts';
 import type { ControllerPorts } from './scope.ts';
 
-/** The cluster as the service shows it, in the way of an informer. */
+/** The cluster at the service, with the interface of an informer. */
 export interface InstallationStore extends Pick<Informer, 'gap' | 'onGap' | 'run'> {
   readonly view: () => InstallationView;
   readonly hosts: () => readonly InstallingHost[];
-  /** Called with the hosts that have come, changed or gone. */
+  /** Called with the hosts that were added, changed or removed. */
   readonly onChange: (handler: (hosts: readonly InstallingHost[]) => void) => void;
 }
 
 const none: readonly InstallingHost[] = [];
 
 /**
- * Follows the cluster at the service; it has a gap until the view is `enough`: a first answer,
- * unless given.
+ * Follows the cluster at the service. It has a gap until the view is `enough`: by default, until
+ * the first answer.
  */
 export function installationStore(
   { inventory, clock }: Pick<ControllerPorts, 'inventory' | 'clock'>,
@@ -47,7 +47,7 @@ export function installationStore(
   };
 }
 
-/** A host of which the service says the same as before is the same object. */
+/** A host whose record has not changed stays the same object. */
 function changedHosts(
   before: readonly InstallingHost[],
   after: readonly InstallingHost[],
@@ -57,11 +57,11 @@ function changedHosts(
   return [...after.filter((host) => !known.has(host)), ...gone];
 }
 
-/** What most controllers of an installation read: its hosts, and their nodes. */
+/** The stores that most controllers of an installation read: its hosts, and their nodes. */
 export interface InstallationStores {
   readonly service: InstallationStore;
   readonly nodes: Informer<'host'>;
-  /** The node of a host, by the id of that. */
+  /** The node of a host, by the host's id. */
   readonly nodeOf: (id: string) => KubeObject | undefined;
   /** A host by its id, and its node. */
   readonly seenOf: (id: string) => {
@@ -70,7 +70,7 @@ export interface InstallationStores {
   };
 }
 
-/** Makes the stores that controllers share. */
+/** Creates the stores that controllers share. */
 export function installationStores(
   scope: Pick<ControllerPorts, 'kube' | 'inventory' | 'clock'>,
 ): InstallationStores {
@@ -99,7 +99,7 @@ export function installationStores(
   };
 }
 
-/** For controllers whose keys are the ids of hosts: each host whose record or node has changed. */
+/** Keys for controllers of hosts: the id of each host whose record or node has changed. */
 export const byHost = ({
   service,
   nodes,
@@ -119,7 +119,7 @@ export const byHost = ({
   },
 });
 
-/** For controllers whose keys are the names of nodes: each node that has come or changed. */
+/** Keys for controllers of nodes: the name of each node that was added or has changed. */
 export const byNode = ({
   nodes,
 }: Pick<InstallationStores, 'nodes'>): Pick<Controller, 'reads' | 'keys' | 'watch'> => ({
@@ -132,11 +132,13 @@ export const byNode = ({
   },
 });
 
-/** The node of a host by its id; by its host as long as the node is not there. */
+/**
+ * The name of a host's node, by the host's id; the name of the host while the node does not exist.
+ */
 export function nodeNameOf({ seenOf }: Pick<InstallationStores, 'seenOf'>, id: string): string {
   const { host, node } = seenOf(id);
   return node?.metadata.name ?? (host ? nameOf(host) : id);
 }
 
-/** A host as people name it. */
+/** A host's name for people. */
 export const nameOf = ({ name, id }: InstallingHost): string => (name === '' ? id : name);

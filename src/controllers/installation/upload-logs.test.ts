@@ -27,7 +27,7 @@ const pod = (podName = name, phase = 'Running') => ({
 const kubeWith = (log = 'it works\n') => fakeKube().put(pods, pod()).withPodLog(name, log);
 const away = inventoryFailure('inventory.unreachable', 'service is away');
 
-/** Name and text of the one file in an archive. */
+/** Name and text of the only file in an archive. */
 function fileIn(archive: Uint8Array = new Uint8Array()): readonly [string, string] {
   const tar = gunzipSync(archive);
   const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');

@@ -13,8 +13,8 @@ import type { InstallationStores } from './stores.ts';
 const uploadEvery = minutes(5);
 
 /**
- * Uploads the log of the controller every five minutes, so that the service has it whatever
- * happens. Nothing may replace the last logs of an installation that has ended.
+ * Uploads the log of the controller every five minutes, so that the service has it in any case.
+ * Nothing may replace the final logs of an ended installation.
  */
 export function logController(
   scope: InstallationScope,
@@ -42,17 +42,17 @@ export function logController(
 }
 
 /**
- * The pause after a gathering that failed; it pulls an image and runs on every node, so each later
- * one is twice as long.
+ * The pause after a failed gathering. Gathering pulls an image and runs on every node, so each
+ * later pause is twice as long.
  */
 const gatherPause = { first: seconds(30), longest: minutes(10) } as const;
 
-/** How long the controller tries to leave its logs at the service before it ends without. */
+/** How long the controller tries to upload its logs before it ends without. */
 const longestUpload = minutes(70);
 
 /**
- * Uploads the logs when the installation has ended: those of the whole cluster too where it failed.
- * The service decides by its states (requested, completed) whether it waits for them.
+ * Uploads the logs at the end of the installation, after a failure with those of the whole cluster.
+ * The log states (requested, completed) tell the service whether to wait for them.
  */
 export async function uploadFinalLogs(scope: StepScope): Promise<void> {
   const { clock, signal, until } = scope;
@@ -80,7 +80,7 @@ export async function uploadFinalLogs(scope: StepScope): Promise<void> {
       return { done: true };
     } catch (error) {
       noteFailed(scope, 'could not upload the logs of the installation', error);
-      // That is how the installation ended; another 70 minutes change nothing.
+      // The rejection ended the installation; another 70 minutes change nothing.
       if (isRejection(asAgentError(error))) return { done: true };
       status = `the last attempt failed (${asAgentError(error).code})`;
       return { status };
@@ -112,10 +112,10 @@ async function reportState(scope: StepScope, state: LogsState): Promise<void> {
   }
 }
 
-/** Files by which the pod of the controller and its node find names. */
+/** Resolver files of the controller's pod and its node. */
 const resolvers = ['/etc/resolv.conf', '/tmp/var-run-resolv.conf', '/tmp/host-resolv.conf'];
 
-/** Notes them, for the log of a cluster that failed. */
+/** Logs these files, for a cluster that failed. */
 async function noteResolvers(scope: StepScope): Promise<void> {
   for (const path of resolvers) {
     try {

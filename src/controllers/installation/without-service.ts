@@ -8,11 +8,11 @@ import {
   recordRef,
 } from '../../steps/cluster/left-record.ts';
 
-// Without an inventory service the controller knows of one host, that of the record.
+// Without an inventory service the controller knows only the host in the record.
 
 /**
- * The cluster as the record of the bootstrap host shows it: it has that host alone, whose node is
- * still to come. So the requests of no other host are approved.
+ * The cluster from the record of the bootstrap host: it contains that host alone, whose node is
+ * still missing. So no request of another host is approved.
  */
 export const recordedInstallation = (kube: Kube): Pick<Inventory, 'follow' | 'refresh'> => ({
   follow: async (seen, signal) => {
@@ -30,8 +30,8 @@ export const recordedInstallation = (kube: Kube): Pick<Inventory, 'follow' | 're
 });
 
 /**
- * The hosts of a cluster as its bootstrap host has recorded them: itself, and those that a service
- * had listed.
+ * The hosts of a cluster in the record of its bootstrap host: the host itself, and the hosts that a
+ * service had listed.
  */
 export function recordedHosts({
   node,
@@ -54,7 +54,7 @@ export function recordedHosts({
   );
 }
 
-/** The record; undefined if absent, or none that can be read: `controller/do-left-work` says so. */
+/** The record; undefined if absent or unreadable, which `controller/do-left-work` reports. */
 export function recordIn([found]: readonly KubeObject[]): LeftRecord | undefined {
   try {
     return found && readRecord(found);
