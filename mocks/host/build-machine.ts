@@ -8,26 +8,26 @@ import { simulateUnits, liveMounts, liveUnits, writeLiveSystem } from './live-sy
 import { liveFields, type LiveSystem, type Machine, WriterSettings } from './machine.ts';
 import type { RegistryNetwork } from '../registries/network.ts';
 
-/** A disk as a scenario describes it. */
+/** A disk in a scenario. */
 const DiskPlan = z.strictObject({
   name: z.string().regex(/^(sd[a-z]|vd[a-z]|nvme\dn\d)$/),
   sizeGiB: z.number().positive().default(120),
   sectorBytes: z.union([z.literal(512), z.literal(4096)]).default(512),
   leftovers: Leftovers.default('none'),
-  /** World Wide Name; one of the lab unless given. */
+  /** World Wide Name; a generated one by default. */
   wwn: z.string().optional(),
-  /** Serial number; one of the lab unless given. */
+  /** Serial number; a generated one by default. */
   serial: z.string().optional(),
 });
 type DiskPlan = z.infer<typeof DiskPlan>;
 
-/** A host as a scenario describes it. */
+/** A host in a scenario. */
 export const HostPlan = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9-]*$/),
   ...liveFields,
   disks: z.array(DiskPlan).default(() => [DiskPlan.parse({ name: 'sda' })]),
   write: WriterSettings.prefault({}),
-  /** The name that the host calls itself; its name unless given. */
+  /** The hostname of the system; the name of the host by default. */
   hostname: z.string().optional(),
   addresses: z.array(z.string()).default([]),
 });
@@ -35,15 +35,15 @@ export type HostPlan = z.infer<typeof HostPlan>;
 
 const GIBIBYTE = 2 ** 30;
 
-/** What a simulated host finds around itself. */
+/** The environment of a simulated host. */
 export interface HostSite {
-  /** Files that its live medium brings, by path from the root. */
+  /** Files of its live medium, by path from the root. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Registries; without them every image is at hand. */
+  /** Registries; without them every image is available. */
   readonly network?: RegistryNetwork | undefined;
 }
 
-/** Makes a simulated host whose files lie below a directory. */
+/** Creates a simulated host with its files below a directory. */
 export function buildMachine(
   plan: HostPlan,
   root: string,

@@ -1,28 +1,28 @@
 import type { Machine } from './machine.ts';
 
-/** One command that reached a simulated host. */
+/** A command on a simulated host. */
 export interface Call {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What the caller writes to the command. */
+  /** Standard input of the command. */
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** Aborted when the command is stopped by a signal or its caller has gone. */
+  /** Aborted when a signal stops the command or its caller disconnects. */
   readonly signal: AbortSignal;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }
 
-/** What stands for one program of the host; gives its exit code. */
+/** The stand-in for one program of the host; returns its exit code. */
 export type Program = (machine: Machine, call: Call) => number | Promise<number>;
 
 /** Programs by name. */
 export type Programs = Readonly<Record<string, Program>>;
 
-/** Stands for a program that the hosts do not have: ends as nsenter does then. */
+/** Stand-in for a program that the hosts do not have: it exits as nsenter does then. */
 export const absent: Program = (_machine, call) =>
   fail(call, `nsenter: failed to execute ${call.argv[0] ?? ''}: No such file or directory`, 127);
 
-/** Ends a program well, with a text on stdout. */
+/** Ends a program successfully with a text on stdout. */
 export function print(call: Call, text: string): number {
   call.out(text);
   return 0;
@@ -34,18 +34,18 @@ export function fail(call: Call, message: string, exitCode = 1): number {
   return exitCode;
 }
 
-/** Words of a command line, sorted into options and the rest. */
+/** The arguments of a command, split into options and operands. */
 export interface Words {
-  /** Whether an option was given, by any of its names. */
+  /** Whether one of the option's names is present. */
   readonly has: (...names: readonly string[]) => boolean;
-  /** Values of an option, by any of its names, in order. */
+  /** Values of an option under any of its names, in order. */
   readonly all: (...names: readonly string[]) => readonly string[];
-  /** Words that are no options. */
+  /** Operands. */
   readonly rest: readonly string[];
 }
 
 /**
- * Sorts the words after the program's name. `withValue` names the options that take the next word;
+ * Splits the arguments of a program. `withValue` names the options that take the next word;
  * `--name=value` works for all.
  */
 export function sortWords(words: readonly string[], withValue: readonly string[] = []): Words {

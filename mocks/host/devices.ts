@@ -1,13 +1,13 @@
-/** What `lsblk` calls the type of a device. */
+/** The type of a device in `lsblk`. */
 type DeviceType = 'disk' | 'part' | 'lvm' | 'raid1' | 'rom' | 'loop' | 'mpath';
 
-/** What is stored on a device, as `blkid` would find it. */
+/** The content of a device as `blkid` detects it. */
 export interface Content {
   /** ext4, vfat, xfs, LVM2_member, linux_raid_member, swap, iso9660, … */
   readonly fstype: string;
   readonly label: string;
   readonly uuid: string;
-  /** What RAID metadata at the end of the device hides until it is gone. */
+  /** The content that RAID metadata at the end of the device hides. */
   readonly behind?: Content;
 }
 
@@ -21,7 +21,7 @@ interface PartitionEntry {
   readonly uuid: string;
 }
 
-/** What a disk says of itself. */
+/** The identifiers of a disk. */
 interface Identity {
   readonly serial: string;
   readonly wwn: string;
@@ -42,20 +42,20 @@ export interface Device {
   sizeBytes: number;
   /** Logical sector size. */
   readonly sectorBytes: number;
-  /** Kernel names of what this device stands on. */
+  /** Kernel names of the devices that this device is built on. */
   readonly parents: readonly string[];
   readonly identity?: Identity;
   readonly entry?: PartitionEntry;
   content?: Content | undefined;
-  /** Kind of the partition table, for whole disks. */
+  /** Type of the partition table, for whole disks. */
   table?: 'gpt' | 'dos' | undefined;
 }
 
-/** The path under which a device is listed. */
+/** The path of a device in lists. */
 export const pathOf = ({ name, kname }: Pick<Device, 'name' | 'kname'>): string =>
   kname.startsWith('dm-') ? `/dev/mapper/${name}` : `/dev/${name}`;
 
-/** Whether a device came from the device mapper. */
+/** Whether a device is a device-mapper device. */
 export const isMapped = ({ kname }: Device): boolean => kname.startsWith('dm-');
 
 /** Name of a partition: `sda1`, `nvme0n1p1`. */
@@ -64,17 +64,17 @@ export const partitionName = (disk: string, number: number): string =>
 
 /** A file system that is mounted. */
 export interface Mount {
-  /** A device path, or what stands in its place: overlay, tmpfs. */
+  /** A device path, or its substitute: overlay, tmpfs. */
   readonly source: string;
   readonly target: string;
   readonly fstype: string;
   readonly options: string;
 }
 
-/** The block devices of a host and what is made of them. */
+/** The block devices of a host and their mounts. */
 export type Devices = ReturnType<typeof devicesOf>;
 
-/** Makes the block devices of one host; `onChange` is called after each change of them. */
+/** Creates the block devices of one host; `onChange` is called after each change of them. */
 export function devicesOf(begin: readonly Device[], onChange: () => void) {
   let list: readonly Device[] = begin;
   let links = linksOf(list);
@@ -92,31 +92,33 @@ export function devicesOf(begin: readonly Device[], onChange: () => void) {
     all: (): readonly Device[] => list,
     byKname: (kname: string): Device | undefined => list.find((one) => one.kname === kname),
     /**
-     * By any path of the device: /dev/sda, /dev/dm-0, /dev/mapper/x, /dev/vg/lv, /dev/disk/by-id/….
+     * Accepts any path of the device: /dev/sda, /dev/dm-0, /dev/mapper/x, /dev/vg/lv,
+     * /dev/disk/by-id/….
      */
     byPath: (path: string): Device | undefined => {
       const target = links.get(path) ?? path;
       return list.find((one) => `/dev/${one.kname}` === target);
     },
     childrenOf,
-    /** What stands on a device, next first; a device with two parents comes once. */
+    /** The devices on top of a device, nearest first; a device with two parents appears once. */
     above,
     add: (...added: readonly Device[]): void => change([...list, ...added]),
-    /** Removes devices and all that stands on them. */
+    /** Removes devices and all devices on top of them. */
     remove: (...removed: readonly Device[]): void => {
       const gone = new Set(removed.flatMap((one) => [one, ...above(one)]));
       change(list.filter((one) => !gone.has(one)));
     },
-    /** Symbolic links below /dev, each with the path it leads to. */
+    /** Symbolic links below /dev, each with its target. */
     links: (): ReadonlyMap<string, string> => links,
     mounts: [] as Mount[],
-    /** Paths of devices that are swapped to. */
+    /** Paths of devices in use as swap. */
     swaps: [] as string[],
   };
 }
 
 /**
- * What udev calls a disk. Of two disks with one identifier it takes either; here it is the last.
+ * The names of a disk from udev. Of two disks with one identifier udev may choose either; here it
+ * is the last.
  */
 function namesOf({ identity, majorMinor }: Device): readonly string[] {
   if (identity === undefined) return [];
@@ -136,14 +138,14 @@ function linksOf(list: readonly Device[]): ReadonlyMap<string, string> {
     if (device.type === 'lvm') links.set(`/dev/${device.name.replace('-', '/')}`, node);
     for (const name of namesOf(device)) links.set(name, node);
     if (device.entry !== undefined) links.set(`/dev/disk/by-partuuid/${device.entry.uuid}`, node);
-    // Of two file systems with one label udev takes either; here it is the first.
+    // Of two file systems with one label udev may choose either; here it is the first.
     const byLabel = `/dev/disk/by-label/${device.content?.label ?? ''}`;
     if (device.content?.label === 'root' && !links.has(byLabel)) links.set(byLabel, node);
   }
   return links;
 }
 
-/** Where a device is mounted, and `[SWAP]` when it is swapped to. */
+/** The mount points of a device, and `[SWAP]` if it is used as swap. */
 export const mountpointsOf = (devices: Devices, device: Device): readonly string[] => [
   ...devices.mounts
     .filter(({ source }) => source.startsWith('/dev/') && devices.byPath(source) === device)

@@ -11,19 +11,19 @@ const types = {
   linux: '0fc63daf-8483-4772-8e79-3d69d8477de4',
 };
 
-/** A partition that is about to be made. */
+/** A partition to create. */
 interface PartitionPlan {
   readonly number: number;
   readonly label: string;
   readonly type: keyof typeof types;
   readonly mebibytes: number;
-  /** Where it starts; behind the one before it without that. */
+  /** Its start; after the previous partition if undefined. */
   readonly startMebibytes?: number;
   readonly fstype?: string;
   readonly fsLabel?: string;
 }
 
-/** The partitions of a CoreOS image, as coreos-installer leaves them. */
+/** The partitions of a CoreOS image, as coreos-installer writes them. */
 export const coreosPartitions: readonly PartitionPlan[] = [
   { number: 1, label: 'BIOS-BOOT', type: 'biosBoot', mebibytes: 1 },
   {
@@ -67,7 +67,7 @@ function namesOf(disk: Device, number: number): Pick<Device, 'kname' | 'name' | 
   return { kname: name, name, majorMinor: `${major}:${Number(minor) + number}` };
 }
 
-/** A partition under another number of the table of its disk. */
+/** A partition with another number in the table of its disk. */
 export const renumbered = (disk: Device, one: Device, number: number): Device => ({
   ...one,
   ...namesOf(disk, number),
@@ -81,25 +81,24 @@ const contentOf = ({ fsLabel = '' }: PartitionPlan, fstype: string): Content => 
 });
 
 /**
- * What an earlier life left on a disk: `coreos` an installed system, `lvm` an active volume group,
- * `raid` a degraded mirror that was assembled, `mirror` a part of an assembled boot mirror as
- * Butane makes it (`boot_device.mirror`), `mounted` a file system in use, `swap` a swap partition
- * in use, `data` a partition that nothing uses, `low-data` one with a number that a partition of
- * the image has too.
+ * The remains of earlier use on a disk: `coreos` an installed system, `lvm` an active volume group,
+ * `raid` a degraded, assembled mirror, `mirror` a part of an assembled boot mirror as Butane makes
+ * it (`boot_device.mirror`), `mounted` a mounted file system, `swap` a swap partition in use,
+ * `data` an unused partition, `low-data` one with a number that a partition of the image has too.
  */
 export const Leftovers = z.enum([
   ...(['none', 'coreos', 'lvm', 'raid', 'mirror', 'mounted', 'swap', 'data', 'low-data'] as const),
 ]);
 export type Leftovers = z.infer<typeof Leftovers>;
 
-/** A disk's leftovers: devices that stand on it, and what is in use. */
+/** A disk's leftovers: the devices on top of it, and their mounts. */
 interface Remains {
   readonly devices: readonly Device[];
   readonly mounts: readonly Mount[];
   readonly swaps: readonly string[];
 }
 
-/** Makes the leftovers of a disk; `index` keeps names of several disks apart. */
+/** Creates the leftovers of a disk; `index` keeps names of several disks apart. */
 export function remainsOn(disk: Device, leftovers: Leftovers, index: number): Remains {
   const none: Remains = { devices: [], mounts: [], swaps: [] };
   if (leftovers === 'none') return none;
@@ -162,8 +161,8 @@ const mirror = (member: Device, index: number): Device => ({
 });
 
 /**
- * The part of a boot mirror on one disk. Metadata 1.0 of `md-boot` is at the end, so that GRUB sees
- * the file system.
+ * The part of a boot mirror on one disk. Metadata 1.0 of `md-boot` is at the end, so that GRUB can
+ * read the file system.
  */
 function mirrorPartitions(disk: Device, number: number): readonly Device[] {
   const parts = partitionsFor(disk, coreosPartitions);

@@ -21,17 +21,17 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { watchFiles } from '../../src/adapters/host/host-files.ts';
 import type { Devices } from './devices.ts';
 
-/** The files of a simulated host: a directory of its own, which nothing can leave. */
+/** The files of a simulated host: a directory of its own that no path leaves. */
 export interface HostFiles {
   readonly root: string;
   /**
-   * Where a path of the host lies on this machine.
-   * @throws Error when a symbolic link would lead out of the host
+   * The path on this machine of a path of the host.
+   * @throws Error if a symbolic link would leave the host
    */
   readonly real: (path: string) => Promise<string>;
 }
 
-/** Makes the files of a host below a directory. */
+/** Creates the files of a host below a directory. */
 export function hostFiles(root: string): HostFiles {
   let inside: string | undefined;
   const real = (path: string): string => {
@@ -49,7 +49,7 @@ export function hostFiles(root: string): HostFiles {
 const existingPart = (place: string): string =>
   existsSync(place) ? realpathSync.native(place) : existingPart(dirname(place));
 
-/** Makes /dev of a host say what its devices say. The nodes are empty files, never devices. */
+/** Makes /dev of a host match its devices. The nodes are empty files, never devices. */
 export function syncDev(root: string, devices: Devices): void {
   const dev = join(root, 'dev');
   mkdirSync(dev, { recursive: true });
@@ -79,10 +79,13 @@ function filesBelow(folder: string): readonly string[] {
   });
 }
 
-// Calls on the files of a simulated host. They are small and lie in memory or in a cache: each call
-// is done at once, since handing it to a thread and back takes many times as long.
+// Calls on the files of a simulated host. They are small and in memory or in a cache: each call is
+// synchronous, because a thread for it takes many times as long.
 
-/** Does a call now and answers as the calls of `node:fs/promises` do; what it throws rejects. */
+/**
+ * Makes a synchronous call with the interface of `node:fs/promises`; its exception rejects the
+ * promise.
+ */
 const atOnce =
   <Words extends readonly unknown[], Answer>(call: (...words: Words) => Answer) =>
   (...words: Words): Promise<Answer> =>
@@ -94,11 +97,11 @@ interface Deep {
 
 /** The bytes of a file. */
 export const readBytes = atOnce((path: string): Buffer => readFileSync(path));
-/** The text of a file, by the encoding that is named. */
+/** The text of a file in the given encoding. */
 export const readFile = atOnce((path: string, encoding: BufferEncoding): string =>
   readFileSync(path, encoding),
 );
-/** Writes a file whole, or to its end with the flag `a`. */
+/** Writes a complete file, or appends to it with the flag `a`. */
 export const writeFile = atOnce(
   (
     path: string,
@@ -106,15 +109,15 @@ export const writeFile = atOnce(
     options: { readonly mode?: number; readonly flag?: string } = {},
   ): void => writeFileSync(path, content, options),
 );
-/** Adds to a file. */
+/** Appends to a file. */
 export const appendFile = atOnce((path: string, content: string | Uint8Array): void =>
   appendFileSync(path, content),
 );
-/** Makes a directory, with those above it when asked. */
+/** Creates a directory, with its parents if requested. */
 export const mkdir = atOnce(
   (path: string, options: Deep = { recursive: false }): void => void mkdirSync(path, options),
 );
-/** Names in a directory, of everything below it when asked. */
+/** Names in a directory, recursive if requested. */
 export const readdir = atOnce(
   (path: string, options: Deep = { recursive: false }): readonly string[] =>
     readdirSync(path, { ...options, encoding: 'utf8' }),
@@ -124,42 +127,42 @@ export const rm = atOnce(
   (path: string, options: { readonly force: boolean; readonly recursive?: boolean }): void =>
     rmSync(path, options),
 );
-/** Copies a tree over what is there. */
+/** Copies a tree over existing files. */
 export const copyTree = atOnce((from: string, to: string): void =>
   cpSync(from, to, { recursive: true, force: true }),
 );
 /** Copies a file. */
 export const copyFile = atOnce((from: string, to: string): void => copyFileSync(from, to));
-/** Gives a file another name. */
+/** Renames a file. */
 export const rename = atOnce((from: string, to: string): void => renameSync(from, to));
 /** Makes a symbolic link. */
 export const symlink = atOnce((target: string, path: string): void => symlinkSync(target, path));
 /** Sets the permissions of a file. */
 export const chmod = atOnce((path: string, mode: number): void => chmodSync(path, mode));
-/** What a path leads to. */
+/** The properties of the target of a path. */
 export const stat = atOnce((path: string): Stats => statSync(path));
-/** Whether there is something at a path. */
+/** Whether a path exists. */
 export const isThere = (path: string): boolean => existsSync(path);
 
-/** Where a file of a host lies on this machine, in a folder that is there. */
+/** The path on this machine of a file of a host; creates its folder. */
 export async function placeFor({ real }: Pick<HostFiles, 'real'>, path: string): Promise<string> {
   const place = await real(path);
   mkdirSync(dirname(place), { recursive: true });
   return place;
 }
 
-/** systemd hears of a file at once. */
+/** systemd notices a file at once. */
 const pollInterval = 20;
 
-/** A file of a simulated host that somebody waits for. */
+/** A watched file of a simulated host. */
 interface WatchedFile {
   readonly files: HostFiles;
   readonly path: string;
-  /** Ends the watching. */
+  /** Ends the watch. */
   readonly signal: AbortSignal;
 }
 
-/** Calls back once at the beginning and whenever the file may have changed, come or gone. */
+/** Calls back once at the beginning and after each possible change of the file. */
 export async function watchFile(
   { files: { root }, path, signal }: WatchedFile,
   changed: () => void,

@@ -3,7 +3,7 @@ export interface BootEntry {
   /** Four hexadecimal digits, upper case. */
   readonly number: string;
   readonly label: string;
-  /** GPT GUID of the partition that the entry names; none for a removable medium. */
+  /** GPT GUID of the partition in the entry; undefined for a removable medium. */
   readonly partition?: { readonly uuid: string; readonly number: number };
   /** `\EFI\redhat\shimx64.efi`. */
   readonly loader?: string;
@@ -13,9 +13,9 @@ export interface BootEntry {
 export interface Firmware {
   readonly kind: 'uefi' | 'bios';
   entries: readonly BootEntry[];
-  /** Numbers of entries, first choice first. */
+  /** Numbers of entries in boot order. */
   order: readonly string[];
-  /** Entry that the running system was started from. */
+  /** The entry that started the running system. */
   readonly current: string;
 }
 
@@ -30,7 +30,7 @@ export const firmwareOf = (kind: Firmware['kind']): Firmware => ({
   current: LIVE_ENTRY,
 });
 
-/** The lowest number that no entry has. */
+/** The lowest free number of an entry. */
 export function freeNumber({ entries }: Firmware): string {
   for (let number = 0; ; number += 1) {
     const word = number.toString(16).toUpperCase().padStart(4, '0');

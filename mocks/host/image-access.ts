@@ -1,24 +1,24 @@
-// How programs of a simulated host come to an image: by the mirrors of its settings, with the
-// credentials of a file, at registries that let them in or not.
+// Resolves an image for programs of a simulated host: by the mirrors in its settings, with the
+// credentials in a file, at registries that may refuse access.
 import { credentialsIn, type HeldImage, placesOf, registryOf } from '../registries/network.ts';
 import type { Call } from './call.ts';
 import { readFile } from './files.ts';
 import { publish } from './images.ts';
 import type { Machine } from './machine.ts';
 
-/** An image that a program asks for. */
+/** A request of a program for an image. */
 interface ImageRequest {
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
   readonly image: string;
   /** File with a pull secret. */
   readonly authFile: string | undefined;
-  /** File with mirrors; that of the host unless given. */
+  /** File with mirrors; the settings of the host by default. */
   readonly settings?: string | undefined;
 }
 
 const HOST_SETTINGS = '/etc/containers/registries.conf';
 
-/** Finds an image at the first place that has it; the words of the last refusal when none does. */
+/** Finds an image at the first location that has it; otherwise returns the last refusal. */
 export async function pullImage(
   machine: Machine,
   { image, authFile, settings = HOST_SETTINGS }: ImageRequest,
@@ -33,7 +33,7 @@ export async function pullImage(
   return last;
 }
 
-/** Puts an image into a registry; the words of the refusal when it does not take it. */
+/** Puts an image into a registry; returns the refusal if the registry refuses it. */
 export async function pushImage(
   machine: Machine,
   { image: place, authFile }: ImageRequest,
@@ -44,7 +44,7 @@ export async function pushImage(
   return refusal;
 }
 
-/** Ends a program as Go's programs on images end. */
+/** Fails a program with the error message of Go's image programs. */
 export function failImage(call: Call, refusal: string, exitCode = 1): number {
   call.err(`time="2026-01-01T00:00:00Z" level=fatal msg="${refusal}"\n`);
   return exitCode;

@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { HeldImage, RegistryNetwork } from '../registries/network.ts';
 
-/** The images that a simulated host can reach, and those that it made. */
+/** The images that a simulated host can pull, and those that it built. */
 export interface HostImages {
-  /** By name, with a tag or with a digest; of every registry. */
+  /** Images of every registry by name, with a tag or with a digest. */
   readonly inRegistries: Map<string, HeldImage>;
   /** By name. */
   readonly inStore: Map<string, HeldImage>;
-  /** The container of the host's own registry runs. */
+  /** The container of the host's own registry is running. */
   isServing: boolean;
-  /** A build ends with this; undefined when it ends well. */
+  /** The error of a build; undefined if it succeeds. */
   buildError?: string | undefined;
-  /** Registries that hosts share, and that may refuse; without it every image is at hand. */
+  /**
+   * Registries that several hosts share, and that may refuse access; without it every image is
+   * available.
+   */
   readonly network?: RegistryNetwork | undefined;
 }
 
@@ -23,7 +26,7 @@ export const noImages = (network?: RegistryNetwork): HostImages => ({
   network,
 });
 
-/** The digest of what is made from a text. */
+/** The digest of an image that is made from a text. */
 export const digestOfText = (text: string): string =>
   `sha256:${createHash('sha256').update(text).digest('hex')}`;
 

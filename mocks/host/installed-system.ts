@@ -1,6 +1,6 @@
-// A host that runs from its disk as a node of a cluster: how it is started, and what rpm-ostree has
-// staged comes up with its next start. What the live system had outside of /run and /tmp stays, to
-// be looked at.
+// A host that runs from its disk as a node of a cluster: its start, and the deployment that
+// rpm-ostree has staged for its next start. Files of the live system outside of /run and /tmp stay,
+// for inspection.
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
@@ -10,25 +10,25 @@ import type { Machine, RunningSystem } from './machine.ts';
 import { placeInPartition } from './partition-files.ts';
 import { mkdir, placeFor, rm, writeFile } from './files.ts';
 
-/** What a host comes up with when it is started from its disk for the first time. */
+/** The state of a host at its first start from its disk. */
 interface FirstStart {
-  /** Pull spec of the image that runs. */
+  /** Pull spec of the running image. */
   readonly image: string;
   readonly kernelArguments?: readonly string[];
-  /** Pull secret of the cluster, which the kubelet has on the node; it has none unless given. */
+  /** Pull secret of the cluster, which the kubelet has on the node; none by default. */
   readonly pullSecret?: string | undefined;
 }
 
-/** What every node is started with. */
+/** A kernel argument of every node. */
 const platform = 'ignition.platform.id=metal';
 
-/** What runs on every node. */
+/** Units that run on every node. */
 const nodeUnits = ['NetworkManager.service', 'crio.service', 'kubelet.service'];
 
 /**
- * Starts a host from its disk, as a node that the Machine Config Daemon has taken over; gives its
- * boot id. From then on `machine.running` says what it runs, and `machine.reboot` is there once
- * somebody orders a reboot.
+ * Starts a host from its disk, as a node that the Machine Config Daemon manages; returns its boot
+ * id. From then on `machine.running` is its running system, and `machine.reboot` is set by a
+ * command that orders a reboot.
  */
 export async function startFromDisk(
   machine: Machine,
@@ -42,8 +42,8 @@ export async function startFromDisk(
 }
 
 /**
- * Starts such a host again: it runs what was staged, where something was. Gives its new boot id.
- * @throws Error when the host was never started from its disk
+ * Starts such a host again: it runs the staged deployment, if any. Returns its new boot id.
+ * @throws Error if the host was never started from its disk
  */
 export async function restartFromDisk(machine: Machine): Promise<string> {
   const { running } = machine;
@@ -81,14 +81,14 @@ async function comeUp(
 const put = async ({ files }: Machine, path: string, content: string): Promise<void> =>
   writeFile(await placeFor(files, path), content);
 
-/** What a machine comes up with when it is started. */
+/** The system that a machine boots. */
 type Boot =
   | { readonly kind: 'installed'; readonly disk: string }
   | { readonly kind: 'live'; readonly because: string };
 
 /**
- * Decides what a machine starts: UEFI takes the first entry of its order that leads somewhere, a
- * BIOS the disk. Whatever leads nowhere ends at the live medium.
+ * Decides the system that a machine boots: UEFI takes the first bootable entry of its order, a BIOS
+ * the disk. Without a bootable one the machine starts the live medium.
  */
 export function decideBoot({ devices, firmware, installed }: Machine): Boot {
   if (installed === undefined) return { kind: 'live', because: 'no system is installed' };
@@ -107,11 +107,11 @@ export function decideBoot({ devices, firmware, installed }: Machine): Boot {
     : { kind: 'live', because: `the firmware starts "${first?.label ?? 'nothing'}" first` };
 }
 
-// What an installed disk holds when a machine starts from it for the first time.
+// The content of an installed disk when a machine starts from it for the first time.
 
-/** What is on a disk that was never started. */
+/** The system on a disk before its first boot. */
 interface DiskSystem {
-  /** The image that the disk follows; undefined for the system as the writer brought it. */
+  /** The image that the disk follows; undefined for the system of the disk image. */
   readonly image: string | undefined;
   readonly kernelArguments: readonly string[];
 }
@@ -125,7 +125,7 @@ export function systemOnDisk({ deployments }: Machine): DiskSystem {
   };
 }
 
-/** The Ignition on the boot partition, whoever wrote it there last. */
+/** The Ignition config on the boot partition, from its last writer. */
 export async function ignitionOnDisk(machine: Machine): Promise<string> {
   const { devices, installed } = machine;
   if (installed === undefined) return '';

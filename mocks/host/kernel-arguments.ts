@@ -1,13 +1,12 @@
-// Kernel arguments of a deployment as rpm-ostree changes and prints them, and as GRUB hands them to
-// the kernel.
+// Kernel arguments of a deployment as rpm-ostree changes and prints them, and as GRUB passes them
+// to the kernel.
 
-/** Splits at blanks that stand in no double quotes (ostree, `split_kernel_args`). */
+/** Splits at blanks outside of double quotes (ostree, `split_kernel_args`). */
 export const splitLine = (line: string): string[] => line.match(/(?:[^ "]|"[^"]*"?)+/g) ?? [];
 
 /**
- * What a kernel that GRUB starts has in /proc/cmdline: its script parser takes the quotes off, and
- * `grub_create_loader_cmdline` puts the whole argument in new ones where it has a blank. What is
- * said twice stays twice.
+ * /proc/cmdline of a kernel that GRUB starts: the script parser removes the quotes, and
+ * `grub_create_loader_cmdline` quotes a whole argument if it contains a blank. Duplicates stay.
  */
 export const grubLine = (kernelArguments: readonly string[]): string =>
   kernelArguments
@@ -15,13 +14,14 @@ export const grubLine = (kernelArguments: readonly string[]): string =>
     .map((argument) => (argument.includes(' ') ? `"${argument}"` : argument))
     .join(' ');
 
-/** What `rpm-ostree kargs` makes of a list. */
+/** The result of `rpm-ostree kargs` for a list. */
 type Changed = { readonly list: readonly string[] } | { readonly error: string };
 
 /**
- * Changes a list as `rpm-ostree kargs` does, whatever the order of its options (rpm-ostree,
- * `kernel_arg_apply_patching`): deletes, appends, appends what is missing, then deletes what was
- * there before. A delete takes the first that is equal; a name alone also takes its only value.
+ * Changes a list as `rpm-ostree kargs` does, for any order of its options (rpm-ostree,
+ * `kernel_arg_apply_patching`): deletes, appends, appends missing arguments, and then deletes the
+ * arguments that existed before. A delete removes the first equal argument; a name alone also
+ * removes its only value.
  */
 export function changeKargs(present: readonly string[], words: readonly string[]): Changed {
   const given = (name: string): string[] =>

@@ -1,5 +1,5 @@
-// The live system that a host starts from its medium: its files, its mounts, its units. It lives in
-// memory and is new after each start.
+// The live system that a host starts from its medium: its files, its mounts, its units. It is in
+// memory and new after each start.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -10,13 +10,13 @@ import type { LiveSystem, Machine } from './machine.ts';
 import { writeFile } from './files.ts';
 import { type UnitBehaviour, type Units, unitsOf } from './units.ts';
 
-/** What a live system has mounted when it starts. */
+/** The mounts of a live system at its start. */
 export const liveMounts: readonly Mount[] = [
   { source: 'overlay', target: '/', fstype: 'overlay', options: 'rw' },
   { source: '/dev/sr0', target: '/run/media/iso', fstype: 'iso9660', options: 'ro' },
 ];
 
-/** Units that run in every live system, and those that have a file and wait. */
+/** Units that run in every live system, and units that have a file but do not run. */
 const usual = ['agent.service', 'NetworkManager.service'];
 const nodeImage = {
   pull: 'node-image-pull.service',
@@ -26,7 +26,7 @@ const nodeImage = {
 /** Memory of every simulated host. */
 export const memoryKibibytes = 16_108_544;
 
-/** The files of a live system that has just started, with a boot id of its own. */
+/** Writes the files of a live system that has just started, with a new boot id. */
 export function writeLiveSystem(root: string, live: LiveSystem): void {
   const cmdline =
     'BOOT_IMAGE=/images/pxeboot/vmlinuz ignition.platform.id=metal coreos.liveiso=lab-live';
@@ -54,7 +54,7 @@ export function writeLiveSystem(root: string, live: LiveSystem): void {
   }
 }
 
-/** An appliance carries its registry on the medium; its data is mounted beside it. */
+/** An appliance has its registry on the medium; its data is mounted next to it. */
 function registryFiles({ registryKibibytes }: LiveSystem): Readonly<Record<string, string>> {
   if (registryKibibytes === 0) return {};
   const half = 'r'.repeat(registryKibibytes * 512);
@@ -69,12 +69,12 @@ function registryFiles({ registryKibibytes }: LiveSystem): Readonly<Record<strin
 export const liveUnits = (live: LiveSystem): Units =>
   unitsOf([...usual, ...live.units], Object.values(nodeImage));
 
-/** Brings the units of a live system to where they are after a start. */
+/** Resets the units of a live system to their state after a start. */
 function restartUnits({ units, live }: Machine): void {
   units.reset([...usual, ...live.units], Object.values(nodeImage));
 }
 
-/** Lets the units of a live system do what they do: bring `oc` from the node image, keep DNS. */
+/** Simulates the units of a live system: they unpack `oc` from the node image and keep DNS. */
 export function simulateUnits(machine: Machine): void {
   const { units, live } = machine;
   units.onStart.set(nodeImage.pull, async (become, signal) => {
@@ -102,7 +102,7 @@ const overlayLife =
     become('active');
   };
 
-/** The dispatcher script of the bootstrap Ignition puts the host's own resolver first. */
+/** The dispatcher script of the bootstrap Ignition config puts the host's own resolver first. */
 async function prependLocalDns({ files }: Machine): Promise<void> {
   await writeFile(
     await files.real('/etc/resolv.conf'),
@@ -110,12 +110,12 @@ async function prependLocalDns({ files }: Machine): Promise<void> {
   );
 }
 
-/** Where a live system keeps what it loses with its power; it has no disk of its own. */
+/** Folders of a live system that are lost with its power; it has no disk of its own. */
 const inMemory = ['opt', 'run', 'tmp', 'var', 'etc', 'root', 'home', 'usr', 'mnt', '.covered'];
 
 /**
- * Starts the live system of a machine again: what was in memory is gone, the disks are as they
- * were.
+ * Starts the live system of a machine again: the content of memory is lost, the disks are
+ * unchanged.
  */
 export async function restartLiveSystem(machine: Machine): Promise<void> {
   const { files, devices, live, locks, frozen } = machine;

@@ -5,17 +5,17 @@ import type { Firmware } from './firmware.ts';
 import type { HostImages } from './images.ts';
 import type { Units } from './units.ts';
 
-/** A command as a simulated host remembers it. */
+/** The record of a command on a simulated host. */
 export interface RanCommand {
   readonly argv: readonly string[];
-  /** Names of the variables it was given. */
+  /** Names of its environment variables. */
   readonly env: readonly string[];
   readonly at: number;
-  /** Undefined while it runs and when it was stopped. */
+  /** Undefined while it runs and after a stop. */
   exitCode?: number;
 }
 
-/** A system that coreos-installer has put on a disk. */
+/** A system that coreos-installer has written to a disk. */
 interface InstalledSystem {
   /** Kernel name of the disk. */
   readonly disk: string;
@@ -24,37 +24,35 @@ interface InstalledSystem {
   readonly writerArgs: readonly string[];
 }
 
-/** A system that ostree has put into a stateroot. */
+/** A system that ostree has deployed to a stateroot. */
 interface Deployment {
-  /** Where it was pulled from, with the scheme of ostree. */
+  /** The source of the pull, with the scheme of ostree. */
   readonly image: string;
-  /** What it follows from then on, without a scheme. */
+  /** The image that it follows from then on, without a scheme. */
   readonly origin: string;
   kernelArguments: readonly string[];
-  /** It is no longer staged only. */
+  /** It is finalized, not only staged. */
   isFinal: boolean;
 }
 
-/**
- * A system that a host was started into from its disk, and what rpm-ostree has made of it since.
- */
+/** A system that a host booted from its disk, and its later changes by rpm-ostree. */
 export interface RunningSystem {
-  /** Pull spec of the image that runs. */
+  /** Pull spec of the running image. */
   booted: string;
-  /** What its boot loader entry has, as it was given, but for where its root is. */
+  /** The kernel arguments of its boot entry as given, without the argument of its root. */
   kernelArguments: readonly string[];
-  /** What the next start brings up; undefined when that is what runs. */
+  /** The next deployment; undefined if it is the running one. */
   staged?: { readonly image: string; readonly kernelArguments: readonly string[] } | undefined;
 }
 
-/** What the live system of a host is like each time it starts, as a scenario says it. */
+/** Properties of the live system of a host at each start, in a scenario. */
 export const liveFields = {
   firmware: z.enum(['uefi', 'bios']).default('uefi'),
-  /** Units that run beside the usual ones; `ironic-agent.service` for a host of Ironic. */
+  /** Units that run in addition to the usual ones; `ironic-agent.service` for a host of Ironic. */
   units: z.array(z.string()).default([]),
-  /** `oc` is in the live system; else the units of the node image bring it. */
+  /** `oc` is in the live system; otherwise the units of the node image unpack it. */
   hasOc: z.boolean().default(true),
-  /** How long each unit of the node image takes. */
+  /** Run time of each unit of the node image. */
   nodeImageSeconds: z.number().min(0).default(0.5),
   /** Registry data on the live medium, as an appliance carries it; none when 0. */
   registryKibibytes: z.int().min(0).default(0),
@@ -62,19 +60,19 @@ export const liveFields = {
 
 /** The live system of a host. */
 export interface LiveSystem extends z.infer<z.ZodObject<typeof liveFields>> {
-  /** Name that DHCP or the discovery image gave the host. */
+  /** Name that the host has from DHCP or the discovery image. */
   readonly hostname: string;
-  /** Files that its medium brings beside the usual ones, by path from the root. */
+  /** Files of its medium in addition to the usual ones, by path from the root. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** A network of a simulated host, apart from that of the lab. */
+/** A network of a simulated host, separate from that of the lab. */
 export interface HostNetwork {
-  /** Words that run a program in it. */
+  /** The command prefix that runs a program in it. */
   readonly enter: readonly string[];
 }
 
-/** What a simulated host is made of; programs read and change it. */
+/** The state of a simulated host; programs read and change it. */
 export interface Machine {
   readonly name: string;
   readonly live: LiveSystem;
@@ -85,43 +83,41 @@ export interface Machine {
   readonly firmware: Firmware;
   readonly files: HostFiles;
   readonly writer: WriterSettings;
-  /** Every command since the host was made. */
+  /** Every command since the creation of the host. */
   readonly ran: RanCommand[];
-  /** Commands that no stand-in knows; a test wants none. */
+  /** Commands without a stand-in; a test expects none. */
   readonly unknown: string[];
-  /** Names of locks that are held. */
+  /** Names of the held locks. */
   readonly locks: Set<string>;
   readonly units: Units;
-  /** UUIDs of the file systems whose files lie in the folders of partitions, by kernel name. */
+  /** UUIDs of the file systems whose files are in the folders of partitions, by kernel name. */
   readonly stores: Map<string, string>;
   readonly images: HostImages;
-  /** A network of its own; without it that of the lab, which no proxy is needed for. */
+  /** A network of its own; without it the network of the lab, which needs no proxy. */
   network?: HostNetwork | undefined;
   /** By stateroot. */
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };
-  /**
-   * UUIDs of the file systems that are frozen; one that is unmounted stays frozen, as Linux has it.
-   */
+  /** UUIDs of the frozen file systems; an unmounted one stays frozen, as in Linux. */
   readonly frozen: Set<string>;
   installed?: InstalledSystem | undefined;
-  /** What the host runs since it was started from its disk; undefined in the live system. */
+  /** The system that the host booted from its disk; undefined in the live system. */
   running?: RunningSystem | undefined;
-  /** The reboot that was ordered; `when` as it was given to `shutdown`. */
+  /** The ordered reboot; `when` is the argument of `shutdown`. */
   reboot?: { readonly when: string; readonly message: string } | undefined;
 }
 
-/** How the image writer of a simulated host behaves. */
+/** Settings of the image writer of a simulated host. */
 export const WriterSettings = z.strictObject({
-  /** How long a write takes. */
+  /** Duration of a write. */
   seconds: z.number().positive().default(6),
   /** Size of the image as it is read. */
   mebibytes: z.number().positive().default(1127),
-  /** Time between two lines; the real tool prints one per second at most. */
+  /** Time between two lines; the real tool prints at most one per second. */
   lineMillis: z.int().positive().default(250),
-  /** Silence after 100 %, when the disk takes what the memory still holds. */
+  /** Time without output after 100 %, while the disk writes the content of the cache. */
   flushSeconds: z.number().min(0).default(0.4),
-  /** Writes that fail at this percentage, one after the other; later ones succeed. */
+  /** Percentages at which writes fail, one per write; later writes succeed. */
   failsAtPercent: z.array(z.number().min(0).max(100)).default([]),
 });
 export type WriterSettings = z.infer<typeof WriterSettings>;

@@ -1,5 +1,5 @@
-// What lies on the file systems of a simulated host's disks: a folder for each partition, which a
-// mount shows at its mount point.
+// Files on the file systems of a simulated host's disks: a folder for each partition, which a mount
+// shows at its mount point.
 import {
   existsSync,
   lstatSync,
@@ -14,14 +14,14 @@ import { dirname, join, relative } from 'node:path';
 import type { Device } from './devices.ts';
 import type { Machine } from './machine.ts';
 
-/** Where the folders of partitions lie, below the root of the host. */
+/** Folder of the partition folders, below the root of the host. */
 const STORES = '.partitions';
-/** Where a directory waits that something is mounted on. */
+/** Folder of the directories that are covered by a mount. */
 const COVERED = '.covered';
 
 /**
- * Shows at a mount point what is mounted there last, or the directory itself when nothing is. All
- * at once: commands of an agent that was killed may still run beside those of the next one.
+ * Shows the last mount at a mount point, or the directory itself if there is no mount. The call is
+ * synchronous: commands of a killed agent may still run at the same time as those of the next one.
  */
 export async function showMount(machine: Machine, target: string): Promise<void> {
   const { devices, files } = machine;
@@ -40,13 +40,13 @@ export async function showMount(machine: Machine, target: string): Promise<void>
   mkdirSync(dirname(place), { recursive: true });
   if (device !== undefined) {
     const store = realpathSync(partitionFolder(machine, device));
-    // The mount point may itself lie on a partition that is shown by a link.
+    // The mount point may itself be on a partition that is shown by a link.
     symlinkSync(relative(realpathSync(dirname(place)), store), place);
   } else if (isShown && existsSync(covered)) renameSync(covered, place);
   else if (isShown) mkdirSync(place);
 }
 
-/** The folder of a partition, filled as the writer of the image left it. */
+/** The folder of a partition, initially with the files of the image writer. */
 export function partitionFolder(machine: Machine, device: Device): string {
   const store = join(machine.files.root, STORES, device.kname);
   const uuid = device.content?.uuid ?? '';
@@ -78,7 +78,7 @@ function contentsOf(
 }
 
 /**
- * Where a file of a partition lies on this machine; nothing is there when the partition was never
+ * The path on this machine of a file on a partition; it does not exist if the partition was never
  * mounted.
  */
 export const placeInPartition = ({ files }: Machine, kname: string, path: string): string =>

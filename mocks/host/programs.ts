@@ -45,12 +45,12 @@ const inBare = (name: string): Program | undefined => among(bare, name);
 
 const programs: Programs = { ...bare, ...shellPrograms(inBare), ...transientPrograms(inBare) };
 
-/** The stand-in of a program, or undefined if absent. */
+/** The stand-in for a program, or undefined if it is absent. */
 const programNamed = (name: string): Program | undefined => among(programs, name);
 
 /**
- * A script of the host: prints what its lines echo, with its variables in place, and ends as its
- * last line says.
+ * A script of the host: prints the text of its `echo` lines, with its variables replaced, and exits
+ * as its last line says.
  */
 async function scriptNamed({ files }: Machine, name: string): Promise<Program | undefined> {
   const at = await files.real(name);
@@ -64,13 +64,13 @@ async function scriptNamed({ files }: Machine, name: string): Promise<Program | 
   };
 }
 
-/** The options that the agent gives to nsenter before the command. */
+/** The options of nsenter that the agent gives before the command. */
 export const nsenterOptions = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'];
 
-/** Exit code of a command that is not there, as nsenter has it. */
+/** Exit code of nsenter for a missing command. */
 const NOT_FOUND = 127;
 
-/** Runs what the stand-in nsenter was called with; gives the exit code. */
+/** Runs the command of a call of the stand-in nsenter; returns the exit code. */
 export async function runCommand(machine: Machine, call: Call): Promise<number> {
   const isEntered = nsenterOptions.every((option, at) => call.argv[at] === option);
   const words = isEntered ? call.argv.slice(nsenterOptions.length) : call.argv;
@@ -97,7 +97,7 @@ export async function runCommand(machine: Machine, call: Call): Promise<number> 
   return record.exitCode;
 }
 
-/** `flock --no-fork` becomes the command behind the file of its lock. */
+/** Replaces `flock --no-fork` by the command behind the file of its lock. */
 function underLock(words: readonly string[]): {
   readonly lock?: { readonly name: string; readonly conflict: number };
   readonly argv: readonly string[];

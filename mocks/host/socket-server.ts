@@ -8,15 +8,15 @@ import type { Machine } from './machine.ts';
 import { runCommand } from './programs.ts';
 import { decodeWords, encodeFrame, type Frame, frameReader } from './wire.ts';
 
-/** A simulated host that takes commands on a socket. */
+/** A simulated host that receives commands on a socket. */
 export interface HostServer {
-  /** Ends every running command at once, as a power loss does; later ones find nobody. */
+  /** Ends every running command at once, as a power loss does; later commands get no answer. */
   readonly powerOff: () => void;
   readonly powerOn: () => void;
   readonly close: () => Promise<void>;
 }
 
-/** Lets the stand-in nsenter reach a machine by a socket. */
+/** Serves a machine on a socket for the stand-in nsenter. */
 export async function serveHost(machine: Machine, socketPath: string): Promise<HostServer> {
   const open = new Set<Socket>();
   let isOn = true;
@@ -112,10 +112,10 @@ function environmentOf(payload: Buffer): Readonly<Record<string, string>> {
 }
 
 /**
- * Puts the stand-in nsenter into a folder, with the socket of its host written inside: the agent
- * gives its children a clean environment. It is in Perl, which git brings everywhere and which
+ * Puts the stand-in nsenter into a folder, with the socket of its host in its text: the agent gives
+ * its children a clean environment. It is in Perl, which is installed with git everywhere and
  * starts in a few milliseconds.
- * @throws Error where there is no Perl
+ * @throws Error if Perl is missing
  */
 export async function placeStandIn(into: string, socketPath: string): Promise<void> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);

@@ -1,23 +1,25 @@
 import { once } from 'node:events';
 
-/** The states of a unit that matter here; systemd's `ActiveState`. */
+/** The relevant states of a unit; systemd's `ActiveState`. */
 export type UnitState = 'inactive' | 'activating' | 'active' | 'deactivating' | 'failed';
 
-/** What `systemctl show` says beside the state; what is left out follows from it. */
+/** Further properties in the output of `systemctl show`; omitted ones follow from the state. */
 interface UnitDetails {
-  /** `auto-restart`, for a unit that crashed and is about to be started again. */
+  /** `auto-restart`, for a crashed unit that is about to be restarted. */
   readonly sub?: string;
   readonly result?: string;
   readonly restarts?: number;
 }
 
-/** A unit has come to a state. */
+/** A state change of a unit. */
 interface UnitChange {
   readonly name: string;
   readonly state: UnitState;
 }
 
-/** What a unit does from its start on, until the signal aborts: the unit was stopped. */
+/**
+ * The behaviour of a unit from its start on, until the signal aborts because the unit was stopped.
+ */
 export type UnitBehaviour = (
   become: (state: UnitState, details?: UnitDetails) => void,
   signal: AbortSignal,
@@ -26,7 +28,7 @@ export type UnitBehaviour = (
 /** The units of a simulated host. */
 export type Units = ReturnType<typeof unitsOf>;
 
-/** Makes the units of one host. */
+/** Creates the units of one host. */
 export function unitsOf(active: readonly string[], known: readonly string[] = []) {
   const states = new Map<string, UnitState>();
   const details = new Map<string, UnitDetails>();
@@ -62,21 +64,21 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
       readers.dispatchEvent(new Event(name));
       return details.get(name) ?? {};
     },
-    /** Resolves once somebody has asked how a unit is. */
+    /** Resolves after the first read of the unit's state. */
     read: async (name: string, signal: AbortSignal): Promise<void> => {
       await once(readers, name, { signal });
     },
     isActive: (name: string): boolean => stateOf(name) === 'active',
-    /** Whether there is a file for the unit, so that it can be started. */
+    /** Whether the unit has a file, so that it can be started. */
     isKnown: (name: string): boolean => states.has(name),
     all: (): readonly UnitChange[] => [...states].map(([name, state]) => ({ name, state })),
-    /** Lets units be there, not started. */
+    /** Adds units without a start. */
     add: (...names: readonly string[]): void => {
       for (const name of names) if (!states.has(name)) states.set(name, 'inactive');
     },
-    /** What a unit does when it is started; it is active at once unless told. */
+    /** Sets the behaviour of a unit after its start; without one it is active at once. */
     onStart,
-    /** Starts a unit that does not run; false for one that is not known. */
+    /** Starts a unit unless it runs; false if it is unknown. */
     start: (name: string): boolean => {
       if (!states.has(name)) return false;
       if (['active', 'activating'].includes(stateOf(name))) return true;
@@ -91,9 +93,9 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
       end(name);
       if (states.has(name)) become(name, 'inactive');
     },
-    /** Brings a unit to a state from outside, as its own end would. */
+    /** Sets the state of a unit from outside, as its own end would. */
     become,
-    /** Resolves with the state of a unit that is on its way no longer. */
+    /** Resolves with the state of a unit once it is stable. */
     settled: (name: string, signal: AbortSignal): Promise<UnitState> =>
       new Promise((resolve, reject) => {
         const check = (): void => {
@@ -108,9 +110,9 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
         });
         check();
       }),
-    /** Calls back at each change; gives what ends it. */
+    /** Calls back at each change; returns the function that ends this. */
     follow,
-    /** As after a start of the machine: only these units run, others are forgotten. */
+    /** Resets the units as after a start of the machine: only these run, others are removed. */
     reset,
   };
 }
@@ -124,7 +126,7 @@ function runLife(
     become('active');
     return;
   }
-  // A unit whose life breaks off has failed, unless somebody stopped it.
+  // A unit whose behaviour throws has failed, unless it was stopped.
   Promise.resolve(life(become, signal)).catch(() => {
     become('failed');
   });

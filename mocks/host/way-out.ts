@@ -1,22 +1,22 @@
-// How programs of a simulated host come to a server. Where the host has a network of its own they
-// go there as the real programs do: by the proxies in their own environment, by curl, which reads
-// the same variables.
+// The connection of a simulated host's programs to a server. If the host has a network of its own,
+// the programs connect as the real ones do: by the proxies in their own environment, with curl,
+// which reads the same variables.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { buffer, text } from 'node:stream/consumers';
 import type { Call } from './call.ts';
 import type { HostNetwork, Machine } from './machine.ts';
 
-/** What a program asks of a server. */
+/** A request of a program to a server. */
 interface ServerRequest {
   readonly url: string;
-  /** Further words for curl: what is sent, and whom it trusts. */
+  /** Further arguments of curl: the body, and the trusted certificates. */
   readonly words?: readonly string[];
 }
 
 /**
- * Asks a server in the network of a host and gives the answer.
- * @throws Error in the words of curl when there is none, or one with a status from 400 on
+ * Sends a request in the network of a host and returns the answer.
+ * @throws Error with curl's message if there is no answer, or one with a status from 400 on
  */
 export async function askAs(
   { enter }: HostNetwork,
@@ -34,8 +34,8 @@ export async function askAs(
 }
 
 /**
- * What keeps a program from a registry, in the words of Go's programs; nothing where the host has
- * no network of its own. Certificates of registries are not among what is looked at.
+ * The reason why a program cannot reach a registry, in the words of Go's programs; undefined if the
+ * host has no network of its own. Certificates of registries are not checked.
  */
 export async function cutOff(
   { network }: Machine,

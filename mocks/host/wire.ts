@@ -1,6 +1,6 @@
-// How the stand-in nsenter and a simulated host talk: one letter, four bytes of length (big
-// endian), the payload. From the program: A argv, V environment, I stdin, E end of stdin,
-// S signal. From the host: O stdout, R stderr, X exit code, K killed by a signal.
+// The protocol between the stand-in nsenter and a simulated host: one letter, four bytes of length
+// (big endian), the payload. From the program: A argv, V environment, I stdin, E end of stdin, S
+// signal. From the host: O stdout, R stderr, X exit code, K killed by a signal.
 
 /** A message of either side. */
 export interface Frame {
@@ -10,7 +10,7 @@ export interface Frame {
 
 const HEAD_BYTES = 5;
 
-/** A frame as bytes. */
+/** The bytes of a frame. */
 export function encodeFrame(letter: string, payload: string | Uint8Array): Buffer {
   const content = Buffer.from(payload);
   const head = Buffer.alloc(HEAD_BYTES);
@@ -19,7 +19,7 @@ export function encodeFrame(letter: string, payload: string | Uint8Array): Buffe
   return Buffer.concat([head, content]);
 }
 
-/** Makes what takes bytes as they come and gives the frames that are whole. */
+/** Creates a parser that takes bytes as they arrive and returns the complete frames. */
 export function frameReader(): (bytes: Uint8Array) => readonly Frame[] {
   let rest = Buffer.alloc(0);
   return (bytes) => {
@@ -37,7 +37,7 @@ export function frameReader(): (bytes: Uint8Array) => readonly Frame[] {
   };
 }
 
-/** Words as the program sends them: parted by line feeds, unusual bytes percent-escaped. */
+/** Words as the program sends them: separated by line feeds, unusual bytes percent-escaped. */
 export const decodeWords = (payload: Buffer): readonly string[] =>
   payload.length === 0
     ? []

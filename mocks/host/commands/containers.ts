@@ -19,7 +19,7 @@ import { imageOfRelease, registryContainer } from './own-registry.ts';
 
 const DAEMON = '/usr/bin/machine-config-daemon';
 
-/** `podman run …` of one of the programs that the agent runs in containers. */
+/** `podman run …` for the programs that the agent runs in containers. */
 const podman: Program = async (machine, call) => {
   const image = call.argv[1] === 'run' ? call.argv.find((word) => isImage.test(word)) : undefined;
   const refused = image && (await cutOff(machine, call, image));
@@ -38,7 +38,7 @@ const podman: Program = async (machine, call) => {
     : sendLogs(machine, call, at);
 };
 
-/** A pull spec with its registry, among words that are paths and options. */
+/** Matches a pull spec with a registry; no path and no option matches. */
 const isImage = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?\/[^:@]+[:@]/;
 
 function versionOf(call: Call): number | undefined {
@@ -46,7 +46,7 @@ function versionOf(call: Call): number | undefined {
   return print(call, 'podman version 5.4.0\n');
 }
 
-/** `podman run … IMAGE logs_sender …`: sends logs to the inventory service as the real one does. */
+/** `podman run … IMAGE logs_sender …`: sends logs to the inventory service like the real one. */
 async function sendLogs({ network }: Machine, call: Call, at: number): Promise<number> {
   const options = goFlags(call.argv.slice(at + 1));
   const token = options.get('pull-secret-token') ?? call.env['PULL_SECRET_TOKEN'] ?? '';
@@ -81,7 +81,7 @@ function goFlags(words: readonly string[]): ReadonlyMap<string, string> {
   return flags;
 }
 
-/** The sender of the logs of a host, with what it was given. */
+/** The log sender of a host with its arguments. */
 interface LogSender {
   readonly call: Call;
   readonly token: string;
@@ -126,8 +126,8 @@ async function send(
 /** The container engine of the host; a live system of CoreOS has no buildah. */
 export const containerPrograms: Programs = { podman, buildah: absent };
 
-// `podman` and `buildah` as they build and push images: what comes out has the labels of its
-// Containerfile, and a digest that follows from what it says it was built from, or from its
+// `podman` and `buildah`, which build and push images: a result has the labels of its
+// Containerfile, and a digest that follows from the base in the Containerfile, or from its
 // MachineConfig.
 
 const buildOptions = [
@@ -140,7 +140,7 @@ type Verb = (machine: Machine, call: Call, words: Words) => number | Promise<num
 
 const verbs: Readonly<Record<string, Verb>> = { build, push, rmi: () => 0 };
 
-/** What builds, by its verb; undefined for another verb. */
+/** The build function of a verb; undefined for another verb. */
 function building(call: Call): ((machine: Machine) => number | Promise<number>) | undefined {
   const words = sortWords(call.argv.slice(1), buildOptions);
   const run = verbs[words.rest[0] ?? ''];
@@ -177,7 +177,7 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
   return print(call, `STEP 1/2: FROM ${base}\nSTEP 2/2: COMMIT ${tag}\n`);
 }
 
-/** The build that only tells of the inside of an image. */
+/** The build that only prints the content of an image. */
 function inspectBuild({ images }: Machine, call: Call, base: string): number {
   const config = images.inStore.get(base)?.currentConfig;
   const configs = config === undefined ? [] : [`config ${config}`];
@@ -239,7 +239,7 @@ const skopeo: Program = async (machine, call) => {
   return 0;
 };
 
-/** What `skopeo inspect` prints unless told else; every image is one layer of a mebibyte. */
+/** The default output of `skopeo inspect`; every image is one layer of a mebibyte. */
 function inspected({ digest, labels }: HeldImage): object {
   const layer = digestOfText(`layer of ${digest}`);
   return {

@@ -1,4 +1,4 @@
-// Prints what the real tool prints (coreos-installer 0.26): everything on stderr, lines that end
+// Prints the output of the real tool (coreos-installer 0.26): everything on stderr, lines that end
 // with a line feed because stderr is no terminal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, fail, type Program, type Programs, sortWords, type Words } from '../call.ts';
@@ -27,7 +27,7 @@ const flags = [
   ...['-n', '--copy-network'],
 ];
 
-/** The first option that the real tool would not know, as it is given: with a value in it too. */
+/** The first option that is unknown to the real tool, exactly as given, including a value in it. */
 const unknownIn = (words: readonly string[]): string | undefined =>
   words.find((word, at) => {
     if (!word.startsWith('-') || withValue.includes(words[at - 1] ?? '')) return false;
@@ -112,7 +112,7 @@ async function write(of: Write, installed: Installed): Promise<number> {
   call.err(source.announcement);
   if (words.has('--insecure'))
     call.err('Signature not found; skipping verification as requested\n');
-  // From here on the old table is gone, whatever comes.
+  // From here on the old table is lost in any case.
   const kept = savedPartitions(machine, words, disk);
   devices.remove(...devices.childrenOf(disk).filter((one) => !kept.includes(one)));
   disk.content = undefined;
@@ -141,8 +141,8 @@ async function write(of: Write, installed: Installed): Promise<number> {
 }
 
 /**
- * `SavedPartitions::new` of coreos-installer 0.26 (`src/blockdev.rs`): what fits nothing is nothing
- * to save.
+ * `SavedPartitions::new` of coreos-installer 0.26 (`src/blockdev.rs`): without a match nothing is
+ * saved.
  */
 function savedPartitions({ devices }: Machine, words: Words, disk: Device): readonly Device[] {
   const valuesOf = (name: string): readonly string[] =>
@@ -160,7 +160,7 @@ function savedPartitions({ devices }: Machine, words: Words, disk: Device): read
   });
 }
 
-/** `*`, `?` and `[a-z]` (crate `glob`). */
+/** A pattern with `*`, `?` and `[a-z]` (crate `glob`). */
 const globOf = (glob: string): RegExp =>
   new RegExp(
     `^${glob
@@ -172,8 +172,8 @@ const globOf = (glob: string): RegExp =>
   );
 
 /**
- * `SavedPartitions::merge`: what was saved gets the numbers behind those of the image, or its own
- * if that is larger.
+ * `SavedPartitions::merge`: a saved partition gets a number after those of the image, or keeps its
+ * own if it is larger.
  */
 function mergeTables({
   machine: { devices },
@@ -217,7 +217,7 @@ function progressLine({ bytes, total }: ReadSoFar, percent: number): string {
     : `Read disk ${inUnits(bytes)}/${inUnits(total)} (${percent}%)`;
 }
 
-/** A size with one decimal and a binary unit, as the tool prints it. */
+/** A size with one decimal and a binary unit, in the format of the tool. */
 function inUnits(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
@@ -227,14 +227,14 @@ function inUnits(bytes: number): string {
 /** The image writer of the host. */
 export const writerPrograms: Programs = { 'coreos-installer': coreosInstaller };
 
-/** How much of an image was read. */
+/** Progress of reading an image. */
 interface ReadSoFar {
   readonly bytes: number;
-  /** Undefined when the server did not say. */
+  /** Undefined if the server sent no length. */
   readonly total: number | undefined;
 }
 
-/** Where the image comes from: what is printed first, and the reading of it. */
+/** The source of the image: its first output line, and the function that reads it. */
 interface ImageSource {
   readonly announcement: string;
   readonly read: () => AsyncIterable<ReadSoFar>;
@@ -242,7 +242,10 @@ interface ImageSource {
 
 const MEBIBYTE = 2 ** 20;
 
-/** Chooses the source as coreos-installer does: URL, file, the live medium's own image. */
+/**
+ * Chooses the source in the order of coreos-installer: URL, file, the offline image of the live
+ * medium.
+ */
 function imageSource(machine: Machine, call: Call, words: Words): ImageSource {
   const [url] = words.all('--image-url', '-u');
   const [file] = words.all('--image-file', '-f');

@@ -14,7 +14,7 @@ type Verb = (machine: Machine, call: Call) => number | Promise<number>;
 const verbs: Readonly<Record<string, Verb>> = {
   'admin stateroot-init': async ({ files }, call) => {
     const [name = ''] = call.argv.slice(3);
-    // As the real one: it does not take a stateroot that is there.
+    // Fails like the real one if the stateroot exists.
     return mkdir(await files.real(`/ostree/deploy/${name}`)).then(
       () => 0,
       () => fail(call, `error: mkdir(ostree/deploy/${name}): File exists`),
@@ -63,14 +63,14 @@ const verbs: Readonly<Record<string, Verb>> = {
     await rm(await files.real(`/ostree/repo/refs/heads/${ref}`), { force: true });
     return 0;
   },
-  // No layer of an image is there before it is pulled.
+  // Before a pull no layer of an image exists.
   'refs --repo=/ostree/repo': () => 0,
 };
 
 /** `ostree-unverified-registry:HOST/…` */
 const withoutScheme = (reference: string): string => reference.replace(/^ostree-[a-z-]+:/, '');
 
-/** What keeps an image from being pulled; nothing where every image is at hand. */
+/** The reason why an image cannot be pulled; undefined if it can. */
 async function refusalOf(
   machine: Machine,
   image: string,
@@ -98,8 +98,8 @@ const setenforce: Program = ({ selinux }, call) => {
 const mebibyte = 2 ** 20;
 
 /**
- * Grows a partition until so much of the disk is free as it was told. It ends with 1 and NOCHANGE
- * where nothing is won, with 2 where it fails (growpart of cloud-utils 0.33: `nochange`, `fail`, a
+ * Grows a partition so that the given share of the disk stays free. It exits with 1 and NOCHANGE if
+ * it gains nothing, with 2 after a failure (growpart of cloud-utils 0.33: `nochange`, `fail`, a
  * fudge of 1 MiB).
  */
 const growpart: Program = ({ devices }, call) => {
@@ -136,7 +136,7 @@ const xfsGrowfs: Program = (machine, call) => {
   return isFrozen(machine, place) ? waitForThaw(call, place) : 0;
 };
 
-/** Programs that put an operating system into a root that is there. */
+/** Programs that deploy an operating system to an existing root file system. */
 export const deployingPrograms: Programs = {
   ostree,
   getenforce,

@@ -70,8 +70,8 @@ const pathText = ({ partition, loader }: BootEntry): string =>
     ? 'PciRoot(0x0)/Pci(0x1f,0x2)/Sata(1,65535,0)'
     : `HD(${partition.number},GPT,${partition.uuid},0x1000,0x3f800)/File(${loader ?? ''})`;
 
-/** That of Power, which takes every device. */
+/** bootlist of Power, which accepts every device. */
 const bootlist: Program = () => 0;
 
-/** The programs that read and write what the firmware boots. */
+/** The programs that read and write the boot entries of the firmware. */
 export const firmwarePrograms: Programs = { bootlist, efibootmgr };

@@ -21,7 +21,10 @@ import {
 const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
   isThere(await files.real(path));
 
-/** Reads each file. What is none is said, and the others are read all the same. */
+/**
+ * Reads each file. An error is printed for a path that is not a file, and the others are read
+ * anyway.
+ */
 const forEachFile =
   (work: (content: Buffer, call: Call, path: string) => void): Program =>
   async ({ files }, call) => {
@@ -93,7 +96,7 @@ const test: Program = async ({ files }, call) => {
   return isTrue[option] === true ? 0 : 1;
 };
 
-/** `cp`, `mv` and `install`: into a folder that is there, else under the last name. */
+/** `cp`, `mv` and `install`: into an existing folder, otherwise to the last name. */
 const place: Program = async (machine, call) => {
   const { files } = machine;
   const words = sortWords(call.argv.slice(1), ['--mode']);
@@ -142,8 +145,8 @@ async function placeOne(
 }
 
 /**
- * A name that has a backslash or a line feed is printed escaped, behind a backslash; with `--zero`
- * it never is.
+ * A name with a backslash or a line feed is printed escaped, after a backslash; with `--zero` it
+ * never is.
  */
 const sha256sum = forEachFile((content, call, path) => {
   const sum = createHash('sha256').update(content).digest('hex');
@@ -160,8 +163,8 @@ const od = forEachFile((content, call) => {
 });
 
 /**
- * What is not there is said, and the others are told all the same. What is no user's belongs to
- * root.
+ * An error is printed for a missing path, and the others are printed anyway. Files without a user
+ * belong to root.
  */
 const statProgram: Program = async (machine, call) => {
   const { rest, all } = sortWords(call.argv.slice(1), ['-c', '--format']);
@@ -191,9 +194,8 @@ const statProgram: Program = async (machine, call) => {
 };
 
 /**
- * `find` with `-exec cat {} +`
- * prints the files that `-name '*.EXTENSION'` names, `-printf` mode and name of those of a folder,
- * and `-name` alone finds nothing.
+ * `find` with `-exec cat {} +` prints the files that match `-name '*.EXTENSION'`, `-printf` prints
+ * mode and name of the files in a folder, and `-name` alone finds nothing.
  */
 const find: Program = async (machine, call) => {
   const [path = '.'] = call.argv.slice(1).filter((word) => word !== '-L');

@@ -23,7 +23,7 @@ const mount: Program = async (machine, call) => {
   return 0;
 };
 
-/** What mount says where it does not mount; undefined where it does. */
+/** The error message of mount; undefined if it mounts. */
 async function refusalOf(
   { devices, files, frozen }: Machine,
   { source, target, fstype, options }: Mount,
@@ -38,7 +38,7 @@ async function refusalOf(
   const isSame = (one: Mount): boolean =>
     one.target === target && devices.byPath(one.source) === device;
   if (devices.mounts.some(isSame)) return `${source} already mounted on ${target}`;
-  // The kernel holds a frozen file system as it was mounted, writable.
+  // The kernel mounts a frozen file system as it was mounted before, writable.
   return options.split(',').includes('ro') && frozen.has(device.content?.uuid ?? '')
     ? `${source} already mounted or mount point busy`
     : undefined;
@@ -61,24 +61,24 @@ const umount: Program = async (machine, call) => {
   return 0;
 };
 
-/** What is mounted at a place or right above it. */
+/** The file system at a path. */
 const fileSystemAt = ({ devices }: Machine, path: string): string | undefined => {
   const above = devices.mounts.filter(({ target }) => `${path}/`.startsWith(`${target}/`));
   const [nearest] = above.toSorted((one, other) => other.target.length - one.target.length);
   return nearest && devices.byPath(nearest.source)?.content?.uuid;
 };
 
-/** Whether whoever writes to a place would wait until it is thawed. */
+/** Whether a write to a path would block until the file system is thawed. */
 export const isFrozen = (machine: Machine, path: string): boolean =>
   machine.frozen.has(fileSystemAt(machine, path) ?? '');
 
-/** Ends a command that would wait for ever on a real host. */
+/** Fails a command that would block for ever on a real host. */
 export const waitForThaw = (call: Call, path: string): number =>
   fail(call, `${call.argv[0] ?? ''}: ${path}: this would wait until the file system is thawed`);
 
 /**
- * As the real tool: freezing twice is EBUSY, thawing what is not frozen EINVAL (Linux,
- * `fs/super.c`).
+ * As the real tool: freezing a frozen file system is EBUSY, thawing one that is not frozen is
+ * EINVAL (Linux, `fs/super.c`).
  */
 const fsfreeze: Program = (machine, call) => {
   const place = call.argv.at(-1) ?? '';
@@ -133,13 +133,15 @@ const signaturesOf = ({ table, content }: Device): readonly string[] => [
   ...(content === undefined ? [] : [content.fstype]),
 ];
 
-/** Whether something stands on a device that a wipe would pull from under it. */
+/** Whether a device has a user that a wipe would break. */
 const isInUse = (devices: Devices, device: Device): boolean =>
   [device, ...devices.above(device)].some(
     (one) => mountpointsOf(devices, one).length > 0 || (one !== device && one.type !== 'part'),
   );
 
-/** Takes all signatures from a device; its partitions go unless the kernel still uses them. */
+/**
+ * Removes all signatures of a device; its partitions disappear unless the kernel still uses them.
+ */
 function wipe(devices: Devices, device: Device): void {
   device.content = undefined;
   device.table = undefined;
@@ -159,7 +161,7 @@ const dd: Program = ({ devices }, call) => {
   return 0;
 };
 
-/** Overwrites a part of a device; its disks discard nothing securely, as most do not. */
+/** Overwrites a part of a device; its disks do not support secure discard, as most do not. */
 const blkdiscard: Program = ({ devices }, call) => {
   const words = sortWords(call.argv.slice(1), ['--step', '--offset', '--length']);
   const [path = ''] = words.rest;
@@ -174,5 +176,5 @@ const blkdiscard: Program = ({ devices }, call) => {
   return 0;
 };
 
-/** Programs that take signatures and tables from disks. */
+/** Programs that remove signatures and tables from disks. */
 export const wipingPrograms: Programs = { wipefs, dd, blkdiscard };

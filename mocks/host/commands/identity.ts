@@ -13,7 +13,7 @@ const hostnamectl: Program = async (machine, call) => {
   return 0;
 };
 
-/** `ip -json address`: the addresses that the inventory service has of the host. */
+/** `ip -json address`: the addresses of the host in the inventory service. */
 const ip: Program = ({ addresses }, call) => {
   if (!call.argv.includes('-json')) return fail(call, 'ip: only -json is in the lab');
   const infos = addresses.map((local) =>
@@ -24,7 +24,7 @@ const ip: Program = ({ addresses }, call) => {
   return print(call, `${JSON.stringify([{ ifindex: 2, ifname: 'eth0', addr_info: infos }])}\n`);
 };
 
-/** Programs that tell the name and the addresses of the host, and set the name. */
+/** Programs that print the name and the addresses of the host, and set the name. */
 export const namingPrograms: Programs = { hostnamectl, ip };
 
 const BEGIN = '-----BEGIN OPENSSH PRIVATE KEY-----';
@@ -36,14 +36,14 @@ const sshKeygen: Program = async ({ files, name }, call) => {
   if (path === undefined) return fail(call, 'Enter file in which to save the key: ');
   const place = await files.real(path);
   if (isThere(place)) {
-    // It asks, and nobody answers.
+    // It asks, and gets no answer.
     call.out(`${path} already exists.\nOverwrite (y/n)? `);
     return 1;
   }
   if (!isThere(dirname(place))) {
     return fail(call, `Saving key "${path}" failed: No such file or directory`);
   }
-  // The same host makes the same key each time, so that two runs can be compared.
+  // The same host generates the same key each time, so that two runs can be compared.
   const seed = createHash('sha256').update(`${name}${path}`).digest('base64');
   await writeFile(place, `${BEGIN}\n${seed}\n${END}\n`, { mode: 0o600 });
   await writeFile(`${place}.pub`, `${publicOf(seed)} root@${name}\n`, { mode: 0o644 });

@@ -6,8 +6,8 @@ type Value = string | number | boolean | null | readonly (string | null)[];
 type Column = (device: Device, machine: Machine) => Value;
 
 /**
- * Columns of util-linux 2.37, that of the oldest live image (its `lsblk.c`), as far as they are
- * asked for. Newer ones know these too, and more.
+ * Columns of util-linux 2.37, the version of the oldest live image (its `lsblk.c`), as far as
+ * Bootwright uses them. Newer versions have these and more.
  */
 const columns: Readonly<Record<string, Column>> = {
   name: ({ name }) => name,
@@ -24,7 +24,7 @@ const columns: Readonly<Record<string, Column>> = {
   parttype: ({ entry }) => entry?.type ?? null,
   partuuid: ({ entry }) => entry?.uuid ?? null,
   serial: ({ identity }) => orNull(identity?.serial),
-  // A partition has the WWN of its disk, since udev imports the properties of that.
+  // A partition has the WWN of its disk, because udev imports the properties of the disk.
   wwn: ({ identity, type, parents: [disk = ''] }, { devices }) =>
     orNull((type === 'part' ? devices.byKname(disk)?.identity : identity)?.wwn),
   model: ({ identity }) => identity?.model ?? null,
@@ -39,7 +39,7 @@ const columns: Readonly<Record<string, Column>> = {
 const orNull = (text: string | undefined): string | null =>
   text === undefined || text === '' ? null : text;
 
-/** `lsblk --json`: devices as a tree, each under all that it stands on. */
+/** `lsblk --json`: devices as a tree, each below all devices that it is built on. */
 const lsblk: Program = (machine, call) => {
   const { devices } = machine;
   const words = sortWords(call.argv.slice(1), ['--output']);
@@ -63,7 +63,9 @@ const lsblk: Program = (machine, call) => {
   return print(call, `${JSON.stringify({ blockdevices: roots.map(asJson) }, null, 3)}\n`);
 };
 
-/** Numbers in sectors of the disk; without `sectorsize`, which came with util-linux 2.37. */
+/**
+ * Numbers are in sectors of the disk; `sectorsize`, which came with util-linux 2.37, is omitted.
+ */
 const sfdisk: Program = ({ devices }, call) => {
   const [path = ''] = sortWords(call.argv.slice(1)).rest;
   const disk = devices.byPath(path);

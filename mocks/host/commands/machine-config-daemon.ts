@@ -1,5 +1,5 @@
-// `machine-config-daemon start --once-from FILE` in a container: writes what an Ignition says into
-// the host, as a first boot would.
+// `machine-config-daemon start --once-from FILE` in a container: writes the files of an Ignition
+// config to the host, as a first boot would.
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { jsonIn } from '../../../src/lib/json.ts';
@@ -85,8 +85,8 @@ export async function runOnceFrom(machine: Machine, call: Call): Promise<number>
 }
 
 /**
- * Writes what an Ignition says into a machine, as its first boot does.
- * @throws ZodError when it is none
+ * Writes the files of an Ignition config to a machine, as its first boot does.
+ * @throws ZodError if the text is not one
  */
 export const writeIgnition = (machine: Machine, text: string): Promise<void> =>
   applyIgnition(machine, IgnitionText.parse(JSON.parse(text)));
@@ -115,8 +115,8 @@ async function applyIgnition(machine: Machine, config: IgnitionText): Promise<vo
 }
 
 /**
- * The daemon overwrites what is there whatever `overwrite` says, unless the file is only appended
- * to.
+ * The daemon overwrites an existing file for any value of `overwrite`, unless the file is only
+ * appended to.
  */
 async function writeIgnitionFile(
   machine: Machine,
@@ -129,7 +129,7 @@ async function writeIgnitionFile(
   if (typeof mode === 'number') await chmod(place, mode);
 }
 
-/** The bytes of a data URL; nothing else can be had without a network. */
+/** The bytes of a data URL; without a network no other URL is readable. */
 export function bytesOf({ source, compression }: Contents): Buffer {
   if (source === '') return Buffer.alloc(0);
   const [, head = '', body] = /^data:([^,]*),(.*)$/s.exec(source) ?? [];

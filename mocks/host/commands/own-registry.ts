@@ -1,4 +1,4 @@
-// What a host needs to run a registry of its own: certificates, room, and the container.
+// The prerequisites of a host's own registry: certificates, room, and the container.
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
@@ -7,7 +7,7 @@ import { writeFile } from '../files.ts';
 const CONTAINER = 'bootwright-registry';
 
 /**
- * `podman run --name bootwright-registry …`, `start` and `rm` of it; undefined for another
+ * `podman run --name bootwright-registry …`, and its `start` and `rm`; undefined for another
  * container.
  */
 export async function registryContainer(machine: Machine, call: Call): Promise<number | undefined> {
@@ -18,7 +18,7 @@ export async function registryContainer(machine: Machine, call: Call): Promise<n
   return 0;
 }
 
-/** `podman run … RELEASE image NAME`: the release tells the pull spec of one of its images. */
+/** `podman run … RELEASE image NAME`: the release prints the pull spec of one of its images. */
 export async function imageOfRelease(machine: Machine, call: Call): Promise<number | undefined> {
   const [verb, name] = call.argv.slice(-2);
   if (call.argv[1] !== 'run' || verb !== 'image') return undefined;
@@ -27,11 +27,11 @@ export async function imageOfRelease(machine: Machine, call: Call): Promise<numb
   return print(call, `${inRelease(name ?? '')}\n`);
 }
 
-/** The pull spec of an image of the lab's release. */
+/** The pull spec of an image in the lab's release. */
 export const inRelease = (name: string): string =>
   `quay.example.test/release/${name}@sha256:${'d'.repeat(64)}`;
 
-/** Pulls the image of a container, which stands before the first word for its program. */
+/** Pulls the image of a container, the word before the first argument of its program. */
 async function pullFor(machine: Machine, call: Call, word: string): Promise<number | undefined> {
   if (machine.images.network === undefined) return undefined;
   const image = call.argv[call.argv.lastIndexOf(word) - 1] ?? '';
@@ -40,7 +40,7 @@ async function pullFor(machine: Machine, call: Call, word: string): Promise<numb
   return typeof found === 'string' ? fail(call, `Error: ${image}: ${found}`, 125) : undefined;
 }
 
-/** Answers for the registry of the host: it lets in whoever has credentials. */
+/** Answers for the registry of the host: it accepts every client with credentials. */
 const curl: Program = ({ images }, call) => {
   const hasCredentials = sortWords(call.argv.slice(1)).has('--config');
   if (!images.isServing) {
@@ -50,7 +50,7 @@ const curl: Program = ({ images }, call) => {
   return print(call, hasCredentials ? '200' : '401');
 };
 
-/** Writes the files that it is told to make, with its verb in them. */
+/** Creates the requested files, with the verb as their content. */
 const openssl: Program = async ({ files }, call) => {
   const words = sortWords(call.argv.slice(1), ['-out', '-keyout']);
   const made = words.all('-out', '-keyout');
@@ -61,5 +61,5 @@ const openssl: Program = async ({ files }, call) => {
 
 const df: Program = (_machine, call) => print(call, `Avail\n${100 * 2 ** 30}\n`);
 
-/** Programs around a registry of the host's own. */
+/** Programs for a registry on the host. */
 export const ownRegistryPrograms: Programs = { curl, openssl, df };

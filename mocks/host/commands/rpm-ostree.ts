@@ -1,6 +1,6 @@
-// rpm-ostree. A host that was started from its disk is moved to another image by it; in a live
-// system it knows the kernel arguments of what is put into a root. It keeps no way back: the
-// Machine Config Daemon removes that at each boot.
+// rpm-ostree. It switches a host that was started from its disk to another image; in a live system
+// it prints and changes the kernel arguments of a stateroot. It keeps no rollback deployment: the
+// Machine Config Daemon removes it at each boot.
 import { absent, type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
@@ -21,14 +21,14 @@ const SCHEME = 'ostree-unverified-registry:';
 export const rootArgument = (image: string): string =>
   `ostree=/ostree/boot.1/rhcos/${checksumOf(image)}/0`;
 
-/** Checksum of the commit that an image becomes. */
+/** Checksum of the commit of an imported image. */
 export const checksumOf = (image: string): string => digestOfText(image).replace('sha256:', '');
 
 function version({ call }: NodeCall): number {
   return print(call, "rpm-ostree:\n Version: '2024.7'\n Git: 0000000\n");
 }
 
-/** What is booted next stands first. */
+/** The next deployment is first. */
 function status({ machine, running: { booted, staged }, call }: NodeCall): number {
   if (!call.argv.includes('--json')) return fail(call, 'error: only --json is in the lab');
   const deployments = [
@@ -81,8 +81,8 @@ async function rebase({ machine, running, call }: NodeCall): Promise<number> {
 }
 
 /**
- * Kernel arguments are those of a deployment: a change makes another one of the same image. Without
- * one they are printed.
+ * Kernel arguments belong to a deployment: a change makes another deployment of the same image. A
+ * call without changes prints them.
  */
 function changeArguments({ running, call }: NodeCall): number {
   const words = call.argv.slice(2);
@@ -106,7 +106,7 @@ function changeArguments({ running, call }: NodeCall): number {
 const changes = (words: readonly string[]): boolean =>
   words.some((word) => /^--(append|delete)/.test(word));
 
-/** Where ostree looks for pull secrets, in its order. */
+/** Paths at which ostree searches for pull secrets, in its order. */
 const authFiles = ['/run/ostree/auth.json', '/etc/ostree/auth.json', '/usr/lib/ostree/auth.json'];
 
 async function authFileOf({ files }: Machine): Promise<string | undefined> {
@@ -151,5 +151,5 @@ const kargs: Program = ({ deployments }, call) => {
   return 0;
 };
 
-/** Programs that move a running host to another image; bootc is not at home on these. */
+/** Programs that switch a running host to another image; these hosts were not booted by bootc. */
 export const movingPrograms: Programs = { 'rpm-ostree': rpmOstree, bootc: absent };

@@ -7,7 +7,7 @@ import { transpose } from './transpose.ts';
 const nothing: Program = () => 0;
 
 /**
- * What is read of a state, and which fields there may be beside it (nmstate 2.2.57,
+ * The parsed members of a state, and the members that it may have besides (nmstate 2.2.57,
  * `net_state.rs`).
  */
 interface State {
@@ -26,8 +26,8 @@ const stateFields = new Set(
 const interfaceTypes = new Set('ethernet bond vlan linux-bridge dummy'.split(' '));
 
 /**
- * `nmstatectl gc`, in the form of 2.2.57: of a keyfile as much as says which connection it is.
- * `test/installer` compares.
+ * `nmstatectl gc` in the format of 2.2.57: its keyfiles have only the identity of a connection.
+ * `test/installer` compares both.
  */
 const nmstatectl: Program = async ({ files }, call) => {
   const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => undefined);
@@ -79,8 +79,8 @@ const nmstatectl: Program = async ({ files }, call) => {
 };
 
 /**
- * `nmcli --offline connection modify`: of what NetworkManager 1.52 refuses, a VLAN of nothing; the
- * rest is written as it came.
+ * `nmcli --offline connection modify`: of the connections that NetworkManager 1.52 refuses, it
+ * refuses a VLAN without a parent; other input is printed unchanged.
  */
 const nmcli: Program = async (_machine, call) => {
   let text = '';
@@ -90,7 +90,7 @@ const nmcli: Program = async (_machine, call) => {
     : print(call, text);
 };
 
-/** Where systemd keeps a shutdown that was ordered for later. */
+/** File of systemd for a scheduled shutdown. */
 const SCHEDULED = '/run/systemd/shutdown/scheduled';
 
 const shutdown: Program = async (machine, call) => {
@@ -105,7 +105,7 @@ const shutdown: Program = async (machine, call) => {
 const uname: Program = (_machine, call) =>
   print(call, call.argv.includes('-m') ? 'x86_64\n' : 'Linux\n');
 
-/** Takes entries for the journal on its stdin and forgets them. */
+/** Reads journal entries from its stdin and drops them. */
 const logger: Program = async (_machine, call) => {
   const entries = call.stdin[Symbol.asyncIterator]();
   while ((await entries.next()).done !== true);
@@ -125,7 +125,7 @@ const flock: Program = async ({ locks }, call) => {
   return 0;
 };
 
-/** What a log is made of when somebody gathers it. */
+/** The journal entries that a log gathering finds. */
 const journalctl: Program = ({ hostname }, call) =>
   print(call, `2026-01-01T00:00:00+00:00 ${hostname} lab[1]: nothing was logged\n`);
 
@@ -154,7 +154,7 @@ const usermod: Program = async (machine, call) => {
   return 0;
 };
 
-/** Names below `.example` and addresses are known, as is the machine itself. */
+/** Resolves names below `.example`, addresses, and the machine itself. */
 const getent: Program = async (machine, call) => {
   const [database, name = ''] = call.argv.slice(1);
   if (database === 'shadow') {
@@ -195,16 +195,16 @@ export const systemPrograms: Programs = {
   'update-ca-trust': nothing,
 };
 
-// `sh -c` and `bash -c` with the few scripts that the agent gives them. Anything else is a command
-// that the lab does not know.
+// `sh -c` and `bash -c` with the few scripts of the agent. Any other script is a command that the
+// lab does not know.
 
 const TRANSPOSE = 'ignition-ostree-transposefs.sh';
 const ALLOWED_TO_FAIL = /\s*\|\|\s*true\s*$/;
 
-/** The programs that run others, which are made below. */
+/** The programs that run other programs; they are created below. */
 const wrappers: ReadonlySet<string> = new Set(['sh', 'bash', 'systemd-run']);
 
-/** Makes the shells, for programs that are looked up by name. */
+/** Creates the shells; they look up programs by name. */
 export function shellPrograms(programNamed: (name: string) => Program | undefined): Programs {
   const shell: Program = async (machine, call) => {
     const [, option, script = ''] = call.argv;
@@ -227,7 +227,7 @@ export function shellPrograms(programNamed: (name: string) => Program | undefine
   return { sh: shell, bash: shell };
 }
 
-/** Makes `systemd-run`, for programs that are looked up by name. */
+/** Creates `systemd-run`; it looks up programs by name. */
 export function transientPrograms(programNamed: (name: string) => Program | undefined): Programs {
   const systemdRun: Program = (machine, call) => {
     const words = sortWords(call.argv.slice(1));
@@ -260,7 +260,7 @@ interface PathUnit {
   readonly signal: Call['signal'];
 }
 
-/** Runs a program each time that a file is there, as systemd does. */
+/** Runs a program each time a file appears, as systemd does. */
 async function whenever(
   { machine: { files }, path, signal }: PathUnit,
   run: () => number | Promise<number>,

@@ -22,7 +22,7 @@ const systemctl: Program = (machine, call) => {
     : run({ machine, units, names, words, call });
 };
 
-/** Waits for a unit that takes time, as the real one does, unless told not to. */
+/** Waits for a slow unit, as the real one does, unless `--no-block` is given. */
 async function start({ units, names, words, call }: UnitCall): Promise<number> {
   for (const name of names) {
     if (!units.start(name)) {
@@ -63,8 +63,8 @@ const properties: Readonly<Record<string, (units: Units, name: string) => string
 };
 
 /**
- * `--value` prints values alone; without it comes `Name=value`, a blank line between units. As in
- * systemd 239, that of the oldest live image, there is no `-P` yet (246, systemctl(1)).
+ * `--value` prints only values; without it the output is `Name=value`, with a blank line between
+ * units. systemd 239, the version of the oldest live image, has no `-P` (246, systemctl(1)).
  */
 function show({ units, names, words, call }: UnitCall): number {
   if (words.has('-P')) return fail(call, "systemctl: invalid option -- 'P'");
@@ -117,14 +117,14 @@ const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>
     return 0;
   },
   'daemon-reload': () => 0,
-  // As the real one: it answers at once, and the host goes down behind it.
+  // As the real one: it returns at once, and the host goes down afterwards.
   reboot: ({ machine }) => {
     machine.reboot = { when: 'now', message: '' };
     return 0;
   },
 };
 
-/** `busctl monitor`: what it prints for each change of a unit, until it is stopped. */
+/** `busctl monitor`: prints each change of a unit, until it is stopped. */
 const busctl: Program = async ({ units }, call) => {
   const words = sortWords(call.argv.slice(1), ['--limit-messages', '--timeout']);
   if (!words.rest.includes('monitor')) return fail(call, 'busctl: only monitor is in the lab');
@@ -148,7 +148,10 @@ const untilStopped = ({ signal }: Call): Promise<never> =>
     else signal.addEventListener('abort', stop);
   });
 
-/** The signal of systemd as `busctl monitor` prints it (systemd 252), without what nobody reads. */
+/**
+ * The signal of systemd as `busctl monitor` prints it (systemd 252), without parts that the agent
+ * does not read.
+ */
 const signalText = (path: string, state: UnitState): string =>
   [
     '‣ Type=signal  Endian=l  Flags=1  Version=1',

@@ -1,5 +1,5 @@
-// ignition-ostree-transposefs.sh as fedora-coreos-config has it: it takes whatever carries the
-// label root, leaves out the copy where its folder is there, and moves the copy back.
+// ignition-ostree-transposefs.sh of fedora-coreos-config: it uses any device with the label root,
+// makes no copy if its folder exists, and moves the copy back.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Call, fail } from '../call.ts';
@@ -10,7 +10,7 @@ import { partitionFolder } from '../partition-files.ts';
 const SAVED = '/run/ignition-ostree-transposefs';
 const STAMP = '/run/ignition-ostree-autosaved-xfs.stamp';
 
-/** Runs one of the three verbs that the agent gives it. */
+/** Runs one of the three verbs that the agent uses. */
 export async function transpose(machine: Machine, call: Call, script: string): Promise<number> {
   const { devices, files } = machine;
   const saved = await files.real(SAVED);

@@ -3,7 +3,7 @@ import { fail, type Program, type Programs, sortWords } from '../call.ts';
 import { isFrozen, waitForThaw } from './filesystems.ts';
 import { copyTree, isThere, readdir, rm, stat, symlink } from '../files.ts';
 
-/** `ln -s[fn] TARGET LINK`. What is absolute on the host leads to the host's own files here. */
+/** `ln -s[fn] TARGET LINK`. An absolute target leads to the host's own files here. */
 const ln: Program = async ({ files }, call) => {
   const { rest } = sortWords(call.argv.slice(1));
   const [target = '', link = ''] = rest;
@@ -40,7 +40,7 @@ const du: Program = async ({ files }, call) => {
   return 0;
 };
 
-/** Copies a directory's content; tells how far it is as `--info=progress2` does. */
+/** Copies the content of a directory; prints its progress like `--info=progress2`. */
 const rsync: Program = async (machine, call) => {
   const { files } = machine;
   const { rest, has, all } = sortWords(call.argv.slice(1));
