@@ -108,7 +108,7 @@ describe('the agent of a node', () => {
 describe('the kernel arguments of a node', () => {
   const operators = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"', 'psi=0'];
   const spaced = 'dyndbg="file drivers/usb/* +p"';
-  /** A node that was started with those of the platform and of its MachineConfig. */
+  /** A node that booted with the arguments of its platform and of its MachineConfig. */
   const started = (old: readonly string[], next: readonly string[], platform = ['p=metal']) =>
     agentNode({
       old: { kernelArguments: old },
@@ -123,7 +123,8 @@ describe('the kernel arguments of a node', () => {
       ['hugepagesz=1G', 'hugepages=16'],
       ['p=metal', 'hugepagesz=1G', 'hugepages=16'],
     ],
-    // The platform has one of them before: in the wrong order still, as the last one counts.
+    // The platform has one of them earlier: the order stays wrong, because the last occurrence
+    // counts.
     [['a', 'b'], ['b', 'a'], ['b', 'b', 'a'], ['b']],
     [['a'], ['a='], ['p=metal', 'a=']],
     [['a='], ['a'], ['p=metal', 'a=5', 'a'], ['p=metal', 'a=5']],
@@ -150,7 +151,7 @@ describe('the kernel arguments of a node', () => {
     expect(host.textOf('/proc/cmdline')).toContain(' cgroup_no_v1=all ');
   });
 
-  // The platform has one of them too, which a second change would take.
+  // The platform has one of them too, which a second change would remove.
   it('are changed once where an agent died right after it had staged them', async () => {
     const { annotate, annotations, host, passes, seen, settle, start, world } = started(
       ['x', 'y'],
@@ -434,8 +435,8 @@ describe('a node of the Machine Config Operator', () => {
 
   const builder = { kind: 'ReplicaSet', name: 'machine-os-builder-5c7d' };
   /**
-   * Another node takes the name, with all that the one before had; who watches nodes has not heard
-   * of it.
+   * Another node takes the name, with all annotations of its predecessor; watches of nodes have not
+   * shown it yet.
    */
   const replaceNode = ({ kube }: Agent): void => {
     kube.holdViews();
@@ -461,8 +462,8 @@ describe('a node of the Machine Config Operator', () => {
   };
 
   /**
-   * Runs an agent with something that happens right before its reading of the node of that number;
-   * says how many it was at the reboot.
+   * Runs an agent with an event right before one of its readings of the node, by number; returns
+   * the number of readings until the reboot.
    */
   async function rebooting(event: keyof typeof events, at?: number) {
     const node = agentNode({ next: { files: [configFile('/etc/x', 'new')] } });
@@ -514,7 +515,7 @@ describe('a node of the Machine Config Operator', () => {
   const daemonRuns = (node: Agent) => node.putPod('daemon-x', daemon);
   const daemonGoes = ({ kube }: Agent) =>
     kube.drop({ kind: pods, namespace: 'openshift-machine-config-operator', name: 'daemon-x' });
-  /** A host on which nothing can be read, the record of a change neither. */
+  /** A host without any readable file, the record of a change included. */
   const unreadable = (host: Host): Host => ({
     ...host,
     readText: () => Promise.reject(hostFailure('file.not-read', 'PID 1 cannot be reached')),

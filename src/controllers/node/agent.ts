@@ -21,31 +21,31 @@ import {
   type NodeAgentScope,
 } from './node-object.ts';
 
-/** What failed last, until something else is desired. */
+/** The last failure, until the desired state changes. */
 interface Failing {
   readonly desired: string;
   readonly count: number;
-  /** When it is tried again, by the clock. */
+  /** Time of the next attempt on the clock. */
   readonly at: Millis;
   readonly reason: string;
 }
 
-/** When what is done next, by the clock. */
+/** Times on the clock that decide when the next pass is due. */
 interface Pace {
   failing?: Failing | undefined;
-  /** The host was asked to reboot, and should be gone by then. */
+  /** The host was asked to reboot, and should be down by then. */
   leavesBy?: Millis | undefined;
-  /**
-   * What a node waits for that has what it should have; undefined while anything may have been
-   * begun for it.
-   */
+  /** Status of a node that has its desired state; undefined while a change may have begun. */
   rests?: string | undefined;
 }
 
-/** Where nobody notifies: a pod of the operator that goes, a pause that ends. */
+/**
+ * Poll interval for changes without notifications: a pod of the operator that ends, a pause that
+ * ends.
+ */
 const every: Millis = seconds(10);
 const longestPause: Millis = minutes(5);
-/** Longer than pods and the host's own services may take to end. */
+/** Longer than pods and the host's own services may take to stop. */
 const rebootLimit: Millis = minutes(30);
 
 const id = 'node-agent/keep-node';
@@ -88,7 +88,7 @@ export function nodeAgent({
   return { name: 'node-agent', controllers: [controller] };
 }
 
-/** What is done for a node now; of one that has all that it should have, nothing is asked. */
+/** One pass for a node; nothing is read for a node that has its desired state. */
 async function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
   const now = scope.clock.elapsed();
   const after = every;
@@ -110,7 +110,7 @@ async function pass(scope: NodeAgentScope, pace: Pace, state: NodeState): Promis
   }
 }
 
-/** Takes the node nearer to what it should have. */
+/** Takes the next step towards the desired state. */
 async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<Result> {
   const { clock } = scope;
   const view = await readNodeView(scope, state);
@@ -132,8 +132,8 @@ function notRebooted(pace: Pace): Error {
 }
 
 /**
- * Shows a failure at the node. What the API server refuses is no failure of the node, and cannot be
- * shown there.
+ * Reports a failure on the node. An error of the API server is not a failure of the node, and
+ * cannot be written there.
  */
 async function reportFailure(
   scope: NodeAgentScope,

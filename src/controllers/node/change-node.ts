@@ -25,17 +25,17 @@ import {
 } from './node-object.ts';
 import type { NodeView } from './read-node.ts';
 
-/** What became of a node in one pass. */
+/** Result of one pass for a node. */
 export interface Outcome extends Omit<NodeDecision, 'action'> {
-  /** What was done, after which it is decided again. */
+  /** The performed action; another decision follows. */
   readonly done?: NodeAction['type'];
 }
 
 /**
- * Does what is due for a node next, one action at most, and says what it waits for else. It is
- * decided once more by a fresh reading right before it. It may be stopped anywhere and called
- * again.
- * @throws AgentError of what cannot be done
+ * Performs the due action of a node, at most one, and returns the condition that the node waits
+ * for. A second decision by a fresh reading comes right before the action. The function may be
+ * stopped anywhere and called again.
+ * @throws AgentError for an action that is impossible
  */
 export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise<Outcome> {
   const { action: first, ...decision } = decide(seen);
@@ -48,9 +48,9 @@ export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise
 }
 
 /**
- * What may have changed since a node was seen, right before it or its host is written: whether it
- * is the same node and desires the same, who runs it, its cordon and drain, its pool, the pause of
- * that, and whether that has given it what it desires.
+ * Reads again, right before a write to the node or its host, everything that may have changed:
+ * whether it is the same node with the same desired state, the program that runs it, its cordon and
+ * drain, its pool, the pause of the pool, and whether the pool has set the desired state.
  */
 async function viewAgain(scope: NodeAgentScope, seen: NodeView): Promise<NodeView | undefined> {
   const { change } = seen;
@@ -79,7 +79,7 @@ async function perform(scope: NodeAgentScope, view: NodeView, action: NodeAction
 
 type ChangeStep = (scope: NodeAgentScope, change: NodeChange, view: NodeView) => Promise<void>;
 
-/** What is done of a change, one after the other. */
+/** Implementations of the actions of a change, in their order. */
 const steps = {
   stage,
   begin: (scope, change) => {
@@ -106,7 +106,7 @@ async function giveUp(
     await writeMarker(scope.host, { ...marker, failed: reason }, scope.signal);
 }
 
-/** Keeps over a stop how far the change is. */
+/** Records the progress of the change on the host, so that it survives a stop. */
 function mark(
   { host, signal }: NodeAgentScope,
   change: NodeChange,
@@ -123,8 +123,8 @@ function mark(
 async function stage(scope: NodeAgentScope, change: NodeChange): Promise<void> {
   const kernelArguments = hasArguments(change) ? undefined : argumentChange(change);
   await mark(scope, change, { phase: 'staging' });
-  // Arguments of what was begun may be changed already: a second change to them would be another
-  // one.
+  // The arguments of a change that has begun may be set already: setting them again would be
+  // another change.
   const isBegun = kernelArguments !== undefined && nextOf(change.host.os.status) !== undefined;
   if (isBegun) await dropNextBoot(scope, change.host.os);
   await stageForNextBoot(scope, {
@@ -137,9 +137,8 @@ async function stage(scope: NodeAgentScope, change: NodeChange): Promise<void> {
 }
 
 /**
- * Has an image booted next, by the steps of `node apply`, for a program that does so again and
- * again. The image that ran before is deployed again too: its old deployment would boot with the
- * /etc that it had then.
+ * Makes an image boot next, with the steps of `node apply`, for a program that repeats them. The
+ * image that ran before is deployed again too: its old deployment would boot with its earlier /etc.
  * @throws AgentError `os.*`
  */
 async function stageForNextBoot(scope: NodeAgentScope, request: NodeRequest): Promise<void> {
@@ -161,10 +160,10 @@ async function reboot(scope: NodeAgentScope, change: NodeChange): Promise<void> 
   await scope.host.exec(restartArgv, { signal: scope.signal, limit: minutes(2) });
 }
 
-/** Where the Machine Config Daemon keeps its records. */
+/** Folder of the Machine Config Daemon's records. */
 const recordFolder = '/etc/machine-config-daemon';
 
-/** Says that the node has what it should have, on the host and in the cluster. */
+/** Records on the host and in the cluster that the node has its desired state. */
 async function complete(scope: NodeAgentScope, { target, object }: NodeChange): Promise<void> {
   const { host, signal } = scope;
   await run(scope, ['mkdir', '-p', recordFolder]);
@@ -174,7 +173,7 @@ async function complete(scope: NodeAgentScope, { target, object }: NodeChange): 
   await annotate(scope, { currentConfig: target.config, currentImage: target.image });
 }
 
-/** Also what an earlier reboot left, which a power cut had stopped. */
+/** Also removes the staged deployment of an earlier reboot that a power cut interrupted. */
 async function takeBack(
   scope: NodeAgentScope,
   change: NodeChange,

@@ -15,27 +15,27 @@ import type { Marker, Target } from './marker.ts';
 import type { NodeState } from './node-object.ts';
 import type { WantedHost } from './wanted-host.ts';
 
-/** What is under way, by all that was read for it. */
+/** The current change of a node, with everything that was read for it. */
 export interface NodeChange {
   readonly target: Target;
   readonly node: NodeState;
-  /** The MachineConfig of the target, as the cluster has it. */
+  /** The MachineConfig of the target, from the cluster. */
   readonly object: Fields;
   readonly wanted: WantedHost;
   readonly before: WantedHost | undefined;
-  /** The image that is to run, where it is another than before. */
+  /** The image to run, if it differs from the previous one. */
   readonly image: string | undefined;
   readonly host: HostSnapshot;
-  /** What was begun for this target. */
+  /** The progress of a change to this target. */
   readonly marker: Marker | undefined;
-  /** What the host lacks of the change. */
+  /** Differences between the host and the change. */
   readonly files: HostChange;
-  /** What it lacks of the MachineConfig, whatever it had before. */
+  /** Differences between the host and the MachineConfig, without regard to the previous one. */
   readonly rest: HostChange;
 }
 
 /**
- * Works out what is under way for a node.
+ * Computes the current change of a node.
  * @throws AgentError `node-agent.unreconcilable`, `os.bad-image-name`
  */
 export function planChange(
@@ -46,7 +46,7 @@ export function planChange(
   const wished = target.image ?? wanted.osImageURL;
   const had = node.currentImage ?? before?.osImageURL;
   const image = wished === had && mayRun(host.os.status, wished) ? '' : wished;
-  // A tag does not say what runs.
+  // A tag does not identify the running image.
   if (image !== '') checkRequest({ image, records: true });
   return {
     ...given,
@@ -62,8 +62,8 @@ export const needsStaging = (change: NodeChange): boolean =>
   !hasArguments(change);
 
 /**
- * Whether an image runs, as far as that can be told: an image of a disk has no name, and one may
- * have several.
+ * Whether an image runs, as far as it is known: the image of an installed disk has no name, and an
+ * image may have several.
  */
 export function mayRun({ booted }: OsStatus, image: string): boolean {
   const { image: runs, digest } = booted ?? {};
@@ -87,8 +87,8 @@ function checkReconcilable(
 }
 
 /**
- * The kernel arguments that come and go with a change: all of the MachineConfig before, and all of
- * the new one.
+ * The kernel arguments that a change removes and adds: all of the previous MachineConfig, and all
+ * of the new one.
  */
 export const argumentChange = ({
   wanted,
@@ -99,8 +99,8 @@ export const argumentChange = ({
 });
 
 /**
- * What the host has of the arguments of both MachineConfigs after the change; others come and go
- * without us.
+ * The arguments of both MachineConfigs that the host has after the change; other arguments do not
+ * belong to it.
  */
 export const argumentsAfter = (change: NodeChange): readonly string[] =>
   ownArguments(change, changedArguments(change.host.kernelArguments, argumentChange(change)).all);
@@ -111,8 +111,8 @@ function ownArguments(change: NodeChange, list: readonly string[]): readonly str
 }
 
 /**
- * Whether the host runs with the arguments of the target: those that were staged for it, where some
- * were.
+ * Whether the host runs with the arguments of the target; if arguments were staged for it, with
+ * these.
  */
 export const hasArguments = (change: NodeChange): boolean => {
   const { kernelArguments } = change.host;

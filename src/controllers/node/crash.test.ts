@@ -6,7 +6,7 @@ import type { Kube } from '../../ports/kube.ts';
 
 type Node = ReturnType<typeof changingNode>;
 
-/** The ports of an agent, with what happens right after each answer of them. */
+/** The ports of an agent, with a callback right after each of their answers. */
 function watchedPorts({ host, kube }: Node, answered: (name: string) => void) {
   const after = async <T>(name: string, answer: Promise<T>): Promise<T> => {
     const result = await answer;
@@ -29,10 +29,7 @@ function watchedPorts({ host, kube }: Node, answered: (name: string) => void) {
   return { host: watchedHost, kube: watchedKube };
 }
 
-/**
- * Runs an agent, to the reboot of its host, with something that happens after an answer of that
- * number.
- */
+/** Runs an agent up to the reboot of its host, with an event after one answer, by number. */
 async function run(node: Node, { at, event }: { at: number; event: (stop: () => void) => void }) {
   const stop = new AbortController();
   const names: string[] = [];
@@ -48,7 +45,7 @@ async function run(node: Node, { at, event }: { at: number; event: (stop: () => 
   return names;
 }
 
-/** Starts the agent again until nothing is left to do, and once more. */
+/** Restarts the agent until it has nothing more to do, and once more. */
 async function settled(node: Node): Promise<void> {
   for (let runs = 0; runs < 8; runs += 1) {
     await node.settle(1);

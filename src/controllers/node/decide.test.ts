@@ -80,7 +80,7 @@ interface Sketch extends Partial<Omit<NodeView, 'change' | 'node'>> {
   readonly change?: Partial<NodeChange>;
 }
 
-/** A node that is to have another image than it runs, of which nothing is done. */
+/** A node whose desired image is another than the running one, before any action. */
 function viewOf({ change, node: said = {}, ...more }: Sketch): NodeView {
   const state = { ...node, ...said };
   const whole: NodeChange = {
@@ -108,7 +108,7 @@ const has: NodeState = { currentConfig: 'c2', currentImage: two, state: 'Done' }
 const refusal = nodeAgentFailure('node-agent.not-of-pool', 'x');
 const ready: Sketch = { marker: marker(), change: staged, node: drained };
 const any = file('/etc/x', 'new');
-/** A change of files alone. */
+/** A change of files only. */
 const ofFiles = (...files: WantedFile[]): Partial<NodeChange> => ({
   image: undefined,
   files: lacks(...files),
@@ -121,8 +121,8 @@ const other = (more: Partial<Marker> = {}) => marker({ config: 'c3', image: thre
 const runsThird = host({ booted: runs('3') });
 
 /**
- * What is done, or that nothing is for now (`waits`) or until something is desired (`rests`), or
- * the code of the refusal.
+ * The action; or that none is due for now (`waits`) or until the desired state changes (`rests`);
+ * or the code of the refusal.
  */
 function decided(sketch: Sketch): unknown[] {
   try {

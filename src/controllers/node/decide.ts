@@ -16,39 +16,39 @@ import {
 } from './node-object.ts';
 import type { NodeView } from './read-node.ts';
 
-/** What is done for a node next, by the view that it was decided on. */
+/** The next action for a node, with the data of its decision. */
 export type NodeAction =
-  /** Says at the node how far it is, or what it asks the controller for. */
+  /** Reports the progress on the node, or requests a drain or an uncordon from the controller. */
   | { readonly type: 'annotate'; readonly annotations: Annotations }
-  /** `withdraw-drain`: an uncordoned node is rebooted after another drain alone. */
+  /** `withdraw-drain`: an uncordoned node is only rebooted after another drain. */
   | { readonly type: 'stage' | 'begin' | 'withdraw-drain' | 'reboot' | 'complete' }
-  /** Of a target that is no longer desired. */
+  /** For a target that is no longer desired. */
   | { readonly type: 'adopt' | 'take-back' }
   | { readonly type: 'forget' }
   | {
       readonly type: 'give-up';
       readonly reason: string;
-      /** The files of before are written again. */
+      /** Whether the previous files are restored. */
       readonly restores: boolean;
     };
 
-/** What is done next, or what the node waits for. */
+/** The next action, or the condition that the node waits for. */
 export interface NodeDecision {
   readonly action?: NodeAction;
   readonly status: string;
-  /** There is nothing to do before something else is desired. */
+  /** No action is due until the desired state changes. */
   readonly rests?: boolean;
 }
 
 /**
- * Decides what is done for a node next, by one reading of node, pool, host and marker.
- * @throws AgentError `node-agent.*`, `os.staged-by-another`: what the node cannot get over by
+ * Decides the next action for a node, by one reading of node, pool, host and marker.
+ * @throws AgentError `node-agent.*`, `os.staged-by-another`: a failure that the node cannot resolve
  * itself
  */
 export function decide(view: NodeView): NodeDecision {
   const { node, target, marker, change } = view;
   if (view.isOperated) return leaveToOperator(view);
-  // The controller gives something to a node only once an agent says that it is there.
+  // The controller sets a target on a node only once an agent has reported there.
   if (target === undefined) return annotated(view, done) ?? waits('nothing is desired of it yet');
   const isOther = marker !== undefined && !isSame(marker, target);
   if (!isOther && has(node, target)) return finish(view);
@@ -58,7 +58,7 @@ export function decide(view: NodeView): NodeDecision {
   return isOther ? leaveOther(view, change) : proceed(view, change);
 }
 
-/** Whether a node has what it should have, and nothing is asked of it. */
+/** Whether a node has its desired state, and no drain is requested. */
 export function isAtRest(node: NodeState): boolean {
   const { state, desiredDrain = '' } = node;
   const target = targetOf(node.desiredConfig, node.desiredImage);
@@ -71,7 +71,7 @@ const working: Annotations = { state: 'Working', reason: undefined };
 
 const waits = (status: string): NodeDecision => ({ status });
 
-/** Writes what the node does not say yet; undefined where it says all of it. */
+/** Writes annotations that the node lacks; undefined if it has all of them. */
 function annotated(
   { node }: NodeView,
   wanted: Annotations,
@@ -82,10 +82,7 @@ function annotated(
   return { action: { type: 'annotate', annotations }, status };
 }
 
-/**
- * A daemon that has nothing to change leaves the state as it finds it: nobody else would take this
- * one back.
- */
+/** A daemon without a change leaves the state unchanged: no other program would clear this one. */
 function leaveToOperator(view: NodeView): NodeDecision {
   const { state, reason = '' } = view.node;
   const isOwn = state === 'Degraded' && ofAgent.test(reason);
@@ -94,8 +91,8 @@ function leaveToOperator(view: NodeView): NodeDecision {
 }
 
 /**
- * Takes back what an earlier change left that is no longer desired. What the host came back with
- * already, it has now.
+ * Reverts an earlier change that is no longer desired. The node adopts an image that the host has
+ * already booted.
  */
 function leaveOther({ node, marker, begun }: NodeView, { before, host }: NodeChange): NodeDecision {
   const image = marker?.image ?? begun?.osImageURL;
@@ -107,13 +104,13 @@ function leaveOther({ node, marker, begun }: NodeView, { before, host }: NodeCha
     : { action: { type: 'take-back' }, status: `${marker?.config} was taken back` };
 }
 
-/** Whether the host was rebooted for what was begun. */
+/** Whether the host has rebooted for the change of the marker. */
 const isBack = (marker: Marker | undefined, { bootId }: HostSnapshot): boolean =>
   marker?.phase === 'rebooting' && marker.bootId !== bootId;
 
 function proceed(view: NodeView, change: NodeChange): NodeDecision {
   const { marker, host } = change;
-  // What it was rebooted into was checked then.
+  // The target of that reboot was checked then.
   if (marker?.phase !== 'rebooting') requireOfPool(view);
   const isFailing = view.node.state === 'Degraded';
   const says = isFailing ? undefined : annotated(view, working);
@@ -122,20 +119,20 @@ function proceed(view: NodeView, change: NodeChange): NodeDecision {
 }
 
 /**
- * Refuses what the controller of pools would not have asked for: whoever else can write the
- * annotations would boot it into anything.
+ * Refuses a target that the controller of pools would not have set: any other writer of the
+ * annotations could boot the node into anything.
  */
 function requireOfPool({ refusal }: NodeView): void {
   if (refusal !== undefined) throw refusal;
 }
 
-/** The host came back: with the image that was staged, or without. */
+/** The host is back: with the staged image, or without. */
 function arrive(view: NodeView, change: NodeChange): NodeDecision {
   const { image, host, before, target, rest, marker } = change;
   const { booted } = host.os.status;
   const { boots = 0 } = marker ?? {};
   const arrival = image === undefined ? 'arrived' : arrivalOf(host.os.status, image, boots);
-  // What is written on the way down fails there alone, and would again.
+  // An error while a deployment is finalized occurs only during shutdown, and would recur.
   if (arrival === 'again' && host.notFinalized === undefined) return prepare(view, change);
   if (arrival !== 'arrived') {
     const runs = booted === undefined ? 'nothing known' : describe(booted);
@@ -153,7 +150,7 @@ function arrive(view: NodeView, change: NodeChange): NodeDecision {
   return givesUp('node-agent.not-kept', text, false);
 }
 
-/** Nothing is tried again until something else is desired. */
+/** No further attempt until the desired state changes. */
 function givesUp(
   code: 'node-agent.came-back' | 'node-agent.not-kept',
   text: string,
@@ -168,7 +165,7 @@ const completed = ({ target }: NodeChange): NodeDecision => ({
   status: `the node has ${target.config}`,
 });
 
-/** Stages, has the node drained, writes the files, and reboots. */
+/** Stages, requests the drain, writes the files, and reboots. */
 function prepare(view: NodeView, change: NodeChange): NodeDecision {
   const { target, files, marker } = change;
   const { drain, uncordon } = requestsFor(target.config);
@@ -177,8 +174,8 @@ function prepare(view: NodeView, change: NodeChange): NodeDecision {
   if (!isDue && !isChange(files) && !mayHaveWritten) return completed(change);
   requireOfPool(view);
   checkNextBoot(change, isDue);
-  // A drain of an earlier change to another image: the node may have pods again. What was applied
-  // only the controller may write.
+  // A drain of an earlier change to another image: the node may have pods again. Only the
+  // controller may write the applied drain.
   if (view.marker === undefined && view.node.lastAppliedDrain === drain)
     return (
       annotated(view, { state: 'Working', desiredDrain: uncordon }) ??
@@ -200,9 +197,9 @@ const requestsFor = (config: string) => ({
 const begins: NodeDecision = { action: { type: 'begin' }, status: 'the change begins' };
 
 /**
- * What is done before the files are written: the node is drained. One that somebody has uncordoned
- * since may have pods again: it stays unchanged until it is cordoned, and is drained once more.
- * Undefined where all of that is done.
+ * The drain before the files are written. A node that was uncordoned since may have pods again: it
+ * stays unchanged until it is cordoned, and is drained once more. Undefined once the drain is
+ * complete.
  */
 function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
   const { node } = view;
@@ -230,8 +227,8 @@ function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
 }
 
 /**
- * Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of
- * its own.
+ * Our reboot would boot a deployment of another program; one that is not staged has an /etc of its
+ * own.
  */
 function checkNextBoot(change: NodeChange, isDue: boolean): void {
   const { status } = change.host.os;
@@ -241,12 +238,12 @@ function checkNextBoot(change: NodeChange, isDue: boolean): void {
   throw osFailure('os.staged-by-another', `${describe(next)} boots next`);
 }
 
-/** What is staged for a change: for kernel arguments alone what runs. */
+/** The staged image of a change; for a change of kernel arguments alone, the running one. */
 export const stagedFor = ({ image, wanted, host }: NodeChange): string =>
   image ?? host.os.status.booted?.image ?? wanted.osImageURL;
 
 /**
- * That kernel arguments were set for what is staged is in the marker: not every driver shows them.
+ * The marker records the kernel arguments of the staged deployment: not every driver shows them.
  */
 function isStaged(change: NodeChange): boolean {
   const { marker, host } = change;
@@ -254,11 +251,11 @@ function isStaged(change: NodeChange): boolean {
   return wasStaged && host.os.status.staged?.image === stagedFor(change);
 }
 
-/** Whether the host was asked to reboot in this boot. */
+/** Whether a reboot was requested in the current boot of the host. */
 export const hasBegunReboot = ({ marker, host }: NodeChange): boolean =>
   marker?.phase === 'rebooting' && marker.bootId === host.bootId;
 
-/** Has the node uncordoned where it was drained, and ends. */
+/** Requests an uncordon of a drained node, and ends. */
 function finish(view: NodeView): NodeDecision {
   const { desiredDrain = '', lastAppliedDrain, desiredConfig = '' } = view.node;
   const { uncordon } = requestsFor(desiredConfig);

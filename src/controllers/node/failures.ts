@@ -1,6 +1,6 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
-/** Failures of the agent of a node; each is shown as the reason of its node. */
+/** Failures of the node agent; each is shown as the reason on its node. */
 export const nodeAgentFailures = {
   'node-agent.config-missing': {
     kind: 'remote',
@@ -44,5 +44,5 @@ export const nodeAgentFailures = {
   },
 } as const satisfies FailureTable;
 
-/** Builds an error of the agent of a node. */
+/** Builds an error of the node agent. */
 export const nodeAgentFailure = failuresOf(nodeAgentFailures);

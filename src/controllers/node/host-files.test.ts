@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unitVerb } from './host-files.ts';
 import type { WantedUnit } from './wanted-host.ts';
 
-/** `enabled` is a unit of the image, `enabled A` one whose text is A. */
+/** `enabled` is a unit of the image, `enabled A` a unit with the text A. */
 const unit = (sketch: string | undefined): WantedUnit | undefined => {
   if (sketch === undefined) return undefined;
   const [state = '', text] = sketch.split(' ');

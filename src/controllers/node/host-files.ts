@@ -10,24 +10,24 @@ import {
 } from './host-snapshot.ts';
 import { unitFolder, type WantedFile, type WantedHost, type WantedUnit } from './wanted-host.ts';
 
-/** A unit of a MachineConfig, of the one before, or of both. */
+/** A unit of a MachineConfig, of the previous one, or of both. */
 interface UnitChange {
   readonly name: string;
   readonly wanted?: WantedUnit | undefined;
   readonly before?: WantedUnit | undefined;
 }
 
-/** What is to be written to a host so that it has what a MachineConfig asks for. */
+/** Changes that bring a host to the state of a MachineConfig. */
 export interface HostChange {
   readonly write: readonly WantedFile[];
-  /** Files of the MachineConfig before that the new one has no more. */
+  /** Files of the previous MachineConfig that the new one lacks. */
   readonly remove: readonly string[];
   readonly units: readonly UnitChange[];
-  /** Hash of the password that core is to get. */
+  /** New hash of the password of core. */
   readonly password?: string;
 }
 
-/** Compares a host with what it should have; `before` is what it was given earlier. */
+/** Compares a host with its desired state; `before` is the previous MachineConfig's. */
 export function hostChange(
   { files, units, password }: Pick<HostSnapshot, 'files' | 'units' | 'password'>,
   wanted: WantedHost,
@@ -38,9 +38,9 @@ export function hostChange(
     ...wanted.files.map(({ path }) => path),
     ...wanted.units.filter(({ state }) => state === 'masked').map(({ name }) => pathOf(name)),
   ]);
-  // One that the image has by itself may have other rights than that.
+  // A file of the image may have another mode or owner than that.
   const isLeft = (path: string): boolean => files.has(path) || files.has(shippedPath(path) ?? path);
-  // One that a person has set stays until the MachineConfig has another; a host may lack the user.
+  // A password set by a person stays until the MachineConfig changes it; a host may lack the user.
   const isDuePassword =
     before !== undefined &&
     before.password !== wanted.password &&
@@ -59,8 +59,8 @@ export function hostChange(
 }
 
 /**
- * Certificates and credentials that a MachineConfig brings for the beginning, and that are renewed
- * and left to others then. The last is in MachineConfigs of OpenShift 4.14 to 4.16, and its tokens
+ * Certificates and credentials that a MachineConfig brings for the first boot, and that other
+ * programs renew later. The last one is in MachineConfigs of OpenShift 4.14 to 4.16, and its tokens
  * change (machine-config-operator, `getFilesToIgnore`).
  */
 const isRenewed = (path: string): boolean =>
@@ -76,8 +76,8 @@ const sumOf = ({ content }: WantedFile): string =>
   createHash('sha256').update(content).digest('hex');
 
 /**
- * Whether a file is to be written. Who owns one that names no owner is not asked: many a service
- * changes that of its own.
+ * Whether a file must be written. Without an owner in the MachineConfig, the owner is not compared:
+ * many services change that of their own files.
  */
 function isDue(
   file: WantedFile,
@@ -111,9 +111,9 @@ function pairsOf(
 const pathOf = (unit: string): string => `${unitFolder}/${unit}`;
 
 /**
- * What systemctl has to do next for a unit that was found as `systemctl is-enabled` says; undefined
- * when nothing is left. A unit that is no longer in the MachineConfig gets the state that the image
- * gives it; what systemd starts by itself, and what comes with no image, is left.
+ * The next systemctl verb for a unit in the state that `systemctl is-enabled` reports; undefined
+ * when none is needed. A unit that is no longer in the MachineConfig gets its preset state from the
+ * image; units that systemd starts itself, and units that no image contains, stay.
  */
 export function unitVerb({ wanted, before }: UnitChange, found: string): string | undefined {
   const isSet = found === 'enabled' || found === 'disabled';
@@ -138,25 +138,25 @@ function enablingVerb(
 ): string | undefined {
   if (found.startsWith('masked')) return 'unmask';
   if (found === 'disabled' || (found === 'not-found' && wanted.text !== undefined)) return 'enable';
-  // Its links are those of its text before.
+  // Its links belong to its previous text.
   const isOtherText = before !== undefined && before.text !== wanted.text;
   return found === 'enabled' && isOtherText ? 'reenable' : undefined;
 }
 
-/** Whether there is anything to be written. */
+/** Whether a change contains anything to write. */
 export const isChange = ({ write, remove, units, password }: HostChange): boolean =>
   write.length + remove.length + units.length > 0 || password !== undefined;
 
-/** What is to be written, for people: names and never content. */
+/** The changed names for people, never their content. */
 export const changedNames = ({ write, remove, units }: HostChange): string =>
   [...write.map(({ path }) => path), ...remove, ...units.map(({ name }) => name)]
     .slice(0, 10)
     .join(', ');
 
-/** Writes to the host what differs. Each part may be repeated. */
+/** Writes the differences to the host. Each part is idempotent. */
 export async function applyChange(at: ReachedHost, change: HostChange): Promise<void> {
   const { write, remove, units, password } = change;
-  // As long as its file is there: systemctl finds the links of a unit by it.
+  // While its file exists: systemctl needs it to find the links of a unit.
   for (const unit of units) if (unit.wanted === undefined) await applyUnit(at, unit);
   for (const file of write) await writeFile(at, file);
   for (const path of remove) await resetFile(at, path);
@@ -173,7 +173,7 @@ async function applyUnit(at: ReachedHost, unit: UnitChange): Promise<void> {
   for (;;) {
     const verb = unitVerb(unit, await unitState(at, unit.name));
     if (verb === undefined || verb === last) return;
-    // The link of a masked unit stands where a file of it would.
+    // A masked unit is a link in the place of its file.
     if (verb === 'mask') await at.host.remove(pathOf(unit.name), at.signal);
     await run(at, ['systemctl', verb, unit.name]);
     last = verb;
@@ -190,13 +190,13 @@ async function writeFile(at: ReachedHost, file: WantedFile): Promise<void> {
   if (owner === undefined) return;
   const ssh = sshFolder.exec(path)?.[1];
   await run(at, ssh === undefined ? ['chown', owner, path] : ['chown', '-R', owner, ssh]);
-  // Linux takes set-id bits off with each change of owner.
+  // Linux clears the set-id bits at each change of owner.
   if (mode > 0o777) await run(at, ['chmod', mode.toString(8), path]);
 }
 
 /**
- * Gives a file back to the image, with mode, owner and label: what is equal to it follows the next
- * image by itself.
+ * Resets a file to the image's, with mode, owner and label: an equal file follows the next image by
+ * itself.
  */
 async function resetFile(at: ReachedHost, path: string): Promise<void> {
   const shipped = shippedPath(path);

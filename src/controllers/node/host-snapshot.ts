@@ -6,28 +6,31 @@ import type { CommandScope, OsSnapshot } from '../../steps/os/request.ts';
 import type { Marker } from './marker.ts';
 import type { WantedHost } from './wanted-host.ts';
 
-/** A host as it was read once, before anything is decided for it: what one pass knows of it. */
+/** The state of a host, read once before the decision of a pass. */
 export interface HostSnapshot {
   readonly bootId: string;
   readonly os: OsSnapshot;
-  /** The kernel arguments of what runs; empty where no MachineConfig has any. */
+  /** The kernel arguments of the running deployment; empty if no MachineConfig has any. */
   readonly kernelArguments: readonly string[];
-  /** By path; what is not there is not in it. */
+  /** By path; missing files have no entry. */
   readonly files: ReadonlyMap<string, FoundFile>;
-  /** What `systemctl is-enabled` says of each unit, by its name. */
+  /** Result of `systemctl is-enabled` for each unit, by its name. */
   readonly units: ReadonlyMap<string, string>;
-  /** Hash of the password of core; undefined where it does not matter, or there is no such user. */
+  /** Hash of the password of core; undefined if it is not needed, or the user does not exist. */
   readonly password: string | undefined;
-  /** Why what was staged was not put together on the way down, as the host said then. */
+  /** The error with which a staged deployment was not finalized during shutdown. */
   readonly notFinalized: string | undefined;
 }
 
-/** A host that is read or changed, until the signal. */
+/** A host and a signal that ends its reads and writes. */
 export type ReachedHost = Pick<CommandScope, 'host' | 'signal'>;
 
 /** A file of a host. */
 export interface FoundFile {
-  /** SHA-256 of its bytes in hexadecimal digits: what is no text must not be compared as one. */
+  /**
+   * SHA-256 of its bytes in hexadecimal digits, because binary content must not be compared as
+   * text.
+   */
   readonly sum: string;
   readonly mode: number;
   /** Its owner and its group, each by name and by number. */
@@ -35,8 +38,8 @@ export interface FoundFile {
 }
 
 /**
- * Reads a host, as far as some MachineConfigs are about it: all that it was, is, or may have been
- * given.
+ * Reads the parts of a host that some MachineConfigs configure: all its previous, current and
+ * possible ones.
  * @throws AgentError `os.*`, `command.*`
  */
 export async function readHostSnapshot(
@@ -51,7 +54,7 @@ export async function readHostSnapshot(
   return {
     bootId,
     os,
-    // As they were given, or as the kernel has them where nobody knows that.
+    // As they were set, or as the kernel shows them if that is unknown.
     kernelArguments: hasArguments
       ? ((await readArguments(at, os)) ?? argumentsIn(os.commandLine))
       : [],
@@ -61,8 +64,8 @@ export async function readHostSnapshot(
 }
 
 /**
- * Reads what some MachineConfigs are about: their files, units, and the password of core where they
- * do not agree on it.
+ * Reads the configured parts of some MachineConfigs: their files, units, and the password of core
+ * if they differ in it.
  * @throws AgentError `command.*`
  */
 export async function readConfigured(
@@ -78,8 +81,8 @@ export async function readConfigured(
 }
 
 /**
- * Where the running image has a file for a path of /etc: what is equal to it follows the next image
- * by itself.
+ * The path of the running image's file for a path of /etc: an equal file follows the next image by
+ * itself.
  */
 export const shippedPath = (path: string): string | undefined =>
   path.startsWith('/etc/') ? `/usr${path}` : undefined;
@@ -95,12 +98,12 @@ async function readUnits(
 }
 
 /**
- * The state of a unit as `systemctl is-enabled` names it; `not-found` where there is none.
+ * The state of a unit in `systemctl is-enabled`; `not-found` for a missing unit.
  * @throws AgentError `command.unreadable`
  */
 export async function unitState({ host, signal }: ReachedHost, name: string): Promise<string> {
   const argv = ['systemctl', 'is-enabled', name] as const;
-  // What is not enabled, and what does not exist, is an answer.
+  // The exit codes of disabled and of missing units are answers.
   const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1, 4] });
   if (/^[a-z-]*$/.test(stdout)) return stdout === '' ? 'not-found' : stdout;
   throw unreadableOutput('systemctl', `state of ${name}`, stdout);
@@ -117,8 +120,8 @@ async function readPassword({ host, signal }: ReachedHost): Promise<string | und
 }
 
 /**
- * The files that are there, and those that the image has for them.
- * @throws AgentError `command.unreadable`, also where something else than a file is there
+ * The existing files, and the image's files for the same paths.
+ * @throws AgentError `command.unreadable`, also where a path is not a regular file
  */
 async function readFiles(
   { host, signal }: ReachedHost,
@@ -127,9 +130,9 @@ async function readFiles(
   const own = configs.flatMap(({ files }) => files.map(({ path }) => path));
   const paths = [...new Set([...own, ...own.flatMap((path) => shippedPath(path) ?? [])])];
   if (paths.length === 0) return new Map();
-  // What is not there is an answer.
+  // A missing file is an answer.
   const options = { signal, limit: minutes(1), accept: [0, 1] };
-  // A name may have a backslash, as units of mounts do: sha256sum escapes it, unless each answer
+  // A name may contain a backslash, as in mount units: sha256sum escapes it, unless each record
   // ends with a zero byte.
   const format = String.raw`--printf=%a %U:%G %u:%g %n\0`;
   const stat = await host.exec(['stat', '-L', format, '--', ...paths], options);

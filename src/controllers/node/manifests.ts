@@ -5,7 +5,7 @@ import { agentName as name, agentNamespaceRules, agentPolicy, agentRules } from 
 
 const app = { app: name };
 
-/** The objects by which every node has an agent, in the order in which they are applied. */
+/** The objects that run an agent on every node, in the order of their application. */
 export const nodeAgentManifests = (image: string): readonly KubeObject[] => [
   ...accountManifests(name, { '': agentRules, [operatorNamespace]: agentNamespaceRules }),
   ...agentPolicy,
@@ -22,7 +22,8 @@ export const nodeAgentManifests = (image: string): readonly KubeObject[] => [
 ];
 
 /**
- * The host is reached through its PID 1; a node that is drained or not ready needs its agent most.
+ * The agent reaches the host through its PID 1; a node that is drained or not ready needs its agent
+ * most.
  */
 const podSpec = (image: string): object => ({
   serviceAccountName: name,

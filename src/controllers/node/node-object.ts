@@ -21,24 +21,24 @@ import type { Ports } from '../../ports/ports.ts';
 import type { Note } from '../../engine/events.ts';
 import type { CommandScope } from '../../steps/os/request.ts';
 
-/** What the agent of a node has at hand in one pass. */
+/** Ports and settings of a pass of the node agent. */
 export interface NodeAgentScope
   extends Pick<Ports, 'kube' | 'host' | 'clock'>, Omit<CommandScope, 'config' | 'note'> {
   readonly config: {
-    /** Name of the node that it runs on. */
+    /** Name of the agent's own node. */
     readonly nodeName: string;
   };
-  /** Of the node that was seen: another one of its name is not written to. */
+  /** Uid of the observed node: another node of its name is not written to. */
   readonly uid: string | undefined;
   readonly note: Note;
-  /** Since when the leases of the operator have not changed. */
+  /** Observer that reports since when the leases of the operator have not changed. */
   readonly observed: ReturnType<typeof leaseObserver>;
 }
 
 /** Annotations by their short names; undefined removes one. */
 export type Annotations = Readonly<Partial<Record<keyof typeof nodeKeys, string | undefined>>>;
 
-/** What a node says; undefined where it has no such annotation. */
+/** Annotations of a node; undefined if missing. */
 export type NodeState = Annotations & { readonly isCordoned?: boolean };
 
 /** Reads a node. */
@@ -51,26 +51,23 @@ export function nodeState(node: KubeObject): NodeState {
   return { ...Object.fromEntries(found), ...(isCordoned(node) ? { isCordoned: true } : {}) };
 }
 
-/**
- * What an agent shows at its node begins with the code of a failure; the daemon of the operator
- * writes sentences.
- */
+/** The agent's reasons begin with the code of a failure; the operator's daemon writes sentences. */
 export const ofAgent = /^[a-z-]+\.[a-z-]+: /;
 
-/** What a node has, or should have; undefined where nobody said. */
+/** The current or desired target of a node; undefined if not set. */
 export const targetOf = (
   config: string | undefined,
   image: string | undefined,
 ): Target | undefined =>
   config === undefined ? undefined : { config, ...(image === undefined ? {} : { image }) };
 
-/** Whether a node has a target already. */
+/** Whether a node already has a target. */
 export function has({ currentConfig, currentImage }: NodeState, target: Target): boolean {
   const current = targetOf(currentConfig, currentImage);
   return current !== undefined && isSame(current, target);
 }
 
-/** Those of some annotations that a node does not have like this. */
+/** Those annotations whose value on the node differs. */
 export const lacking = (before: NodeState, after: Annotations): Annotations =>
   Object.fromEntries(
     Object.entries(after).filter(
@@ -78,7 +75,7 @@ export const lacking = (before: NodeState, after: Annotations): Annotations =>
     ),
   );
 
-/** Writes annotations of the own node. */
+/** Writes annotations on the agent's own node. */
 export async function annotate(
   { kube, config, signal, uid }: NodeAgentScope,
   after: Annotations,
@@ -95,15 +92,15 @@ export async function annotate(
 }
 
 /**
- * Whether the operator runs this node: its controller is there, or the node has a pod of its daemon
- * set, which is away for a moment while it is replaced. What cannot be read throws.
+ * Whether the operator runs this node: its controller exists, or the node has a pod of its daemon
+ * set, which is missing for a moment while it is replaced. Throws if an object cannot be read.
  */
 export async function isOperators({ config, signal, ...scope }: NodeAgentScope): Promise<boolean> {
   const about = { ...scope, namespace: operatorNamespace, nodes: [config.nodeName] };
   return (await operatorReasonNow(about, signal)) !== undefined;
 }
 
-/** A MachineConfig by its name; undefined when it is gone. */
+/** A MachineConfig by its name; undefined if it does not exist. */
 export async function findConfig(
   { kube, signal }: NodeAgentScope,
   name: string,
@@ -111,7 +108,7 @@ export async function findConfig(
   return (await kube.get({ kind: machineConfigs, name }, signal)) as unknown as Fields | undefined;
 }
 
-/** The node by a fresh reading; undefined where it is gone, or another one of its name. */
+/** Reads the node again; undefined where it is deleted, or was replaced by another of its name. */
 export async function readNode({
   kube,
   config,
@@ -123,9 +120,9 @@ export async function readNode({
 }
 
 /**
- * Holds a target against the pool of the node: `refusal` says why the controller of pools cannot
- * have given it, which is `node-agent.not-of-pool`, or `node-agent.unconfined` where the policy of
- * the agents is missing.
+ * Compares a target with the pool of the node: `refusal` is the reason why the controller of pools
+ * cannot have set it: `node-agent.not-of-pool`, or `node-agent.unconfined` if the policy of the
+ * agents is missing.
  */
 export async function readPool(
   { kube, signal }: NodeAgentScope,

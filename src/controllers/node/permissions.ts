@@ -11,12 +11,12 @@ export const agentName = 'bootwright-node-agent';
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
 /**
- * What the agent may do in the whole cluster. RBAC cannot name the own node: `agentPolicy` does.
+ * Cluster-wide rights of the agent. RBAC cannot restrict it to its own node: `agentPolicy` does.
  */
 export const agentRules: readonly PolicyRule[] = [
   rule('', ['nodes'], [['get', 'list', 'watch', 'patch']]),
   rule(machineConfiguration, ['machineconfigs'], [['get']]),
-  // What its node should have is held against what its pool has.
+  // The agent compares the node's desired state with the pool's.
   rule(machineConfiguration, ['machineconfigpools', 'machineosbuilds'], [['list']]),
   rule(
     validatingAdmissionPolicyBindings.group,
@@ -28,8 +28,8 @@ export const agentRules: readonly PolicyRule[] = [
 ];
 
 /**
- * What it may do in the namespace of the Machine Config Operator: see whether that is there, and
- * whose pods are on its node.
+ * Rights in the namespace of the Machine Config Operator: to see whether the operator exists, and
+ * whose pods are on the node.
  */
 export const agentNamespaceRules: readonly PolicyRule[] = [
   rule('', ['pods'], [['list']]),
@@ -37,7 +37,7 @@ export const agentNamespaceRules: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], [['get'], ...operatorPrograms]),
 ];
 
-/** The annotations that an agent writes; the others of `nodeKeys` are the controller's. */
+/** The annotations that an agent writes; the controller writes the others of `nodeKeys`. */
 export const agentKeys = [
   ...[nodeKeys.currentConfig, nodeKeys.currentImage],
   ...[nodeKeys.state, nodeKeys.reason, nodeKeys.desiredDrain],
@@ -46,7 +46,7 @@ export const agentKeys = [
 const tokenNode = 'authentication.kubernetes.io/node-name';
 const annotationsOf = (object: string): string => `${object}.metadata.?annotations.orValue({})`;
 
-/** What holds of each write of an agent, with what it is told otherwise. */
+/** Conditions on each write of an agent, with the message of a refusal. */
 const validations = [
   ['an agent only changes nodes', "request.operation == 'UPDATE'"],
   ['an agent changes no subresource', "request.?subResource.orValue('') == ''"],
@@ -74,9 +74,9 @@ const validations = [
 ];
 
 /**
- * Lets an agent write nothing but its own annotations of the node on which its pod runs, as the
- * operator does it for its daemon (machine-config-operator, `mcn-guards`). It needs Kubernetes
- * 1.30: policies, and tokens that name the node of their pod.
+ * Restricts an agent to its own annotations on the node of its pod, as the operator restricts its
+ * daemon (machine-config-operator, `mcn-guards`). It needs Kubernetes 1.30: policies, and tokens
+ * that name the node of their pod.
  */
 export const agentPolicy: readonly KubeObject[] = [
   {

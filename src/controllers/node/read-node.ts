@@ -21,22 +21,22 @@ import { wantedHost, type WantedHost } from './wanted-host.ts';
 export interface NodeView {
   readonly node: NodeState;
   readonly isOperated: boolean;
-  /** What it should have; undefined where nobody said. */
+  /** Its desired state; undefined if not set. */
   readonly target: Target | undefined;
-  /** What was begun, for this target or another. */
+  /** The record of a change, to this target or another. */
   readonly marker?: Marker | undefined;
-  /** Unless the node has what it should have. */
+  /** Undefined if the node has its desired state. */
   readonly change?: NodeChange;
-  /** What the MachineConfig of a marker for another target asks for. */
+  /** The content of the MachineConfig in a marker for another target. */
   readonly begun?: WantedHost | undefined;
-  /** Why the pool of the node cannot have given it that target. */
+  /** The reason why the pool of the node cannot have set that target. */
   readonly refusal?: Error | undefined;
   readonly isPaused?: boolean;
 }
 
 /**
- * Reads what is decided on, each part once. Who runs the node is asked before the host: what fails
- * there is no matter of a node that the operator runs.
+ * Reads the data of a decision, each part once. It reads the program that runs the node before the
+ * host: a failure of the host does not matter on a node that the operator runs.
  * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
  */
 export async function readNodeView(scope: NodeAgentScope, node: NodeState): Promise<NodeView> {
@@ -73,8 +73,8 @@ async function readConfig(scope: NodeAgentScope, name: string): Promise<Fields> 
 }
 
 /**
- * What the MachineConfig asks for that the node has. A rendered one goes with its pool, and the
- * annotations with a node that is deleted: both are on the host still.
+ * The content of the node's current MachineConfig. A rendered one is deleted with its pool, and the
+ * annotations with a deleted node: the host still has both.
  */
 async function readBefore(
   scope: NodeAgentScope,
@@ -87,7 +87,7 @@ async function readBefore(
   throw configMissing(name);
 }
 
-/** The MachineConfig that the host was given last, of that name where one is given. */
+/** The MachineConfig that the host applied last, only if it has the given name. */
 async function readKept(
   scope: NodeAgentScope,
   name: string | undefined,

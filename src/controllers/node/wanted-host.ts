@@ -7,47 +7,45 @@ import { meantIgnition } from '../../layering/api/meaning.ts';
 import { fieldsOf, type Fields, isList, textOf, type Value } from '../../lib/fields.ts';
 import { splitArguments } from '../../os/kernel-arguments.ts';
 
-/** A file that a MachineConfig puts on a machine. */
+/** A file of a MachineConfig on a machine. */
 export interface WantedFile {
   readonly path: string;
   readonly content: Uint8Array;
   readonly mode: number;
-  /** `USER:GROUP` for chown, where it is not root's. */
+  /** `USER:GROUP` for chown; root's by default. */
   readonly owner?: string;
-  /**
-   * What it comes from, where that is no file of the MachineConfig: a unit by its name, or a user.
-   */
+  /** Its source, if it is not a file of the MachineConfig: a unit by its name, or a user. */
   readonly from?: { readonly unit: string } | 'user';
 }
 
-/** Whether a unit starts with the machine. */
+/** State of a unit. */
 export interface WantedUnit {
   readonly name: string;
   readonly state: 'enabled' | 'disabled' | 'masked';
-  /** Where the MachineConfig has the unit itself, so that it exists before the reboot. */
+  /** The unit's text in the MachineConfig, so that the unit exists before the reboot. */
   readonly text?: string;
 }
 
-/** What a MachineConfig asks of a machine. */
+/** The state of a machine that a MachineConfig describes. */
 export interface WantedHost {
-  /** Image of the operating system, where no built one is desired. */
+  /** Image of the operating system, if no built one is desired. */
   readonly osImageURL: string;
-  /** Several in one text of the MachineConfig are several. */
+  /** A text of the MachineConfig with several arguments is split. */
   readonly kernelArguments: readonly string[];
-  /** Without those below /usr that come with the image. */
+  /** Without files below /usr, which come with the image. */
   readonly files: readonly WantedFile[];
   readonly units: readonly WantedUnit[];
-  /** Hash of the password of core; `*` where it has none. */
+  /** Hash of the password of core; `*` without one. */
   readonly password: string;
-  /** Packages, which come with a built image alone, as JSON. */
+  /** Packages, which only come with a built image, as JSON. */
   readonly packages: string;
-  /** What is only done when a machine is installed, as JSON. */
+  /** Parts that only an installation applies, as JSON. */
   readonly fixed: string;
 }
 
 /**
- * Reads what a MachineConfig asks of a machine.
- * @throws AgentError `ignition.*` when its config cannot be read
+ * Reads the described state from a MachineConfig.
+ * @throws AgentError `ignition.*` for an unreadable config
  */
 export function wantedHost(machineConfig: Fields): WantedHost {
   const spec = fieldsOf(machineConfig['spec']);
@@ -71,17 +69,14 @@ export function wantedHost(machineConfig: Fields): WantedHost {
   };
 }
 
-/** Whether a path is read-only on a machine; /usr/local leads to /var. */
+/** Whether a path is read-only on a machine; /usr/local is a link into /var. */
 const isOfImage = (path: string): boolean =>
   path.startsWith('/usr/') && !path.startsWith('/usr/local/');
 
-/** What was appended cannot be taken back, nor seen. */
+/** Appended content can neither be reverted nor detected. */
 const isAppended = ({ append = [] }: File): boolean => append.length > 0;
 
-/**
- * What the files of a MachineConfig may have together once they are unpacked: all are in memory at
- * once.
- */
+/** The most unpacked bytes of a MachineConfig's files: all are in memory at once. */
 const mostContent = 64 * 1024 * 1024;
 
 function wantedFiles(files: readonly File[]): readonly WantedFile[] {
@@ -106,10 +101,10 @@ const wantedFile = (
   };
 };
 
-/** An empty text is none to Ignition. */
+/** Ignition treats an empty text as missing. */
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
-/** Where units of this machine are. */
+/** Folder of a machine's own units. */
 export const unitFolder = '/etc/systemd/system';
 
 /** A masked unit is a link, and has no text. */
@@ -137,7 +132,7 @@ const unitFile = (unit: string, rest: string, text: string): WantedFile => ({
   from: { unit },
 });
 
-/** Where Ignition puts keys, and sshd of CoreOS reads them. */
+/** The file in which Ignition writes keys, and sshd of CoreOS reads them. */
 function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly WantedFile[] {
   if (sshAuthorizedKeys.length === 0) return [];
   const home = given(homeDir) ?? (name === 'root' ? '/root' : `/home/${name}`);
@@ -159,7 +154,7 @@ function fixedPart({ storage = {}, passwd = {} }: Config, fips: boolean): string
   return JSON.stringify([fips, meantIgnition(fixed as unknown as Fields)]);
 }
 
-/** The operator gives `*` where there is none, by which nobody logs in. */
+/** The operator sets `*` without a password, which disables it. */
 function passwordOf({ passwd }: Config): string {
   const { passwordHash = '' } = passwd?.users?.findLast(isCore) ?? {};
   return passwordHash === '' ? '*' : passwordHash;
@@ -168,7 +163,8 @@ function passwordOf({ passwd }: Config): string {
 const isCore = ({ name }: PasswdUser): boolean => name === 'core';
 
 /**
- * Keys change on a running machine, and of core the password too; the operator takes no other user.
+ * The keys of users can change on a running machine, and the password of core; the operator accepts
+ * no other user.
  */
 function fixedUser(user: PasswdUser): readonly object[] {
   const { sshAuthorizedKeys: _, passwordHash, ...others } = user;

@@ -7,18 +7,15 @@ import { askingNodes, drainController, watchDrains } from './drain.ts';
 import { rollOutController } from './roll-out.ts';
 import { type PoolScope, poolStores, watchPools } from './stores.ts';
 
-/** What has happened to a pool within this time is decided on together. */
+/** Time in which the events of a pool are gathered for one decision. */
 const gathered = seconds(1);
 
-/**
- * What changes with time alone is decided on again this often: a lease that is not renewed, for
- * example.
- */
+/** Interval of decisions for changes by time alone, such as a lease that is not renewed. */
 const decideAgain = seconds(30);
 
 /**
  * The controller of node pools: rolls out configurations and images to the nodes of pools that the
- * cluster's own operator does not run. It chooses neither: both stand in the pool and its
+ * cluster's own operator does not run. It chooses neither: both are in the pool and its
  * MachineOSConfig.
  */
 export function poolControllers({

@@ -41,7 +41,7 @@ function changedPool() {
   return kube;
 }
 
-/** What agents and kubelets do, and what must never be seen of the nodes meanwhile. */
+/** Simulates agents and kubelets, and checks invariants of the nodes meanwhile. */
 function cluster() {
   const kube = changedPool();
   const seen = { reboots: [] as string[], most: 0, rebootedWithPods: [] as string[] };
@@ -83,7 +83,7 @@ function cluster() {
   return { kube, seen, tick };
 }
 
-/** Runs controllers, the first of which dies right after its effect of that number. */
+/** Runs controllers; the first one crashes right after one of its effects, by number. */
 async function runToEnd(dies?: number) {
   const { kube, seen, tick } = cluster();
   const clock = fakeClock({ auto: false });
@@ -103,7 +103,7 @@ async function runToEnd(dies?: number) {
           annotationOf(node, nodeKeys.state) === 'Done' &&
           !isCordoned(node),
       );
-  /** Lets time pass until a run is over, or for two minutes. */
+  /** Advances the time until a run is over, or for two minutes. */
   const advance = async (until: () => boolean): Promise<void> => {
     for (let pass = 0; pass < 60 && !until(); pass += 1) {
       await clock.advance(seconds(2));

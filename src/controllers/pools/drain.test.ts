@@ -46,7 +46,7 @@ function setUp(first: KubeObject) {
   };
   const now = (): KubeObject | undefined => kube.objectsOf(nodes)[0];
   const applied = (): unknown => now()?.metadata.annotations?.[nodeKeys.lastAppliedDrain];
-  /** The agent of the node asks for something else. */
+  /** The agent of the node makes another request. */
   const ask = (request: string): void => {
     const { metadata, ...asking } = now() ?? node('');
     const annotations = { ...metadata.annotations, [nodeKeys.desiredDrain]: request };
@@ -90,7 +90,7 @@ describe('drain nodes', () => {
     expect(applied()).toBeUndefined();
     kube.withBudget('q', undefined);
     await advance();
-    // It ends in its own time.
+    // The pod ends at its own pace.
     expect(applied()).toBeUndefined();
     kube.drop(podRef('q'));
     await advance();
@@ -286,7 +286,7 @@ describe('drain nodes', () => {
         isCordoned = true;
         return answer;
       },
-      // The last that the watch shows is the cordoned node.
+      // The cordoned node is the last event of the watch.
       follow: (selection, seen, signal) =>
         kube.follow(
           selection,
@@ -330,7 +330,7 @@ describe('drain nodes', () => {
       metadata: { name: 'machine-config-controller', namespace: 'assisted-installer' },
       spec: { replicas: 1 },
     };
-    // The watch has not shown it yet.
+    // The watch has not shown the change yet.
     const port: Kube = {
       ...kube,
       get: (ref, signal) =>

@@ -22,25 +22,25 @@ import {
 } from './stores.ts';
 
 /**
- * On a node: `true` where this controller has cordoned it, `false` where a person had before it was
- * drained here, so that it stays cordoned after its reboot.
+ * Annotation of a node: `true` if this controller has cordoned it, `false` if a person had cordoned
+ * it before the drain, so that it stays cordoned after its reboot.
  */
 const cordonedKey = 'bootwright.io/cordoned';
 
 /**
- * The operator puts it on nodes that are still to change, and takes it off once they have
- * (machine-config-operator 7ff337a4, `NodeUpdateInProgressTaint`). One that it has left behind ends
- * with the change here.
+ * The operator's taint on nodes that are still to change, which it removes afterwards
+ * (machine-config-operator 7ff337a4, `NodeUpdateInProgressTaint`). A taint that it has left behind
+ * is removed at the end of the change here.
  */
 const operatorTaint = 'UpdateInProgress';
 
 /**
- * A drain that takes so long is reported as an event of the pool; it continues
+ * A drain that takes this long is reported as an event of the pool, and continues
  * (machine-config-operator, `drain_controller.go`).
  */
 const longDrain: Millis = hours(1);
 
-/** How often pods of a node are read while it is drained. */
+/** Interval of reads of a node's pods during its drain. */
 const readPodsEvery: Millis = seconds(5);
 
 interface NodeChange extends Action {
@@ -56,29 +56,26 @@ interface Eviction extends Action {
 
 type DrainAction = NodeChange | Eviction;
 
-/** A node that asks for a drain, or for its end. */
+/** A node that requests a drain, or an uncordon. */
 interface DrainView {
   readonly node: KubeObject;
   /** The pods that have to leave it. */
   readonly leaving: readonly KubeObject[];
-  /** Those of them that are to be evicted now. */
+  /** The pods of `leaving` that are to be evicted now. */
   readonly due: readonly KubeObject[];
-  /** It was cordoned for this request while the operator was there. */
+  /** The node was cordoned for this request while the operator existed. */
   readonly isInherited: boolean;
 }
 
-/** What is remembered of a drain; a controller that starts again begins its hour again. */
+/** State of a drain in memory; after a restart of the controller the hour begins again. */
 interface Drain {
-  /**
-   * The node by its uid: one that was installed again has its name from the one before, and nothing
-   * else.
-   */
+  /** Uid of the node: a reinstalled node has only the name of its predecessor. */
   readonly node: string;
   readonly request: string;
   readonly since: Millis;
-  /** Why pods could not be evicted, by their uid. */
+  /** Reasons why pods could not be evicted, by their uid. */
   readonly blocked: Map<string, Blocked>;
-  /** The pods that were there when the node was cordoned, by their uid. */
+  /** Uids of the pods that were on the node when it was cordoned. */
   toLeave: ReadonlySet<string | undefined> | undefined;
   isReported: boolean;
 }
@@ -89,16 +86,16 @@ interface Blocked {
   readonly until: Millis;
 }
 
-/** A pod that may not go is asked to go again after twice the time. */
+/** The pause before another eviction of a blocked pod is doubled up to this limit. */
 const longestPause: Millis = seconds(30);
 
-/** What a node asks for and has not been answered; empty for nothing. */
+/** The unanswered request of a node; empty without one. */
 const requestOf = (node: KubeObject): string => {
   const request = annotationOf(node, nodeKeys.desiredDrain);
   return request === annotationOf(node, nodeKeys.lastAppliedDrain) ? '' : request;
 };
 
-/** What adds nodes to the queue of drains, whose keys they are. */
+/** Adds nodes with a request to the queue of drains; its keys are names of nodes. */
 export function watchDrains({ nodes }: PoolStores, add: Queue['add']): void {
   nodes.onChange(({ before, after }) => {
     const isAsking = [before, after].some((node) => node !== undefined && requestOf(node) !== '');
@@ -106,7 +103,7 @@ export function watchDrains({ nodes }: PoolStores, add: Queue['add']): void {
   });
 }
 
-/** The nodes that ask for something now. */
+/** The nodes with a request now. */
 export const askingNodes = ({ nodes }: PoolStores): readonly string[] =>
   nodes
     .all()
@@ -114,9 +111,8 @@ export const askingNodes = ({ nodes }: PoolStores): readonly string[] =>
     .map(({ metadata: { name } }) => name);
 
 /**
- * Cordons and drains a node that asks for it, and uncordons it after its reboot. Pods leave by
- * eviction, as budgets allow: all but those of daemon sets, those of files of the node, and those
- * that have ended.
+ * Cordons and drains a node on request, and uncordons it after its reboot. Pods leave by eviction,
+ * as budgets allow: all but pods of daemon sets, static pods, and pods that have ended.
  */
 export function drainController(
   scope: PoolScope,
@@ -124,7 +120,7 @@ export function drainController(
 ): Pick<Controller, 'reconcile'> {
   const { kube, clock } = scope;
   const drains = new Map<string, Drain>();
-  /** What nodes asked for that were cordoned while the operator was there. */
+  /** Requests of nodes that were cordoned while the operator existed. */
   const ofOperator = new Map<string, string>();
   return {
     reconcile: async (name, signal) => {
@@ -182,14 +178,14 @@ function drainOf(drains: Map<string, Drain>, node: KubeObject, now: Millis): Dra
           isReported: false,
         };
   drains.set(name, drain);
-  // To one that somebody has uncordoned pods come that may go again.
+  // New pods may have come to a node that was uncordoned, and have to leave it again.
   if (!isCordoned(node)) drain.toLeave = undefined;
   return drain;
 }
 
 /**
- * The pods that have to leave a cordoned node. What comes to it tolerates that, and would come
- * again after each eviction: it is left out.
+ * The pods that have to leave a cordoned node. A pod that came after the cordon tolerates it, and
+ * would come again after each eviction: it is skipped.
  * @param all all nodes of the cluster
  */
 async function leavingPods(
@@ -203,7 +199,7 @@ async function leavingPods(
   const fieldSelector = `spec.nodeName=${name}`;
   const listed = await kube.list({ kind: podKind, fieldSelector }, signal);
   const uids = (drain.toLeave ??= new Set(listed.map(({ metadata }) => metadata.uid)));
-  // Pods of a single node have nowhere to go, and the one that drains is among them.
+  // The pods of a single node have no other node, and the controller's own pod is among them.
   if (all.length === 1) return [];
   const mayGo = (pod: KubeObject): boolean =>
     all.some((one) => one.metadata.name !== name && mayTake(one, pod));
@@ -224,8 +220,8 @@ const isController = ({ metadata }: KubeObject, namespace: string): boolean =>
   metadata.namespace === namespace && metadata.labels?.['app'] === controllerApp;
 
 /**
- * Whether a pod may come to a node; without one, this controller would evict itself and never end
- * the drain.
+ * Whether a pod may run on a node; if no other node accepts this controller's pod, the controller
+ * would evict itself and never end the drain.
  */
 const mayTake = (node: KubeObject, pod: KubeObject): boolean =>
   unreadyReason(node) === undefined &&
@@ -234,11 +230,11 @@ const mayTake = (node: KubeObject, pod: KubeObject): boolean =>
   );
 
 /**
- * Whether the cordon of a node ends with its present round. Our own takes the answer of the round
- * before away, so one that stands beside the end of an earlier round was left behind: somebody else
- * has cordoned the node since. What was drained without our annotation, the operator drained, which
- * then went away: it ends each cordon with its round (machine-config-operator 7ff337a4,
- * `drain_controller.go`), and nobody else would.
+ * Whether the cordon of a node ends with its present round. Our cordon removes the answer of the
+ * round before, so our mark beside the end of an earlier round is outdated: another client has
+ * cordoned the node since. A node that was drained without our annotation was drained by the
+ * operator, which was removed then: the operator ends each cordon with its round
+ * (machine-config-operator 7ff337a4, `drain_controller.go`), and no other program would.
  */
 function endsWithRound(node: KubeObject): boolean {
   const mark = annotationOf(node, cordonedKey);
@@ -248,14 +244,14 @@ function endsWithRound(node: KubeObject): boolean {
     : mark === 'true' && !answer.startsWith('uncordon-');
 }
 
-/** What is due for a node, by its own annotations. */
+/** The due actions for a node, by its own annotations. */
 function drainActions({ node, leaving, due, isInherited }: DrainView): readonly DrainAction[] {
   const request = requestOf(node);
   const { name } = node.metadata;
   const of = (type: NodeChange['type']): DrainAction => ({ type, target: request, node });
   if (request.startsWith('uncordon-')) return [of('uncordon')];
   if (!request.startsWith('drain-')) return [];
-  // Whoever has uncordoned it since wants pods there: it is cordoned again first.
+  // An uncordon since then asks for pods there: the node is cordoned again first.
   const isOurs = annotationOf(node, cordonedKey) === 'true';
   if (!isCordoned(node) || (isInherited && !isOurs)) return [of('cordon')];
   if (annotationOf(node, cordonedKey) !== '' && !endsWithRound(node)) return [of('disown-cordon')];
@@ -325,7 +321,7 @@ function drainTable(scope: PoolScope, drain: Drain | undefined): ActionTable<Dra
   };
 }
 
-/** How many pods are named in a status. */
+/** The most pods that a status names. */
 const mostNamed = 3;
 
 function leftText(
@@ -334,7 +330,7 @@ function leftText(
   blocked: ReadonlyMap<string, Blocked>,
 ): string {
   const why = (pod: KubeObject): string => blocked.get(pod.metadata.uid ?? '')?.message ?? '';
-  // First those that only a person can help.
+  // Pods that only a person can help come first.
   const sorted = [...left].sort((a, b) => Number(why(b) !== '') - Number(why(a) !== ''));
   const named = sorted.slice(0, mostNamed).map((pod) => {
     const reason = why(pod);

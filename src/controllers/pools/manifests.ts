@@ -16,23 +16,23 @@ const follow = ['list', 'watch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
 
 /**
- * What the controller of pools may do, by namespace; in the whole cluster where that is empty. A
- * test uses each of these.
+ * Rights of the controller of pools, by namespace; an empty namespace means cluster-wide. A test
+ * uses each of these.
  */
 export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>> = {
   '': [
     rule('', ['nodes'], [['get', ...follow, 'patch']]),
-    // Of the pods of a node that is drained, and of etcd.
+    // The pods of a node that is drained, and of etcd.
     rule('', ['pods'], [['list']]),
     rule('', ['pods/eviction'], [['create']]),
-    // What is rolled out is read. None of them is written: what a pool is to have, only others say.
+    // Inputs of a roll-out, read-only: the desired state of a pool is set by others.
     rule(
       machineConfiguration,
       ['machineconfigpools', 'machineosconfigs', 'machineosbuilds'],
       [follow],
     ),
     rule('operator.openshift.io', ['etcds'], [['get'], etcdCluster.name]),
-    // Its pod has a user of its own.
+    // Its pod has a fixed user.
     rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'nonroot-v2']),
   ],
   [operatorNamespace]: [
@@ -45,10 +45,7 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };
 
-/**
- * The objects by which a cluster has the controller of pools, in the order in which they are
- * applied.
- */
+/** The objects that run the controller of pools, in the order of their application. */
 export const nodeControllerManifests = (image: string): readonly KubeObject[] => [
   ...accountManifests(name, nodeControllerRules),
   {
@@ -64,8 +61,9 @@ export const nodeControllerManifests = (image: string): readonly KubeObject[] =>
 ];
 
 /**
- * Its pod runs on a master, as that of the operator would, and reaches the API server alone. The
- * only master may be cordoned when it starts again, by itself even: nobody else would uncordon it.
+ * Its pod runs on a master, like the operator's, and reaches the API server alone. A single master
+ * may be cordoned when the pod restarts, even by the controller itself: no other program would
+ * uncordon it.
  */
 const podSpec = (image: string): object => ({
   serviceAccountName: name,
@@ -75,7 +73,7 @@ const podSpec = (image: string): object => ({
     { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
     { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
     { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
-    // A master that is lost keeps it no longer than it keeps the pod of the operator.
+    // On a lost master the pod stays no longer than the pod of the operator.
     ...['unreachable', 'not-ready'].map((key) => ({
       key: `node.kubernetes.io/${key}`,
       operator: 'Exists',

@@ -52,14 +52,14 @@ function setUp(pools: readonly KubeObject[], members: readonly KubeObject[]) {
       await settle();
     }
   };
-  /** What was written but events. */
+  /** All writes but events. */
   const changes = () => kube.writes.filter(({ kind }) => kind !== 'events');
   const chosen = (): readonly string[] =>
     kube
       .objectsOf(nodes)
       .filter(({ metadata }) => metadata.annotations?.[nodeKeys.desiredConfig] === 'r2')
       .map(({ metadata }) => metadata.name);
-  /** As an agent does at its end. */
+  /** Acts like an agent at its end. */
   const finish = (name: string): void => {
     const object = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === name);
     if (object === undefined) throw new Error(`there is no node ${name}`);
@@ -310,8 +310,8 @@ describe('roll out', () => {
       [{ metadata, spec: { ...(spec as object), ...selector, ...ofStream } }],
       [node('w0', 'worker')],
     );
-    // What an operator that was here has left: the image of the default stream, and MachineConfigs
-    // that have changed since.
+    // Objects of an earlier operator: the image of the default stream, and MachineConfigs that have
+    // changed since.
     kube.put(
       { ...machineConfigs, plural: 'controllerconfigs' },
       {

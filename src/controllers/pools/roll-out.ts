@@ -19,7 +19,7 @@ import {
   storedView,
 } from './stores.ts';
 
-/** Failures of the controller of nodes. */
+/** Failures of the node controller. */
 export const nodeControllerFailures = {
   'node-controller.etcd-not-healthy': {
     kind: 'cluster',
@@ -34,14 +34,15 @@ interface NodeChange extends Action {
   readonly type: 'change-node';
   readonly node: KubeObject;
   readonly to: RollOutTarget;
-  /** How many nodes carry a member of etcd, where this one does. */
+  /** Number of nodes with a member of etcd, if this node has one; otherwise 0. */
   readonly members: number;
 }
 
 /**
- * Gives the nodes of a pool that the operator does not run their configuration and image, as many
- * at once as may be unavailable. All it knows is in the cluster: one that was killed continues. One
- * pool at a time chooses, as nodes with members of etcd may be in several.
+ * Sets the configuration and image of a pool on its nodes, if the operator does not run the pool;
+ * as many nodes change at once as may be unavailable. All its state is in the cluster: a killed
+ * controller continues. Only one pool at a time chooses nodes, because several pools may have
+ * members of etcd.
  */
 export function rollOutController(
   scope: PoolScope,
@@ -76,8 +77,8 @@ export function rollOutController(
 }
 
 /**
- * Says in the log and by an event of each pool who runs it, whenever that changes: why the operator
- * does, empty where this controller does, undefined of a pool that is gone.
+ * Reports the program that runs each pool in the log and by an event, at each change: the reason
+ * why the operator does, empty if this controller does, undefined for a deleted pool.
  */
 function ownerReports(scope: PoolScope) {
   const reported = new Map<string, string>();
@@ -87,9 +88,9 @@ function ownerReports(scope: PoolScope) {
       return;
     }
     const before = reported.get(pool);
-    // A pod of the operator is replaced now and then: who runs the pool stays the same.
+    // The operator's pods are replaced now and then: the owner of the pool stays the same.
     if (before !== undefined && (before === '') === (owner === '')) return;
-    // It counts as reported although its event may be refused.
+    // It counts as reported even if its event is refused.
     reported.set(pool, owner);
     const message =
       owner === '' ? 'bootwright node controller runs this pool' : `hands off: ${owner}`;
@@ -98,7 +99,7 @@ function ownerReports(scope: PoolScope) {
   };
 }
 
-/** What changes in the pool next: one node at most. */
+/** The next change in the pool: at most one node. */
 function changesDue(view: PoolView, choice: PoolChoice): readonly NodeChange[] {
   if (!('node' in choice) || choice.target === undefined) return [];
   const { node, target: to } = choice;
@@ -121,7 +122,7 @@ function choiceOf({ snapshot, doubled, members }: PoolView): PoolChoice {
   return { ...chooseNode({ pool, nodes, target, ...counted }), target };
 }
 
-/** The pool, read again; undefined while the operator runs it, or the node that changes next. */
+/** Reads the pool again; undefined while the operator runs it, or the node that changes next. */
 async function readAgain(
   scope: PoolScope,
   pool: string,
@@ -152,12 +153,12 @@ async function changeNode(
   await poolEvent(scope, pool, { type: 'Normal', reason, message })(signal);
 }
 
-/** One member has no quorum to lose. */
+/** A single member has no quorum to lose. */
 const withQuorum = 2;
 
 /**
- * @throws AgentError `node-controller.etcd-not-healthy` where the cluster shows its etcd, and no
- * quorum without one of its members
+ * @throws AgentError `node-controller.etcd-not-healthy` if the cluster shows its etcd, and one of
+ * its members cannot be spared
  */
 async function requireEtcd(
   { kube }: PoolScope,
@@ -167,7 +168,7 @@ async function requireEtcd(
   if (members < withQuorum) return;
   const etcd = await kube.get(etcdCluster, signal);
   const pods = await kube.list({ kind: podKind, namespace: etcdNamespace }, signal);
-  // A cluster that is not run by OpenShift's operators shows neither.
+  // A cluster without OpenShift's operators shows neither.
   if (etcd === undefined && pods.length === 0) return;
   const { isReached, status } = maySpareMember(etcd, pods, members);
   if (!isReached) throw nodeControllerFailure('node-controller.etcd-not-healthy', status);

@@ -33,21 +33,21 @@ import { recordEvent } from '../../kube/write.ts';
 /** Label of the pods of this controller. */
 export const controllerApp = 'bootwright-node-controller';
 
-/** What the controllers of pools work with. */
+/** Ports and settings of the controllers of pools. */
 export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
   /** Its own namespace, which is that of the Machine Config Operator. */
   readonly namespace: string;
   readonly note: Note;
-  /** Since when the leases of the operator have not changed. */
+  /** Observer that reports since when the leases of the operator have not changed. */
   readonly observed: ReturnType<typeof leaseObserver>;
 }
 
-/** The objects that roll-outs are about, as they were last seen. */
+/** The last seen objects of roll-outs. */
 export interface PoolStores {
   readonly pools: Informer;
   /**
-   * By the pool that rolls out to it, by custom pools of which several select it, and those that
-   * carry a member of etcd.
+   * By the pool that rolls out to the node, by custom pools if several select it, and nodes with a
+   * member of etcd.
    */
   readonly nodes: Informer<'pool' | 'doubled' | 'etcd'>;
   readonly osConfigs: Informer;
@@ -55,7 +55,7 @@ export interface PoolStores {
   readonly builds: Informer<'osConfig'>;
   readonly deployments: readonly Informer[];
   readonly leases: readonly Informer[];
-  /** Of the operator's namespace, by their node, and those of the operator's controller. */
+  /** Pods of the operator's namespace, by their node, and those of the operator's controller. */
   readonly pods: Informer<'node' | 'controller'>;
 }
 
@@ -63,11 +63,11 @@ const memberRoles = ['master', 'control-plane', 'arbiter'].map(
   (role) => `node-role.kubernetes.io/${role}`,
 );
 
-/** Whether a node carries a member of etcd. */
+/** Whether a node has a member of etcd. */
 const carriesMember = ({ metadata: { labels = {} } }: KubeObject): boolean =>
   memberRoles.some((role) => labels[role] !== undefined);
 
-/** Follows all that decides about roll-outs. */
+/** Creates the stores of all objects that decide about roll-outs. */
 export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolStores {
   const { namespace } = scope;
   const one = (ref: KubeRef): Informer => informer(scope, selectionOf(ref));
@@ -111,28 +111,28 @@ export function poolStores(scope: Omit<PoolScope, 'note' | 'observed'>): PoolSto
   };
 }
 
-/** One pool at one moment, by the stores or by a reading of its own. */
+/** One pool at one moment, from the stores or by fresh requests. */
 export interface PoolView {
   readonly snapshot: Omit<PoolSnapshot, 'jobs'>;
   /** Its nodes that another custom pool selects too. */
   readonly doubled: readonly string[];
-  /** All nodes that carry a member of etcd, where one of the pool does. */
+  /** All nodes with a member of etcd, if a node of the pool has one. */
   readonly members?: readonly KubeObject[];
 }
 
-/** The pools other than those of all masters and all workers; a node may be in one of them. */
+/** The pools other than those of all masters and all workers; a node may be in only one of them. */
 const isCustom = (name: string): boolean => name !== 'master' && name !== 'worker';
 
 /**
- * The pools of some nodes that select a node where several do: the operator refuses it
- * (`pkg/helpers`, getPoolsForNode).
+ * The pools that select a node, if several do: the operator refuses such a node (`pkg/helpers`,
+ * getPoolsForNode).
  */
 function doubledIn(selecting: readonly string[]): readonly string[] {
   const custom = selecting[0] === 'master' ? [] : selecting.filter(isCustom);
   return custom.length > 1 ? custom : [];
 }
 
-/** A pool as the stores show it. */
+/** A pool in the stores. */
 export function storedView(pool: string, stores: PoolStores): PoolView {
   const { pools, nodes, osConfigs, builds } = stores;
   const own = nodes.by('pool', pool);
@@ -149,7 +149,7 @@ export function storedView(pool: string, stores: PoolStores): PoolView {
   };
 }
 
-/** The same by requests: what a watch shows may be late, and two nodes would change at once. */
+/** The same by requests: a watch may be late, and two nodes would change at once. */
 export async function readView(
   { kube }: Pick<PoolScope, 'kube'>,
   pool: string,
@@ -186,8 +186,8 @@ export async function readView(
 }
 
 /**
- * Why the operator runs these nodes, or the pool that they are, by what was last seen; undefined
- * where it does not.
+ * The reason why the operator runs these nodes or their pool, from the stores; undefined where it
+ * does not.
  */
 export function operatorOf(
   nodes: readonly KubeObject[],
@@ -204,7 +204,7 @@ export function operatorOf(
   return operatorReason(objects, nodes);
 }
 
-/** The same for some nodes, or for none in particular, by a fresh reading right before a change. */
+/** The same for some nodes, or for none in particular, by fresh requests right before a change. */
 export const isOperatedNow = async (
   scope: PoolScope,
   nodes: readonly KubeObject[],
@@ -214,7 +214,7 @@ export const isOperatedNow = async (
   return (await operatorReasonNow({ ...scope, nodes: names }, signal)) !== undefined;
 };
 
-/** What adds pools to a queue, whose keys they are. */
+/** Adds pools to a queue; its keys are names of pools. */
 export function watchPools(stores: PoolStores, add: Queue['add']): void {
   const { pools, nodes, osConfigs, builds, pods } = stores;
   const addAll = (): void => {
@@ -227,7 +227,7 @@ export function watchPools(stores: PoolStores, add: Queue['add']): void {
   nodes.onChange((change) => {
     if (!isNews(change)) return;
     const both = [change.before, change.after].filter((node) => node !== undefined);
-    // A node that carries a member of etcd counts for all pools that do.
+    // A node with a member of etcd counts for all pools with members.
     if (both.some(carriesMember)) addAll();
     else for (const node of both) addPoolsOf(node);
   });
@@ -249,7 +249,7 @@ export function watchPools(stores: PoolStores, add: Queue['add']): void {
   for (const store of [...stores.deployments, ...stores.leases]) store.onChange(addAll);
 }
 
-/** Whether more has changed of a node than the times of its kubelet. */
+/** Whether a node has changed in more than the heartbeats of its kubelet. */
 function isNews({ before, after }: KubeChange): boolean {
   const read = (node: KubeObject | undefined): unknown => [
     node?.metadata.uid,
@@ -263,7 +263,7 @@ function isNews({ before, after }: KubeChange): boolean {
   return !isDeepStrictEqual(read(before), read(after));
 }
 
-/** Makes an event of a pool. */
+/** Creates an event of a pool. */
 export const poolEvent = (
   scope: PoolScope,
   pool: string,
