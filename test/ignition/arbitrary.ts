@@ -1,6 +1,6 @@
 import fc from '../support/properties.ts';
 
-/** JSON of a config. */
+/** A config as JSON. */
 type LooseConfig = Record<string, unknown>;
 type Fields = Record<string, fc.Arbitrary<unknown>>;
 
@@ -12,14 +12,14 @@ const text = one('a', 'b', 'c');
 const texts = fc.uniqueArray(text, { maxLength: 3 });
 const repeated = fc.array(text, { maxLength: 3 });
 
-/** An object with the named members always, and others at times. */
+/** An object with the required members, and sometimes the others. */
 const object = (required: Fields, others: Fields = {}): fc.Arbitrary<LooseConfig> =>
   fc.record({ ...required, ...others }, { requiredKeys: Object.keys(required) });
 
-/** What tends to be wrong comes once in so many times. */
+/** A typical error occurs once in this many values. */
 const oneBrokenIn = 25;
 
-/** Configs of a spec with every member that a merge treats in a way of its own. */
+/** Generates configs of a spec with every member that has a merge rule of its own. */
 class Maker {
   readonly #minor: number;
   readonly #isBroken: boolean;
@@ -41,7 +41,7 @@ class Maker {
     );
   }
 
-  /** Entries whose keys differ, unless something is to be wrong. */
+  /** Entries with different keys, unless the config is to have an error. */
   #list(entry: fc.Arbitrary<LooseConfig>, keyOf: (entry: LooseConfig) => unknown) {
     const unique = fc.uniqueArray(entry, { maxLength: 3, selector: keyOf });
     if (!this.#isBroken) return unique;
@@ -182,7 +182,7 @@ const withVersion = (config: LooseConfig, minor: number): LooseConfig => ({
   ignition: { ...(config['ignition'] as object), version: `3.${minor}.0` },
 });
 
-/** Configs of one spec, some of which break a rule. */
+/** Configs of one spec, some of which violate a rule. */
 export function configs(minor: number): fc.Arbitrary<LooseConfig> {
   const sections = Object.entries(new Maker(minor, true).sections());
   return fc
@@ -192,7 +192,7 @@ export function configs(minor: number): fc.Arbitrary<LooseConfig> {
     .map((config) => withVersion(config, minor));
 }
 
-/** Two sound configs that have much in common: the same one or two members of one section. */
+/** Two valid configs with common parts: the same one or two members of one section. */
 export function configPairs([first, other]: readonly [number, number]): fc.Arbitrary<
   LooseConfig[]
 > {

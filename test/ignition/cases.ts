@@ -1,13 +1,13 @@
 import type { Finding } from '../../src/ignition/validate.ts';
 
-/** A config, and what becomes of it; read by the unit tests and by the comparison with Ignition. */
+/** A config with the expected findings; the unit tests and the comparison with Ignition read it. */
 export interface ValidationCase {
   readonly name: string;
   /** JSON text. */
   readonly config: string;
-  /** The rules that are broken; none for a sound config. */
+  /** The violated rules; undefined for a valid config. */
   readonly rules?: readonly Finding['rule'][];
-  /** For what cannot be read as a config at all. */
+  /** Error code of a text that cannot be parsed as a config. */
   readonly code?: string;
 }
 
@@ -17,7 +17,7 @@ const sections = (config: object): string =>
 const storage = (members: object): string => sections({ storage: members });
 const file = (members: object): string => storage({ files: [{ path: '/a', ...members }] });
 
-/** Every rule at least once, and what cannot be read. */
+/** Violates every rule at least once, and has texts that cannot be parsed. */
 export const validationCases: readonly ValidationCase[] = [
   { name: 'nothing but a version', config: text('') },
   { name: 'empty file', config: '', code: 'ignition.empty' },

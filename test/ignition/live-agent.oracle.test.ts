@@ -21,7 +21,7 @@ it('the live system of a host is described by a file that Ignition takes', async
       installDevice: '/dev/vda',
       registries,
       additionalTrustBundle: 'PEM',
-      // Ignition refuses one that is given twice.
+      // Ignition refuses a duplicate.
       sshAuthorizedKeys: ['ssh-ed25519 A', 'ssh-ed25519 A'],
       proxy: { httpsProxy: 'http://user:pass%20word@proxy.example.com:3128' },
     },

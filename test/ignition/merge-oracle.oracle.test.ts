@@ -9,10 +9,10 @@ import { asNewest, verify, type MergeOracle, startMergeOracle } from './oracles.
 
 const NEWEST_MINOR = 5;
 
-/** More often than not the newest spec, which has the most members. */
+/** The newest spec in most cases, because it has the most members. */
 const minor = fc.oneof(fc.constant(NEWEST_MINOR), fc.integer({ min: 0, max: NEWEST_MINOR }));
 
-/** Valid configs as text, two and two. */
+/** Pairs of valid configs as text. */
 const validPairs = fc
   .tuple(minor, minor)
   .chain((minors) => configPairs(minors))
@@ -37,7 +37,7 @@ describe('merging as Ignition does', () => {
   it('gives the same config for any two valid ones, and refuses none that is valid', async () => {
     const property = fc.asyncProperty(validPairs, async ([parent = '', child = '']) => {
       const { merged } = await oracle.ask(parent, child);
-      // What only Ignition refuses is passed on.
+      // A result that only Ignition refuses is passed on.
       fc.pre(merged !== undefined);
       const isValid = (await oracle.ask(merged)).error === undefined;
       const ours = mergedByUs(parent, child);

@@ -6,25 +6,23 @@ import { type CachedPart, partFolder } from '../../scripts/parts/part.ts';
 import { lintConfig } from '../../src/ignition/parse.ts';
 import { AgentError } from '../../src/model/failure.ts';
 
-/** Names Debian's `ignition-validate`, where it is not on the path. */
+/** Variable with the path of Debian's `ignition-validate`, if it is not in PATH. */
 const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';
 
-/** What Ignition's own code says to a request. */
+/** The answer of Ignition's own code to a request. */
 interface MergeAnswer {
   readonly merged?: unknown;
   readonly error?: string;
   readonly report?: string;
 }
 
-/** Ignition's own code: it merges two configs, or judges one. */
+/** Ignition's own code: merges two configs, or validates one. */
 export interface MergeOracle {
   readonly ask: (parent: unknown, child?: unknown) => Promise<MergeAnswer>;
   readonly stop: () => Promise<void>;
 }
 
-/**
- * Starts the program that answers for Ignition. A string is sent as it is, other values as JSON.
- */
+/** Starts the program with Ignition's code. A string is sent unchanged, other values as JSON. */
 export function startMergeOracle(): MergeOracle {
   const { ask, stop } = startOracle(ignitionMerge);
   const asText = (config: unknown): string =>
@@ -59,13 +57,13 @@ function startOracle(part: CachedPart) {
   };
 }
 
-/** What `ignition-validate` 2.14 says. */
+/** The verdict of `ignition-validate` 2.14. */
 interface Verdict {
   readonly isValid: boolean;
   readonly report: string;
 }
 
-/** Asks Debian's `ignition-validate`. */
+/** Runs Debian's `ignition-validate`. */
 export function askIgnitionValidate(config: unknown): Verdict {
   const program = process.env[VALIDATE_VARIABLE] ?? 'ignition-validate';
   const input = typeof config === 'string' ? config : JSON.stringify(config);
@@ -78,14 +76,14 @@ export function askIgnitionValidate(config: unknown): Verdict {
   return { isValid: status === 0, report: stdout + stderr };
 }
 
-/** Our verdict on a config, and why. */
+/** Our verdict on a config, and the reason. */
 interface OurVerdict {
   readonly isValid: boolean;
   readonly code?: string;
   readonly rules: readonly string[];
 }
 
-/** Judges a config as the product does; a string is taken as it is, other values as JSON. */
+/** Validates a config as the product does; a string is used unchanged, other values as JSON. */
 export function verify(config: unknown): OurVerdict {
   const text = typeof config === 'string' ? config : JSON.stringify(config);
   try {
@@ -97,7 +95,7 @@ export function verify(config: unknown): OurVerdict {
   }
 }
 
-/** A config as spec 3.5.0, without what is empty and means nothing. */
+/** A config as spec 3.5.0, without empty members that mean nothing. */
 export function asNewest(config: unknown): unknown {
   const { ignition, ...sections } = (
     typeof config === 'string' ? JSON.parse(config) : config

@@ -1,4 +1,4 @@
-// What the agent saves for a host with registries, before Ignition's own code.
+// The config that the agent saves for a host with registries, compared with Ignition's own code.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { embeddedFile } from '../../src/ignition/resource.ts';
@@ -15,7 +15,7 @@ import { asNewest, askIgnitionValidate, type MergeOracle, startMergeOracle } fro
 const ca = '/etc/bootwright/site-ca.pem';
 const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
 const authorities = `# of two sites\n${authority}\n${authority}\n`;
-/** Without the words beside them. */
+/** Without the text next to them. */
 const trusted = `${authority}\n${authority}\n`;
 const mirrors = [
   { source: 'quay.io/openshift', mirrors: ['mirror.example.com:8443/o', '[2001:db8::1]:5000/o'] },
@@ -32,7 +32,10 @@ const config: ConfigInput = {
 };
 const fileOf = (path: string, text: string) => embeddedFile(path, text, 0o600);
 
-/** What a service serves for a host: a pointer, a keyfile, the environment of a proxy, a unit. */
+/**
+ * A config that a service serves for a host: a pointer, a keyfile, the environment of a proxy, a
+ * unit.
+ */
 const served = (minor: number, files: readonly object[] = [], storage: object = {}) => ({
   ignition: {
     version: `3.${minor}.0`,
@@ -52,7 +55,7 @@ const served = (minor: number, files: readonly object[] = [], storage: object = 
   ...(minor > 2 ? { kernelArguments: { shouldExist: ['nosmt'] } } : {}),
 });
 
-/** What Ignition is to merge under it. */
+/** The config of the registries, over which Ignition merges the host's. */
 const settings = {
   ignition: { version: '3.0.0' },
   storage: {
@@ -98,8 +101,8 @@ describe('Ignition of a host with registries', () => {
     return () => oracle.stop();
   });
   /**
-   * The parser of its own spec judges it, and Ignition 2.14 where that knows it. A newer spec would
-   * be unknown to an older host.
+   * The parser of its own spec accepts it, and Ignition 2.14 if it knows the spec. An older host
+   * would not know a newer spec.
    */
   const expectSound = async (text: string, newestMinor: number): Promise<void> => {
     expect(await oracle.ask(text)).toEqual({});

@@ -1,17 +1,17 @@
 import fc from '../support/properties.ts';
 
-/** Texts put together from few pieces, so that they often come close to the limits of a syntax. */
+/** Texts made of a few pieces, so that they often come close to the limits of a syntax. */
 function joined(...chunks: readonly string[]): fc.Arbitrary<string> {
   return fc.array(fc.constantFrom(...chunks), { maxLength: 12 }).map((parts) => parts.join(''));
 }
 
-/** JSON, or nearly so. Exponents are left out: Go refuses numbers beyond a double. */
+/** JSON, or almost JSON. Exponents are omitted: Go refuses numbers beyond a double. */
 export const jsonTexts = joined(
   ...['{', '}', '"', 'a', ':', '1', ',', '[', ']', ' ', '1.0', '-', '0', '\ufeff', 'null', 'true'],
   ...['\n', '\\', '"a"', 'u00e9', 'n', '.', '\t', '\u0001'],
 );
 
-/** What may stand before and after a config. */
+/** Text that may come before and after a config. */
 export const context = fc.tuple(
   joined(' ', '\n', '\ufeff', '<', 'a'),
   joined(' ', '\n', 'x', '}', '{}', '\u0000', ','),
@@ -19,13 +19,13 @@ export const context = fc.tuple(
 
 const file = (members: string): string => `"storage":{"files":[{${members}}]}`;
 
-/** The name that a member has for Go; one in another case is the same. */
+/** The name of a member for Go, which ignores case. */
 const nameOf = (member: string): string =>
   Object.keys(JSON.parse(`{${member}}`) as object)
     .join()
     .toLowerCase();
 
-/** Members of a config in every type and state that Go's decoder has an opinion about. */
+/** Members of a config in every type and state that Go's decoder distinguishes. */
 export const members = fc.uniqueArray(
   fc.constantFrom(
     ...['"ignition":{"version":"3.3.0"}', '"ignition":null', '"ignition":{"version":null}'],

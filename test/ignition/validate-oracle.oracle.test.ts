@@ -6,14 +6,17 @@ import { configs } from './arbitrary.ts';
 import { askIgnitionValidate, type MergeOracle, startMergeOracle, verify } from './oracles.ts';
 import * as texts from './texts.ts';
 
-/** Both verdicts beside each other, with the reasons, so that a difference explains itself. */
+/** Both verdicts with their reasons, so that a difference explains itself. */
 function differenceTo(config: unknown, theirs: { isValid: boolean; report: string }): string {
   const ours = verify(config);
   if (ours.isValid === theirs.isValid) return 'none';
   return `ours: ${ours.code ?? 'valid'} ${ours.rules.join(' ')}; theirs: ${theirs.report}`;
 }
 
-/** What only Ignition refuses is passed on: our refusal that is not its own is the mistake. */
+/**
+ * Configs that only Ignition refuses are passed on; an error is a config that we refuse and
+ * Ignition accepts.
+ */
 function stricterThan(config: unknown, theirs: { isValid: boolean; report: string }): string {
   return theirs.isValid ? differenceTo(config, theirs) : 'none';
 }

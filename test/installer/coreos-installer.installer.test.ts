@@ -43,7 +43,7 @@ function fromUrl(url: string): string[] {
   return ['--insecure', '--image-url', url];
 }
 
-/** What a run said, in the terms of the recordings. */
+/** The output of a run, compared in the terms of the recordings. */
 function compare(name: string, stderr: string, more: Record<string, string> = {}) {
   const stands = {
     [disk.device]: '/dev/vda',
@@ -162,7 +162,7 @@ describe('coreos-installer fails as recorded', () => {
     const part = `${disk.device}p3`;
     const mountpoint = join(folder.path, 'mnt');
     mkdirSync(mountpoint);
-    // The kernel may not know GPT; partx does.
+    // The kernel may have no parser for GPT; partx has one.
     const before = `[ -e ${part} ] || partx --add ${disk.device}; mount ${part} ${mountpoint}`;
     const run = await runInstaller({ options: fromFile(), device: disk.device, before });
     expect(run.code).toBe(1);

@@ -14,13 +14,13 @@ import type { Host } from '../../src/ports/host.ts';
  */
 export interface LiveHost extends AsyncDisposable {
   readonly host: Host;
-  /** Runs a command of the live system and gives what it prints. */
+  /** Runs a command of the live system and returns its output. */
   readonly ask: (...argv: readonly string[]) => string;
 }
 
 /**
- * `$1` is the live system, an image or a tree, `$2` the folder to work in; the last line says that
- * all is mounted. The shell stays as process 1, whose mounts are those of the host.
+ * `$1` is the live system, an image or a tree, `$2` the working folder; the last line reports that
+ * all mounts are done. The shell stays as process 1, whose mounts are those of the host.
  */
 const setting = `set -e
 mkdir -p "$2/read" "$2/write" "$2/view"
@@ -39,16 +39,13 @@ pivot_root . run/before
 umount --lazy /run/before
 exec sh -c 'echo ready; read end'`;
 
-/**
- * Says of a program that is not there what the agent's own nsenter says, in whose place `env`
- * stands here.
- */
+/** Fails for a missing program as the agent's own nsenter does, which `env` replaces here. */
 const orMissing = `command -v -- "$1" >/dev/null && exec "$@"
 echo "nsenter: failed to execute $1: No such file or directory" >&2
 exit 127`;
 
 /**
- * Starts it, with processes and mounts of its own; whatever it mounts ends with it.
+ * Starts it, with processes and mounts of its own; its mounts end with it.
  * @param system image or tree of the live system
  */
 export async function startLiveHost(
@@ -57,7 +54,7 @@ export async function startLiveHost(
 ): Promise<LiveHost> {
   mkdirSync(folder);
   const inside = ['sh', '-c', setting, 'sh', system, folder];
-  // The kernel ends it when the test's process ends, in whatever way.
+  // The kernel ends it when the test's process ends, for any reason.
   const argv = ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', '--propagation', 'private'];
   const keeper = spawn(
     'setpriv',
@@ -86,7 +83,7 @@ export async function startLiveHost(
   };
 }
 
-/** The host port with its commands behind some words, and its files below a root. */
+/** The host port with a prefix before its commands, and with its files below a root. */
 function hostBehind(prefix: readonly string[], root: string): Host {
   const access = { prefix, environment: process.env, onCommand: undefined };
   return {
@@ -97,8 +94,7 @@ function hostBehind(prefix: readonly string[], root: string): Host {
 }
 
 /**
- * Tells lsblk of the live system what udev would tell: the labels of the partitions of a CoreOS
- * disk.
+ * Gives lsblk of the live system the data of udev: the labels of the partitions of a CoreOS disk.
  */
 export function udevLabels({ ask }: LiveHost, disk: string): void {
   const labels = { 3: 'boot', 4: 'root' };

@@ -24,7 +24,7 @@ import { type NextBoot, readNextBoot, writeDisk, type WrittenDisk } from './writ
 
 const mebibyte = 1024 ** 2;
 const roomyMiB = 3072;
-/** The image itself; its root has less than 500 MiB free. */
+/** The size of the image itself; its root has less than 500 MiB free. */
 const tightMiB = 768;
 const final = 'quay.example/team/os';
 const renderedFile = '/opt/rendered.yaml';
@@ -73,12 +73,12 @@ afterAll(async () => {
 });
 
 afterEach(() => {
-  // A file system that is left frozen would hold the device.
+  // A file system that stays frozen would hold the device.
   inspect();
   disk[Symbol.dispose]();
 });
 
-/** Pauses between tries are short; limits stay far off. */
+/** Pauses between attempts are short; limits are far off. */
 const clock = (): Clock => quickClock(20);
 
 const digestOf = (tag: string): string => digests.get(tag) ?? '';
@@ -105,7 +105,7 @@ async function prepareHost(): Promise<void> {
     },
   };
   await putOnHost(renderedFile, JSON.stringify(machineConfig));
-  // Nothing here runs in a container; what is to be stopped is the test's own.
+  // No program here runs in a container; the test stops its own processes.
   await putOnHost('/usr/bin/podman', '#!/bin/sh\n');
   live.ask('chmod', '+x', '/usr/bin/podman');
 }
@@ -115,7 +115,7 @@ interface Own {
   readonly address?: string;
 }
 
-/** The bootstrap host writes the image of a tag on its own disk. */
+/** The bootstrap host deploys the image of a tag to its own disk. */
 async function deploy({ tag, address = stage.address }: Own) {
   await putOnHost(stagingFiles.authFile, authFor(address));
   const digest = digestOf(tag);
@@ -142,7 +142,7 @@ async function deploy({ tag, address = stage.address }: Own) {
   return end;
 }
 
-/** Where file systems of the disk are mounted in the live system. */
+/** Mount points of the disk in the live system. */
 const mountsOf = (): readonly string[] =>
   live
     .ask('sh', '-c', `grep -o '^${disk.target.path}p[0-9]* [^ ]*' /proc/self/mounts || true`)
@@ -156,7 +156,7 @@ const codesIn = ({ events }: Awaited<ReturnType<typeof deploy>>): readonly unkno
 
 const inspect = (): NextBoot => readNextBoot(live, disk);
 
-/** The disk boots what it did before, for the first time. */
+/** The disk boots the same system as before, for the first time. */
 const expectReleaseOs = (): void => {
   expect(inspect()).toEqual(untouched);
   expect(untouched).toMatchObject({ hasStamp: true });
@@ -168,14 +168,14 @@ const expectLayered = (): void => {
   const followed = `${final}@${digestOf('layered')}`;
   expect({ image, hasStamp }).toEqual({ image: followed, hasStamp: true });
   expect(layers).toContain('site');
-  // The disk image may itself follow an image, which stays beside it.
+  // The disk image may itself follow an image, whose origin remains.
   expect(new Set(origins)).toEqual(new Set([followed, ...untouched.origins]));
   expect(options).toEqual([
     expect.stringMatching(/^ignition\.platform\.id=/),
     '$ignition_firstboot',
     'lab.host=yes',
     'lab.config=yes',
-    // Of the image; what the MachineConfig has too is not there twice.
+    // From the image; arguments that the MachineConfig has too are not duplicated.
     'lab.image=yes',
   ]);
 };

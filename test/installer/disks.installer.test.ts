@@ -51,7 +51,7 @@ const run = () => ({
 const resolve = async (config: object = {}): Promise<TargetDisk> =>
   (await runStep(resolveDisk, { ...run(), config: { ...run().config, ...config } })).value;
 
-/** Partitions of a disk; the kernel of this machine may have no parser for the table. */
+/** Creates partitions on a disk; the kernel of this machine may have no parser for the table. */
 function partition({ device }: LoopDisk, ...sizes: readonly string[]): void {
   const script = ['label: gpt', ...sizes.map((size) => `size=${size}`)].join('\\n');
   live.ask('sh', '-c', `printf '${script}\\n' | sfdisk --quiet --no-reread ${device}`);
@@ -62,7 +62,7 @@ function partition({ device }: LoopDisk, ...sizes: readonly string[]): void {
 const superblockAt = (partitionMiB: number): number => (partitionMiB * 2048 - 16) * 512;
 
 /**
- * Puts a superblock of metadata 1.0 at the end of the first partition (Linux, `md_p.h`), as mdadm
+ * Writes a superblock of metadata 1.0 at the end of the first partition (Linux, `md_p.h`), as mdadm
  * would with a kernel that has arrays.
  */
 function joinArray({ path }: LoopDisk, partitionMiB: number): void {
@@ -138,8 +138,8 @@ describe('disks of a live system', () => {
     const { notes } = await runStep(cleanDisk, { ...run(), facts: { disk: await resolve() } });
     expect(notes).toEqual([]);
     expect(signatures(disk.device)).toBe('');
-    // The kernel has no partitions any more: what a table at the same place would bring back is in
-    // the file.
+    // The kernel has no partitions any more: the file has the data that a table at the same place
+    // would bring back.
     const at = (MiB: number, offset: number): Buffer =>
       readDisk(disk.path, MiB * 1024 ** 2 + offset, 8);
     expect(at(1, 1024 + 0x38).readUInt16LE()).toBe(0);
@@ -272,8 +272,8 @@ describe('disks of a live system', () => {
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
     expect(signatures(extra.device)).toBe('');
-    // The kernel has no partition any more: what a table at the same place would bring back is in
-    // the file.
+    // The kernel has no partition any more: the file has the data that a table at the same place
+    // would bring back.
     const zeros = (at: number, length: number) =>
       readDisk(extra.path, 1024 ** 2 + at, length).every((byte) => byte === 0);
     expect([zeros(1024 + 0x38, 2), zeros(superblockAt(32), 4)]).toEqual([true, true]);

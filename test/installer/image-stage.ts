@@ -9,7 +9,7 @@ import { registrySettings } from '../../src/layering/registry/staging-registry.t
 import { makeCertificates } from '../contract/real/http-server.ts';
 import { openSerialLog } from '../guest/rig/serial-log.ts';
 
-/** A registry as the bootstrap host has it: with TLS, and for one user. */
+/** The registry of a bootstrap host: with TLS, and with one user. */
 export interface ImageStage extends AsyncDisposable {
   /** HOST:PORT */
   readonly address: string;
@@ -20,7 +20,7 @@ export interface ImageStage extends AsyncDisposable {
   readonly push: (layout: string, name: string) => string;
 }
 
-/** Starts the registry with the settings that the product writes. */
+/** Starts the registry with the product's own settings. */
 export async function startStage(folder: string): Promise<ImageStage> {
   const at = (...names: readonly string[]): string => join(folder, ...names);
   for (const path of [at(), at('served'), at('images'), at('clients')]) mkdirSync(path);
@@ -34,7 +34,7 @@ export async function startStage(folder: string): Promise<ImageStage> {
   renameSync(caFile, at('clients', 'ca.crt'));
   const log = openSync(at('log.txt'), 'w');
   const program = join(partFolder(imageRegistry), 'bin', 'docker-registry');
-  // The kernel ends it when the test's process ends, in whatever way.
+  // The kernel ends it when the test's process ends, for any reason.
   const argv = ['--pdeathsig', 'KILL', '--', program, 'serve', at('settings.json')];
   const child = spawn('setpriv', argv, { stdio: ['ignore', log, log] });
   closeSync(log);

@@ -1,4 +1,4 @@
-// Keyfiles that an install hands over, judged by the real `nmcli --offline` as the live host does.
+// Keyfiles for an installation, verified by the real `nmcli --offline` as on the live host.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ afterAll(() => {
 let count = 0;
 
 /**
- * Checks keyfiles as the install does before it touches the disk; resolves with what it warned of.
+ * Checks keyfiles as the installation does before it changes the disk; resolves with the warnings.
  */
 async function check(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const net = join(folder.path, `net${(count += 1)}`);

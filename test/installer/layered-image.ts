@@ -4,21 +4,19 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-/** A layer that is put upon an operating system. */
+/** A layer on top of an operating system. */
 interface Layer {
-  /** Tag of the image that has it. */
+  /** Tag of the resulting image. */
   readonly tag: string;
-  /** Files by their path in the image, and how many bytes of zeros each has. */
+  /** Files by their path in the image, with their size in bytes; the content is zeros. */
   readonly files: Readonly<Record<string, number>>;
   /** Texts by their path in the image. */
   readonly texts?: Readonly<Record<string, string>>;
   /** Scripts by their path in the image. */
   readonly programs?: Readonly<Record<string, string>>;
-  /**
-   * Bytes that do not compress, in a file of their own: what a pull of the layer takes at least.
-   */
+  /** Incompressible bytes in a file of their own: the minimum size of a pull of the layer. */
   readonly ballast?: number;
-  /** As Go names it, where the image is to say that it is for another. */
+  /** Architecture by its name in Go, if the image is to declare another one. */
   readonly architecture?: string;
 }
 
@@ -40,9 +38,9 @@ interface ImageConfig {
 }
 
 /**
- * Makes OCI layouts of images that have one layer more than that of another layout, as a build from
- * a Containerfile leaves them: the blobs of the base are the same, byte for byte.
- * @returns `FOLDER:TAG`, as skopeo takes it
+ * Creates OCI layouts of images with one layer more than that of another layout, as a build from a
+ * Containerfile does: the blobs of the base are the same, byte for byte.
+ * @returns `FOLDER:TAG`, the notation of skopeo
  */
 export function addLayer(base: string, folder: string, layer: Layer): string {
   const layout = join(folder, layer.tag);

@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, ftruncateSync, openSync, readSync } from 'node:fs';
 
-/** A block device over a file of the test. Disposing of it detaches the device; the file stays. */
+/** A block device on a file of the test. Its disposal detaches the device; the file stays. */
 export interface LoopDisk extends Disposable {
   readonly device: string;
   readonly path: string;
 }
 
 /**
- * Attaches a new, sparse file as a loop device that can have partitions.
+ * Attaches a new, sparse file as a loop device with partitions.
  *
- * @throws Error when this machine has no loop devices to give, as most containers have none.
+ * @throws Error if this machine has no free loop device, as most containers have none.
  */
 export function createLoopDisk(path: string, sizeMiB: number): LoopDisk {
   const descriptor = openSync(path, 'w');
@@ -49,11 +49,11 @@ function attach(path: string): string {
 }
 
 function detach(device: string): void {
-  // Partitions that partx added by hand hold the device.
+  // Partitions that partx added hold the device.
   try {
     run('partx', '--delete', device);
   } catch {
-    // It had none.
+    // It had no partitions.
   }
   run('losetup', '--detach', device);
 }

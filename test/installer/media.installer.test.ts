@@ -26,7 +26,7 @@ const put = (name: string, content: string | Buffer): string => {
   return at(name);
 };
 
-/** The real program, called for what a medium holds. */
+/** The real program, called for the content of a medium. */
 async function installer(...args: readonly string[]): Promise<string> {
   const program = join(partFolder(coreosInstaller), 'bin', 'coreos-installer');
   return (await promisify(execFile)(program, args)).stdout;
@@ -69,7 +69,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllEnvs();
   vi.restoreAllMocks();
-  // Neither a medium that failed nor what went into it stays.
+  // Neither a failed medium nor its parts remain.
   expect(readdirSync(folder.path).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
@@ -79,7 +79,10 @@ const media = (out: string, ...words: readonly string[]): Promise<number> =>
     ...['--image', 'registry.example/bootwright:latest', ...words],
   ]);
 
-/** What Ignition gets: coreos-installer wraps the config of the medium into one of its own. */
+/**
+ * The config that Ignition receives: coreos-installer wraps the config of the medium into one of
+ * its own.
+ */
 function innerConfig(text: string) {
   const config = parseValidConfig(text);
   const [inner] = config.ignition.config?.merge ?? [];
@@ -104,7 +107,7 @@ describe('bootwright media by the real coreos-installer', () => {
     );
     expect(printed).toMatch(/^ {2}\/etc\/bootwright\/host\.ign +secret {2}ignition\.file: /m);
     expect(printed).not.toContain('kernel arguments');
-    // Nothing of the live image is changed.
+    // The live image is unchanged.
     await expect(installer('iso', 'ignition', 'show', at('live.iso'))).rejects.toThrow(
       'No embedded Ignition config',
     );
@@ -121,7 +124,7 @@ describe('bootwright media by the real coreos-installer', () => {
     const config = innerConfig(await installer('pxe', 'ignition', 'unwrap', image));
     expect(config.systemd?.units?.map(({ name }) => name)).toEqual(['bootwright.service']);
     expect(await installer('pxe', 'network', 'unwrap', image)).toContain('type=ethernet');
-    // A larger Ignition than an ISO has room for.
+    // An Ignition config that is too large for an ISO.
     expect(await media('large.img', '--pxe', at('pxe'), '--config', at('large.yaml'))).toBe(0);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { networkManager } from '../../scripts/parts/scripted.ts';
 
-/** Puts the `nmcli` of the part below a folder; resolves with a PATH that begins with it. */
+/** Puts the `nmcli` of the cached part below a folder; resolves with a PATH that begins with it. */
 export function networkManagerOnPath(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });

@@ -1,4 +1,4 @@
-// `nmstatectl` of the simulated host and the real one, by the same states.
+// Compares `nmstatectl` of the simulated host with the real one, for the same states.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { networkManagerOnPath } from './network-manager.ts';
 interface Subject extends AsyncDisposable {
   readonly host: Host;
   readonly opt: string;
-  /** The path of a file there, as the host has it. */
+  /** The path of a file, as a path of the host. */
   readonly pathOf: (name: string) => string;
 }
 
@@ -82,10 +82,7 @@ routes:
     - { destination: '::/0', next-hop-address: '2001:db8::1', next-hop-interface: bond0.110 }
 `;
 
-/**
- * The connections that a state makes, as `TYPE NAME` with the bond that has it, or what is wrong
- * with it.
- */
+/** The connections of a state, as `TYPE NAME` with the bond above it, or the error in the state. */
 const states: readonly (readonly [string, string | undefined, readonly string[] | RegExp])[] = [
   ['a static address, a route and DNS', ofGuide, ['802-3-ethernet eno1']],
   ['JSON', JSON.stringify({ interfaces: [eno1] }), ['802-3-ethernet eno1']],
@@ -255,7 +252,9 @@ describe('the keyfiles of nmstatectl', () => {
   });
 });
 
-/** A keyfile as NetworkManager reads, checks and writes it; no daemon and no network is asked. */
+/**
+ * A keyfile after NetworkManager has read, checked and written it, without a daemon and a network.
+ */
 function readByNetworkManager(keyfile: string): string {
   const modify = ['nmcli', '--offline', 'connection', 'modify', 'connection.autoconnect', 'yes'];
   return execFileSync('chroot', [join(partFolder(networkManager), 'tree'), ...modify], {
@@ -265,7 +264,7 @@ function readByNetworkManager(keyfile: string): string {
   });
 }
 
-/** Reads the keyfiles of a state as a step does; no file has it where there is none. */
+/** Reads the keyfiles of a state as a step does; without a state the file does not exist. */
 function readState(
   { host, opt, pathOf }: Subject,
   state: string | undefined,
@@ -283,7 +282,7 @@ function readState(
   return readNmstate({ host, config, hide, note, signal: new AbortController().signal });
 }
 
-/** `TYPE NAME` of a keyfile, and the bond that has it. */
+/** `TYPE NAME` of a keyfile, with the bond above it. */
 function connectionIn(text: string): string {
   const valueOf = (key: string): string | undefined =>
     new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1];

@@ -22,7 +22,7 @@ afterEach(() => {
   folder[Symbol.dispose]();
 });
 
-/** A part that notes each of its builds, fails at will, and takes a moment. */
+/** A cached part that records each of its builds, fails on request, and takes a moment. */
 function samplePart(script: string, inputs: CachedPart[] = []): CachedPart {
   const builds = join(folder.path, 'builds.txt');
   return {
@@ -75,13 +75,13 @@ describe('a part of the cache', () => {
   it('waits for no one who has died while building it', async () => {
     const part = samplePart('echo content > file');
     await dieWithLock(join(folder.path, 'bootwright', 'parts', 'sample.lock'));
-    // The kernel may take a moment to free the lock.
+    // The kernel may take a moment to release the lock.
     expect((await ensureNoting(part)).at(-1)).toContain('sample: making');
     expect(buildCount()).toBe(1);
   });
 });
 
-/** Lets another process take the lock, and kills it. */
+/** Makes another process take the lock, and kills it. */
 async function dieWithLock(lock: string): Promise<void> {
   mkdirSync(dirname(lock), { recursive: true });
   const module = join(import.meta.dirname, '../../scripts/parts/ensure.ts');

@@ -8,17 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 
-/** How a run of the real coreos-installer ended and what it said. */
+/** The result and the output of a run of the real coreos-installer. */
 interface InstallerRun {
   readonly code: number | null;
   readonly stderr: string;
 }
 
 /**
- * Mounts of these runs are their own. The tool wants a socket of udevd and a udevadm that succeeds;
- * a machine without udevd gets stand-ins for both. Its lsblk and blkid know one disk, so that it
- * looks at no other of this machine. `$1` is run before the tool, in the same namespace; `$2` is
- * the disk.
+ * These runs have mounts of their own. The tool needs a socket of udevd and a udevadm that
+ * succeeds; a machine without udevd gets stand-ins for both. Its lsblk and blkid know one disk, so
+ * that it reads no other disk of this machine. `$1` runs before the tool, in the same namespace;
+ * `$2` is the disk.
  */
 const setting = `set -e
 mkdir -p /run/udev
@@ -34,7 +34,7 @@ export PATH=/run/udev/bin:$PATH
 shift 2
 exec "$@"`;
 
-/** One run: the options, the disk, and shell for what the disk shall suffer first. */
+/** A run: the options, the disk, and a shell script that changes the disk first. */
 interface InstallerTask {
   readonly options: readonly string[];
   readonly device: string;
@@ -57,23 +57,23 @@ export async function runInstaller(task: InstallerTask): Promise<InstallerRun> {
   return { code, stderr };
 }
 
-/** How the server treats whoever asks for the image. */
+/** The behaviour of the server of the image. */
 interface Serving {
   readonly image: Buffer;
-  /** Sends the image over about this many seconds; at once without it. */
+  /** Sends the image over this many seconds; at once without it. */
   readonly overSeconds?: number;
   /** Cuts the connection after this share of the image, 0 to 1. */
   readonly cutAfter?: number;
 }
 
-/** A web server on loopback that has one image, and no signature for it. */
+/** A web server on loopback with one image and no signature for it. */
 interface ImageServer extends AsyncDisposable {
   readonly imageUrl: string;
 }
 
 const chunks = 20;
 
-/** Serves `/tiny.raw`; anything else, such as its signature, is not found. */
+/** Serves `/tiny.raw`; any other path, such as its signature, is not found. */
 export async function serveImage(serving: Serving): Promise<ImageServer> {
   const server = createServer((request, response) => {
     if (request.url === '/tiny.raw') void send(response, serving);
@@ -100,7 +100,7 @@ async function send(response: ServerResponse, serving: Serving): Promise<void> {
   for (let at = 0; at < end; at += step) {
     if (!response.write(image.subarray(at, Math.min(at + step, end))))
       await once(response, 'drain');
-    // Time is what is served here: the tool prints a line at most once a second.
+    // The server is slow on purpose: the tool prints a line at most once a second.
     await sleep((overSeconds * 1000) / chunks);
   }
   if (cutAfter < 1) response.destroy();
@@ -110,13 +110,13 @@ async function send(response: ServerResponse, serving: Serving): Promise<void> {
 const folder = join(import.meta.dirname, '..', '..', 'mocks', 'logs', 'coreos-installer');
 const progress = /^Read (\S+) [\d.]+ [KMGT]?i?B\/[\d.]+ [KMGT]?i?B \(\d{1,3}%\)$/;
 
-/** Names that differ from run to run, and what stands for them in a recording. */
+/** Names that differ from run to run, and their replacements in a recording. */
 type Stands = Readonly<Record<string, string>>;
 
 /**
- * The recorded output of that name, and the fresh one in the same terms, both without the lines
- * that tell progress, whose number and figures are never twice the same. With BOOTWRIGHT_RECORD=1
- * the recording is first replaced by what was just said.
+ * The recorded output of this name, and the fresh one in the same terms, both without progress
+ * lines, whose number and figures always differ. With BOOTWRIGHT_RECORD=1 the fresh output replaces
+ * the recording first.
  */
 export function compareWithRecording(name: string, said: string, stands: Stands) {
   const path = join(folder, `${name}.txt`);
@@ -125,7 +125,7 @@ export function compareWithRecording(name: string, said: string, stands: Stands)
   return { recorded: withoutProgress(readFileSync(path, 'utf8')), fresh: withoutProgress(fresh) };
 }
 
-/** The lines that tell progress. */
+/** The progress lines. */
 export function progressLines(said: string): string[] {
   return said.split('\n').filter((line) => progress.test(line));
 }

@@ -6,20 +6,20 @@ import type { TargetDisk } from '../../src/steps/disk/facts.ts';
 import { type LiveHost, udevLabels } from './deploy-image-host.ts';
 import { createLoopDisk, type LoopDisk } from './loop-disk.ts';
 
-/** A loop device with the operating system on it as coreos-installer leaves it, byte for byte. */
+/** A loop device with the operating system as coreos-installer leaves it, byte for byte. */
 export interface WrittenDisk extends Disposable {
   readonly target: TargetDisk;
 }
 
-/** What a disk is made of. */
+/** The input for a written disk. */
 interface DiskOrder {
-  /** Of the operating system, 768 MiB when unpacked: `labcoreos.raw.zst`. */
+  /** Image of the operating system, 768 MiB when unpacked: `labcoreos.raw.zst`. */
   readonly image: string;
   readonly path: string;
   readonly sizeMiB: number;
 }
 
-/** Makes one, with its partitions known to the live system. */
+/** Writes a disk, with its partitions known to the live system. */
 export function writeDisk(live: LiveHost, { image, path, sizeMiB }: DiskOrder): WrittenDisk {
   const disk = createLoopDisk(path, sizeMiB);
   try {
@@ -33,7 +33,7 @@ export function writeDisk(live: LiveHost, { image, path, sizeMiB }: DiskOrder): 
 function fillDisk(live: LiveHost, { device, path }: LoopDisk, image: string): TargetDisk {
   const script = 'zstd -q -d -c "$0" | dd bs=1M conv=sparse status=none "$1"';
   execFileSync('sh', ['-c', script, image, `of=${device}`]);
-  // A kernel that looks for partitions on loop devices by itself has found them.
+  // A kernel that scans loop devices for partitions has found them.
   execFileSync('partx', ['--update', device]);
   udevLabels(live, device);
   const [majorMinor = '', name = ''] = live
@@ -55,22 +55,23 @@ function fillDisk(live: LiveHost, { device, path }: LoopDisk, image: string): Ta
   };
 }
 
-/** What a disk would boot, and what the boot would find. */
+/** The next boot of a disk, and the files that it would find. */
 export interface NextBoot {
-  /** Pull spec that the deployment follows; undefined for that of the disk image. */
+  /** Pull spec that the deployment follows; undefined for the deployment of the disk image. */
   readonly image: string | undefined;
   readonly options: readonly string[];
-  /** Files by which layers of Lab CoreOS are told apart. */
+  /** Files that distinguish the layers of Lab CoreOS. */
   readonly layers: readonly string[];
   /** Every origin on the disk that names an image. */
   readonly origins: readonly string[];
-  /** Ignition of the first boot, or empty. */
+  /** Ignition config of the first boot, or empty. */
   readonly ignition: string;
   readonly hasStamp: boolean;
 }
 
 /**
- * Looks at a disk as GRUB and ostree do: the entry with the highest version, and where it leads.
+ * Reads a disk as GRUB and ostree do: the entry with the highest version, and the target of its
+ * link.
  */
 export function readNextBoot(live: LiveHost, { target }: WrittenDisk): NextBoot {
   const { ask } = live;

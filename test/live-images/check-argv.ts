@@ -1,7 +1,9 @@
 import { type Generation, isAtLeast, versionsOf } from './generations.ts';
 import { knownOptions, knownValues, newerOptions } from './options.ts';
 
-/** What of an argv the programs of a generation do not know, or nobody has looked up. */
+/**
+ * The parts of an argv that the programs of a generation do not know, or that are not in the table.
+ */
 export function unknownTo(argv: readonly string[], generation: Generation): readonly string[] {
   const { name, words } = programOf(argv);
   const options = knownOptions[name]?.split(' ');
@@ -16,7 +18,7 @@ export function unknownTo(argv: readonly string[], generation: Generation): read
   });
 }
 
-/** The options, and the values that have to be known too. */
+/** The options, and the values that must be known too. */
 function partsOf(name: string, options: readonly string[], words: readonly string[]) {
   const parts: { part: string; isKnown: boolean }[] = [];
   for (let at = 0; at < words.length; at += 1) {
@@ -41,7 +43,7 @@ function valuesOf(name: string, option: string, value: string) {
 function programOf(argv: readonly string[]) {
   const [program = '', ...rest] = argv;
   if (knownOptions[program] !== undefined) return { name: program, words: rest };
-  // Options before the subcommand take a value each: podman's store.
+  // Each option before the subcommand takes a value: podman's store.
   let at = 0;
   while (rest[at]?.startsWith('-') === true && rest.length > 1) at += 2;
   return { name: `${program} ${rest[at] ?? ''}`, words: rest.toSpliced(at, 1) };

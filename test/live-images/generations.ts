@@ -1,32 +1,29 @@
-/** Packages of which a supported live image lacks options that others have. */
+/** Packages whose versions in some supported live images lack options. */
 export type Package = 'coreos-installer' | 'rpm-ostree';
 
-/** Live images that have the same versions of what matters. */
+/** Live images with the same versions of these packages. */
 export interface Generation {
   readonly name: string;
-  /**
-   * Minor numbers of the OpenShift 4 lines that come with it; of other systems those they are as
-   * old as.
-   */
+  /** Minor numbers of the OpenShift 4 lines with it; for other systems, those of the same age. */
   readonly lines: readonly [first: number, last: number];
   /**
-   * The oldest version of a package in it. What is left out is not known, and counts as that of the
-   * row before.
+   * The oldest version of a package in it. An omitted version is unknown, and counts as that of the
+   * previous row.
    */
   readonly versions: Partial<Readonly<Record<Package, string>>>;
 }
 
 /**
- * Supported live images, oldest first. A version with a release behind it is that of a build which
- * its source names: Red Hat's advisories for OpenShift by line (`rhaos4.N`), package lists of RHEL,
- * CentOS Stream and AlmaLinux, and `manifest-lock.x86_64.json` of coreos/fedora-coreos-config.
+ * Supported live images, oldest first. A version with a release is that of a build in its source:
+ * Red Hat's advisories for OpenShift by line (`rhaos4.N`), package lists of RHEL, CentOS Stream and
+ * AlmaLinux, and `manifest-lock.x86_64.json` of coreos/fedora-coreos-config.
  */
 export const generations: readonly Generation[] = [
   {
     name: 'RHEL CoreOS 4.14 and 4.15 (RHEL 9.2)',
     lines: [14, 15],
     versions: {
-      // Those of 4.12; of newer ones before 4.16 no list is public.
+      // Versions of 4.12; for newer ones before 4.16 no list is public.
       'coreos-installer': '0.15.0-2.rhaos4.11.el8',
       'rpm-ostree': '2023.3-1.el9_2',
     },
@@ -52,7 +49,7 @@ export const generations: readonly Generation[] = [
     },
   },
   {
-    // Of October 2024.
+    // From October 2024.
     name: 'Fedora CoreOS 40',
     lines: [17, 22],
     versions: {
@@ -62,17 +59,14 @@ export const generations: readonly Generation[] = [
   },
 ];
 
-/** The versions of a generation, with those of earlier rows where its own are not known. */
+/** The versions of a generation; unknown ones are those of earlier rows. */
 export const versionsOf = (generation: Generation): Generation['versions'] =>
   Object.assign(
     {},
     ...generations.slice(0, generations.indexOf(generation) + 1).map(({ versions }) => versions),
   ) as Generation['versions'];
 
-/**
- * Whether a version is a certain one or newer; what stands behind a `-` is the release of a
- * package.
- */
+/** Whether a version is at least another one; the text after a `-` is the release of a package. */
 export function isAtLeast(version: string, wanted: string): boolean {
   const [have, want] = [version, wanted].map((text) =>
     (text.split('-')[0] ?? '').split('.').map(Number),

@@ -4,11 +4,11 @@ import type { Package } from './generations.ts';
 const podmanStore = '--root= --runroot= --storage-driver=';
 
 /**
- * Options of what an installation runs, by program and subcommand; one with `=` may have its value
- * in the next argument, and at `…` the first operand and what follows belong to another program.
- * Looked up in the programs' own sources at the tags of the oldest supported live image: util-linux,
- * coreos-installer, efibootmgr, mdadm, lvm2, podman, skopeo, ostree-rs-ext, cloud-utils; in NEWS of
- * coreutils and systemd, and in systemctl(1).
+ * Options of the commands of an installation, by program and subcommand. An option with `=` may
+ * have its value in the next argument; `…` marks that the first operand and all later words belong
+ * to another program. Source: the programs' own sources at the tags of the oldest supported live
+ * image: util-linux, coreos-installer, efibootmgr, mdadm, lvm2, podman, skopeo, ostree-rs-ext,
+ * cloud-utils; in NEWS of coreutils and systemd, and in systemctl(1).
  */
 export const knownOptions: Readonly<Record<string, string>> = {
   lsblk: '--all --bytes --json --output=',
@@ -111,7 +111,7 @@ export const knownOptions: Readonly<Record<string, string>> = {
   xfs_growfs: '',
 };
 
-/** Values of options, or of operands such as `oflag=`, that are looked up by themselves. */
+/** Values of options, or of operands such as `oflag=`, that are checked separately. */
 export const knownValues: Readonly<Record<string, string>> = {
   'lsblk --output': [
     'NAME KNAME MAJ:MIN TYPE SIZE LOG-SEC RO MOUNTPOINTS FSTYPE LABEL PARTLABEL PARTTYPE PARTUUID',
@@ -126,6 +126,6 @@ export const knownValues: Readonly<Record<string, string>> = {
 /** Options that are newer than the oldest live image, with the first version that has them. */
 export const newerOptions: Readonly<Record<string, readonly [Package, string]>> = {
   'coreos-installer install --console': ['coreos-installer', '0.16.0'],
-  // The first version of rpm-ostree with the ostree-ext that was looked into.
+  // The first version of rpm-ostree with the checked version of ostree-ext.
   'ostree container --image': ['rpm-ostree', '2023.11'],
 };
