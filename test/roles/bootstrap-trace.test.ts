@@ -19,7 +19,7 @@ const keptOf = (phase: Phase): readonly string[] =>
   phase.filter((command) => typeof command === 'string');
 const droppedOf = (phase: Phase) => phase.filter((command) => typeof command !== 'string');
 
-/** The first of some words that does not come after those before it. */
+/** The first word of `wanted` that does not occur after the words before it. */
 function outOfOrder(all: readonly string[], wanted: readonly string[]): string | undefined {
   let from = 0;
   return wanted.find((one) => {
@@ -32,7 +32,7 @@ function outOfOrder(all: readonly string[], wanted: readonly string[]): string |
 const ranBy = ({ machine }: Straight): readonly string[] =>
   machine.ran.map(({ argv }) => argv.join(' '));
 
-/** Each stage with the texts that steps put beside it; what a wait misses is not among them. */
+/** Each stage with the info texts of its steps; the status texts of waits are not included. */
 function stagesOf({ life }: Straight, ladder: readonly string[]): readonly string[] {
   const staged = life.events.flatMap((event) => {
     if (event.type === 'lanes.started') {

@@ -9,8 +9,8 @@ import { hasBegun, install, live } from './processes.ts';
 import { newWorld } from './world.ts';
 
 /**
- * The kernel names the disks in another order: what was sda is sdz, and sda is a disk with
- * somebody's data.
+ * Renames the disks as a kernel in another order would: sda becomes sdz, and the new sda is a disk
+ * with foreign data.
  */
 function swapDisks({ devices }: Machine): Device {
   const disk = devices.byKname('sda');
@@ -73,9 +73,7 @@ describe.each(['master', 'single node'] as const)('a %s whose agent is killed', 
   });
 });
 
-/**
- * Somebody pulls the install disk and puts another in its place, smaller and with data of theirs.
- */
+/** Replaces the install disk by another one, smaller and with foreign data. */
 function replaceDisk({ devices }: Machine): Device {
   const disk = devices.byKname('sda');
   if (disk?.identity === undefined) throw new Error('there is no sda');
@@ -84,7 +82,7 @@ function replaceDisk({ devices }: Machine): Device {
   const stranger: Device = {
     ...disk,
     sizeBytes: disk.sizeBytes / 2,
-    // A virtual disk tells neither.
+    // A virtual disk has neither.
     identity: { ...disk.identity, serial: serial && 'LAB99', wwn: wwn && '0x5000c500a1b2c399' },
     content: { fstype: 'xfs', label: 'precious', uuid: 'precious' },
     table: undefined,

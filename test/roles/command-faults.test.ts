@@ -13,7 +13,7 @@ interface Place {
   readonly command: string;
 }
 
-/** Each command of a step is run with its faults on the first host that has it. */
+/** Each command of a step runs with its faults on the first host that has it. */
 const seen = new Set<string>();
 
 describe.each(faultHosts)('$name', (faultHost) => {
@@ -35,7 +35,9 @@ describe.each(faultHosts)('$name', (faultHost) => {
   });
 });
 
-/** Runs the faults of a host's commands one by one; what no operator should meet. */
+/**
+ * Runs the faults of a host's commands one by one; returns the results that no operator should see.
+ */
 async function violationsOn(
   faultHost: FaultHost,
   places: readonly Place[],
@@ -46,7 +48,7 @@ async function violationsOn(
     for (const fault of commandFaults) {
       const isFirst = kept === undefined;
       let ran = await runWith(faultHost, (kept ??= begin(faultHost)), { place, fault });
-      // What failed is begun again by the next process, which may be past the command.
+      // The next process repeats the failed work, and may be past the command.
       if (!isFirst && !ran.isMet) {
         end(kept);
         kept = begin(faultHost);
@@ -62,10 +64,10 @@ async function violationsOn(
   return violations;
 }
 
-/** What a step has set up is undone after its limit too. */
+/** A step undoes its changes even after its limit. */
 const longestUndo = minutes(6);
 
-/** Runs a process whose command has a fault, and looks how the step with it ends. */
+/** Runs a process whose command has a fault, and checks the end of its step. */
 async function runWith(
   faultHost: FaultHost,
   kept: Kept,
@@ -79,7 +81,7 @@ async function runWith(
     (event) => event.type === 'step.started' && event.step === place.step,
   ).length;
   const limit = plannedSteps(faultHost.host.config).find(({ id }) => id === place.step)?.limit ?? 0;
-  // What ends the host in any case is none of the fault's doing.
+  // An error that ends the run on this host without a fault too is not an effect of the fault.
   const isOver = hasPassed || (life.error as AgentError | undefined)?.code === faultHost.code;
   const wrong = isOver ? [] : wrongWith(life.error, { place, fault, attempts });
   if (took !== undefined && took > limit + longestUndo) wrong.push(`took ${took} ms`);
@@ -90,7 +92,7 @@ async function runWith(
   };
 }
 
-/** What a person would miss in the failure that a command's fault ends a run with. */
+/** The information that a person would miss in the failure after a command's fault. */
 function wrongWith(
   error: unknown,
   {

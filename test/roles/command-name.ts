@@ -1,6 +1,6 @@
 /**
- * Words of programs that do several things, which say what: so many after the program, options left
- * out.
+ * Words that name the action of a program with several actions: their number after the program,
+ * without options.
  */
 const verbs: Readonly<Record<string, number>> = {
   bootc: 1,
@@ -12,7 +12,7 @@ const verbs: Readonly<Record<string, number>> = {
   systemctl: 1,
 };
 
-/** Options that name what a program does, where no word does. */
+/** Options that name the action of a program without such words. */
 const namingOptions: Readonly<Record<string, readonly string[]>> = {
   buildah: ['--version'],
   efibootmgr: ['--delete-bootnum', '-c', '--bootorder', '-v', '-l'],
@@ -36,7 +36,7 @@ export function commandName([program = '', ...words]: readonly string[]): string
   return [program, ...verb, ...(option === undefined ? [] : [option])].join(' ');
 }
 
-/** A script by what it runs; that of RHCOS by what it is asked for. */
+/** The name of a script: its program, or the verb of a script of RHCOS. */
 function shellName(shell: string, script: string): string {
   const asked = /transposefs\.sh(?: \| bash -s)? ([\w-]+)/.exec(script)?.[1];
   return asked === undefined ? `${shell}: ${script.split(' ')[0]}` : `${shell}: ${asked}`;

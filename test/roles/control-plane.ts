@@ -10,20 +10,20 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
 import { layeredContents, layeredKinds, writeRendered } from './layered.ts';
 
-/** The Ignition of a bootstrap host. */
+/** The Ignition config of a bootstrap host. */
 export const bootstrapFile = bootstrapIgnition(clusterSeed({}));
 
-/** That of a cluster with MachineOSConfigs among its manifests. */
+/** The Ignition config of a cluster with MachineOSConfigs in its manifests. */
 export const layeredBootstrapFile = (config: Config): string =>
   bootstrapIgnition(clusterSeed({}), layeredContents(config));
 
-/** What a control plane has rendered for the only node of a cluster. */
+/** The rendered config of the only node of a cluster. */
 const renderedMaster = JSON.stringify({
   ignition: { version: '3.2.0' },
   storage: { files: [{ path: '/etc/rendered', contents: { source: 'data:,by-bootkube' } }] },
 });
 
-/** Lets the units of a bootstrap host bring up a control plane that is through in a moment. */
+/** Makes the units of a bootstrap host start a control plane that completes in a moment. */
 export function giveControlPlane(machine: Machine): void {
   const write = async (path: string, text: string): Promise<void> => {
     const place = await machine.files.real(path);
@@ -59,7 +59,7 @@ const node = (name: string, address: string): KubeObject => ({
   },
 });
 
-/** A cluster in which everything that a bootstrap host waits for has come true. */
+/** A cluster that meets every condition of a bootstrap host's waits. */
 export function readyCluster(): FakeKube {
   const installConfig = 'controlPlane:\n  replicas: 3\nplatform:\n  baremetal: {}\n';
   return fakeKube()
@@ -92,7 +92,7 @@ export function readyCluster(): FakeKube {
 /** Kinds that the agent writes. */
 const written = [configMaps, etcds, nodes, ...layeredKinds];
 
-/** What a cluster holds of what the agent writes, without what the API server adds by itself. */
+/** The objects of these kinds in a cluster, without the members that the API server adds. */
 export const clusterWorld = (kube: FakeKube): unknown =>
   written.map((kind) =>
     kube.objectsOf(kind).map((object) => ({

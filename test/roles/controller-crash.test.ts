@@ -38,8 +38,8 @@ const effectsOf = {
 type Site = ReturnType<typeof controllerSite>;
 
 /**
- * Ports of a process that is killed right after its effect of that number: nothing of it has any
- * effect then.
+ * Ports of a process that is killed right after its effect with this number: no later effect
+ * happens.
  */
 function mortal(site: Site, dies: number | undefined) {
   const killer = new AbortController();
@@ -89,7 +89,7 @@ function nameIn(given: readonly unknown[]): string {
   );
 }
 
-/** Runs controllers to the end of an installation, the first of which is killed. */
+/** Runs controllers to the end of an installation; the first one is killed. */
 async function runToEnd(ending: Ending, dies?: number) {
   const clock = fakeClock({ auto: false, start: Date.parse('2026-11-25T10:00:00Z') });
   const site = controllerSite({ requests, ending, now: clock.now });
@@ -140,12 +140,12 @@ async function runToEnd(ending: Ending, dies?: number) {
   await clock.advance(minutes(10));
   site.tick();
   const inCluster = leftInCluster(site);
-  // What has reached a service that leaves depends on when the controller was killed.
+  // The state of a service that leaves depends on the time of the kill.
   const left = ending === 'agent-based' ? inCluster : { ...inCluster, ...leftAtService(site) };
   return { effects: first.effects, end: last.end, left };
 }
 
-/** All that must be the same, whoever was killed: at the service. */
+/** The final state in the service, which must be the same after any kill. */
 const leftAtService = ({ store }: Site) => ({
   status: store.cluster().status,
   hosts: store.hosts().map(({ hostname, stage }) => `${hostname} ${stage}`),
@@ -155,7 +155,7 @@ const leftAtService = ({ store }: Site) => ({
   logs: store.cluster().logsState,
 });
 
-/** And in the cluster. */
+/** The final state in the cluster. */
 function leftInCluster({ kube }: Site) {
   const namesOf = (kind: typeof pods, prefix: string): readonly string[] =>
     kube

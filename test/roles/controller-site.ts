@@ -32,15 +32,15 @@ import {
 } from '../support/kubelet-request.ts';
 import { addressOf, type Ending, type HostName, serviceOf } from './installation-service.ts';
 
-// A new cluster and its service, as they are while an installation comes to its end.
+// A new cluster and its service, in the last phase of an installation.
 
-/** The certificates that the master which joins last asks for, made once: keys take their time. */
+/** The certificate requests of the last master to join, created once: key generation takes time. */
 export interface Requests {
   readonly client: string;
   readonly serving: string;
 }
 
-/** Makes them. */
+/** Creates them. */
 export async function requestsOfMaster(): Promise<Requests> {
   const keys = await keyPair();
   const subject = 'O=system:nodes, CN=system:node:m0';
@@ -52,7 +52,7 @@ export async function requestsOfMaster(): Promise<Requests> {
 
 const available = [{ type: 'Available', status: 'True', message: 'well' }];
 
-/** What the installer and the bootstrap host have put there, and what went wrong meanwhile. */
+/** The objects that the installer and the bootstrap host left, and later failures. */
 function newCluster(ending: Ending): FakeKube {
   const isAgentBased = ending === 'agent-based';
   const kube = withInvoker(fakeKube(), isAgentBased ? 'agent-installer' : 'assisted-service');
@@ -108,7 +108,7 @@ function newCluster(ending: Ending): FakeKube {
 
 const content = Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-lso}\n');
 
-/** What the agent-based installer puts there for operators. */
+/** The manifests of the agent-based installer for operators. */
 const agentManifests = {
   metadata: { name: 'olm-operator-manifests', namespace: 'assisted-installer' },
   data: {
@@ -118,10 +118,7 @@ const agentManifests = {
   },
 };
 
-/**
- * The bootstrap host leaves when it has seen the controller; where it is the service, that leaves
- * with it.
- */
+/** The bootstrap host leaves when it has seen the controller; a service on it leaves too. */
 function bootstrapHost(
   kube: FakeKube,
   {
@@ -244,7 +241,7 @@ function cluster(
   };
 }
 
-/** An installation that comes to its end, with what is to be called as time passes. */
+/** An installation in its last phase, with the function to call as time passes. */
 export function controllerSite({
   requests,
   ending,
@@ -265,5 +262,5 @@ export function controllerSite({
   return { store: service.store, connect: service.connect, kube, tick };
 }
 
-/** How long one look of the cluster at itself takes. */
+/** Interval of the cluster's polls of itself. */
 export const tickEvery = seconds(2);

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { corners } from './corners.ts';
 import { expectAlikeAfterEachWrite, install } from './processes.ts';
 
-/** A disk with a partition that can be kept, and another one that can be formatted. */
+/** A disk with a partition that can be kept, and another disk that can be formatted. */
 const plan = { disks: [{ name: 'sda', leftovers: 'data' as const }, { name: 'sdb' }] };
 
-/** A suite of its own installs those that build operating systems. */
+/** Corners with builds of OS images have a suite of their own. */
 const quick = corners.filter(({ layering }) => layering === undefined);
 
 describe.each(quick)('a $name', ({ config, plan: more }) => {

@@ -2,18 +2,18 @@ import type { z } from 'zod';
 import type { HostPlan } from '../../mocks/host/build-machine.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 
-/** One way to configure a host. */
+/** One configuration of a host. */
 export interface Corner {
   readonly name: string;
   readonly config: Config;
-  /** What the host is, beside what every host of a test is. */
+  /** The properties of the host that differ from every other host of a test. */
   readonly plan?: Partial<z.input<typeof HostPlan>>;
   readonly layering?: Layering;
 }
 
-/** MachineOSConfigs are among the manifests of the cluster. */
+/** The manifests of the cluster contain MachineOSConfigs. */
 export interface Layering {
-  /** What the program that builds says when it fails; it builds without. */
+  /** The error message of the builder; undefined if the build succeeds. */
   readonly buildError?: string;
 }
 
@@ -24,7 +24,7 @@ const base: ConfigInput = {
   images: { agent: 'registry.example/agent:1', mco: 'registry.example/mco:1' },
 };
 
-/** The role on the command line, and how many control-plane nodes the cluster has. */
+/** The configured role, and the number of control-plane nodes of the cluster. */
 const roles = {
   bootstrap: { role: 'bootstrap', controlPlaneCount: 3 },
   master: { role: 'master', controlPlaneCount: 3 },
@@ -36,7 +36,7 @@ const roles = {
 /** A kind of host. */
 export type Kind = keyof typeof roles;
 
-/** What the conditions of the roles ask about, one by one. */
+/** The settings in the conditions of the roles, one by one. */
 const turns: readonly (readonly [string, ConfigInput])[] = [
   ['as the service asks', {}],
   ['without cleanup', { disk: { cleanup: false } }],
@@ -77,16 +77,16 @@ const turns: readonly (readonly [string, ConfigInput])[] = [
 
 const self = 'registry.example/bootwright:1';
 
-/** The service names our own image as that of the controller. */
+/** The service names our own image as the controller image. */
 export const ownController = { self, controller: self } satisfies ConfigInput['images'];
-/** What only a host with a temporary control plane asks about. */
+/** Settings that only a host with a temporary control plane reads. */
 const bootstrapTurns: typeof turns = [
   ['with its lanes in turn', { bootstrap: { lanes: 'in-turn' } }],
   ['of OpenShift 4.6', { cluster: { openshiftVersion: '4.6.62' }, images: ownController }],
   ['whose controller is this program too', { images: ownController }],
 ];
 
-/** What only a worker asks about. */
+/** Settings that only a worker reads. */
 const workerTurns: typeof turns = [
   ['with the image of its pool', layered('4.21.0', { repository: 'registry.example/ocl/worker' })],
   [
@@ -95,10 +95,10 @@ const workerTurns: typeof turns = [
   ],
 ];
 
-/** The masters have a MachineOSConfig of their own; workers get one by default. */
+/** The masters have a MachineOSConfig of their own; workers get a default one. */
 const pushTo = 'registry.example.com/ocl';
 
-/** What a host asks about on which operating systems may be built. */
+/** Settings of a host that may build OS images. */
 const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
   ['with operating systems that are built', layered('4.21.0', { pushTo }), {}],
   ['with operating systems that its cluster builds', layered('4.20.1', {}), {}],
@@ -122,10 +122,13 @@ const turnsOf: Partial<Record<Kind, typeof turns>> = {
 
 const withData: Corner['plan'] = { disks: [{ name: 'sda', leftovers: 'data' }] };
 
-/** The live medium of an appliance carries a registry. */
+/** The live medium of an appliance contains a registry. */
 const appliance: Corner['plan'] = { registryKibibytes: 4 };
 
-/** What the registry meets on the disk: a system as it was written, or one with its final OS. */
+/**
+ * Settings of a host with a registry on its medium: its disk has the system of the disk image, or
+ * the final OS.
+ */
 const registryTurns: typeof turns = [
   ['with a registry on the medium', {}],
   [
@@ -134,19 +137,22 @@ const registryTurns: typeof turns = [
   ],
 ];
 
-/** A host that starts a control plane has its own Ignition from a service or an object store. */
+/**
+ * A host that starts a control plane gets its own Ignition config from a service or an object
+ * store.
+ */
 const isPossible = (kind: Kind, { service, ignition }: ConfigInput): boolean =>
   (kind !== 'bootstrap' && kind !== 'single node') ||
   (service?.url !== '' && ignition?.source !== 'file');
 
-/** Every role with every turn. */
+/** Every role with every setting. */
 export const corners: readonly Corner[] = (Object.keys(roles) as Kind[]).flatMap((kind) => [
   ...[...turns, ...(turnsOf[kind] ?? [])]
     .filter(([, turn]) => isPossible(kind, turn))
     .map(([name, turn]) => ({
       name: `${kind} ${name}`,
       config: cornerOf(kind, turn),
-      // What is to be kept is there.
+      // The partition to keep exists.
       ...(turn.image?.writerArgs === undefined ? {} : { plan: withData }),
     })),
   ...registryTurns.map(([name, turn]) => ({
@@ -161,7 +167,7 @@ export const corners: readonly Corner[] = (Object.keys(roles) as Kind[]).flatMap
   })),
 ]);
 
-/** The corner of a kind of host and a turn. */
+/** The corner of a kind of host and a setting. */
 export function cornerOf(kind: Kind, turn: ConfigInput): Config {
   const { role, controlPlaneCount } = roles[kind];
   const input = merged(base, turn);

@@ -1,21 +1,22 @@
-/** What was when a line had been written to the journal. */
+/** The state at the time of a journal line. */
 export interface Mark {
   readonly isFlushed: boolean;
-  /** How often anything had been done to the world, or had ended. */
+  /** The number of changes to the world, and of their ends, so far. */
   readonly moves: number;
 }
 
-/** One way to die. */
+/** A crash point. */
 interface CrashPoint {
-  /** The line after which. */
+  /** The index of the last journal line before the crash. */
   readonly crashAfter: number;
   readonly losesUnflushed: boolean;
 }
 
 /**
- * The ways to die after each line of a run that differ in what they leave: how much of the journal,
- * and how far the world had come. Most steps begin with a line that is not flushed, right after the
- * last one that is: where that line is lost, the next process finds what it found without it.
+ * The crash points after each line of a run that leave different states: in the length of the
+ * journal, and in the changes to the world. Most steps begin with a line that is not flushed, right
+ * after the last flushed one: if that line is lost, the next process finds the same state as
+ * without it.
  */
 export function crashPointsOf(
   marks: readonly Mark[],

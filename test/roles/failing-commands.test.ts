@@ -1,5 +1,5 @@
-// Every command of every step fails twice, before and after its effect, on a host that keeps what
-// was done to it.
+// Every command of every step fails twice, before and after its effect, on a host that keeps the
+// effects.
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../src/model/failure.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
@@ -72,13 +72,13 @@ const hosts: readonly (readonly [name: string, host: Host])[] = [
   ],
 ];
 
-/** All that a failure says, its causes included. */
+/** The text of a failure and all its causes. */
 const wordsOf = (error: unknown): string =>
   error instanceof Error
     ? `${error.message} ${JSON.stringify((error as AgentError).context)} ${wordsOf(error.cause)}`
     : '';
 
-/** Installs a host one of whose commands fails twice; what broke a law. */
+/** Installs a host on which one command fails twice; returns the violated rule. */
 async function violationOf(
   host: Host,
   straight: unknown,

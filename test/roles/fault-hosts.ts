@@ -1,5 +1,4 @@
-// The hosts on which the commands of the table of faults are run; together they run each command of
-// each role.
+// The hosts for the table of command faults; together they run each command of each role.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publish } from '../../mocks/host/images.ts';
@@ -8,14 +7,14 @@ import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { type Host, ignition, imageSha256, imageUrl, type World } from './world.ts';
 
-/** A host, and what is different on it before anything runs. */
+/** A host, and its differences before the first process. */
 export interface FaultHost {
   readonly name: string;
   readonly host: Host;
   readonly prepare?: (world: World) => World;
-  /** What failed is tried again on the same host, which costs less than another. */
+  /** A failed step is repeated on the same host, which costs less than another host. */
   readonly chains?: true;
-  /** Code with which it ends without any fault of a command. */
+  /** Error code of its run without any fault of a command. */
   readonly code?: string;
 }
 
@@ -24,7 +23,7 @@ const built = {
   layering: { pushTo: 'registry.example.com/ocl' },
 };
 
-/** A unit that starts, fails, and is not started again. */
+/** A unit that starts, fails, and is not restarted. */
 const failing =
   (unit: string) =>
   (world: World): World => {
@@ -37,7 +36,7 @@ const failing =
 
 const nodeImage = 'registry.example/node:4.20.1-x86_64';
 
-/** Cheap ones first: a command is run on the first that runs it. */
+/** Cheap ones first: a command runs on the first host that has it. */
 export const faultHosts: readonly FaultHost[] = [
   {
     name: 'a worker in the running root',

@@ -10,7 +10,7 @@ import { type Life, live } from './processes.ts';
 import { withStepHosts } from './step-hosts.ts';
 import { newWorld, type World } from './world.ts';
 
-/** Every step of the role that a configuration asks for. */
+/** Every step of the role in a configuration. */
 export function plannedSteps(config: Config): readonly PlannedStep[] {
   const { items, always, follow } = describeRole(chooseRole(config), config);
   const main = items.flatMap((item) =>
@@ -19,7 +19,7 @@ export function plannedSteps(config: Config): readonly PlannedStep[] {
   return [...main, ...always, ...follow];
 }
 
-/** A host with what it keeps from one process to the next. */
+/** A host with the state that it keeps between processes. */
 export interface Kept {
   readonly world: World;
   readonly journal: MemoryJournal;
@@ -31,17 +31,17 @@ export const begin = ({ host, prepare = (world) => world }: FaultHost): Kept => 
   journal: memoryJournal(),
 });
 
-/** Takes a host away. */
+/** Removes a host. */
 export function end({ world: { machine } }: Kept): void {
   machine.units.reset([], []);
   rmSync(machine.files.root, { recursive: true });
 }
 
-/** A process, and how it met a fault. */
+/** A process, and its encounter with a fault. */
 interface FaultyLife extends Life {
-  /** It was stopped, since the step had finished that was waited for. */
+  /** It was stopped because the awaited step had finished. */
   readonly hasPassed: boolean;
-  /** From the first fault to the end; undefined without a fault. */
+  /** Time from the first fault to the end; undefined without a fault. */
   readonly took: Millis | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function runProcess(
       if (event.type === 'step.finished' && event.step === until) stop.abort(new Error('enough'));
     },
     changed: (role) =>
-      // What comes after a failure is of no interest to a step.
+      // A step does not depend on the work after a failure.
       withStepHosts(until === undefined ? role : { ...role, always: [] }, (step, own) =>
         faultyHost(own, {
           step,

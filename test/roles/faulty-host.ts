@@ -11,29 +11,29 @@ import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 export const commandFaults = [
   /** The host does not have the program. */
   'missing',
-  /** It ends with an exit code that is no answer. */
+  /** It exits with a code that is not an answer. */
   'fails',
   /** It does not end before its limit. */
   'hangs',
-  /** It does what it should, and prints bytes that mean nothing. */
+  /** It does its work, and prints meaningless bytes. */
   'garbage',
 ] as const;
 /** A fault of a command by its name. */
 export type CommandFault = (typeof commandFaults)[number];
 
-/** Bytes that mean nothing to the reader of a command's output. */
+/** Meaningless bytes for the parser of a command's output. */
 export const garbage = '\u001f\ufffd\u0000\ufffd {"';
 
 /** Decides for each command of a step whether it has a fault. */
 export type FaultOf = (step: string, argv: readonly string[]) => CommandFault | undefined;
 
-/** A clock that stands while hosts are at work, and the work that they have. */
+/** A clock that does not advance while hosts are at work. */
 export interface WorkClock extends FakeClock {
   /** Counts work of a host until it ends. */
   readonly busy: <Answer>(work: Promise<Answer>) => Promise<Answer>;
 }
 
-/** Limits of hours pass in a moment, but none while something real is under way. */
+/** Limits of hours pass in a moment, but none while real work is running. */
 export function workClock(): WorkClock {
   let works = 0;
   const clock = fakeClock({ isBusy: () => works > 0, turns: 4 });
@@ -46,7 +46,7 @@ export function workClock(): WorkClock {
   return { ...clock, busy };
 }
 
-/** A host as a step sees it, some of whose commands have a fault. */
+/** A host for a step, with faults in some of its commands. */
 export function faultyHost(
   host: Host,
   { step, faultOf, clock }: { step: string; faultOf: FaultOf; clock: WorkClock },
@@ -66,7 +66,7 @@ export function faultyHost(
         });
         throw commandTimedOut(story, options.limit);
       }
-      // The monitor of units ends when its caller has seen enough.
+      // The monitor of units ends when its caller stops it.
       const run = (how: ExecOptions): Promise<CommandResult> =>
         argv[0] === 'busctl' ? host.exec(argv, how) : busy(host.exec(argv, how));
       if (fault === undefined) return run(options);
@@ -84,7 +84,7 @@ export function faultyHost(
     lock: (...given) => busy(host.lock(...given)),
     watch: (paths, changed, signal) => {
       const watching = host.watch(paths, changed, signal);
-      // It has files open that it closes.
+      // It has open files to close.
       signal.addEventListener('abort', () => void busy(watching), { once: true });
       return watching;
     },

@@ -2,14 +2,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/**
- * In memory, where there is such a place: the thousands of processes flush each file that they
- * write.
- */
+/** In memory if possible: the thousands of processes flush each file that they write. */
 const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const prefix = 'bootwright-processes-';
 
-/** The folder of this process; that of one that was killed is removed by the next. */
+/** The folder of this process; the next process removes that of a killed one. */
 let folder: string | undefined;
 
 /** A new folder for the files of a host. */

@@ -1,4 +1,4 @@
-// With an input that is not there, or not what it should be, no role has changed a disk.
+// With a missing or invalid input, no role has changed a disk.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ interface Input {
   readonly code: string;
   readonly config?: ConfigInput;
   readonly spoil?: (world: World) => void;
-  /** The roles that have it; every one unless given. */
+  /** The kinds of hosts with this input; all by default. */
   readonly kinds?: readonly Kind[];
 }
 
@@ -205,7 +205,7 @@ const inputs: readonly Input[] = [
   },
 ];
 
-/** A single node merges the Ignition of its service with what it has rendered, and nothing else. */
+/** A single node merges only the Ignition config of its service with its rendered one. */
 const has = (kind: Kind, { kinds: given, config }: Input): boolean =>
   given === undefined
     ? (config?.ignition?.url ?? config?.ignition?.file) === undefined || ofOwnSource.includes(kind)
@@ -215,7 +215,7 @@ const cases = kinds.flatMap((kind) =>
   inputs.filter((input) => has(kind, input)).map((input) => [kind, input.name, input] as const),
 );
 
-/** Programs that change what is on a disk. */
+/** Programs that change the content of a disk. */
 const destroying = /^(mdadm|dmsetup|wipefs|dd|sgdisk|blkdiscard|coreos-installer|ostree)$/;
 
 describe('no disk is changed', () => {
@@ -268,7 +268,7 @@ describe('a run that is resumed behind the first loss', () => {
     ignition: { version: '3.2.0' },
     passwd: { users: [{ name: 'core', passwordHash: hash }] },
   });
-  /** Stops a run as it begins to write, and runs again. */
+  /** Stops a run at the start of the write, and runs again. */
   async function resumed(kind: Kind) {
     const config = cornerOf(kind, {});
     const world = newWorld({ config, plan: {} });

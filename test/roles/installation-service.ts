@@ -27,16 +27,16 @@ export const addressOf = {
   m2: '192.0.2.12',
   w0: '192.0.2.20',
 } as const;
-/** One of them. */
+/** The name of a host. */
 export type HostName = keyof typeof addressOf;
 const names = Object.keys(addressOf) as readonly HostName[];
 
-/** What users want of the worker; a service that leaves takes that along. */
+/** The settings of users for the worker; a service that leaves takes them along. */
 const wishes = { nodeLabels: { team: 'storage' }, pool: 'infra' };
 
 /**
- * How the installation ends: as the service says or, where its bootstrap host is the service, as
- * the cluster says.
+ * The end of the installation: as the service reports it or, if its bootstrap host is the service,
+ * as the cluster reports it.
  */
 export type Ending = 'installed' | 'error' | 'agent-based';
 
@@ -64,11 +64,11 @@ function storeOf(ending: Ending, now: () => number) {
   return inventoryStore({ cluster, hosts, finalizingLimits }, now);
 }
 
-/** A service, and how far it is. */
+/** A service and its progress. */
 interface Service {
   readonly store: InventoryStore;
   readonly now: () => number;
-  /** It was on the bootstrap host, which has left. */
+  /** It ran on the bootstrap host, which has left. */
   readonly hasLeft: () => boolean;
 }
 
@@ -159,7 +159,7 @@ const files = {
   'custom_manifests.json': JSON.stringify([{ Name: 'lso', Content: content.toString('base64') }]),
 };
 
-/** The service as agents report to it. */
+/** The interface of the service for agents. */
 const inventoryOf = (service: Service) => {
   const { store, hasLeft } = service;
   const { calls, show } = installationOf(service);
@@ -189,11 +189,11 @@ export function serviceOf(ending: Ending, now: () => number) {
     leave: (): void => {
       isGone = true;
     },
-    /** Lets all who follow see what it has. */
+    /** Sends the state to all followers. */
     show: (): void => {
       for (const show of [...shows]) show();
     },
-    /** A connection of one process: what it has seen it continues with. */
+    /** A connection of one process: it keeps the state that it has received. */
     connect: () => {
       const { inventory, show } = inventoryOf(service);
       shows.add(show);

@@ -15,12 +15,10 @@ import { type Life, live } from './processes.ts';
 import { withStepHosts } from './step-hosts.ts';
 import { type Host, newWorld, stateOf, type World } from './world.ts';
 
-/** What a disk says from its fault on. */
+/** The error of a disk from its fault on. */
 const errors: Readonly<Record<DiskFault, string>> = { 'full disk': 'ENOSPC', 'read-only': 'EROFS' };
 
-/**
- * The disk of the journal: how many lines it takes before its fault, and the line that it did not.
- */
+/** The disk of the journal: the number of lines before its fault, and the refused line. */
 interface Disk {
   fault: DiskFault;
   takes: number;
@@ -55,7 +53,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What the disk did not take, as it is now. */
+/** The line that the disk has refused so far. */
 const refused = (): string | undefined => disk.refused;
 
 const path = (): string => join(folder, 'install-dir/journal.jsonl');
@@ -63,7 +61,7 @@ const path = (): string => join(folder, 'install-dir/journal.jsonl');
 /** The step whose commands fail. */
 type FailingStep = (step: string) => 'fails' | undefined;
 
-/** One process with a journal in a file, which takes so many lines. */
+/** One process with a journal in a file, which accepts this many lines. */
 async function processOn(
   world: World,
   { config }: Host,
@@ -95,7 +93,7 @@ async function processOn(
   return { ...life, commands: world.machine.ran.length - before };
 }
 
-/** What was to be written when the disk failed. */
+/** The line that was to be written when the disk failed. */
 function refusedRow(aside: readonly string[] = []): {
   readonly row: JournalRow | undefined;
   readonly step: string;
@@ -108,7 +106,7 @@ function refusedRow(aside: readonly string[] = []): {
 
 const messageOf = ({ error }: Life): string => (error instanceof Error ? error.message : 'none');
 
-/** Whether words name the file and what the disk said. */
+/** Whether a text names the file and the error of the disk. */
 const namesCause = (words: string, fault: DiskFault): boolean =>
   words.includes(`${path()} cannot be written: ${errors[fault]}`);
 
@@ -117,7 +115,7 @@ const warnings = ({ events }: Life): readonly string[] =>
     event.type === 'note' && event.level === 'warn' ? [String(event.fields['reason'] ?? '')] : [],
   );
 
-/** What a run did at the fault of its disk that the table does not say. */
+/** The action of a run at the fault of its disk that violates the table. */
 function violationOf(
   life: Life & { readonly commands: number },
   { config }: Host,
@@ -136,7 +134,7 @@ function violationOf(
   return `${disk.refused ?? ''}: ${messageOf(life)}, ${life.commands} commands, ${words.join('; ')}`;
 }
 
-/** Whether more was done than a line says that the disk did not take. */
+/** Whether the run acted on a line that the disk refused. */
 function isDone(
   { write }: JournalRow,
   step: string,
@@ -172,18 +170,18 @@ describe.each(roles)('the journal of a %s', (kind) => {
     const lines = (await readFile(path(), 'utf8')).split('\n').length - 1;
     const violations: string[] = [];
     for (let takes = 0; takes < lines; takes += 1) {
-      // Both end alike; either comes to each kind of write.
+      // Both faults have the same effect; each occurs with each kind of write.
       const fault: DiskFault = takes % 4 < 2 ? 'full disk' : 'read-only';
       rmSync(dirname(path()), { recursive: true });
       disk.refused = undefined;
       const world = newWorld(host);
       const life = await processOn(world, host, { takes, fault });
-      // Lines of steps beside the run are written in any order; the last ones may not be written at
-      // all.
+      // Lines of steps in parallel lists are written in any order; the last ones may not be written
+      // at all.
       if (refused() === undefined) continue;
       const violation = violationOf(life, host, fault);
       if (violation !== undefined) violations.push(`${takes} ${fault}: ${violation}`);
-      // What begins a step has changed nothing: another crash point has that.
+      // The start of a step has changed nothing: another crash point covers that.
       if (life.outcome === undefined && refusedRow().row?.write !== 'started') {
         const next = await processOn(world, host);
         if (next.error !== undefined) violations.push(`${takes}: ${messageOf(next)}`);
@@ -231,7 +229,7 @@ describe.each(['full disk', 'read-only'] as const)('a %s', (fault) => {
 
 it('ends before anything is done when the journal of an earlier run cannot be set aside', async () => {
   const host: Host = { config: cornerOf('master', {}), plan: {} };
-  // A folder in the way of its new name: the disk refuses to rename it.
+  // A folder at its new name: the disk refuses to rename it.
   await mkdir(`${path()}.old/in-the-way`, { recursive: true });
   await writeFile(path(), `${JSON.stringify({ ...header, fingerprint: 'another' })}\n`);
   const life = await processOn(newWorld(host), host);

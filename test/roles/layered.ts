@@ -28,22 +28,16 @@ const pools = ['master', 'worker'] as const;
 const operatorNamespace = 'openshift-machine-config-operator';
 const key = (name: string): string => `machineconfiguration.openshift.io/${name}`;
 
-/** The image that the masters of these installations run in the end. */
+/** The final image of the masters in these installations. */
 export const mastersFinal = `registry.example.com/ocl/master@${digestOfText(renderedName('master'))}`;
 
-/**
- * Manifests that ask for an operating system for the masters, and the script that names the
- * release.
- */
+/** Manifests that request an OS image for the masters, and the script that names the release. */
 const layeredFiles: Readonly<Record<string, string>> = {
   '/opt/openshift/openshift/99-os-master.yaml': `${pushSecretManifest()}---\n${osConfigManifest('master')}`,
   '/usr/local/bin/release-image.sh': `RELEASE_IMAGE_DIGEST="quay.io/release@sha256:${'e'.repeat(64)}"\n`,
 };
 
-/**
- * What the bootstrap host of a cluster is given; one for workers too, unless they get theirs by
- * default.
- */
+/** The manifests of a bootstrap host; workers have one too, unless they get the default. */
 export const layeredContents = ({ layering: { pushTo } }: Config): BootstrapContents =>
   pushTo === ''
     ? {
@@ -57,30 +51,30 @@ export const layeredContents = ({ layering: { pushTo } }: Config): BootstrapCont
         pullSecret: JSON.stringify({ auths: { 'registry.example.com': { auth: btoa('u:p') } } }),
       };
 
-/** Registries that have the release, and a builder that works, or fails. */
+/** Registries with the release, and a builder that succeeds or fails. */
 export function giveRelease({ images }: Machine, buildError?: string): void {
   const labels = { 'ostree.bootable': 'true' };
   publish(images, releaseImage, { digest: releaseImage.replace(/^.*@/, ''), labels });
   if (buildError !== undefined) images.buildError = buildError;
 }
 
-/** Puts a file on a host. */
+/** Writes a file to a host. */
 type Write = (path: string, text: string) => Promise<void>;
 
-/** What the bootstrap controller leaves behind, in its order. */
+/** Writes the results of the bootstrap controller, in its order. */
 export async function writeRendered(write: Write): Promise<void> {
   for (const pool of pools) await write(poolFile(pool), poolText(pool));
   for (const pool of pools) await write(renderedFile(renderedName(pool)), renderedText(pool));
   await write(controllerConfig, 'kind: ControllerConfig\n');
 }
 
-/** What the masters of a cluster run. */
+/** The running system of the masters of a cluster. */
 export interface Masters {
-  /** The image that their annotations name. */
+  /** The image in their annotations. */
   readonly image?: string;
 }
 
-/** Lets the cluster render what the bootstrap host did. */
+/** Makes the cluster render the same as the bootstrap host. */
 export function makeLayered(kube: FakeKube, { image }: Masters): void {
   for (const pool of pools) {
     kube.put(machineConfigPools, poolObject(pool));
@@ -131,7 +125,7 @@ const poolObject = (pool: string): KubeObject => {
 /** Kinds that only an installation with layering writes. */
 export const layeredKinds = [secrets, machineOSConfigs, machineOSBuilds];
 
-/** What a cluster serves a master whose pool has its image. */
+/** The annotations in the config that a cluster serves to a master whose pool has its image. */
 export const servedAnnotations = {
   path: NODE_ANNOTATIONS_PATH,
   content: {
@@ -149,12 +143,13 @@ export const takesImage = ({ role, cluster }: Config): boolean =>
   role === 'worker' && cluster.openshiftVersion === '4.21.0';
 
 /**
- * What the cluster serves it; where its images lie it tells only those who were not told before.
+ * The config that the cluster serves to it; it names the repository only for hosts whose settings
+ * do not.
  */
 export const servedTo = ({ layering }: Config): string =>
   servedToWorker(undefined, layering.repository === '' ? { repository } : {});
 
-/** Puts the image of the workers where they look for it. */
+/** Puts the image of the workers into the repository where they look for it. */
 export function giveWorkerImage({ images }: Machine): void {
   const held = { digest, labels: { 'ostree.bootable': 'true' } };
   publish(images, `${repository}:${rendered}`, held);

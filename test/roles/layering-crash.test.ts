@@ -31,7 +31,7 @@ const built = cornerNamed('with operating systems that are built');
 const submits = cornerNamed('that its cluster builds');
 const unbuilt = cornerNamed('that cannot be built');
 
-/** What masters and cluster know in the end. */
+/** The final state of masters and cluster. */
 function outcomeOf({ machine, kube }: Straight): unknown {
   const at = (path: string): string => join(machine.files.root, path);
   const served = readFileSync(at(renderedFile(renderedName('master'))), 'utf8');
@@ -44,7 +44,7 @@ function outcomeOf({ machine, kube }: Straight): unknown {
       hasBuild: metadata.annotations?.[buildKeys.currentBuild] !== undefined,
       image: (status as { currentImagePullSpec?: string } | undefined)?.currentImagePullSpec,
     })),
-    // What is built on was sent ahead.
+    // The base was sent ahead.
     published: [...machine.images.inRegistries.keys()].filter(
       (name) =>
         name.startsWith('registry.example.com/ocl/master@') &&
@@ -56,7 +56,7 @@ function outcomeOf({ machine, kube }: Straight): unknown {
   };
 }
 
-/** A chunk of what is sent with the logs of the host. */
+/** A chunk of the logs that the host sends. */
 const sentLog = ({ machine }: Straight, name: string): string =>
   readFileSync(join(machine.files.root, 'var/log/logs_host_H/bootwright-layering', name), 'utf8');
 

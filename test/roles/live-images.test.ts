@@ -5,14 +5,14 @@ import { begin, end, plannedSteps, runProcess } from './fault-processes.ts';
 import { corners } from './corners.ts';
 import { faultHosts } from './fault-hosts.ts';
 
-/** Lines of OpenShift 4 before which a step is never taken, by what its id begins with. */
+/** The first line of OpenShift 4 with these steps, by the prefix of their id. */
 const firstLine: Readonly<Record<string, number>> = {
   // MachineOSConfig v1 came with 4.18.21.
   'layering/': 18,
   // The root of a live system that was made from the node image, which came with 4.19.
   'image/deploy-to-existing-root': 19,
   'image/check-inputs': 19,
-  // A node image; where skopeo cannot look into it, its tag alone is checked.
+  // A node image; if skopeo cannot inspect it, only its tag is checked.
   'image/choose: skopeo': 19,
 };
 
@@ -20,7 +20,7 @@ const lineOf = (id: string): number =>
   Object.entries(firstLine).find(([begin]) => id.startsWith(begin))?.[1] ?? 0;
 
 /**
- * Every command that the plan of any corner prints or that a host runs, and the first line that may
+ * Every command that a plan of any corner prints or that a host runs, and the first line that may
  * run it.
  */
 const known = new Map<string, { readonly argv: readonly string[]; readonly line: number }>();
@@ -36,7 +36,7 @@ const learn = (step: string, argv: readonly string[]): void => {
 
 beforeAll(async () => {
   for (const { id, commands } of corners.flatMap(({ config }) => plannedSteps(config))) {
-    // Of some programs a plan knows no arguments.
+    // For some programs a plan knows no arguments.
     for (const argv of commands.filter(([, first]) => first !== '…')) learn(id, argv);
   }
   for (const faultHost of faultHosts) {

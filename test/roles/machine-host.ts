@@ -16,24 +16,26 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../src/ports/host.ts';
 
-/** What ends a process between two of its commands. */
+/** Ends a process between two of its commands. */
 export interface Power {
-  /** Throws when the agent has died; called before each command. */
+  /** Throws when the agent has crashed; called before each command. */
   readonly check: () => void;
 }
 
-/** When a command fails: with nothing done, or with all of it done. */
+/** The moment of a command's failure: before or after its effect. */
 export type CommandFault = 'before' | 'after';
 
-/** The life of an agent as its host sees it. */
+/** The process of an agent, for its host. */
 interface Agent extends Power {
   /** Decides for each command whether it fails. */
   readonly faultOf?: ((argv: readonly string[]) => CommandFault | undefined) | undefined;
-  /** Called when the agent has begun or ended something that may change the host. */
+  /** Called when the agent has begun or ended an action that may change the host. */
   readonly moved: () => void;
 }
 
-/** The host port on a simulated host in this process: the lab's own model, without any process. */
+/**
+ * The host port on a simulated host in this process: the lab's own model, without child processes.
+ */
 export function machineHost(machine: Machine, agent: Agent): Host {
   const held = new Set<string>();
   const place = async (path: string) => ({ at: await machine.files.real(path), path });
@@ -94,7 +96,7 @@ async function runOn(
       lines.stderr.push(text);
     },
   });
-  // A command takes its time: what else is under way continues before its caller hears of the end.
+  // A command takes time: other work continues before its caller gets the result.
   await nextTurn();
   const story = { argv, duration: 0, stdout, stderr };
   if (options.signal.aborted) throw commandStopped(story, options.signal.reason);
@@ -104,7 +106,7 @@ async function runOn(
   return { exitCode, stdout: stdout.trim(), stderr: stderr.trim(), duration: 0 };
 }
 
-/** A fault that no caller takes for an answer. */
+/** A fault that no caller accepts as an answer. */
 const faulted = (argv: readonly string[]): Error =>
   commandFailed({ argv, duration: 0, stdout: '', stderr: 'the fault of a test' }, { exitCode: 99 });
 
@@ -112,28 +114,28 @@ async function* nothing(): AsyncGenerator<Uint8Array> {
   // No command of a role reads its input.
 }
 
-// The adapter flushes each file that it writes and hands each call to a thread: what that costs is
-// most of a life, and a machine in this process that never loses its power has nothing of it. The
-// contract suite shows what the adapter does.
+// The adapter flushes each file that it writes and makes each call in a thread: that is most of the
+// time of a process, and has no use on a machine in this process that never loses its power. The
+// contract suite tests the adapter.
 
-/** A place of the host as our process sees it, and as the host does. */
+/** A path on this machine, and the same path on the host. */
 interface Place {
   readonly at: string;
   readonly path: string;
 }
 
-/** Whole text of a file, undefined if absent. */
+/** The complete text of a file; undefined if absent. */
 const readHostFile = ({ at, path }: Place): string | undefined =>
   orWithout(undefined, path, () => readFileSync(at, 'utf8'));
 
-/** Sorted names in a directory; none when there is no such directory. */
+/** Sorted names in a directory; empty if the directory is missing. */
 const listHostFiles = ({ at, path }: Place): readonly string[] =>
   orWithout([], path, () => readdirSync(at).sort());
 
-/** Removes a file if it is there. */
+/** Removes a file if it exists. */
 const removeHostFile = ({ at }: Place): void => rmSync(at, { force: true });
 
-/** Writes a file whole: to another name, then renamed. */
+/** Writes a complete file: to another name, then renamed. */
 async function writeHostFile(
   { at, path }: Place,
   content: Parameters<Host['writeFile']>[1],
@@ -172,12 +174,12 @@ function orWithout<Found>(none: Found, path: string, check: () => Found): Found 
   }
 }
 
-/** Pauses up to this are between attempts; what is longer is a limit. */
+/** Pauses between attempts are at most this long; a longer sleep is a limit. */
 const longestPause = seconds(20);
 
 /**
- * A clock for steps that run against a model with real files: pauses are over at once, and no limit
- * ever passes.
+ * A clock for steps that run against a model with real files: pauses end at once, and no limit ever
+ * passes.
  */
 export const briskClock = (): Clock => ({
   now: () => 0,

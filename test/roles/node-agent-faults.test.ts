@@ -8,7 +8,7 @@ import { type CommandFault, commandFaults, faultyHost, type FaultOf } from './fa
 const step = 'node-agent/keep-node';
 type Node = ReturnType<typeof changingNode>;
 
-/** Runs the agent of a node some of whose commands have a fault, as often as its host reboots. */
+/** Runs the agent of a node with faults in some commands, once per boot of its host. */
 async function run(node: Node, faultOf: FaultOf): Promise<void> {
   const clock = { ...node.clock, busy: <Answer>(work: Promise<Answer>) => work };
   const host = faultyHost(node.host, { step, faultOf, clock });

@@ -13,7 +13,7 @@ const activeIds = (plan: Plan): readonly string[] =>
 
 const systemWriters = ['image/write', 'image/deploy-to-existing-root'];
 
-/** Steps whose destroying commands name what only a look at the disks can find. */
+/** Steps whose destructive commands contain values that only reading the disks can provide. */
 const showsWhatItFinds = new Set(['disk/clean', 'disk/format-extra', 'image/write']);
 
 describe.each(corners)('the plan of a $name', ({ config }) => {

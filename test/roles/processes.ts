@@ -35,7 +35,7 @@ import {
   type World,
 } from './world.ts';
 
-/** Hands the image on without a socket: the stand-in of the writer reads any address. */
+/** Passes the image on without a socket: the stand-in for the writer reads any address. */
 const relay: ImageRelay = {
   serve: () =>
     Promise.resolve({
@@ -55,8 +55,8 @@ export interface Life {
 const killed = (): Error => new Error('the agent was killed');
 
 /**
- * A process that is killed before one of its commands, or before that: it does nothing on the host
- * any more.
+ * A process that is killed before one of its commands, or earlier: it has no further effect on the
+ * host.
  */
 function powerFor(
   commands: number,
@@ -72,17 +72,17 @@ function powerFor(
   };
 }
 
-/** What a process is started with. */
+/** The input of a process. */
 interface Process {
   readonly config: Config;
   readonly journal: Journal;
-  /** It is killed before the command after so many. */
+  /** The number of commands before the kill. */
   readonly commands: number;
   /** Decides for each command whether it fails. */
   readonly faultOf?: (argv: readonly string[]) => CommandFault | undefined;
   /** Changes the role before it runs. */
   readonly changed?: (role: Role<InstallWorld>) => Role<InstallWorld>;
-  /** In place of a clock whose limits never pass. */
+  /** Replaces the clock whose limits never pass. */
   readonly time?: Clock;
   readonly heard?: (event: RunEvent) => void;
   readonly hide?: (secret: Secret) => void;
@@ -100,7 +100,7 @@ export async function live(
   const time = how.time ?? briskClock();
   const clock: Clock = {
     ...time,
-    // Nothing waits on in a process that is gone.
+    // A killed process does not continue to wait.
     sleep: (duration, signal) =>
       power.isGone() ? Promise.reject(killed()) : time.sleep(duration, signal),
   };
@@ -136,7 +136,7 @@ export async function live(
           try {
             await journal.append(line, options);
           } catch (error) {
-            // It died here: what else it had begun does not continue either.
+            // The crash ends its other running work too.
             if (error instanceof Crash) power.kill();
             throw error;
           }
@@ -154,20 +154,20 @@ export async function live(
   }
 }
 
-/** A run that nothing disturbed. */
+/** A run without a crash. */
 export interface Straight extends World {
   readonly life: Life;
-  /** What it left. */
+  /** Its final state. */
   readonly state: unknown;
   /** The lines that it wrote to its journal. */
   readonly marks: readonly Mark[];
 }
 
-/** How often and where the agent dies. */
+/** The number and the positions of the agent's crashes. */
 interface Processes {
   readonly crashAfter: number;
   readonly losesUnflushed: boolean;
-  /** After how many commands each process ends that is killed. */
+  /** The number of commands of each killed process. */
   readonly commands: readonly number[];
 }
 
@@ -198,8 +198,8 @@ export async function install(host: Host): Promise<Straight> {
 }
 
 /**
- * Steps that run again in each process: a lock ends with it, a reboot may have been called off, and
- * each failure has its own logs.
+ * Steps that run again in each process: a lock ends with it, a reboot may have been cancelled, and
+ * each failure has logs of its own.
  */
 const ofEachLife = (role: Role<InstallWorld>): ReadonlySet<string> =>
   new Set([
@@ -209,15 +209,17 @@ const ofEachLife = (role: Role<InstallWorld>): ReadonlySet<string> =>
     ...(role.always ?? []).map(({ id }) => id),
   ]);
 
-/** Until something was destroyed, the install disk may be another one: everything runs again. */
+/**
+ * Before the first destructive command, the install disk may be another one: everything runs again.
+ */
 const isDestroying = (role: Role<InstallWorld>, journal: MemoryJournal): boolean =>
   mainLine(role).some(({ step }) => step.effect === 'destroys' && hasBegun(journal, step.id));
 
-/** Whether a step has begun, as far as a journal knows. */
+/** Whether a step has begun, according to a journal. */
 export const hasBegun = (journal: MemoryJournal, id: string): boolean =>
   journal.entries().some(({ step }) => step === id);
 
-/** One more process, which begins no step whose end was on the disk before. */
+/** One more process, which begins no step whose end was flushed before. */
 async function liveOnce(
   world: World,
   how: Process & { readonly journal: MemoryJournal },
@@ -234,7 +236,7 @@ async function liveOnce(
   return life;
 }
 
-/** Runs processes until one is not killed, and holds what it leaves against the straight run. */
+/** Runs processes until one is not killed, and compares the final state with the straight run. */
 async function expectAlike(host: Host, straight: Straight, onStart: Processes): Promise<void> {
   const { config } = host;
   const world = newWorld(host);
@@ -255,17 +257,17 @@ async function expectAlike(host: Host, straight: Straight, onStart: Processes): 
   expect(last.error).toBeUndefined();
   expect(stateOf(world)).toEqual(straight.state);
   expect(count(machine, 'shutdown') > 0).toBe(count(straight.machine, 'shutdown') > 0);
-  // The live system ends; a unit that watched on would look for files that are gone.
+  // The live system ends; a unit that kept its watch would look for files that are gone.
   machine.units.reset([], []);
   rmSync(machine.files.root, { recursive: true });
 }
 
-/** Hosts that are installed beside each other while one waits; more would only fill the memory. */
+/** Hosts that are installed in parallel while one waits; more would only fill the memory. */
 const atOnce = 12;
 
 /**
- * Crashes a host after each write of its straight run, with or without the loss of what was not
- * flushed, or both ways; ways that leave the same come once.
+ * Crashes a host after each write of its straight run, with or without the loss of unflushed lines,
+ * or in both ways; equal results are tested once.
  */
 export async function expectAlikeAfterEachWrite(
   host: Host,
@@ -279,7 +281,7 @@ export async function expectAlikeAfterEachWrite(
   await Promise.all(Array.from({ length: atOnce }, crashOn));
 }
 
-/** Kills the agent before commands of two processes and after a write, in a dozen ways. */
+/** Kills the agent before commands of two processes and after a write, at a dozen places. */
 export async function expectAlikeAfterTwoCrashes(host: Host, straight: Straight): Promise<void> {
   const most = straight.machine.ran.length;
   await fc.assert(

@@ -1,18 +1,18 @@
-// What the Go agent does in the role bootstrap on a host without registry, by its source
-// (openshift/assisted-installer at commit 880389d4): `src/installer/installer.go`,
-// `src/ops/ops.go`, and preinstall-utils for the cleaning. What its adapter of the host reads by
-// `cat` is left out: here that is no command either.
+// The commands of assisted-installer in the role bootstrap on a host without registry, by its
+// source (openshift/assisted-installer at commit 880389d4): `src/installer/installer.go`,
+// `src/ops/ops.go`, and preinstall-utils for the cleaning. Its reads of files by `cat` are omitted:
+// they are not commands here.
 
 /**
- * A command that is not run as the Go agent runs it; `row` begins the row of docs/differences.md
- * that says why.
+ * A command that Bootwright runs differently; `row` is the start of the row of docs/differences.md
+ * with the reason.
  */
 interface Dropped {
   readonly argv: string;
   readonly row: string;
 }
 
-/** Commands in their order; those of other phases may stand between them. */
+/** Commands in their order; commands of other phases may come between them. */
 export type Phase = readonly (string | Dropped)[];
 
 const commandWaits = 'waits ask by a command';
@@ -24,8 +24,8 @@ const logsSender = (token: { readonly podman: string; readonly own: string }): s
   `podman run --rm --privileged --net=host --pid=host${token.podman} -v /run/systemd/journal/socket:/run/systemd/journal/socket -v /var/log:/var/log registry.example/agent:1 logs_sender -cluster-id C -url http://inventory.example -host-id H -infra-env-id I${token.own} -insecure=false -bootstrap=true`;
 
 /**
- * The Go agent cleans first of all; here it comes when every input is there, right before the write
- * (ADR 0052).
+ * The Go agent cleans first; here the cleaning follows all inputs, right before the write (ADR
+ * 0052).
  */
 const cleaning: Phase = [
   { argv: 'vgs --noheadings -o vg_name,pv_name', row: namesInCleanup },
@@ -111,7 +111,7 @@ export const singleNodeCommands: typeof bootstrapCommands = {
   ],
 };
 
-/** Our commands that the Go agent does not run, each with its row in docs/differences.md. */
+/** Our additional commands, each with its row in docs/differences.md. */
 export const addedCommands: readonly { readonly argv: RegExp; readonly row: string }[] = [
   { argv: /^lsblk --all --bytes --json --output /, row: '`lsblk --bytes --json DISK`' },
   { argv: /^udevadm settle --timeout=30$/, row: 'no checks of the host' },
@@ -130,8 +130,8 @@ export const addedCommands: readonly { readonly argv: RegExp; readonly row: stri
 ];
 
 /**
- * What is asked of the service, in the words of its stand-in; reports of the host's own stages are
- * not among it.
+ * The requests to the service, by their names in its stand-in; reports of the host's own stages are
+ * omitted.
  */
 export const serviceRequests: Readonly<Record<'bootstrap' | 'single node', Phase>> = {
   bootstrap: [
@@ -150,7 +150,7 @@ const first = ['Starting installation', 'bootstrap'] as const;
 const written = ['Writing image to disk', ''] as const;
 const last = ['Rebooting', ''] as const;
 
-/** The stages and the texts beside them, in the order in which the service takes them. */
+/** The stages with their info texts, in the order in which the service accepts them. */
 export const stageTexts: Readonly<
   Record<'bootstrap' | 'single node', readonly (readonly [string, string])[]>
 > = {

@@ -9,7 +9,7 @@ import { chooseRole } from '../../src/roles/choose.ts';
 import { wipe } from '../../src/roles/wipe.ts';
 import { cornerOf, corners } from './corners.ts';
 
-/** Steps that bring an input of the installation; each comes before the first loss. */
+/** Steps that fetch an input of the installation; each comes before the first loss. */
 const fetching = new Set([
   'image/check-inputs',
   'ignition/fetch-host',
@@ -17,10 +17,10 @@ const fetching = new Set([
   'bootstrap/fetch-ignition',
 ]);
 
-/** What cannot be known before the first loss: the control plane renders it meanwhile. */
+/** Facts that are unknown before the first loss: the control plane renders them meanwhile. */
 const knownLate = new Set(['layering/wait-for-rendered']);
 
-/** The active steps of a role: item by item, the lists that run beside each other. */
+/** The active steps of a role: item by item, with the parallel lists of each. */
 type Items<W extends World> = readonly (readonly (readonly AnyStep<W>[])[])[];
 
 const needsOf = <W extends World>({ needs = {} }: AnyStep<W>): readonly AnyFact[] =>
@@ -28,7 +28,7 @@ const needsOf = <W extends World>({ needs = {} }: AnyStep<W>): readonly AnyFact[
 const givenBy = <W extends World>({ gives }: AnyStep<W>): string | undefined =>
   (gives as AnyFact | undefined)?.name;
 
-/** What a role breaks of the rules of roles, as a configuration orders its steps. */
+/** Violations of the rules of roles in the steps of a role for a configuration. */
 function violations<W extends World>(role: Role<W>, config: W['config']): readonly string[] {
   const takesPart = ({ when }: AnyStep<W>): boolean => isActive(when, config);
   const items = linesFor(role, config).map((item): readonly (readonly AnyStep<W>[])[] =>
@@ -55,7 +55,7 @@ const wrongIds = <W extends World>(steps: readonly AnyStep<W>[]): readonly strin
     ...(steps.findIndex((one) => one.id === id) === at ? [] : [`${id} stands twice`]),
   ]);
 
-/** The service accepts the stages of a host in their order alone. */
+/** The service accepts the stages of a host only in their order. */
 function wrongStages<W extends World>(
   ladder: readonly Stage[],
   items: Items<W>,
@@ -75,7 +75,10 @@ function wrongStages<W extends World>(
   return wrong;
 }
 
-/** Each need is given before, or by a lane that gets there, and each fact is given once. */
+/**
+ * Each needed fact is given earlier, or by a lane that reaches that step, and each fact is given
+ * once.
+ */
 function wrongFacts<W extends World>(
   items: Items<W>,
   aside: readonly AnyStep<W>[],
@@ -93,7 +96,10 @@ function wrongFacts<W extends World>(
   return wrong;
 }
 
-/** Nobody waits for a fact that may never come: what gives it has ended before, or is left out. */
+/**
+ * No step waits for a fact that may never come: the step that gives it has ended before, or is
+ * omitted.
+ */
 function lateOptions<W extends World>(items: Items<W>): string[] {
   const everywhere = new Set(items.flat(2).map(givenBy));
   return items.flatMap((lists, item) => {
@@ -109,7 +115,7 @@ function lateOptions<W extends World>(items: Items<W>): string[] {
   });
 }
 
-/** A dry run of lists beside each other: each continues as long as it has what it needs. */
+/** A dry run of parallel lists: each continues as long as its needs are met. */
 function schedule<W extends World>(
   lists: Items<W>[number],
   known: Set<string>,
@@ -129,8 +135,8 @@ function schedule<W extends World>(
 }
 
 /**
- * Before the first loss everything is checked, every input is there, and what later steps that
- * destroy need is known, as far as it can be.
+ * Before the first loss all checks are complete, all inputs are available, and all needs of later
+ * destructive steps are known, as far as possible.
  */
 function wrongLosses<W extends World>(items: Items<W>): readonly string[] {
   const losses = items.flatMap((lists, item) =>
@@ -156,7 +162,9 @@ function wrongLosses<W extends World>(items: Items<W>): readonly string[] {
   });
 }
 
-/** What may have destroyed something before a step begins: before it, or in another lane. */
+/**
+ * Steps that may have destroyed data before a step begins: earlier ones, or those of another lane.
+ */
 function lossBefore<W extends World>(
   items: Items<W>,
   item: number,
@@ -167,7 +175,7 @@ function lossBefore<W extends World>(
   const own = lists.find((steps) => steps.includes(step)) ?? [];
   const at = own.indexOf(step);
   const ahead = own.slice(at).map(givenBy);
-  // A lane that waits for what this step, or one after it, gives has destroyed nothing yet.
+  // A lane that waits for a fact of this step, or of a later one, has destroyed nothing yet.
   const beside = lists
     .filter((steps) => steps !== own)
     .flatMap((steps) => {

@@ -20,7 +20,7 @@ const pullSecret = JSON.stringify({
 });
 const record = 'etc/machine-config-daemon/currentimage';
 
-/** A node that was started from its disk with the first image; both images are in a registry. */
+/** A node that was started from its disk with the first image; a registry has both images. */
 async function newNode(secret?: string): Promise<Machine> {
   const network = registryNetwork([
     { host: registry, users: [{ credentials: 'a:b', may: 'pull' }] },

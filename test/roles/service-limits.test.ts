@@ -1,6 +1,6 @@
-// Waits against the timers of the service: it fails a host whose stage lasts too long without a
-// changed text, and stops its agent. What can come true must not be ended by that, and what never
-// does must.
+// Waits compared with the timers of the service: it fails a host whose stage lasts too long without
+// a changed text, and stops its agent. It must not end a wait whose condition can still come true,
+// and must end one whose condition never does.
 import { describe, expect, it } from 'vitest';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { inventoryStore } from '../../mocks/inventory/store.ts';
@@ -21,7 +21,7 @@ import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { fakeKube } from '../support/fake-kube.ts';
 import { tryStep } from '../support/run-step.ts';
 
-/** A service that counts by a clock, and the reporter of one of its hosts. */
+/** A service with a clock, and the reporter of one of its hosts. */
 function serviceFor(ladder: LadderName, clock: FakeClock) {
   const cluster = clusterSeed();
   const role = ladder === 'worker' ? 'worker' : 'master';
@@ -51,8 +51,7 @@ function serviceFor(ladder: LadderName, clock: FakeClock) {
     }
   };
   /**
-   * The minute in which the service failed the host, and stopped its agent; undefined if it did
-   * not.
+   * The minute in which the service failed the host and stopped its agent; undefined if it did not.
    */
   const failedAt = watching().then(
     (minute) => {

@@ -5,7 +5,7 @@ import type { Host } from '../../src/ports/host.ts';
 /** A world whose steps may have a host. */
 type HostWorld = World & { readonly ports: { readonly host: Host } };
 
-/** Gives each step of a role a host of its own, which knows by whom it is asked. */
+/** Gives each step of a role a host of its own, which knows the step that calls it. */
 export function withStepHosts<W extends HostWorld>(
   role: Role<W>,
   hostFor: (step: string, host: Host) => Host,

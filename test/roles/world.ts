@@ -33,7 +33,7 @@ import {
 
 const inBase64 = (content: object): string =>
   `data:;base64,${Buffer.from(JSON.stringify(content)).toString('base64')}`;
-/** A pointer that carries its rendered config, with files in it. */
+/** A pointer with its rendered config embedded, which contains files. */
 const pointerTo = (files: readonly { readonly path: string; readonly content: object }[]): string =>
   JSON.stringify({
     ignition: {
@@ -61,9 +61,9 @@ const encapsulated = (osImageURL: string) => ({
 });
 /** A pointer with the final operating system in it. */
 export const ignition = pointerTo([encapsulated('registry.example/final@sha256:1')]);
-/** The same where the operating system of the masters was built. */
+/** The same for masters with a built OS image. */
 const layeredIgnition = pointerTo([encapsulated(mastersFinal), servedAnnotations]);
-/** An image that looks like one. */
+/** An image that passes for one. */
 export const image = Buffer.alloc(4096);
 image.write('EFI PART', 512, 'latin1');
 /** Files that the cases read, on every machine. */
@@ -80,10 +80,10 @@ const files: Readonly<Record<string, string | Uint8Array>> = {
 };
 /** The digest of the image. */
 export const imageSha256 = createHash('sha256').update(image).digest('hex');
-/** The URL of the image for those who take it from one. */
+/** The URL of the image for corners that use one. */
 export const imageUrl = 'http://mirror.example/image.raw';
 
-/** A machine that nothing was installed on. */
+/** A machine without an installation. */
 function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
   const root = hostFolder();
   const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
@@ -98,29 +98,30 @@ function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
   return machine;
 }
 
-/** What is installed and how. */
+/** The host, its configuration and its installation. */
 export interface Host {
   readonly config: Config;
   readonly plan: Partial<z.input<typeof HostPlan>>;
   readonly layering?: Layering | undefined;
 }
 
-/** What outlives a process of the agent. */
+/** The state that outlives a process of the agent. */
 export interface World {
   readonly machine: Machine;
   readonly kube: FakeKube;
   readonly inventory: FakeInventory;
   /**
-   * How often an agent had begun or ended anything on the host, or one of its units had changed.
+   * The number of starts and ends of the agent's actions on the host, and of state changes of its
+   * units.
    */
   moves: number;
 }
 
-/** How often anything had been done to a world. */
+/** The number of changes to a world. */
 export const movesOf = ({ moves, kube, inventory }: World): number =>
   moves + kube.writes.length + inventory.calls.length;
 
-/** What a host finds before its first life. */
+/** The state of a host before its first process. */
 export function newWorld({ plan, config, layering }: Host): World {
   const machine = newMachine(plan);
   const kube = readyCluster();
@@ -156,13 +157,13 @@ const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): st
   return layering === undefined ? ignition : layeredIgnition;
 };
 
-/** What the masters run when this host looks at them. */
+/** The running system of the masters when this host reads them. */
 function mastersOf({ cluster }: Config, { buildError }: Layering): Masters {
   const { kind } = layeringSupport(cluster.openshiftVersion);
   return buildError !== undefined || kind === 'submit' ? {} : { image: mastersFinal };
 }
 
-/** What is left of a host once the agent is through: the same whatever happened on the way. */
+/** The final state of a host after the agent: the same after any disturbance. */
 export function stateOf({ machine, kube }: World): unknown {
   const { root } = machine.files;
   return {
