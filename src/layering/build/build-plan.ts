@@ -36,7 +36,7 @@ function packedMachineConfig({ object }: MachineConfig): string {
 /** The MachineConfig within a build context: JSON, gzip, base64, as for the operator's builder. */
 const machineConfigFile = 'machineconfig/machineconfig.json.gz';
 
-/** Certificates that the machines trust beside those of the system; may be empty. */
+/** Certificates that the machines trust beside the system's; may be empty. */
 const caBundleFile = 'openshift-config-user-ca-bundle.crt';
 
 /** The Containerfile within a build context. */

@@ -33,7 +33,7 @@ export interface BuildCall extends RegistryAccess {
   readonly tag: string;
   /** Names of build arguments; the environment has their values. */
   readonly buildArguments: readonly string[];
-  /** `SOURCE:TARGET` */
+  /** `SOURCE:TARGET` of each bind mount. */
   readonly volumes: readonly string[];
   /** policy.json of the machines, if they have one. */
   readonly policy?: string | undefined;
@@ -90,7 +90,7 @@ const accessOf = ({ authFile, certificates }: RegistryAccess): readonly string[]
 /** Certificates and credentials for a registry. */
 export interface RegistryAccess {
   readonly authFile?: string | undefined;
-  /** Folder with trusted certificates beside those of the system. */
+  /** Folder with certificates that are trusted beside the system's. */
   readonly certificates?: string | undefined;
 }
 
@@ -119,10 +119,10 @@ const inspectAt = (at: ImageAt, ...options: readonly string[]): readonly string[
   `docker://${at.image}`,
 ];
 
-/** Prints the manifest, or the list of manifests, as the registry has it. */
+/** Prints the manifest, or the list of manifests, unchanged from the registry. */
 export const registryManifestArgv = (at: ImageAt): readonly string[] => inspectAt(at, '--raw');
 
-/** Prints the digest that the registry has for a name. */
+/** Prints the digest of a name in the registry. */
 export const registryDigestArgv = (at: ImageAt): readonly string[] =>
   inspectAt(at, '--no-tags', '--format', '{{.Digest}}');
 

@@ -9,11 +9,10 @@ export interface PoolSnapshot {
   readonly pool: string;
   readonly machineConfigPool: KubeObject | undefined;
   readonly osConfig: KubeObject | undefined;
-  /** Every MachineOSBuild of the pool. */
+  /** All MachineOSBuilds of the pool. */
   readonly builds: readonly KubeObject[];
-  /** The nodes of the pool. */
   readonly nodes: readonly KubeObject[];
-  /** The jobs in `openshift-machine-config-operator`. */
+  /** The Jobs in `openshift-machine-config-operator`. */
   readonly jobs: readonly KubeObject[];
 }
 

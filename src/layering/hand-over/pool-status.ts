@@ -17,7 +17,7 @@ export interface ClusterSnapshot {
   readonly osConfigs: readonly KubeObject[];
   readonly builds: readonly KubeObject[];
   readonly nodes: readonly KubeObject[];
-  /** The jobs in `openshift-machine-config-operator`. */
+  /** The Jobs in `openshift-machine-config-operator`. */
   readonly jobs: readonly KubeObject[];
 }
 

@@ -28,7 +28,7 @@ export interface FoundObject {
   readonly object: SourceObject;
 }
 
-/** Whether a file name is that of a manifest. */
+/** Whether a file name has an extension of manifests. */
 export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name);
 
 /**

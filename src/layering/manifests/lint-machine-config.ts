@@ -77,7 +77,7 @@ const isIgnition = (value: Fields): boolean =>
 export const lintMachineConfig = (source: SourceObject): readonly LintFinding[] =>
   reported(source, (report) => checkMachineConfig(source.value, report));
 
-/** @param at `spec.config.storage.files[0].path` */
+/** @param at path of the field: `spec.config.storage.files[0].path` */
 type Report = (
   rule: string,
   at: string,

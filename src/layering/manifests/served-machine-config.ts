@@ -16,7 +16,7 @@ import { readObjects, type SourceFile, type SourceObject } from '../api/source-o
  * the image in `spec.osImageURL` and in the annotation from which the server names it to the node
  * (machine-config-operator from 4.21 on, `pkg/server`). The name stays, although it no longer is
  * the hash of the spec: in the cluster the MachineConfig of that name has the OS of the release.
- * @param path path of the file, for messages
+ * @param path for messages
  * @param image HOST/[NAMESPACE/]NAME@sha256:…
  * @throws AgentError `layering.machine-config-invalid`
  */

@@ -99,7 +99,7 @@ const structuralFields = new Set([
   'format',
 ]);
 
-/** Whether the name of a MachineConfig, or of its file, is that of a rendered one. */
+/** Whether a name is that of a rendered MachineConfig. */
 export const isRendered = (name: string): boolean => name.startsWith('rendered-');
 
 /**

@@ -5,7 +5,7 @@ import { isSelectedBy } from '../../kube/selector.ts';
 
 /** A pod that blocks the drain of a node, with the budget that forbids its eviction. */
 export interface DrainBlocker {
-  /** NAMESPACE/NAME */
+  /** NAMESPACE/NAME of the pod. */
   readonly pod: string;
   readonly budget: string;
 }

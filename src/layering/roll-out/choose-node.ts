@@ -14,7 +14,6 @@ import type { RollOutTarget } from './target.ts';
 /** Nodes and state of a pool at the moment of a choice. */
 export interface PoolNodes {
   readonly pool: KubeObject;
-  /** All nodes of the pool. */
   readonly nodes: readonly KubeObject[];
   /**
    * All nodes with a member of etcd, in any pool, if the nodes of this pool have one: one of them

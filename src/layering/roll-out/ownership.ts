@@ -36,7 +36,6 @@ export interface OperatorObjects {
   readonly deployments: readonly KubeObject[];
   /** The pods of the operator's namespace. */
   readonly pods: readonly KubeObject[];
-  /** The leases of its programs. */
   readonly leases: readonly ObservedLease[];
   /** Time on the clock of the observations. */
   readonly now: Millis;
