@@ -92,8 +92,8 @@ export interface EtcdStatus {
 }
 
 /**
- * The member on the bootstrap host has been removed from etcd. The second spelling is that of the
- * first releases that had the condition (cluster-etcd-operator #992, OCPBUGS-5988).
+ * Types of the condition that the bootstrap host's member is removed. The second spelling is from
+ * the first releases with the condition (cluster-etcd-operator #992, OCPBUGS-5988).
  */
 const removedTypes = ['EtcdBootstrapMemberRemoved', 'EtcdBoostrapMemberRemoved'];
 

@@ -66,8 +66,8 @@ export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | unde
     .findLast((host) => host !== undefined);
 
 /**
- * The node of one host: the node with the name of the host, else the last one. A host that was
- * called localhost at first has that node too.
+ * The node of one host: the node with the name of the host, else the last one. A host whose first
+ * name was localhost has that node too.
  */
 export const ownNode = (nodes: readonly KubeObject[], hosts: HostIndex): KubeObject | undefined =>
   nodes.find(({ metadata: { name } }) => hosts.named(name) !== undefined) ?? nodes.at(-1);

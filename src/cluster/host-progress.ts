@@ -3,7 +3,7 @@ import type { InventoryHost } from '../ports/inventory.ts';
 
 /** Progress of a host in the cluster. */
 export interface HostSigns {
-  /** Its node: none yet, there, or Ready. */
+  /** Its node: missing, present, or Ready. */
   readonly node: 'none' | 'joined' | 'ready';
   /** The config server of the cluster has been asked for its Ignition. */
   readonly hasAskedIgnition: boolean;
@@ -26,7 +26,7 @@ export const recordOf = ({ status, stage = '' }: InventoryHost): string => `${st
 
 const positionOf = (stage: string | undefined): number => stages.findIndex((one) => one === stage);
 
-/** Statuses of hosts whose stage nobody can change any more. */
+/** Statuses of hosts whose stage is final. */
 const ended: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
 
 /** Whether a host is on its way into the cluster. */

@@ -14,9 +14,9 @@ export const installConfigRef: KubeRef = {
 
 /** The fields of an install-config that Bootwright reads. */
 export interface InstallConfig {
-  /** 0 when it is not set. */
+  /** 0 when not set. */
   readonly controlPlaneReplicas: number;
-  /** 0 when there is no such block. */
+  /** 0 without an arbiter block. */
   readonly arbiterReplicas: number;
   /** `vsphere`, `none`, `baremetal`, …: the key below `platform`. */
   readonly platform?: string;

@@ -29,7 +29,7 @@ export function addressesAsking(text: string): readonly string[] {
 /** A copy. V8 makes a substring a reference, which would keep the whole log in memory. */
 const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
-/** How far the log of one container has been read. */
+/** The position up to which one container's log has been read. */
 export interface McsLog {
   /** The addresses that requested Ignition, in all that was ever read. */
   readonly asked: ReadonlySet<string>;
