@@ -114,7 +114,7 @@ export function followedOlm(kube: Kube): FollowedOlm {
 /** Operators that OLM has to install, with their manifests. */
 export interface OperatorSetup {
   readonly operators: readonly OlmOperator[];
-  /** Those of one operator are in the order of their application. */
+  /** The manifests of one operator are in the order of their application. */
   readonly manifests: readonly OperatorManifest[];
   /** A text about missing manifests. */
   readonly missing?: string;
@@ -125,9 +125,9 @@ const manifestKey = ({ operator, object }: OperatorManifest): string =>
   `${operator} ${JSON.stringify(object)}`;
 
 /**
- * Waits until OLM has initialized each operator, and then applies its manifests. Those of one
- * operator are applied in their order; a failed operator does not delay the others. The rights are
- * those of an administrator, because no role can list the kinds that configure operators of other
+ * Waits until OLM has initialized each operator, and then applies its manifests. The manifests of
+ * one operator are applied in their order; a failed operator does not delay the others. The rights
+ * are an administrator's, because no role can list the kinds that configure operators of other
  * projects.
  * @param setup returns the known operators at each poll
  */

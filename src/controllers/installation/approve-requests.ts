@@ -174,7 +174,7 @@ const countsAfter = seconds(30);
 /** Interval at which the pending requests are counted. */
 const countEvery = seconds(10);
 
-/** The shortest time between two reports of one cause. */
+/** The shortest time between two reports of the same cause. */
 const reportEvery = seconds(60);
 
 /** Number and time of the last report for each cause. */

@@ -23,7 +23,8 @@ import type { NewCluster } from './new-cluster.ts';
 import { followedInstallation, type StepScope } from './scope.ts';
 import { recordIn } from './without-service.ts';
 
-// The end of an installation, with which its controllers end: one of the three waits below.
+// The end of an installation, with which its controllers end: each kind of installation has one of
+// the waits below.
 
 const endStatuses: ReadonlySet<string> = new Set([
   'installed',

@@ -84,7 +84,8 @@ const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
       `O=system:nodes, CN=system:node:${name.toUpperCase()}`,
       `O=system:nodes, CN=${user}.example.com`,
       `O=system:nodes, CN=x${user}`,
-      // An installed host, one that has joined before, an unknown one, and an existing node.
+      // Nodes: of an installed host, of a host that has joined before, of an unknown host, and an
+      // existing node.
       'O=system:nodes, CN=system:node:m1',
       'O=system:nodes, CN=system:node:m2',
       'O=system:nodes, CN=system:node:m3',

@@ -227,8 +227,7 @@ function drained(view: NodeView, change: NodeChange): NodeDecision | undefined {
 }
 
 /**
- * Our reboot would boot a deployment of another program; one that is not staged has an /etc of its
- * own.
+ * Our reboot would boot a deployment of another program; an unstaged deployment has its own /etc.
  */
 function checkNextBoot(change: NodeChange, isDue: boolean): void {
   const { status } = change.host.os;

@@ -77,7 +77,7 @@ const sumOf = ({ content }: WantedFile): string =>
 
 /**
  * Whether a file must be written. Without an owner in the MachineConfig, the owner is not compared:
- * many services change that of their own files.
+ * many services change the owner of their files.
  */
 function isDue(
   file: WantedFile,

@@ -35,7 +35,7 @@ export const controllerApp = 'bootwright-node-controller';
 
 /** Ports and settings of the controllers of pools. */
 export interface PoolScope extends Pick<Ports, 'kube' | 'clock'> {
-  /** Its own namespace, which is that of the Machine Config Operator. */
+  /** The controller's namespace, also of the Machine Config Operator. */
   readonly namespace: string;
   readonly note: Note;
   /** Observer that reports since when the leases of the operator have not changed. */
@@ -55,7 +55,7 @@ export interface PoolStores {
   readonly builds: Informer<'osConfig'>;
   readonly deployments: readonly Informer[];
   readonly leases: readonly Informer[];
-  /** Pods of the operator's namespace, by their node, and those of the operator's controller. */
+  /** Pods of the operator's namespace, by their node, and the pods of the operator's controller. */
   readonly pods: Informer<'node' | 'controller'>;
 }
 
@@ -120,7 +120,9 @@ export interface PoolView {
   readonly members?: readonly KubeObject[];
 }
 
-/** The pools other than those of all masters and all workers; a node may be in only one of them. */
+/**
+ * Whether a pool is neither of all masters nor of all workers; a node may be in only one such pool.
+ */
 const isCustom = (name: string): boolean => name !== 'master' && name !== 'worker';
 
 /**
