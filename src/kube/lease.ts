@@ -26,7 +26,7 @@ export const isLeaseLost = (reason: unknown): boolean =>
 
 /** A program that competes for the lease. */
 export interface Contender {
-  /** Name of the lease, and its namespace. */
+  /** Name and namespace of the lease. */
   readonly lease: string;
   readonly namespace: string;
   /**

@@ -15,7 +15,6 @@ export interface Result {
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Result>;
 
-/** Options of a queue. */
 export interface QueueOptions {
   readonly reconcile: Reconcile;
   /** The most keys that run at once; 8 by default. */
