@@ -72,7 +72,8 @@ const deployed = (name: string): unknown =>
   parse(readFileSync(resolve(import.meta.dirname, '../../deploy/controller', name), 'utf8'));
 
 /**
- * The variables of the job's container, with the settings of this cluster, and those of every pod.
+ * The variables of the job's container, with the settings of this cluster, and the variables of
+ * every pod.
  */
 function variables(server: URL): Readonly<Record<string, string>> {
   const { data } = deployed('config.yaml') as { readonly data: Readonly<Record<string, string>> };

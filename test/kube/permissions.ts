@@ -19,8 +19,8 @@ type RulesByNamespace = Readonly<Record<string, readonly PolicyRule[]>>;
 
 /**
  * Granted permissions that no request used, as `NAMESPACE GROUP RESOURCE VERB`. The API server
- * checks those of `byAdmission`, as `GROUP RESOURCE VERB`, during other requests; `expectNeeded`
- * shows that they are needed.
+ * checks the permissions in `byAdmission`, as `GROUP RESOURCE VERB`, during other requests;
+ * `expectNeeded` shows that they are needed.
  */
 export function unusedPermissions(
   asked: readonly AuditedRequest[],

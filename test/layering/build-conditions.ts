@@ -17,7 +17,7 @@ const phases = {
   },
 } as const;
 
-/** The phase of a build. */
+/** Phase of a build. */
 export type BuildPhase = keyof typeof phases;
 
 /** The five conditions of a phase. */

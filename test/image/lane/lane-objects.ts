@@ -7,7 +7,7 @@ import type { SecureRegistry } from './secure-registry.ts';
 /** The name of the MachineConfig of the lane's images. */
 export const renderedConfig = `rendered-master-${'1'.repeat(32)}`;
 
-/** A MachineConfig for a system, with a file of its pool. */
+/** A MachineConfig for a base image, with a file of its pool. */
 export const machineConfig = (
   osImageURL: string,
   { name = renderedConfig, files = [] as readonly object[] } = {},

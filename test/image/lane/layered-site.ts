@@ -29,7 +29,7 @@ export interface LayeredSite extends AsyncDisposable {
   /** The base system, and one for another architecture. */
   readonly osImage: string;
   readonly foreignImage: string;
-  /** The credentials of both registries. */
+  /** Path of a file with the credentials of both registries. */
   readonly authFile: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Runs a command on the machine of the test and returns its output. */
