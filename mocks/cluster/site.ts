@@ -10,7 +10,7 @@ import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
 
 /** A job of the cluster that runs our own program. */
 export interface JobRun {
-  /** Distinguishes its files from those of other jobs. */
+  /** Name that distinguishes its files from other jobs' files. */
   readonly name: string;
   /** The id of its pod. */
   readonly podId: string;

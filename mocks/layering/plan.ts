@@ -72,7 +72,7 @@ export const pushCredentials = ({ registry, hasOwnPushUser }: LayeredPlan): stri
 export const repositoryOf = ({ registry }: LayeredPlan, pool: string): string =>
   `${registry}/ocl/${pool}`;
 
-/** The registries around a cluster: that of the release, that of the images, and a mirror. */
+/** The registries around a cluster: of the release, of the images, and a mirror. */
 export function registriesOf(plan: LayeredPlan): readonly RegistryPlan[] {
   const { registry, mirror, diesForSeconds } = plan;
   const hosts = new Set([upstream, registry, ...(mirror === undefined ? [] : [mirror])]);
@@ -112,7 +112,6 @@ export interface NodeSystem {
   /** The booted image, by digest. */
   readonly image: string;
   readonly kernelArguments: readonly string[];
-  /** Name of the rendered MachineConfig. */
   readonly rendered: string;
   readonly currentImage: string | undefined;
   readonly desiredImage: string | undefined;

@@ -73,7 +73,7 @@ export interface FirstBootConfig {
   readonly kernelArguments: readonly string[];
   readonly currentImage: string | undefined;
   readonly desiredImage: string | undefined;
-  /** The pull secret of the machine. */
+  /** Credentials of the machine's pulls. */
   readonly pullSecret: string;
 }
 

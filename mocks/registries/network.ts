@@ -41,7 +41,7 @@ interface RegistryRequest {
 /** A request, and its refusal. */
 interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
   readonly registry: string;
-  /** Words of the refusal. */
+  /** Text of the refusal. */
   readonly refusal: string | undefined;
 }
 

@@ -11,7 +11,7 @@ const ownImage = 'bootwright';
 const listIn = (object: unknown, ...path: readonly string[]): readonly unknown[] =>
   [partAt(object, ...path) ?? []].flat();
 
-/** The container of a pod of one container. */
+/** The only container of a pod. */
 export const containerOf = (pod: KubeObject): unknown => partAt(pod, 'spec', 'containers', '0');
 
 /** Whether a pod runs our own program. */
