@@ -66,7 +66,7 @@ export interface LiveSystem extends z.infer<z.ZodObject<typeof liveFields>> {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** A network of a simulated host, separate from that of the lab. */
+/** A network of a simulated host, separate from the network of the lab. */
 export interface HostNetwork {
   /** The command prefix that runs a program in it. */
   readonly enter: readonly string[];

@@ -21,7 +21,8 @@ const COVERED = '.covered';
 
 /**
  * Shows the last mount at a mount point, or the directory itself if there is no mount. The call is
- * synchronous: commands of a killed agent may still run at the same time as those of the next one.
+ * synchronous: commands of a killed agent may still run at the same time as the commands of the
+ * next agent.
  */
 export async function showMount(machine: Machine, target: string): Promise<void> {
   const { devices, files } = machine;

@@ -50,7 +50,7 @@ const programNamed = (name: string): Program | undefined => among(programs, name
 
 /**
  * A script of the host: prints the text of its `echo` lines, with its variables replaced, and exits
- * as its last line says.
+ * with the code in its last line.
  */
 async function scriptNamed({ files }: Machine, name: string): Promise<Program | undefined> {
   const at = await files.real(name);

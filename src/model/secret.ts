@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 /** The text that replaces a secret in any output. */
 export const MASK = '***';
 
-/** A text that only `reveal` returns; every conversion to a string prints something else. */
+/** A text that only `reveal` returns; a conversion to a string prints another text. */
 export abstract class HiddenText {
   readonly #value: string;
 

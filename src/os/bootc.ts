@@ -59,8 +59,8 @@ export const isRequiredFor = (text: string, digests: readonly (string | undefine
   digests.some((digest) => digest !== undefined && text.includes(digest));
 
 /**
- * The reason for which bootc cannot change this host; undefined if it can. The host must have
- * booted an image through bootc and must have no layered packages: with those bootc refuses to work
+ * The reason why bootc cannot change this host; undefined if it can. The host must have booted an
+ * image through bootc and must have no layered packages: with those bootc refuses to work
  * (`incompatible`).
  */
 export function refusalOfBootc(stdout: string): string | undefined {

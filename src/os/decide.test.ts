@@ -23,7 +23,7 @@ const digest = (digit: string) => `sha256:${sum(digit)}`;
 about('decideApply', () => {
   it.each<[string, Partial<OsStatus>, string, string | undefined]>([
     ['booted', {}, imageOf('1'), undefined],
-    // The digest of a manifest list differs from that of the manifest in it.
+    // The digest of a manifest list differs from the digests of its manifests.
     ['booted', {}, imageOf('1'), digest('f')],
     ['switch', {}, imageOf('2'), digest('2')],
     ['switch', { rollback: pinned('2') }, imageOf('2'), undefined],

@@ -65,8 +65,8 @@ function checkChangeable({ isBusy, isReadOnly }: OsStatus): void {
 }
 
 /**
- * A digest in the name decides. It may be the digest of a manifest list; the host reports that of a
- * manifest in the list.
+ * A digest in the name decides. It may be the digest of a manifest list; the host reports the
+ * digest of one of its manifests.
  */
 function isWanted(deployment: OsDeployment, { image, digest }: WantedImage): boolean {
   if (deployment.image !== image) return false;

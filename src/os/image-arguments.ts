@@ -13,10 +13,7 @@ const ArgumentsFile = z.strictObject({
   'match-architectures': z.array(z.string()).optional(),
 });
 
-/**
- * Architectures by the name that Rust has for them, which bootc compares; the key is that of `uname
- * -m`.
- */
+/** Architectures by their name in Rust, which bootc compares; the key is the name of `uname -m`. */
 const rustNames: Readonly<Record<string, string>> = { ppc64le: 'powerpc64' };
 
 /**

@@ -14,7 +14,7 @@ export interface KernelArgumentChange {
 }
 
 /**
- * Splits kernel arguments at blanks that stand in no double quotes, which cannot be escaped (Linux,
+ * Splits kernel arguments at blanks outside of double quotes, which cannot be escaped (Linux,
  * `next_arg` of lib/cmdline.c). Quotes stay: they belong to the value.
  */
 export const splitArguments = (text: string): readonly string[] =>

@@ -15,14 +15,14 @@ interface PullError {
    * causes.
    */
   readonly cause: string | undefined;
-  /** The image that failed, if it is one that is bound to the operating system. */
+  /** The image that failed, if it is bound to the operating system. */
   readonly bound?: string;
 }
 
 /**
  * Error messages of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and
  * of the skopeo that it runs. The first match counts: the message of an unreachable registry
- * appears next to that of the pull which it interrupted.
+ * appears next to the message of the interrupted pull.
  */
 const sentences: readonly (readonly [PullErrorKind, RegExp])[] = [
   ['wrong-architecture', /Image has architecture|no image found in .{0,500} for architecture/],

@@ -62,8 +62,8 @@ export const rawManifestArgv = (image: string, authFile?: string): readonly stri
 
 /**
  * The digest of the manifest for an architecture in a manifest list; undefined if the manifest is
- * not a list. The host reports this digest for a pulled image; `skopeo inspect` prints that of the
- * list.
+ * not a list. The host reports this digest for a pulled image; `skopeo inspect` prints the digest
+ * of the list.
  */
 export function digestInList(rawManifest: string, architecture: string): string | undefined {
   const parsed = ManifestList.safeParse(jsonIn(rawManifest));

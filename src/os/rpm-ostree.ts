@@ -7,7 +7,7 @@ import { type OsDeployment, type OsStatus, readOrigin, renderOrigin } from './st
 // rpm-ostree, the program of CoreOS, which the Machine Config Operator uses too: its commands and
 // their output, recorded in test/support/os-recorded.
 
-/** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
+/** `rpm-ostree status --json`; the deployments are in the order of the boot loader. */
 const RpmOstreeStatus = z.object({
   deployments: z.array(
     z.object({
@@ -42,8 +42,8 @@ export const rpmOstreeArgumentsArgv = (of: number | { readonly stateroot: string
 
 /**
  * Changes kernel arguments in one call, as the Machine Config Daemon does. The call names only
- * arguments that are present: rpm-ostree appends before it deletes, and deletes the first one that
- * is equal. Undefined if nothing changes.
+ * arguments that are present: rpm-ostree appends before it deletes, and deletes the first equal
+ * argument. Undefined if nothing changes.
  */
 export function rpmOstreeChangeArgv(
   present: readonly string[],
@@ -132,8 +132,7 @@ function deploymentOf(one: Deployment): OsDeployment {
   return {
     image: origin?.spec,
     digest: one['container-image-reference-digest'] ?? undefined,
-    // With layered packages the commit is the host's own; the base commit is the one that was
-    // pulled.
+    // With layered packages the commit is the host's own; the base commit is the pulled one.
     checksum: one['base-checksum'] ?? one.checksum,
     version: one.version ?? undefined,
     stateroot: one.osname,

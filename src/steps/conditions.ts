@@ -87,7 +87,7 @@ export const isMultiNode = condition<Config>(
 );
 
 /**
- * The image of the cluster's controller: the one that the service names; without a service, our
+ * The image of the cluster's controller: the image that the service names; without a service, our
  * own.
  */
 export const controllerImage = ({ service, images }: Config): string =>

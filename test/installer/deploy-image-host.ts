@@ -20,7 +20,7 @@ export interface LiveHost extends AsyncDisposable {
 
 /**
  * `$1` is the live system, an image or a tree, `$2` the working folder; the last line reports that
- * all mounts are done. The shell stays as process 1, whose mounts are those of the host.
+ * all mounts are done. The shell stays as process 1, whose mounts are the mounts of the host.
  */
 const setting = `set -e
 mkdir -p "$2/read" "$2/write" "$2/view"

@@ -138,8 +138,8 @@ describe('disks of a live system', () => {
     const { notes } = await runStep(cleanDisk, { ...run(), facts: { disk: await resolve() } });
     expect(notes).toEqual([]);
     expect(signatures(disk.device)).toBe('');
-    // The kernel has no partitions any more: the file has the data that a table at the same place
-    // would bring back.
+    // The kernel has no partitions any more: the file has the bytes that a table at the same place
+    // would expose.
     const at = (MiB: number, offset: number): Buffer =>
       readDisk(disk.path, MiB * 1024 ** 2 + offset, 8);
     expect(at(1, 1024 + 0x38).readUInt16LE()).toBe(0);
@@ -272,8 +272,8 @@ describe('disks of a live system', () => {
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
     expect(signatures(extra.device)).toBe('');
-    // The kernel has no partition any more: the file has the data that a table at the same place
-    // would bring back.
+    // The kernel has no partition any more: the file has the bytes that a table at the same place
+    // would expose.
     const zeros = (at: number, length: number) =>
       readDisk(extra.path, 1024 ** 2 + at, length).every((byte) => byte === 0);
     expect([zeros(1024 + 0x38, 2), zeros(superblockAt(32), 4)]).toEqual([true, true]);

@@ -38,8 +38,8 @@ interface ImageConfig {
 }
 
 /**
- * Creates OCI layouts of images with one layer more than that of another layout, as a build from a
- * Containerfile does: the blobs of the base are the same, byte for byte.
+ * Creates OCI layouts of images with one layer more than the image of another layout, as a build
+ * from a Containerfile does: the blobs of the base are the same, byte for byte.
  * @returns `FOLDER:TAG`, the notation of skopeo
  */
 export function addLayer(base: string, folder: string, layer: Layer): string {

@@ -4,19 +4,21 @@ export type Package = 'coreos-installer' | 'rpm-ostree';
 /** Live images with the same versions of these packages. */
 export interface Generation {
   readonly name: string;
-  /** Minor numbers of the OpenShift 4 lines with it; for other systems, those of the same age. */
+  /**
+   * Minor numbers of the OpenShift 4 lines with it; for other systems, the lines of the same age.
+   */
   readonly lines: readonly [first: number, last: number];
   /**
-   * The oldest version of a package in it. An omitted version is unknown, and counts as that of the
-   * previous row.
+   * The oldest version of a package in it. An omitted version is unknown, and counts as the version
+   * of the previous row.
    */
   readonly versions: Partial<Readonly<Record<Package, string>>>;
 }
 
 /**
- * Supported live images, oldest first. A version with a release is that of a build in its source:
- * Red Hat's advisories for OpenShift by line (`rhaos4.N`), package lists of RHEL, CentOS Stream and
- * AlmaLinux, and `manifest-lock.x86_64.json` of coreos/fedora-coreos-config.
+ * Supported live images, oldest first. A version with a release is the version of a build in its
+ * source: Red Hat's advisories for OpenShift by line (`rhaos4.N`), package lists of RHEL, CentOS
+ * Stream and AlmaLinux, and `manifest-lock.x86_64.json` of coreos/fedora-coreos-config.
  */
 export const generations: readonly Generation[] = [
   {
@@ -59,7 +61,7 @@ export const generations: readonly Generation[] = [
   },
 ];
 
-/** The versions of a generation; unknown ones are those of earlier rows. */
+/** The versions of a generation; unknown versions are taken from earlier rows. */
 export const versionsOf = (generation: Generation): Generation['versions'] =>
   Object.assign(
     {},

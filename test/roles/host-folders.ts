@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const prefix = 'bootwright-processes-';
 
-/** The folder of this process; the next process removes that of a killed one. */
+/** The folder of this process; the next process removes the folder of a killed one. */
 let folder: string | undefined;
 
 /** A new folder for the files of a host. */

@@ -163,7 +163,7 @@ function wrongLosses<W extends World>(items: Items<W>): readonly string[] {
 }
 
 /**
- * Steps that may have destroyed data before a step begins: earlier ones, or those of another lane.
+ * Steps that may have destroyed data before a step begins: earlier ones, or steps of another lane.
  */
 function lossBefore<W extends World>(
   items: Items<W>,

@@ -173,7 +173,7 @@ const globOf = (glob: string): RegExp =>
 
 /**
  * `SavedPartitions::merge`: a saved partition gets a number after those of the image, or keeps its
- * own if it is larger.
+ * number if that is larger.
  */
 function mergeTables({
   machine: { devices },

@@ -65,7 +65,7 @@ const objects: Readonly<Record<string, (config: Config, version: string) => obje
     roleRef: roleRef('ClusterRole'),
     subjects,
   }),
-  /** The permissions of our own controller, or those of assisted-installer-controller. */
+  /** The permissions of our own controller, or of assisted-installer-controller. */
   role: (config) => ({
     ...rbac,
     kind: 'ClusterRole',

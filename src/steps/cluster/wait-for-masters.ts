@@ -77,7 +77,7 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
     const { isDone, status } = nodeProgress(role, target, found);
     if (isDone) return { done: true };
     const gap = gapIn(seen);
-    // A status that only says that the service was just asked would change a moment later.
+    // A status about a question that was just sent would change a moment later.
     if (reported === undefined || !found.some(({ isAsked }) => isAsked === true)) {
       reported = gap === undefined ? status : bootkube.withFailure(`${status}; ${gap}`);
     }
@@ -157,7 +157,7 @@ function nodeProgress(
 /** A node of the role in a wait. */
 interface JoiningNode {
   readonly name: string;
-  /** The identity of its host; its name if nothing else is known. */
+  /** The identity of its host; its name if no other identity is known. */
   readonly host?: string | undefined;
   /** The reason why it does not count yet; undefined for a node that counts. */
   readonly missing?: string | undefined;

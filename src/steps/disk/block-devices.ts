@@ -252,7 +252,9 @@ export interface BlockDevice {
   readonly vendor: string;
   /** The id of an NVMe namespace, which is not the number in its name (`/sys/block/NAME/nsid`). */
   readonly namespaceId?: string | undefined;
-  /** SCSI address, `0:2:0:0`; a multipath device has that of the path above it in the list. */
+  /**
+   * SCSI address, `0:2:0:0`; a multipath device has the address of the path above it in the list.
+   */
   readonly hctl: string;
   /** Whether the disk rotates, if lsblk reports it. */
   readonly isRotational?: boolean | undefined;
@@ -314,7 +316,7 @@ export function parseLsblk(stdout: string): readonly BlockDevice[] {
 
 /**
  * @param under the device above it in the list: lsblk reports serial number and model only for a
- * device without parents, and a multipath device has those of its paths
+ * device without parents, and a multipath device has the values of its paths
  */
 function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
   const { serial, wwn, model, vendor, hctl } = of.type === 'mpath' ? (under ?? of) : of;

@@ -167,8 +167,8 @@ export function otherSystems(
 }
 
 /**
- * File systems on kept partitions of the install disk that the first boot could mistake for those
- * of the image.
+ * File systems on kept partitions of the install disk that the first boot could mistake for file
+ * systems of the image.
  */
 export const keptSystems = (
   disk: BlockDevice,

@@ -169,8 +169,8 @@ function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
 }
 
 /**
- * A disk, or a device below one, whose data an Ignition config would destroy, and the key that says
- * so.
+ * A disk, or a device below one, whose data an Ignition config would destroy, and the key of the
+ * config.
  */
 interface Wipe {
   readonly device?: string | undefined;

@@ -73,7 +73,7 @@ export const resolveDisk = step({
   },
 });
 
-/** The name of a disk in the settings, where it is another than its own. */
+/** The configured name of a disk, if it differs from its kernel path. */
 const alias = (asked: string, { path }: BlockDevice): string =>
   asked === path ? '' : `, asked for as ${asked}`;
 

@@ -143,8 +143,8 @@ function differenceOf(
 
 /**
  * Whether a disk is identified although one of its names leads to another disk. Disks with one WWN
- * share the name of the WWN, namespaces of one NVMe drive share that of the drive (systemd issue
- * 31448, until systemd 257), as do the paths of a LUN without multipath. The serial number
+ * share the name of the WWN, namespaces of one NVMe drive share the name of the drive (systemd
+ * issue 31448, until systemd 257), as do the paths of a LUN without multipath. The serial number
  * identifies the disk, or the WWN if they share the serial number too.
  */
 function isKnownWithout(device: BlockDevice, other: BlockDevice, target: DiskIdentity): boolean {
@@ -165,7 +165,7 @@ const isRelated = (
   );
 
 /**
- * Compares the identifiers in a name in /dev/disk/by-id with those of the disk (udev,
+ * Compares the identifiers in a name in /dev/disk/by-id with the identifiers of the disk (udev,
  * 60-persistent-storage.rules). Undefined if they agree, or if one side has none.
  */
 export function nameDifference(asked: string, device: BlockDevice): string | undefined {

@@ -41,8 +41,8 @@ export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
   usesIn(writerArgs).some(isSaving);
 
 /**
- * Whether coreos-installer may keep partitions: an argument asks for that, or a configuration file
- * may, which only the host has.
+ * Whether coreos-installer may keep partitions: an argument says so, or a configuration file may
+ * say so, which is readable only on the host.
  */
 export const mayKeepPartitions = (writerArgs: readonly string[]): boolean =>
   usesIn(writerArgs).some((use) => isSaving(use) || use.option === 'config-file');

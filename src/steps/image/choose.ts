@@ -187,7 +187,8 @@ async function checkWriterFiles(
     const location = new SecretUrl(new URL(`${stream}.json`, base).href);
     await findStreamImage(scope, disk, { location, because: '--stream' });
   }
-  // A configuration file cannot name an Ignition config: that of this host is in the arguments.
+  // A configuration file cannot name an Ignition config: the arguments name the config of this
+  // host.
   const own = ignitionIn(config.image.writerArgs);
   if (own !== undefined) await checkIgnition(scope, own, valueOf(uses, 'ignition-hash'));
   // The keyfiles of nmstate are written right before the write of the disk.

@@ -123,7 +123,7 @@ export async function deployFinal(
     signal.throwIfAborted();
     throw deployFailure(error, source.image);
   }
-  // Only a name that differs from that of the image could be the wrong one.
+  // Only a name that differs from the image's own could be the wrong one.
   if (source.image !== os.osImageURL) {
     const origins = await tryCommand(scope, originsArgv(rootMount));
     refuseOrigins(origins, { image: os.osImageURL, source: source.image });

@@ -98,7 +98,7 @@ async function changeKargs(scope: RootScope): Promise<void> {
   await exec(scope, finalizeArgv);
 }
 
-/** The stateroot of the node, next to that of the running system. */
+/** The stateroot of the node, next to the stateroot of the running system. */
 const stateroot = 'install';
 
 /** A ref of the live system that was made from the node image (assisted-service, `node-image`). */
@@ -113,8 +113,8 @@ const remountArgvs = [
 const statRefArgv = ['stat', nodeImageRef] as const;
 
 /**
- * Removes the node image, so that the new system has room. The ref goes last: as long as it exists,
- * a later run removes the node image again.
+ * Removes the node image, so that the new system has room. The ref is removed last: as long as it
+ * exists, a later run removes the node image again.
  */
 const dropRefArgvs = [
   ['touch', '/ostree/repo/tmp/node-image'],

@@ -14,7 +14,8 @@ export interface PullSource {
   /** File with the pull secret for it. */
   readonly authFile: string;
   /**
-   * Folder with certificates, `*.crt`, that are trusted in addition to those of the live system.
+   * Folder with certificates, `*.crt`, that are trusted in addition to the certificates of the live
+   * system.
    */
   readonly certificates?: string;
 }

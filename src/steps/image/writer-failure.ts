@@ -10,7 +10,7 @@ type Code =
 
 /**
  * Messages of coreos-installer 0.5 to 0.26 and their meaning. The first match in its output counts:
- * messages of causes come before those of consequences.
+ * messages of causes come before messages of consequences.
  */
 const signatures: readonly { readonly pattern: RegExp; readonly code: Code }[] = [
   {

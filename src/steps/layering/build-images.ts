@@ -169,7 +169,7 @@ async function baseInStaging(
 /** The manifest of the certificates that the cluster trusts, written by the installer. */
 const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
 
-/** PEM certificates; empty if the cluster trusts only those of the system. */
+/** PEM certificates; empty if the cluster trusts only the certificates of the system. */
 async function trustedCertificates({ host, signal }: BuildScope): Promise<string> {
   const text = await host.readText(trustManifest, signal);
   if (text === undefined) return '';
@@ -245,8 +245,8 @@ async function writeFiles(
 }
 
 /**
- * Writes registry settings for the build if they differ from those of the host: the settings of its
- * machines, or those that take the base from the staging registry.
+ * Writes registry settings for the build if they differ from the settings of the host: those of its
+ * machines, or those that pull the base from the staging registry.
  */
 async function writeRegistries(
   { host, signal }: ImageWork,
@@ -261,7 +261,10 @@ async function writeRegistries(
   return path;
 }
 
-/** Copies the subscription for the build, so that the build cannot change that of the host. */
+/**
+ * Copies the subscription for the build, so that the build cannot change the subscription of the
+ * host.
+ */
 async function copyEntitlement(
   { host, signal, note }: ImageWork,
   scratch: string,

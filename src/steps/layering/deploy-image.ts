@@ -112,8 +112,8 @@ const overlaidFile = (path: string): string => path.replace(/(\.ign)?$/, '-overl
 
 /**
  * Overlays the image on the config of the machine-config-server for the first boot: the node joins
- * as one that runs the image. The step follows the write of the image, when the first boot is
- * certain to run it.
+ * with the image as its running system. The step follows the write of the image, when the first
+ * boot is certain to run it.
  */
 export const overlayWorkerConfig = step({
   id: 'layering/overlay-worker-config',

@@ -165,8 +165,8 @@ async function findImage(
 }
 
 /**
- * The image that a served config names; undefined if it is that of the release. If the
- * MachineConfig of the pool names it, no other place does.
+ * The image in a served config; undefined if it is the image of the release. If the MachineConfig
+ * of the pool names it, no other place does.
  * @throws AgentError `layering.served-torn` if its places differ
  */
 function imageServed(served: ServedConfig, repository: string): string | undefined {

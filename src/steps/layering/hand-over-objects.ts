@@ -90,8 +90,8 @@ const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
 });
 
 /**
- * Removes the job of a build: the controllers do not stop one that outlives the completed build.
- * Its own objects are deleted with it.
+ * Removes the job of a build: no controller stops a job that outlives the completed build. Its own
+ * objects are deleted with it.
  * @returns whether a job existed
  */
 async function removeJob({ kube, signal, note }: BuildScope, build: string): Promise<boolean> {

@@ -110,9 +110,9 @@ const settlesWithin = minutes(5);
  * Hands over the image of a pool: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its
  * status, owner. Each object exists before the controllers of the cluster look for it, in an order
  * in which none of them ever has a reason to build, or to remove an image. Existing objects are
- * kept, so that the next attempt completes one that was interrupted at any point. A pool that was
- * rendered again meanwhile is read again. If the image does not fit the rendered MachineConfig, the
- * cluster builds.
+ * kept, so that the next attempt completes an attempt that was interrupted at any point. A pool
+ * that was rendered again meanwhile is read again. If the image does not fit the rendered
+ * MachineConfig, the cluster builds.
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
 async function handOverPool(scope: HandOverScope, pool: PublishedPool): Promise<void> {

@@ -104,7 +104,7 @@ export const sendBase = step({
 /**
  * Copies the images, byte for byte, to the registry where nodes and cluster find them permanently.
  * The step refuses a registry that changes their digests, because all clients identify an image by
- * its digest, and one that denies them to nodes.
+ * its digest, and a registry that denies the images to nodes.
  */
 export const publishImages = step({
   id: 'layering/publish-images',

@@ -8,7 +8,7 @@ const given = ['root=LABEL=root', 'rw', 'console=ttyS0', 'net.ifnames=0'];
 
 it.each([
   ['booted', 'booted2', 'booted', [...given, 'lab.kargsd=1']],
-  // The index in `ostree=` belongs to another deployment by now: 0 is that of the rollback
+  // The index in `ostree=` belongs to another deployment by now: 0 is the index of the rollback
   // deployment.
   ['rollback-queued', 'swapped', 'booted', [...given, 'lab.kargsd=1']],
   ['rollback-queued', 'swapped', 'next', given],

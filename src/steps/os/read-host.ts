@@ -131,7 +131,7 @@ export async function readOwnArguments(
 
 /**
  * The kernel arguments of the running deployment, or of the next one, with their quotes; undefined
- * if unknown: bootc does not show those of a staged deployment.
+ * if unknown: bootc does not show the arguments of a staged deployment.
  * @throws AgentError `command.unreadable`
  */
 export async function readArguments(
@@ -233,7 +233,8 @@ const ostreeAuthFiles = [
 const kubeletAuthFile = '/var/lib/kubelet/config.json';
 
 /**
- * Finds the pull secret that a pull will use. ostree does not read that of the kubelet by itself.
+ * Finds the pull secret that a pull will use. ostree does not read the kubelet's pull secret by
+ * itself.
  */
 export async function findAuthFile(
   asked: HostScope,

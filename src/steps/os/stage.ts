@@ -102,8 +102,8 @@ async function pullPlanned(
 }
 
 /**
- * Kernel arguments are compared with those of the next boot right before the change: a pull takes
- * long, and brings those of the image that it follows.
+ * Kernel arguments are compared with the next boot right before the change: a pull takes long, and
+ * brings the arguments of the followed image.
  */
 async function changeArguments(scope: CommandScope, snapshot: OsSnapshot): Promise<void> {
   const { kernelArguments } = scope.config;
