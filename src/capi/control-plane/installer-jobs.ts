@@ -323,8 +323,8 @@ function installerJob(job: JobFor, images: ReleaseImages, ownImage: string): Kub
     volumes: [
       { name: 'inputs', projected: { defaultMode: 0o440, sources: sourcesOf(runs) } },
       { name: 'output', emptyDir: { medium: 'Memory', sizeLimit: '256Mi' } },
-      // The API server mounts this volume into all containers of an account; the installer gets
-      // none.
+      // The volume that the API server would mount into all containers of an account; the installer
+      // gets no token.
       {
         name: 'token',
         projected: {

@@ -56,8 +56,8 @@ interface AccessScope {
 }
 
 /**
- * Identifies the caller. Looks the token up by its hash, so that the time of an answer does not
- * show how close a wrong token is.
+ * Identifies the caller. Looks the token up by its hash, so that no answer shows how close a wrong
+ * token is.
  * @throws RefusedCall 401 without a valid token, 503 before the first list, or if the token has not
  * been seen yet
  */
