@@ -2,9 +2,9 @@
 const octet = /^(?:0|[1-9]\d{0,2})$/;
 
 /**
- * An IP address in its one spelling, so that two of them can be compared as text: IPv6 in lower
- * case and shortest form, IPv4 inside IPv6 as IPv4. A zone (`%ens3`) is of the machine that says it
- * and is taken off. Undefined for what is no address.
+ * An IP address in its canonical form, so that addresses can be compared as text: IPv6 in lower
+ * case and shortest form, IPv4 inside IPv6 as IPv4. Drops a zone (`%ens3`), which only has a
+ * meaning on its own machine. Undefined if the text is not an address.
  */
 export function canonicalAddress(text: string): string | undefined {
   const address = text.split('%', 1)[0] ?? '';
@@ -19,7 +19,7 @@ function canonicalV4(address: string): string | undefined {
 
 function canonicalV6(address: string): string | undefined {
   if (!/^[0-9a-f:.]+$/i.test(address)) return undefined;
-  // The parser of URLs knows every spelling of IPv6 and writes the one of RFC 5952.
+  // The URL parser knows every spelling of IPv6 and writes the form of RFC 5952.
   const host = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host ?? '');
   if (mapped === null) return host;
@@ -29,29 +29,29 @@ function canonicalV6(address: string): string | undefined {
     .join('.');
 }
 
-/** A name or an address as a URL has it: IPv6 in brackets (RFC 3986, 3.2.2). */
+/** A name or an address in the form of a URL: IPv6 in brackets (RFC 3986, 3.2.2). */
 export const hostInUrl = (host: string): string =>
   host.includes(':') && canonicalAddress(host) !== undefined ? `[${host}]` : host;
 
 /**
- * Whether an address is in one of these networks, as `192.0.2.0/24`; what cannot be read as a
- * network, or would hold every address, holds none.
+ * Whether an address is in one of these networks, such as `192.0.2.0/24`. An unreadable network, or
+ * one with all addresses, contains none.
  */
 export const isWithin = (address: string, networks: readonly string[]): boolean =>
   networks.some((network) => !network.endsWith('/0') && isInBlock(address, network));
 
-/** Whether an address is in a CIDR block, both in any spelling. */
+/** Whether an address is in a CIDR block; both in any spelling. */
 export function isInBlock(address: string, block: string): boolean {
   const [, host = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(block) ?? [];
   const bare = host.replace(/^\[([^\]]*)\]$/, '$1');
   const [own, network] = [bitsOf(address), bitsOf(bare)];
   if (own === undefined || own.length !== network?.length) return false;
-  // Of an IPv4 block that is written as IPv6.
+  // The block is IPv4, written as IPv6.
   const count = Number(length) - (network.length === 32 && bare.includes(':') ? 96 : 0);
   return count >= 0 && count <= network.length && own.startsWith(network.slice(0, count));
 }
 
-/** The bits of an address as text; undefined for what is no address. */
+/** The bits of an address as text; undefined if the text is not an address. */
 function bitsOf(text: string): string | undefined {
   const address = canonicalAddress(text);
   const written = (numbers: readonly number[], size: 8 | 16): string =>

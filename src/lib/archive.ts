@@ -4,16 +4,13 @@ import { extract, pack } from 'tar-stream';
 
 /** A file of an archive. */
 export interface ArchivedFile {
-  /** Without a folder. */
+  /** File name without a folder. */
   readonly name: string;
   readonly text: string;
   readonly mode: number;
 }
 
-/**
- * Packs files into a tar archive that is compressed by gzip; all of it is in memory. Logs compress
- * in milliseconds.
- */
+/** Packs files into a gzipped tar archive, all in memory. Logs compress in milliseconds. */
 export async function packArchive(
   files: readonly ArchivedFile[],
   time: number,
@@ -25,16 +22,16 @@ export async function packArchive(
   return gzipSync(await buffer(archive));
 }
 
-/** What an archive may hold. */
+/** Maximum number of files in an archive. */
 const mostFiles = 64;
 const mostBytes = 32 * 1024 * 1024;
 
-/** A name that stands for a file and nothing else: no folder, no link, nothing hidden. */
+/** A name of a file only: no folder, no link, no hidden file. */
 const plainName = /^\w[\w.-]{0,99}$/;
 
 /**
- * Reads an archive that anybody may have made; nothing of it is written anywhere.
- * @throws Error where it is none, holds too much, or another thing than files with plain names
+ * Reads an untrusted archive in memory; writes no file.
+ * @throws Error if it is not an archive, is too large, or holds anything but files with plain names
  */
 export async function readArchive(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
   const whole = gunzipSync(bytes, { maxOutputLength: mostBytes });

@@ -1,15 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 
-/**
- * The PEM certificates in a text, each with its first and last line; whether they can be read is
- * not known yet.
- */
+/** The PEM certificates in a text, each with its first and last line; not parsed yet. */
 export const certificateBlocks = (text: string): readonly string[] =>
   text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 
 /**
- * The certificates of a text alone, as every program reads them: Go finds none behind a byte order
- * mark, and neither it nor OpenSSL where two files were put together without a line break.
+ * Only the certificates of a text, so that every program reads them: Go finds none after a byte
+ * order mark, and neither Go nor OpenSSL finds them where two files were joined without a line
+ * break.
  */
 export const certificateBundle = (text: string): string =>
   certificateBlocks(text)
@@ -17,7 +15,8 @@ export const certificateBundle = (text: string): string =>
     .join('');
 
 /**
- * Why a text cannot be what a host trusts, behind the name of its file; undefined where it can.
+ * The reason why a host cannot trust the certificates in a text, worded to follow a file name;
+ * undefined if it can.
  * @param now milliseconds since 1970
  */
 export function authorityProblem(text: string, now: number): string | undefined {

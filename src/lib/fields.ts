@@ -9,19 +9,19 @@ export type Fields = Readonly<Record<string, Value>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The fields of an object; none for any other value. */
+/** The fields of an object; an empty object for any other value. */
 export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** The entries of a list; none for any other value. */
+/** The entries of a list; an empty list for any other value. */
 export const listOf = (value: unknown): readonly Value[] => (isList(value) ? value : []);
 
-/** A text; empty for any other value. */
+/** A text; the empty text for any other value. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Whether a value is a list. */
 export const isList = (value: unknown): value is readonly Value[] => Array.isArray(value);
 
-/** The members of an object that are texts. */
+/** The members of an object that are text. */
 export const textsIn = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(fieldsOf(value)).flatMap(([key, text]) =>

@@ -5,7 +5,7 @@ import { readGoDuration } from './go-duration.ts';
 it.each([
   ['90m', minutes(90)],
   ['1h30m', minutes(90)],
-  // Definitions take these too: Kubernetes writes durations so.
+  // CRDs accept these too: Kubernetes writes durations so.
   ['1.5h', minutes(90)],
   ['1500ms', 1500],
   ['1h0.5m', hours(1) + minutes(0.5)],

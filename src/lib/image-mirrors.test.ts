@@ -72,7 +72,7 @@ it.each([
   ['NeverContactSource', ['m.example.com'], true],
   ['NeverContactSource', ['quay.io/a', 'm.example.com'], true],
   ['AllowContactingSource', ['m.example.com'], false],
-  // As the Machine Config Operator has it: nothing could be pulled.
+  // As in the Machine Config Operator: no image could be pulled.
   ['NeverContactSource', ['quay.io/a'], false],
 ] as const)('a source with %s and %j is blocked: %s', (sourcePolicy, mirrors, isBlocked) => {
   const text = renderMirrors([{ source: 'quay.io/a', mirrors, sourcePolicy }]);

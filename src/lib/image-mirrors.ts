@@ -1,29 +1,25 @@
 import { readImageName } from './image-name.ts';
 
-/**
- * What images are pulled from in place of a source: an entry of `imageDigestSources` of an
- * install-config.
- */
+/** A source of images and its mirrors: an entry of `imageDigestSources` of an install-config. */
 export interface ImageMirrors {
   readonly source: string;
-  /** In the order in which they are tried; the source comes last. */
+  /** In the order of the attempts; the source comes last. */
   readonly mirrors: readonly string[];
-  /** With the second, the source is never asked. */
+  /** With `NeverContactSource`, the source is never used. */
   readonly sourcePolicy?: (typeof sourcePolicies)[number];
 }
 
-/** What becomes of a source (openshift/api, `MirrorSourcePolicy`). */
+/** Whether the source may be used (openshift/api, `MirrorSourcePolicy`). */
 export const sourcePolicies = ['AllowContactingSource', 'NeverContactSource'] as const;
 
 /**
- * Where a live and an installed host have mirrors: before what others put beside it, which wins for
- * the same source.
+ * Path of the mirrors' file on a live and an installed host. It sorts before others' files, which
+ * win for the same source.
  */
 export const mirrorsPath = '/etc/containers/registries.conf.d/00-bootwright-mirrors.conf';
 
 /**
- * Mirrors of what is pulled by digest, as containers-registries.conf(5) has them; empty without
- * mirrors.
+ * Mirrors for pulls by digest, in the form of containers-registries.conf(5); empty without mirrors.
  */
 export const renderMirrors = (all: readonly ImageMirrors[]): string =>
   all
@@ -31,18 +27,18 @@ export const renderMirrors = (all: readonly ImageMirrors[]): string =>
       const places = mirrors.map(
         (mirror) => `\n[[registry.mirror]]\nlocation = ${JSON.stringify(mirror)}\n`,
       );
-      // As the Machine Config Operator does it (openshift/runtime-utils, `addMirrorSet`).
+      // As in the Machine Config Operator (openshift/runtime-utils, `addMirrorSet`).
       const isBlocked =
         sourcePolicy === 'NeverContactSource' && mirrors.some((mirror) => mirror !== source);
       const blocked = isBlocked ? 'blocked = true\n' : '';
-      // The escapes of a basic string of TOML are those of JSON.
+      // A basic string of TOML has JSON's escapes.
       return `[[registry]]\nprefix = ""\nlocation = ${JSON.stringify(source)}\nmirror-by-digest-only = true\n${blocked}${places.join('')}`;
     })
     .join('\n');
 
 /**
- * Whether podman finds a registry by a name: one without a dot and a port would be a path of
- * Docker's registry, and names are compared letter by letter (containers/image, `sysregistriesv2`).
+ * Whether podman takes a name for a registry: without a dot or a port, it would be a path in
+ * Docker's registry. Podman compares names byte by byte (containers/image, `sysregistriesv2`).
  */
 const isPlace = (name: string): boolean => {
   const { host = '' } = readImageName(`${name}/x`) ?? {};
@@ -51,7 +47,8 @@ const isPlace = (name: string): boolean => {
 };
 
 /**
- * The first name that is no source and no mirror, or is a source twice, with what is wrong with it.
+ * The first name that is neither a valid source nor a valid mirror, or a repeated source, with the
+ * fault.
  */
 export function mirrorProblem(all: readonly ImageMirrors[]): string | undefined {
   const wrong = all.flatMap((one) => [one.source, ...one.mirrors]).find((name) => !isPlace(name));

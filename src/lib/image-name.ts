@@ -1,10 +1,10 @@
-/** The name of an image, taken apart. */
+/** The parts of an image name. */
 export interface ImageName {
   /** The whole name; nodes compare it byte for byte. */
   readonly text: string;
-  /** HOST[:PORT], where the name has one. */
+  /** HOST[:PORT], if the name has one. */
   readonly host?: string;
-  /** Behind the host. */
+  /** The part after the host. */
   readonly path: string;
   readonly tag?: string;
   /** `sha256:…` */
@@ -19,8 +19,8 @@ const NAME = new RegExp(
 );
 
 /**
- * Reads `[HOST/]PATH[:TAG][@DIGEST]` (grammar: distribution/reference); undefined for anything
- * else.
+ * Parses `[HOST/]PATH[:TAG][@DIGEST]` (grammar: distribution/reference); undefined for any other
+ * text.
  */
 export function readImageName(text: string): ImageName | undefined {
   const groups = NAME.exec(text)?.groups;
@@ -35,13 +35,12 @@ export function readImageName(text: string): ImageName | undefined {
   };
 }
 
-/** Of Go's distribution/reference: the characters of a path. */
+/** Maximum length of a path in Go's distribution/reference. */
 const MAX_PATH = 255;
 
 /**
- * Whether the library by which the Machine Config Operator reads references
- * (distribution/reference, ParseNamed) takes a push spec: its rules for names are narrower than
- * those of the CRD, upper case above all.
+ * Whether the Machine Config Operator's library for references (distribution/reference, ParseNamed)
+ * accepts a push spec: its rules are narrower than the CRD's, above all about upper case.
  */
 export function isNamedReference(text: string): boolean {
   const name = readImageName(text);
@@ -50,7 +49,7 @@ export function isNamedReference(text: string): boolean {
   return name.path.length <= MAX_PATH && !isShortName(name);
 }
 
-/** Names of Docker's own registry have a longer form, and only that one is taken. */
+/** Names in Docker's own registry have a longer form, and only the longer form is accepted. */
 const isShortName = ({ host, path }: ImageName): boolean =>
   host === 'index.docker.io' || (host === 'docker.io' && !path.includes('/'));
 
@@ -58,21 +57,21 @@ const isShortName = ({ host, path }: ImageName): boolean =>
 export const repositoryOf = (image: string): string =>
   image.replace(/@.*$/s, '').replace(/:[^:/]*$/, '');
 
-/** The same repository with another tag, in place of tag and digest. */
+/** The same repository with another tag instead of tag and digest. */
 export const withTag = (image: string, tag: string): string => `${repositoryOf(image)}:${tag}`;
 
-/** The same repository with a digest, in place of tag and digest. */
+/** The same repository with a digest instead of tag and digest. */
 export const withDigest = (image: string, digest: string): string =>
   `${repositoryOf(image)}@${digest}`;
 
-/** The digest in a name, `sha256:…`; undefined for a tag. */
+/** The digest in a name, `sha256:…`; undefined without one. */
 export const digestOf = (image: string): string | undefined =>
   /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1];
 
 /**
- * Whether two pull specs name the same image: by their digest where both have one, else by the
- * whole name, in which no tag is `latest`. A tag may come to stand for another image, so a tag and
- * a digest are never known to be the same.
+ * Whether two pull specs name the same image: by digest if both have one, else by the whole name,
+ * with `latest` for a missing tag. A tag may move to another image, so a tag and a digest never
+ * count as the same.
  */
 export function isSameImage(one: string, other: string): boolean {
   const [a, b] = [readImageName(one), readImageName(other)];

@@ -1,32 +1,32 @@
-/** A text that comes in pieces. */
+/** Reads a text that arrives in pieces. */
 export interface ElementReader {
   readonly write: (chunk: string) => void;
   /**
-   * Characters that are in memory: of the element that has begun, and of all that is no element.
+   * Number of characters in memory: of the present element, and of all text outside of elements.
    */
   readonly held: () => number;
-  /** The text without the elements that were taken: each is a 0. */
+  /** The text without the extracted elements, each replaced by a 0. */
   readonly end: () => string;
 }
 
 /**
- * What is nested as deeply overflows the stack of whoever follows or writes it, and a parser keeps
- * a hundred times the length of each level.
+ * Maximum depth. Deeper nesting overflows the stack of code that visits or writes the value, and a
+ * parser needs a hundred times the length of each level.
  */
 export const deepest = 1000;
 
-/** The most of the text before a list in which its name is looked for. */
+/** Maximum text before a list that is searched for the list's name. */
 const nameLength = 100;
 
 /**
- * Reads JSON as it comes, and takes out the elements of one list of it, each as soon as it is
- * whole: a text of many megabytes is never in memory. Only brackets and strings are looked at. What
- * is no JSON remains none, in what is taken or in what is left.
+ * Reads JSON as it arrives, and extracts the elements of one list in it, each as soon as it is
+ * complete: a text of many megabytes is never in memory. Looks only at brackets and strings.
+ * Invalid JSON stays invalid, in the extracted or in the remaining text.
  *
- * @param name of the list, a member of the outermost object; undefined where the list is the
- * outermost value
+ * @param name of the list, a member of the outermost object; undefined if the list is the outermost
+ * value
  * @param take gets the text of each element that is an object or a list
- * @throws Error from `write` where it is nested more than 1000 deep
+ * @throws Error from `write` if the text is nested more than 1000 deep
  */
 export function elementReader({
   name,
@@ -82,18 +82,18 @@ export function elementReader({
   };
 }
 
-/** Where the piece before has ended. */
+/** State at the end of the previous piece. */
 interface Place {
   isInString: boolean;
-  /** Behind a backslash. */
+  /** After a backslash. */
   isEscaped: boolean;
 }
 
 const mark = /["[\]{}]/g;
-/** What a string has up to its end, or up to half an escape. */
+/** The rest of a string up to its end, or up to half an escape. */
 const inString = /[^"\\]*(?:\\[^][^"\\]*)*/y;
 
-/** Finds the brackets of the next piece of a text, none of which is in a string. */
+/** Finds the brackets in the next piece of a text, except in strings. */
 function* bracketsIn(text: string, place: Place): Generator<number> {
   let at = place.isEscaped && text !== '' ? 1 : 0;
   if (at > 0) place.isEscaped = false;

@@ -1,11 +1,11 @@
 import { deepest, elementReader } from './json-elements.ts';
 
-/** As much takes little memory however deeply it is nested: a hundred times its length. */
+/** A text of this length takes little memory at any depth: a hundred times its length. */
 const smallLength = 1024 ** 2;
 
 /**
- * The value of a JSON text, or undefined when it is none or nested too deeply; whoever asks checks
- * its form anyway.
+ * The value of a JSON text; undefined if it is invalid or nested too deeply. The caller checks its
+ * form.
  */
 export function jsonIn(text: string): unknown {
   try {
@@ -23,9 +23,9 @@ const isWithin = (value: unknown, depth: number): boolean =>
   (depth > 0 && Object.values(value).every((member) => isWithin(member, depth - 1)));
 
 /**
- * Whether an object as the API server has it holds all that was sent: the server adds members, in
- * the elements of lists too, and stores no empty values of many fields. A secret that is sent as
- * `stringData` is stored as `data`: it never does.
+ * Whether an object from the API server contains all that was sent. The server adds members, also
+ * in elements of lists, and drops empty values of many fields. It stores a secret's `stringData` as
+ * `data`, so such an object never matches.
  */
 export function isContained(sent: unknown, found: unknown): boolean {
   if (typeof sent !== 'object' || sent === null)

@@ -2,15 +2,15 @@
 export const listenPattern =
   /^(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]*)):(0|[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/;
 
-/** Where a server listens. */
+/** The listen address of a server. */
 export interface ListenAddress {
-  /** Every address of the machine unless given. */
+  /** Default: all addresses of the machine. */
   readonly host?: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
 }
 
-/** Reads an address to listen on; undefined where it is none. */
+/** Parses a listen address; undefined if it is invalid. */
 export function listenAddressOf(text: string): ListenAddress | undefined {
   const [, ipv6, name, port] = listenPattern.exec(text) ?? [];
   if (port === undefined) return undefined;

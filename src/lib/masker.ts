@@ -1,13 +1,13 @@
 import { MASK, type Secret } from '../model/secret.ts';
 
-/** Takes secrets out of text, whatever form they took on the way there. */
+/** Removes secrets from text, in every encoded form. */
 export interface Masker {
-  /** Everything masked later has this secret taken out. */
+  /** Adds a secret, which is masked from now on. */
   readonly register: (secret: Secret) => void;
   readonly mask: (text: string) => string;
 }
 
-/** A masker that knows no secret yet. */
+/** A masker without secrets. */
 export function masker(): Masker {
   const known: Known = { short: new Set(), heads: new Map(), tails: new Map() };
   return {
@@ -18,13 +18,14 @@ export function masker(): Masker {
   };
 }
 
-/** Shorter pieces of an encoded secret would also be found in harmless text. */
+/** Shorter pieces of an encoded secret would also match harmless text. */
 const shortestChunk = 8;
 
 type Chunks = Map<string, Set<string>>;
 
 /**
- * Forms by their first and last letters: there may be thousands, and a text is gone through once.
+ * Forms indexed by their first and last letters: there may be thousands, and a text is searched
+ * only once.
  */
 interface Known {
   readonly short: Set<string>;
@@ -78,13 +79,13 @@ function lengthOfSame(isSame: (step: number) => boolean, most: number): number {
 }
 
 /**
- * What a text was cut at ends there, or where whoever cut it says so; less than a quarter of a
- * secret gives nothing away.
+ * Whether a match of part of a form is a secret that was cut. A cut text ends there, or has a mark
+ * of the cut; less than a quarter of a secret reveals nothing.
  */
 const isSecret = (form: string, length: number, beside: string | undefined): boolean =>
   length === form.length || (length * 4 >= form.length && /^[\s"'`…]?$/.test(beside ?? ''));
 
-/** Spans that overlap are masked as one: each letter of a secret is of one of them. */
+/** Masks overlapping spans as one, so that no letter of a secret remains. */
 function masked(text: string, spans: readonly Span[]): string {
   let shown = '';
   let done = 0;
@@ -95,7 +96,7 @@ function masked(text: string, spans: readonly Span[]): string {
   return shown + text.slice(done);
 }
 
-/** Every form in which a secret can stand in a text. */
+/** All encoded forms of a secret. */
 function formsOf(secret: string): readonly string[] {
   if (secret === '') return [];
   const lines = secret.split(/\r?\n/).filter((line) => line.length >= shortestChunk * 2);
@@ -110,9 +111,9 @@ function writtenForms(part: string): readonly string[] {
   return [
     part,
     json,
-    // JSON inside JSON, as Ignition inside an error body.
+    // JSON inside JSON, as with Ignition inside an error body.
     JSON.stringify(json).slice(1, -1),
-    // Go's encoder writes these as \u0026 and the like.
+    // Go's encoder writes these characters as \u0026 and the like.
     json.replace(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
     uri,
     uri.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
@@ -121,12 +122,12 @@ function writtenForms(part: string): readonly string[] {
   ];
 }
 
-/** encodeURIComponent for any text; half of a surrogate pair makes that throw. */
+/** encodeURIComponent for any text; a lone surrogate makes the original throw. */
 const encodeUri = (part: string): string => encodeURIComponent(part.toWellFormed());
 
 /**
- * What is in base64 of any text that has the secret at an offset (modulo 3): the middle, without
- * the letters at both ends that also depend on what stands beside the secret.
+ * The part of base64 that every text with the secret at an offset (modulo 3) has: the middle,
+ * without the letters at both ends, which also depend on the text beside the secret.
  */
 function base64At(part: string, offset: number): readonly string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(part)]);

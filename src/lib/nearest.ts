@@ -1,10 +1,9 @@
-/** Nobody mistypes a name of hundreds of letters. */
+/** No user mistypes a name of hundreds of letters. */
 const longestName = 200;
 
 /**
- * The name that a person most likely meant, or nothing when none is close: at most a third of its
- * letters differ, and no more than `most` (Damerau–Levenshtein distance, adjacent swaps count
- * once).
+ * The most likely intended name; undefined if none is close: at most a third of its letters differ,
+ * and no more than `most` (Damerau–Levenshtein distance, where adjacent swaps count once).
  */
 export function nearestName(
   word: string,
@@ -15,7 +14,7 @@ export function nearestName(
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const name of names) {
     const allowed = Math.min(most, Math.max(1, Math.floor(name.length / 3)));
-    // Names that differ more in length differ in more letters.
+    // A difference in length is a lower bound of the distance.
     if (name.length > longestName || Math.abs(name.length - word.length) > allowed) continue;
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
     if (distance >= bestDistance || distance > allowed) continue;

@@ -1,18 +1,18 @@
-/** Characters of the longest text from outside that is shown whole. */
+/** Maximum length of a text from outside that is shown whole. */
 const longest = 16_384;
 
-/** What steers a terminal: colours, the place of the cursor (ECMA-48, 5.4). */
+/** Control sequences of a terminal: colours, cursor movement (ECMA-48, 5.4). */
 // oxlint-disable-next-line no-control-regex
 const steering = /\u001b\[[\d;?]{0,32}[A-Za-z]/g;
 
 /**
- * A text from outside as it may be shown: without what steers a terminal, turns or hides letters,
- * and cut. Line feeds and tabs stay. Secrets are masked before: half of one would not be found
- * again.
- * @param most characters of the result
+ * A text from outside that is safe to show: without control sequences of a terminal and characters
+ * that reverse or hide text, and cut. Keeps line feeds and tabs. Mask secrets first: half a secret
+ * would not be found again.
+ * @param most maximum length of the result
  */
 export function plainText(text: string, most = longest): string {
-  // What is cut off is not looked at.
+  // Text after the cut is not examined.
   const plain = text
     .slice(0, 4 * most)
     .replaceAll('\r\n', '\n')
@@ -23,7 +23,7 @@ export function plainText(text: string, most = longest): string {
   return plain.length <= most ? plain : `${plain.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** The same in one line. */
+/** The same safe text in one line. */
 export const plainLine = (text: string, most?: number): string =>
   plainText(text, most)
     .split(/[\n\t]/)
@@ -31,7 +31,7 @@ export const plainLine = (text: string, most?: number): string =>
     .filter((part) => part !== '')
     .join(' ');
 
-/** Any value of texts, lists and plain objects with each text as `show` has it. */
+/** A value of texts, lists and plain objects, with `show` applied to each text. */
 export function withTexts(value: unknown, show: (text: string) => string): unknown {
   if (typeof value === 'string') return show(value);
   if (Array.isArray(value)) return value.map((one: unknown) => withTexts(one, show));

@@ -1,18 +1,18 @@
-// A proxy on its way: from a setting, by these forms, to a request (`proxyFor`) and to the commands
-// of a host (`proxyEnv`).
+// Forms of a proxy, from a setting to a request (`proxyFor`) and to the commands of a host
+// (`proxyEnv`).
 import type { SecretUrl } from './secret-url.ts';
 
-/** Proxies by the kind of address that is reached through them. Empty text means none. */
+/** Proxies by the kind of URL. Empty text means no proxy. */
 export interface Proxies {
-  /** For http:// addresses. */
+  /** For http:// URLs. */
   readonly http: string;
-  /** For https:// addresses. */
+  /** For https:// URLs. */
   readonly https: string;
-  /** Addresses that need no proxy, comma separated. */
+  /** Addresses without a proxy, comma separated. */
   readonly no: string;
 }
 
-/** Proxies of a configuration, which shows no password. */
+/** Proxies of a configuration, with hidden passwords. */
 export type ProxySettings = Readonly<Record<'http' | 'https', SecretUrl>> & Pick<Proxies, 'no'>;
 
 /** The proxies of a configuration with their passwords. */
@@ -26,8 +26,8 @@ export const revealedProxies = ({ http, https, no }: ProxySettings): Proxies => 
 const itself = '127.0.0.1,localhost';
 
 /**
- * Proxies as variables for the commands of the host, in both cases: programs
- * differ in which they read. `*` stays alone, as curl knows no other form of it.
+ * Environment variables of the proxies for commands on the host, in both cases: programs differ in
+ * which case they read. `*` stays alone, as curl knows no other form of it.
  */
 export function proxyEnv({ http, https, no }: Proxies): Readonly<Record<string, string>> {
   if (http === '' && https === '') return {};

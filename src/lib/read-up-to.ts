@@ -1,4 +1,6 @@
-/** Reads a body to its end, and keeps its last bytes: those that end a log say what happened. */
+/**
+ * Reads a body to its end, and keeps its last bytes: the end of a log shows the cause of a failure.
+ */
 export async function readLast(
   body: AsyncIterable<Uint8Array>,
   mostBytes: number,
@@ -17,7 +19,7 @@ export async function readLast(
 }
 
 /**
- * Reads a body to its end; undefined, and no further byte is read, when it is larger than allowed.
+ * Reads a body to its end; if it is larger than allowed, stops reading and resolves with undefined.
  */
 export async function readUpTo(
   body: AsyncIterable<Uint8Array>,
@@ -31,7 +33,7 @@ export async function readUpTo(
     chunks.push(chunk);
   }
   const [only] = chunks;
-  // What came in one piece, a file of the host, is not copied.
+  // A body in one piece, such as a file of the host, is not copied.
   return only !== undefined && chunks.length === 1
     ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
     : Buffer.concat(chunks);

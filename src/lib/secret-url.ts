@@ -2,12 +2,11 @@ import { HiddenText } from '../model/secret.ts';
 import { shownText, shownUrl } from './shown-url.ts';
 
 /**
- * An address that was read: it prints as what may be shown of it, wherever a text of it is made.
- * User, password and query come out by `reveal` alone, which is called where a request or the
- * environment of a command is made.
+ * A URL that prints only its harmless parts, in every conversion to text. Only `reveal` returns
+ * user, password and query; it is called to make a request or the environment of a command.
  */
 export class SecretUrl extends HiddenText {
-  /** As it may be shown, with a mark where something is left out. */
+  /** The harmless parts, with a mark for each omitted part. */
   marked(): string {
     return shownText(this.reveal());
   }

@@ -3,17 +3,17 @@ import { type Masker, masker } from './masker.ts';
 import { SecretUrl } from './secret-url.ts';
 import { hiddenInWords } from './shown-url.ts';
 
-/** A part of an address that is shorter would be found in harmless text too. */
+/** A shorter part of a URL would also match harmless text. */
 const shortestPart = 6;
 
-/** A masker that knows every secret of some settings. */
+/** A masker with every secret of some settings. */
 export function maskerFor(settings: object): Masker {
   const secrets = masker();
   for (const secret of secretValues(settings)) secrets.register(secret);
   return secrets;
 }
 
-/** Every secret that settings in sections hold, those in the addresses among them included. */
+/** All secrets in the sections of settings, also those in URLs. */
 export function secretValues(settings: object): readonly Secret[] {
   const leaves = Object.values(settings)
     .flatMap((section: unknown) => Object.values(section as object) as unknown[])

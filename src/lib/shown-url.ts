@@ -1,9 +1,9 @@
 import { MASK } from '../model/secret.ts';
 
 /**
- * An http(s) address for logs and records: origin and path. User and password are left out,
- * and so is the query, which may hold a signature that lets anyone read. Whatever else it is, a
- * path on the host for example, stays unchanged.
+ * An http(s) URL for logs and records: origin and path. Drops user and password, and also the
+ * query, which may hold a signature that lets anyone read. Any other text, such as a path on the
+ * host, stays unchanged.
  */
 export function shownUrl(address: string | URL): string {
   const url = typeof address === 'string' ? URL.parse(address) : address;
@@ -13,26 +13,25 @@ export function shownUrl(address: string | URL): string {
 }
 
 /**
- * What looks like an address and is none, as `shownText` reads it; a path on the host stays
+ * Masks a text that looks like a URL but is invalid, as in `shownText`; a path on the host stays
  * unchanged.
  */
 function withoutSecretParts(text: string): string {
   const scheme = /^https?:\/\//i.exec(text)?.[0];
   if (scheme === undefined) return text;
-  // All up to the last sign may be the password: it may hold a slash, which makes it no address.
+  // All text up to the last `@` may be the password: it may contain a slash, which makes the URL
+  // invalid.
   const rest = text.slice(Math.max(scheme.length, text.lastIndexOf('@') + 1));
   return `${scheme}${rest.replace(/[?#].*$/s, '')}`;
 }
 
-/**
- * The value of an Authorization header for the user of an address; undefined where it names none.
- */
+/** The value of an Authorization header for the user of a URL; undefined without a user. */
 export const basicCredentials = ({ username, password }: URL): string | undefined =>
   username === '' && password === ''
     ? undefined
     : `Basic ${Buffer.from(`${percentDecoded(username)}:${percentDecoded(password)}`).toString('base64')}`;
 
-/** A percent sign that begins no escape stands for itself, as curl has it. */
+/** Decodes percent escapes. A percent sign outside of an escape stays, as in curl. */
 export function percentDecoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -42,18 +41,18 @@ export function percentDecoded(part: string): string {
 }
 
 /**
- * Addresses in a text. A quote ends one, but not in its user or password: no parser of addresses
- * minds it there.
+ * URLs in a text. A quote ends a URL, except in its user or password: parsers of URLs allow it
+ * there.
  */
 const addresses = /https?:\/\/[/\\]*(?:[^\s/\\?#]*@)?[^\s'"`<>]+/gi;
 
-/** A text in which every http(s) address reads as `shownUrl` has it. */
+/** A text with `shownUrl` applied to every http(s) URL. */
 export const shownUrlsIn = (text: string): string =>
   text.replaceAll(addresses, (address) => shownUrl(address));
 
 /**
- * A text in which no word shows a secret: users, passwords and queries of addresses, of those too
- * that cannot be read, and the values of kernel arguments that are passwords.
+ * A text without secrets in any word: users, passwords and queries of URLs, also of invalid ones,
+ * and the values of kernel arguments that are passwords.
  */
 export const shownText = (text: string): string =>
   text
@@ -69,12 +68,12 @@ function shownWithoutScheme(word: string): string {
 
 function shownAddress(word: string): string {
   const found = /[a-z][a-z0-9+.-]{0,20}:\/\//i.exec(word);
-  // What lacks its scheme is no address, and holds a password all the same.
+  // Without its scheme it is not a URL, but may hold a password.
   if (found === null) return shownWithoutScheme(word);
   const start = found.index + found[0].length;
   const end = word.slice(start).search(/[/?#]/);
-  // A password with one of these makes it no address, or another one: then all up to the last sign
-  // may be the password.
+  // A password with one of these characters makes the URL invalid, or changes its meaning: then all
+  // text up to the last `@` may be the password.
   const isAddress = word[start + end] === '/' && URL.canParse(word.slice(found.index));
   const at = word.lastIndexOf('@', isAddress && end >= 0 ? start + end : word.length);
   const bare = at < start ? word : `${word.slice(0, start)}${MASK}${word.slice(at)}`;
@@ -83,9 +82,9 @@ function shownAddress(word: string): string {
 }
 
 /**
- * Whether a part of an address was meant as its user or password, and reads as something else: curl
- * and Go's programs take the second `@`, and what is behind `#`, `?` or `/`, each in their own way.
- * The path of a server has no sign.
+ * Whether a URL has an unescaped character in its user or password, which changes the URL's
+ * meaning: curl and Go's programs each treat a second `@`, and text after `#`, `?` or `/`, in their
+ * own way. The path of a server has no `@`.
  */
 export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
   const [, rest = ''] = /^[a-z][a-z0-9+.-]*:\/\/[/\\]*(.*)$/is.exec(address) ?? [];
@@ -98,14 +97,14 @@ export function isUnescaped(address: string, of: 'server' | 'file'): boolean {
 }
 
 /**
- * Kernel arguments that hold a password: of iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and user
- * and password in `netroot=iscsi:`), of systemd (systemd.system-credentials(7)) and anaconda, and
- * whatever is called one.
+ * Kernel arguments that hold a password: for iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and
+ * user and password in `netroot=iscsi:`), systemd (systemd.system-credentials(7)) and anaconda, and
+ * any argument with such a name.
  */
 const secretArgument =
   /^(?:--append-karg=)?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64}=(?<value>.+)|netroot=iscsi:(?<user>[^@]+)@.*)$/is;
 
-/** The same with a value in quotes, which has blanks. */
+/** The same arguments with a value in quotes, which may have blanks. */
 const quotedArgument =
   /((?:password|passwd|passphrase|token|rootpw|secret|set_credential|set_credential_binary)[\w.-]{0,64})=(?:"[^"]*"|'[^']*')/gi;
 
@@ -119,7 +118,7 @@ function shownArgument(word: string): string {
   return secret === undefined ? word : word.replace(secret, () => MASK);
 }
 
-/** The parts of some words that must not be shown: of addresses, and of kernel arguments. */
+/** The secret parts of some words: of URLs, and of kernel arguments. */
 export const hiddenInWords = (words: readonly string[]): readonly string[] => [
   ...words.flatMap((word) => secretInArgument(word) ?? []),
   ...words.flatMap((word) => word.match(addresses) ?? []).flatMap(hiddenIn),

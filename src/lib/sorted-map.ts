@@ -1,6 +1,6 @@
 /**
- * Values by key, whose list in the order of the keys is made when it is read, and kept until the
- * next change.
+ * A map whose values can be read as a list in the order of the keys. The list is built on demand
+ * and cached until the next change.
  */
 export class SortedMap<T> extends Map<string, T> {
   #keys: readonly string[] | undefined;
@@ -19,7 +19,7 @@ export class SortedMap<T> extends Map<string, T> {
     return true;
   }
 
-  /** The values now; later changes do not reach the list. */
+  /** The present values; later changes do not affect the list. */
   list(): readonly T[] {
     this.#keys ??= [...this.keys()].sort();
     return (this.#list ??= this.#keys.flatMap((key) => this.get(key) ?? []));

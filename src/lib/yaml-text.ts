@@ -19,38 +19,35 @@ import {
   YAMLParseError,
 } from 'yaml';
 
-/** How a YAML text is read. */
+/** Options for reading YAML. */
 export interface YamlReading {
-  /** 1.1 as Go's YAML knows it, by which Kubernetes reads objects. */
+  /** 1.1 with the extensions of Go's YAML, which Kubernetes uses to read objects. */
   readonly version?: '1.1' | '1.2';
-  /** Leaves tags of 1.1 out. */
+  /** Removes tags of 1.1. */
   readonly filterTags?: (tags: Tags) => Tags;
   readonly lineCounter?: LineCounter;
-  /**
-   * Whether an alias may stand for what has an anchor. A text made by hand for us has no use for
-   * it.
-   */
+  /** Whether aliases are allowed. Hand-written input of this program does not need them. */
   readonly hasAliases?: boolean;
 }
 
 /**
- * No object of a cluster, and no configuration, is nested as deeply; the composer calls itself for
- * each level.
+ * Maximum depth. No object of a cluster and no configuration is nested so deeply; the composer
+ * recurses for each level.
  */
 const deepest = 200;
 
-/** Characters of the longest text that is read: an object of a cluster has at most 3 MiB. */
+/** Maximum length of a text in characters: an object of a cluster has at most 3 MiB. */
 const longest = 16 * 1024 * 1024;
 
 /**
- * Words, signs and line ends of a text, and values once aliases are followed: the parser keeps
- * about 1 KB for each.
+ * Maximum number of tokens, and of values once aliases are followed: the parser needs about 1 KB
+ * for each.
  */
 const mostTokens = 200_000;
 
 /**
- * The one document of a YAML text; another behind it is an error of this one.
- * @see parseYamlStream for what is an error
+ * The only document of a YAML text; a second document is an error of the first.
+ * @see parseYamlStream about errors
  */
 export function parseYaml(text: string, reading: YamlReading = {}): Document.Parsed {
   const [document, second] = parseYamlStream(text, reading);
@@ -60,16 +57,16 @@ export function parseYaml(text: string, reading: YamlReading = {}): Document.Par
   return document;
 }
 
-/** The value of a YAML text of one document; undefined where it cannot be read. */
+/** The value of a YAML text with one document; undefined if it cannot be read. */
 export function yamlIn(text: string): unknown {
   const document = parseYaml(text);
   return document.errors.length === 0 ? document.toJS() : undefined;
 }
 
 /**
- * The documents of a YAML text, read in a time that grows as the text does. What cannot be read is
- * in `errors` of its document, in the order of the text; the parser itself checks keys in quadratic
- * time, and takes hours for fifty explicit keys within each other.
+ * The documents of a YAML text, read in linear time. Errors are in `errors` of their document, in
+ * the order of the text. The parser alone checks keys in quadratic time, and would take hours for
+ * fifty nested explicit keys.
  */
 export function parseYamlStream(
   text: string,
@@ -91,7 +88,7 @@ export function parseYamlStream(
       ...new Composer({ ...options, logLevel: 'error' }).compose(tokens),
     ] as Document.Parsed[];
     for (const document of documents) {
-      // What stands behind the colon is of the text, which may be anything.
+      // The text after the colon comes from the input, and may be anything.
       for (const error of document.errors)
         error.message = error.message.replace(/(?<=\w): .*$/s, '');
       document.errors.push(...contentErrors(document, hasAliases));
@@ -106,7 +103,7 @@ export function parseYamlStream(
   });
 }
 
-/** Integers that YAML 1.1 does not have, and Go's reader does (go-yaml 2.4, `resolve.go`). */
+/** Integers that go-yaml reads in addition to YAML 1.1 (go-yaml 2.4, `resolve.go`). */
 const goInteger: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   default: true,
@@ -117,7 +114,7 @@ const goInteger: ScalarTag = {
   },
 };
 
-/** YAML 1.1 takes `.` and `e1` for numbers, and Go's reader takes no number that is too large. */
+/** YAML 1.1 reads `.` and `e1` as numbers, and Go's reader refuses numbers that are too large. */
 const isGoFloat = (text: string): boolean =>
   /^[-+]?\.?\d/.test(text) && Number.isFinite(Number.parseFloat(text.replaceAll('_', '')));
 
@@ -125,7 +122,7 @@ const asGo = (all: Tags): Tags => [
   goInteger,
   ...all.flatMap((tag) => {
     if (typeof tag === 'string') return tag;
-    // Go reads times as strings, also those that are numbers in base 60.
+    // Go reads times as strings, also base-60 numbers.
     if (tag.format === 'TIME' || tag.tag.endsWith(':timestamp')) return [];
     return tag.tag.endsWith(':float') ? floatAsGo(tag as ScalarTag) : tag;
   }),
@@ -137,7 +134,7 @@ const floatAsGo = (tag: ScalarTag): ScalarTag => ({
 });
 
 /**
- * A text may have an error for each of its signs, and the stacks of as many would be most of the
+ * A text may have an error for each character, and their stack traces would take most of the
  * memory.
  */
 function withShortStacks<T>(work: () => T): T {
@@ -150,7 +147,7 @@ function withShortStacks<T>(work: () => T): T {
   }
 }
 
-/** A finding with its place: characters from the start. */
+/** A finding with its offset in characters. */
 interface Finding {
   readonly offset: number;
   readonly problem: string;
@@ -160,7 +157,7 @@ const TOO_DEEP = 'it is nested too deeply';
 const TOO_MUCH = `it has more than ${mostTokens} words and signs`;
 const BAD_KEY = 'a key must be a text, not empty, a list or an object';
 
-/** The documents as tokens, or why reading ended: at the place where it would take too much. */
+/** The documents as tokens, or a finding at the place where reading exceeds a limit. */
 function tokensOf(text: string, lines: LineCounter | undefined): CST.Token[] | Finding {
   const parser = new Parser(lines?.addNewLine);
   lines?.addNewLine(0);
@@ -176,7 +173,7 @@ function tokensOf(text: string, lines: LineCounter | undefined): CST.Token[] | F
   return tokens.map(keyFinding).find((finding) => finding !== undefined) ?? tokens;
 }
 
-/** What the composer would take too long for: it reads an explicit key twice. */
+/** A key that would take the composer too long: it reads an explicit key twice. */
 function keyFinding(token: CST.Token): Finding | undefined {
   const left: CST.Token[] = [token];
   for (let held = left.pop(); held !== undefined; held = left.pop()) {
@@ -189,7 +186,9 @@ function keyFinding(token: CST.Token): Finding | undefined {
   return undefined;
 }
 
-/** Errors of keys and aliases. A refused alias becomes null, so that no later reader follows it. */
+/**
+ * Errors of keys and aliases. Replaces a refused alias by null, so that no later reader follows it.
+ */
 function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly YAMLParseError[] {
   const errors: YAMLParseError[] = [];
   const anchors = new Map<string, Node>();
@@ -217,7 +216,7 @@ function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly
       const known = new Set<unknown>();
       for (const { key: name } of node.items) {
         if (!isScalar(name)) continue;
-        // The parser reads an empty key also where a colon begins a line that is deeper than its
+        // The parser also reports an empty key if a colon begins a line that is deeper than its
         // object.
         if (name.value === null)
           errors.push(errorAt(name.range?.[0] ?? 0, 'NON_STRING_KEY', BAD_KEY));
@@ -239,9 +238,7 @@ const aliasProblem = (target: Node | undefined, path: readonly unknown[]): strin
   return path.includes(target) ? 'the alias contains itself' : undefined;
 };
 
-/**
- * Counts the values of nodes once each alias is followed; an alias stands behind what it leads to.
- */
+/** Counts the values of nodes with aliases followed; an alias comes after its anchor. */
 function valueCounter() {
   const known = new Map<unknown, number>();
   const valuesIn = (node: unknown): number => {
@@ -262,7 +259,7 @@ function valueCounter() {
 const errorAt = (offset: number, code: YAMLParseError['code'], message: string): YAMLParseError =>
   new YAMLParseError([offset, offset + 1], code, message);
 
-/** A document that was not read, with the reason. */
+/** An empty document with the reason why the text was not read. */
 function refused({ offset, problem }: Finding): Document.Parsed {
   const document = emptyDocument();
   document.errors.push(errorAt(offset, 'RESOURCE_EXHAUSTION', problem));
