@@ -1,30 +1,31 @@
 import type { Millis } from '../model/duration.ts';
 
-/** How one command on the host is run. */
+/** Options of one command on the host. */
 export interface ExecOptions {
   readonly signal: AbortSignal;
-  /** The command and all that it started are stopped after this time; `command.timed-out`. */
+  /** After this time, the command and all its children are stopped; `command.timed-out`. */
   readonly limit: Millis;
   /** Called for each line of output while the command runs; `\r` and `\n` both end a line. */
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void;
-  /** What the command reads on its standard input; nothing unless given. */
+  /** Standard input of the command; default: empty. */
   readonly input?: string | AsyncIterable<Uint8Array>;
-  /** Exit codes that are an answer and not a failure; `[0]` by default. */
+  /** Exit codes that are a result rather than a failure; default: `[0]`. */
   readonly accept?: readonly number[];
-  /** Variables for the command on top of the clean environment and the proxies. */
+  /** Variables of the command in addition to the clean environment and the proxies. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Words of argv that must not be shown in a log, an event or an error. */
+  /** Words of argv that no log, event or error may show. */
   readonly secrets?: readonly string[];
   /**
-   * A lock, by the name that `lock` takes, that the command and all it starts hold until they have
-   * ended, even where we are killed before. It fails at once where another holds the lock.
+   * A lock, named as for `lock`. The command and all its children hold it until they have ended,
+   * even if this program is killed before. The command fails at once if another process holds the
+   * lock.
    */
   readonly underLock?: string;
-  /** Nothing is lost by ending it at once: it gets SIGKILL without SIGTERM before it. */
+  /** The command can be killed without loss: it gets SIGKILL without an earlier SIGTERM. */
   readonly isKillable?: boolean;
 }
 
-/** What a command that ended by itself left behind. Streams are kept apart and trimmed. */
+/** The result of a command that ended by itself. Its streams are separate and trimmed. */
 export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
@@ -32,7 +33,7 @@ export interface CommandResult {
   readonly duration: Millis;
 }
 
-/** What a stream left in a file. */
+/** A file written from a stream. */
 export interface WrittenFile {
   readonly path: string;
   readonly bytes: number;
@@ -46,23 +47,24 @@ export interface HostLock {
 }
 
 /**
- * The machine that is being installed: its commands and its files, seen as the host sees them: no
- * path ever means a file of the container, and a link leads where it leads on the host.
+ * The machine under installation: its commands and files, as the host sees them. A path never
+ * refers to a file of the container, and links are resolved on the host.
  */
 export interface Host {
   /**
-   * Runs argv on the host, never through a shell, in a process group of its own.
+   * Runs argv on the host in its own process group, never through a shell.
    * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`,
    * `command.stopped`
    */
   readonly exec: (argv: readonly string[], options: ExecOptions) => Promise<CommandResult>;
   /**
-   * Whole text of a file, or undefined if absent.
+   * The whole text of a file; undefined if absent.
    * @throws AgentError `file.not-read`, `file.too-large`
    */
   readonly readText: (path: string, signal: AbortSignal) => Promise<string | undefined>;
   /**
-   * Writes a file whole: to a temporary name beside it, flushed, renamed. Mode 0600 unless given.
+   * Writes a file atomically: to a temporary name beside it, flushed, then renamed. Default mode:
+   * 0600.
    * @throws AgentError `file.not-written`
    */
   readonly writeFile: (
@@ -70,16 +72,16 @@ export interface Host {
     content: string | Uint8Array | AsyncIterable<Uint8Array>,
     options: { readonly signal: AbortSignal; readonly mode?: number },
   ) => Promise<WrittenFile>;
-  /** Removes a file; no error when there is none. */
+  /** Removes a file; no error if it does not exist. */
   readonly remove: (path: string, signal: AbortSignal) => Promise<void>;
-  /** Names in a directory, sorted; empty when there is no such directory. */
+  /** Names in a directory, sorted; empty if the directory does not exist. */
   readonly list: (path: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** The path with every symbolic link followed, or undefined when it leads nowhere. */
+  /** The path with all symbolic links resolved; undefined if it does not exist. */
   readonly realPath: (path: string, signal: AbortSignal) => Promise<string | undefined>;
   /**
-   * Calls `changed` whenever one of these files or directories may have changed, come or gone, and
-   * once at the beginning, until the signal aborts; then resolves. The files are looked at each
-   * second; of a directory, which names it has.
+   * Calls `changed` whenever one of these files or directories may have changed, appeared or gone,
+   * and once at the beginning, until the signal aborts; then resolves. Checks the files each
+   * second; of a directory, only its names.
    */
   readonly watch: (
     paths: readonly string[],
@@ -87,7 +89,8 @@ export interface Host {
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * Takes a lock by the name of a file in the host's /run/lock; undefined when another holds it.
+   * Takes a lock, a file of this name in the host's /run/lock; undefined if another process holds
+   * it.
    */
   readonly lock: (name: string, signal: AbortSignal) => Promise<HostLock | undefined>;
 }

@@ -1,18 +1,18 @@
 import type { Millis } from '../model/duration.ts';
 
-/** A request as a route gets it. */
+/** A request for a route. */
 export interface RouteRequest {
   readonly method: string;
-  /** Without the query; as it was sent. */
+  /** As sent, without the query. */
   readonly path: string;
-  /** The text of the path for each `{name}` of the route, decoded. */
+  /** The decoded text of the path for each `{name}` of the route. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** By their names in lower case; one that was sent several times joined by commas. */
+  /** By name in lower case; repeated headers joined by commas. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /**
-   * The body as it arrives; throws `HttpRefusal` 413 beyond the limit of the route. It is read
-   * once, by this or by `bytes`.
+   * The body as it arrives; throws `HttpRefusal` 413 beyond the limit of the route. It can be read
+   * once, either here or by `bytes`.
    */
   readonly body: AsyncIterable<Uint8Array>;
   /** The whole body. */
@@ -21,34 +21,32 @@ export interface RouteRequest {
   readonly signal: AbortSignal;
 }
 
-/** An answer. Without a type of its own, text is `text/plain`. */
+/** An answer. Text without an explicit type is `text/plain`. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** In place of a body: texts that are sent one by one, each once the client has room for it. */
+  /** Instead of a body: texts that are sent one by one, each once the client can take it. */
   readonly stream?: AsyncIterable<string>;
 }
 
-/** One address of a server. */
+/** One route of a server. */
 export interface HttpRoute {
-  /** `GET` answers HEAD too. */
+  /** `GET` also answers HEAD. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the root, with `{name}` for a segment of any text. */
+  /** Absolute path, with `{name}` for a segment of any text. */
   readonly path: string;
-  /** Most bytes of a body; none is taken where it is not given. */
+  /** Maximum bytes of a body; default: no body is accepted. */
   readonly bodyLimit?: number;
-  /** Time for the body to arrive and to be answered; 10 s where it is not given. */
+  /** Time for the body to arrive and to be answered; default: 10 s. */
   readonly deadline?: Millis;
-  /** Requests of this route at work, where they shall take no place of the others'. */
+  /** Maximum concurrent requests of this route, counted apart from other routes. */
   readonly atOnce?: number;
-  /**
-   * May throw `HttpRefusal`; anything else that it throws is answered by 500 and goes to the log.
-   */
+  /** May throw `HttpRefusal`; any other error is logged and answered by 500. */
   readonly answer: (request: RouteRequest) => Promise<HttpAnswer>;
 }
 
-/** Ends a request with a status that says why. */
+/** Ends a request with a status and a reason. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly answer: HttpAnswer;

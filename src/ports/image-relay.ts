@@ -1,42 +1,42 @@
 import { type AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** An image that is to be handed on. */
+/** An image to relay. */
 export interface RelaySource {
   readonly url: string;
-  /** Of the stored file, lower-case hexadecimal. */
+  /** Digest of the stored file, lower-case hexadecimal. */
   readonly sha256?: string;
   /** Follow no redirect to plain http. */
   readonly tlsOnly?: boolean;
 }
 
-/** How far the handing on has come; of the last request when there were several. */
+/** Progress of a relayed image; of the last request if there were several. */
 export interface RelayOutcome {
-  /** Someone asked for the image. */
+  /** Whether a program has requested the image. */
   readonly isAsked: boolean;
   /** Bytes read from the source. */
   readonly bytes: number;
-  /** How often the source was cut and taken up again. */
+  /** Number of resumptions after a cut of the source. */
   readonly resumed: number;
-  /** Of all that was read, once the source has come to its end. */
+  /** Digest of all bytes read, once the source has ended. */
   readonly sha256?: string;
-  /** Why the last byte was held back, or reading stopped. */
+  /** The reason why the last byte was held back, or reading stopped. */
   readonly failure?: AgentError;
 }
 
-/** An image that is being handed on. */
+/** An image that is being relayed. */
 export interface RelayedImage {
-  /** Where the writer finds it: on the loopback interface of this network namespace. */
+  /** URL for the writer, on the loopback interface of this network namespace. */
   readonly url: string;
   readonly outcome: () => RelayOutcome;
-  /** Ends what is running and takes the address away. */
+  /** Ends a running request and closes the address. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Hands an image on to a program of this machine, and with it what the program itself lacks: a
- * digest that is enforced, resuming after a cut, our trust and our proxies. The end of the image is
- * held back until the digest is known to be right; else the connection is cut, so that a program
- * that keeps the first sectors for last never makes the disk bootable.
+ * Relays an image to a program of this machine, and adds features that the program lacks: a digest
+ * check, resuming after a cut, the configured trust and proxies. Holds back the end of the image
+ * until the digest is right; otherwise cuts the connection, so that a program that writes the first
+ * sectors last never makes the disk bootable.
  */
 export interface ImageRelay {
   readonly serve: (
@@ -45,7 +45,9 @@ export interface ImageRelay {
   ) => Promise<RelayedImage>;
 }
 
-/** Failures of an image on its way to the writer; whoever relays or reads it throws these. */
+/**
+ * Failures of an image on its way to the writer; the relay and all readers of images throw these.
+ */
 export const imageRelayFailures = {
   'image.wrong-digest': {
     kind: 'media',

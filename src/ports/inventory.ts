@@ -3,13 +3,13 @@ import type { AgentError } from '../model/failure.ts';
 import type { RoleName } from '../model/role.ts';
 import type { Stage } from '../model/stage.ts';
 
-/** A host as the inventory service names it. */
+/** Ids of a host at the inventory service. */
 export interface HostRef {
   readonly infraEnvId: string;
   readonly hostId: string;
 }
 
-/** What the agent reads of a cluster. */
+/** The fields of a cluster that the agent reads. */
 export interface InventoryCluster {
   readonly id: string;
   /** `AddHostsCluster` for day-2 hosts. */
@@ -18,7 +18,7 @@ export interface InventoryCluster {
   readonly installConfigOverrides?: string;
 }
 
-/** What the agent reads of a host. */
+/** The fields of a host that the agent reads. */
 export interface InventoryHost {
   readonly id: string;
   readonly infraEnvId: string;
@@ -29,121 +29,122 @@ export interface InventoryHost {
   readonly addresses: readonly string[];
 }
 
-/** Whether the service installs a host now; one that waits for a person to act is among them. */
+/**
+ * Whether the service is installing a host now; a host that waits for a person's action counts too.
+ */
 export const isBeingInstalled = ({ status }: Pick<InventoryHost, 'status'>): boolean =>
   status.startsWith('installing');
 
-/** A body that is being downloaded, with what the server says of it. */
+/** A body under download, with information from its headers. */
 export interface Download {
   readonly body: AsyncIterable<Uint8Array>;
-  /** From Content-Length, where the server sent one and the body is not encoded. */
+  /** From Content-Length, if the server sent one and the body is not encoded. */
   readonly bytes?: number;
-  /** Of the whole file, where a part of it was asked for and the server says it. */
+  /** Size of the whole file, if only a part was requested and the server sent the size. */
   readonly wholeBytes?: number;
   readonly contentType?: string;
-  /**
-   * What tells this version of the file from others (RFC 9110, 8.8), without the mark of a weak
-   * one.
-   */
+  /** Identifies this version of the file (RFC 9110, 8.8), without the mark of a weak ETag. */
   readonly etag?: string;
   readonly lastModified?: string;
-  /** Where it comes from, for people: no credentials in it. */
+  /** Source of the body, for people, without credentials. */
   readonly origin: string;
 }
 
-/** State of a log upload as the service keeps it. */
+/** State of a log upload at the service. */
 export type LogsState = 'requested' | 'collecting' | 'completed';
 
-/** What the service has made of the reports of this run. */
+/** The service's answers to the reports of this run. */
 export interface ReportStatus {
-  /** Reports that it has not answered, the oldest first; none where a later one was answered. */
+  /** Reports without an answer, the oldest first; empty if a later report was answered. */
   readonly unanswered: readonly { readonly stage: Stage; readonly info: string }[];
   /**
-   * Status in which the service installs this host no more, by its last answer: `cancelled`,
+   * Status in which the service no longer installs this host, from its last answer: `cancelled`,
    * `error`.
    */
   readonly refusedIn?: string;
 }
 
-/** How the reports of this run's own stages fare; they leave by themselves. */
+/**
+ * The answers to the reports of this run's own stages. The reporter sends these reports by itself.
+ */
 export interface Reports {
   /**
-   * Waits until every report so far has been answered, at most so long; it never rejects. From then
+   * Waits, at most the given time, until all reports so far are answered; never rejects. From then
    * on a refusal ends the run at its next step or in a wait.
    */
   readonly settled: (within: Millis, signal: AbortSignal) => Promise<ReportStatus>;
   /**
-   * Asks the service for the status of this host, where others show that the installation may be
-   * over: it takes each new text of a stage whatever the status is.
+   * Asks the service for the status of this host, if other signs show that the installation may be
+   * over: the service accepts each new text of a stage in any status.
    */
   readonly confirm: (signal: AbortSignal) => Promise<void>;
   /**
-   * The same for the last report of a run, at most a minute; once the signal aborts, for `Failed`
-   * alone, two seconds at most. When that was in vain once, nothing is waited for again.
+   * The same for the last report of a run, for at most a minute; once the signal aborts, only for
+   * `Failed`, for at most two seconds. After one wait without success, does not wait again.
    */
   readonly flush: (signal: AbortSignal) => Promise<ReportStatus>;
 }
 
-/** What the controller reads of a host beside what an agent reads. */
+/** The fields of a host that only the controller reads. */
 export interface InstallingHost extends InventoryHost {
-  /** Labels that a user wants on the node. */
+  /** Labels that a user requests for the node. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The pool that the node is to be in; empty where that follows from its role. */
+  /** The pool of the node; empty if it follows from the role. */
   readonly pool: string;
 }
 
-/** The cluster as the service has it, with its hosts. */
+/** The cluster at the service, with its hosts. */
 export interface InstallingCluster extends InventoryCluster {
   readonly name: string;
   readonly baseDomain: string;
   /** `installing`, `finalizing`, `installed`, `adding-hosts`, `error`, `cancelled`, … */
   readonly status: string;
-  /** The stage of finalizing that the service knows, and whether it has given that stage up. */
+  /** The present stage of finalizing, and whether the service has given it up. */
   readonly finalizing?: {
     readonly stage: string;
     readonly isTimedOut: boolean;
-    /** When it began by the clock of the service, in milliseconds since the epoch. */
+    /** Start of the stage by the service's clock, in milliseconds since the epoch. */
     readonly startedAt?: number;
   };
-  /** Those that a user took out are not among them. */
+  /** Without hosts that a user disabled. */
   readonly hosts: readonly InstallingHost[];
 }
 
-/** What a page shows of a host beside what an agent reads. */
+/** The fields of a host that only a page shows. */
 export interface HostOverview extends InventoryHost {
   readonly isBootstrap: boolean;
   readonly statusInfo: string;
   /** The text beside the stage. */
   readonly stageInfo: string;
-  /** When the stage began by the clock of the service, in milliseconds since the epoch. */
+  /** Start of the stage by the service's clock, in milliseconds since the epoch. */
   readonly stageSince: number | undefined;
-  /** Model, memory and install disk, as far as the inventory has them. */
+  /** Model, memory and install disk, if the inventory has them. */
   readonly hardware: string;
-  /** Whether the service has logs of it. */
+  /** Whether the service has logs of the host. */
   readonly hasLogs: boolean;
 }
 
-/** The cluster as a page shows it. */
+/** The cluster for a page. */
 export interface ClusterOverview {
   readonly id: string;
   readonly name: string;
   readonly status: string;
   readonly statusInfo: string;
-  /** Of OpenShift. */
+  /** OpenShift version. */
   readonly version: string;
   readonly isSingleNode: boolean;
-  /** The stage of finalizing; empty before that. */
+  /** The stage of finalizing; empty before it. */
   readonly finalizing: string;
-  /** By the clock of the service, in milliseconds since the epoch. */
+  /** Start by the service's clock, in milliseconds since the epoch. */
   readonly startedAt: number | undefined;
   readonly completedAt: number | undefined;
   readonly operators: readonly MonitoredOperator[];
-  /** Those that a user took out are not among them. */
+  /** Without hosts that a user disabled. */
   readonly hosts: readonly HostOverview[];
 }
 
 /**
- * The stages in which an installation ends, in their order (assisted-service, `finalizing-stage`).
+ * The stages at the end of an installation, in their order (assisted-service, `finalizing-stage`).
  */
 export const finalizingStages = [
   'Waiting for cluster operators',
@@ -154,26 +155,26 @@ export const finalizingStages = [
   'Done',
 ] as const;
 
-/** One stage of them. */
+/** One of these stages. */
 export type FinalizingStage = (typeof finalizingStages)[number];
 
-/** How far an operator is, as the service keeps it. */
+/** Status of an operator at the service. */
 export type OperatorStatus = 'available' | 'progressing' | 'failed';
 
-/** An operator that the service waits for. */
+/** An operator for which the service waits. */
 export interface MonitoredOperator {
   readonly name: string;
-  /** `builtin` is part of every cluster; `olm` is installed by the operator lifecycle manager. */
+  /** `builtin` for a part of every cluster; `olm` if the Operator Lifecycle Manager installs it. */
   readonly type: string;
   readonly namespace: string;
   readonly subscription: string;
   readonly version: string;
-  /** Empty while nobody has reported it. */
+  /** Empty before the first report. */
   readonly status: OperatorStatus | '';
   readonly statusInfo: string;
 }
 
-/** What is reported of an operator. */
+/** A report about an operator. */
 export interface OperatorReport {
   readonly name: string;
   readonly version: string;
@@ -181,76 +182,79 @@ export interface OperatorReport {
   readonly statusInfo: string;
 }
 
-/** How an installation ended. */
+/** The end of an installation. */
 export interface InstallationResult {
   readonly isSuccess: boolean;
-  /** Why it failed; empty where it did not. */
+  /** The reason of the failure; empty on success. */
   readonly error: string;
-  /** What a person needs to see of a failure. */
+  /** Details of a failure for people. */
   readonly data?: unknown;
 }
 
-/** The cluster as it was last seen. */
+/** The last seen state of the cluster. */
 export interface InstallationView {
-  /** Undefined until the service has answered once. */
+  /** Undefined until the first answer of the service. */
   readonly cluster?: InstallingCluster;
-  /** Why the view may be old: the service did not answer the last time. */
+  /** The reason why the view may be old: the service did not answer the last request. */
   readonly lastError?: AgentError;
 }
 
 /**
- * The inventory service, version 2 or 1 of its interface. Every call retries what is passing by the
+ * The inventory service, version 2 or 1 of its API. Every call retries transient errors by the
  * rules of the adapter, and rejects with AgentError `inventory.*`. An agent uses the calls for its
- * hosts, the controller those for the end of the installation too; a service of version 1 answers
- * 404 where it has none of these.
+ * hosts; the controller also uses the calls for the end of the installation. A service of version 1
+ * answers 404 where it lacks a call.
  */
 export interface Inventory {
   /**
    * Reports a stage of a host. `inventory.refused` (409) is not retried; its context has
-   * `hostStatus` where the service takes no new stage in that status.
+   * `hostStatus` if the service accepts no new stage in that status.
    */
   readonly report: (
     host: HostRef,
     progress: { readonly stage: Stage; readonly info: string },
     signal: AbortSignal,
   ) => Promise<void>;
-  /** The pointer config of this host. Version 1 of the service has one per role only. */
+  /** The pointer config of this host. Version 1 of the service has only one per role. */
   readonly hostIgnition: (role: RoleName, signal: AbortSignal) => Promise<Download>;
   /** A file of the cluster, `bootstrap.ign` for example. */
   readonly clusterFile: (name: string, signal: AbortSignal) => Promise<Download>;
-  /** Asked once, as the hosts of a role are: who waits asks again. */
+  /** Not retried, like the hosts of a role: the caller asks again. */
   readonly cluster: (signal: AbortSignal) => Promise<InventoryCluster>;
   /**
-   * Hosts of a role; the bootstrap host is listed as a master. Only one that a user named has a
+   * Hosts of a role; the bootstrap host is listed as a master. Only a host that a user named has a
    * name.
    */
   readonly hosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
-  /** The same with their inventories, so that each has its name and addresses: a large answer. */
+  /**
+   * Hosts of a role with their inventories, so that each has its name and addresses: a large
+   * answer.
+   */
   readonly namedHosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
-  /** Every host of the cluster that is not disabled, with its addresses. */
+  /** All hosts of the cluster that are not disabled, with their addresses. */
   readonly enabledHosts: (signal: AbortSignal) => Promise<readonly InventoryHost[]>;
   readonly logsState: (host: HostRef, state: LogsState, signal: AbortSignal) => Promise<void>;
-  /** Version 1 of the service keeps no such state; the call does nothing there. */
+  /** Version 1 of the service has no such state; the call does nothing there. */
   readonly clusterLogsState: (state: LogsState, signal: AbortSignal) => Promise<void>;
-  /** Uploads a gzipped tar with the logs of the controller. Version 1 does not take them. */
+  /** Uploads a gzipped tar with the logs of the controller. Version 1 does not accept them. */
   readonly uploadControllerLogs: (archive: Uint8Array, signal: AbortSignal) => Promise<void>;
-  /** The kubeconfig that the service keeps for this cluster. */
+  /** The service's kubeconfig of this cluster. */
   readonly kubeconfig: (signal: AbortSignal) => Promise<Download>;
 
   /**
-   * Follows the cluster until the signal aborts, then resolves. Whoever follows shares one request
-   * each 20 seconds; `seen` is called with what is known, and after each answer.
+   * Follows the cluster until the signal aborts, then resolves. All followers share one request
+   * each 20 seconds. Calls `seen` with the known state, and after each answer.
    */
   readonly follow: (seen: (view: InstallationView) => void, signal: AbortSignal) => Promise<void>;
-  /** Makes the next request come at once, but not more often than every five seconds. */
+  /** Triggers the next request at once, but at most every five seconds. */
   readonly refresh: () => void;
   readonly reportFinalizing: (stage: FinalizingStage, signal: AbortSignal) => Promise<void>;
-  /** Asked again where the last answer is older than 20 seconds. */
+  /** Asks again if the last answer is older than 20 seconds. */
   readonly operators: (signal: AbortSignal) => Promise<readonly MonitoredOperator[]>;
   readonly reportOperator: (report: OperatorReport, signal: AbortSignal) => Promise<void>;
-  /** Gives the service the certificates (PEM) by which the routes of the cluster are trusted. */
+  /** Sends the service the certificates (PEM) by which the cluster's routes are trusted. */
   readonly uploadIngressCa: (pem: string, signal: AbortSignal) => Promise<void>;
   readonly complete: (result: InstallationResult, signal: AbortSignal) => Promise<void>;
-  /** The cluster for a page: asked once, as whoever watches asks again. */
+  /** The cluster for a page; not retried, as the page asks again. */
   readonly overview: (signal: AbortSignal) => Promise<ClusterOverview>;
 }

@@ -65,24 +65,23 @@ export const kubeFailures = {
 export const kubeFailure = failuresOf(kubeFailures);
 
 /**
- * Whether the API server forbids what was asked (403). One that does not know who asks (401) may
- * know again soon.
+ * Whether the API server forbids a request (403). A 401 does not count: the server may soon know
+ * the caller again.
  */
 export const isForbidden = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.denied' && error.context['status'] === 403;
 
 /**
- * Whether the API server refuses an object that is to be made: by what it is, or by a quota or a
- * role.
+ * Whether the API server refuses to create an object: for its content, by a quota, or by a role.
  */
 export const isRefused = (error: unknown): error is AgentError =>
   isForbidden(error) || (error instanceof AgentError && error.code === 'kube.invalid');
 
-/** Whether there is another object of a name, or one has changed since it was read (409). */
+/** Whether an object of the name exists, or has changed since it was read (409). */
 export const isConflict = (error: unknown): error is AgentError =>
   error instanceof AgentError && error.code === 'kube.conflict';
 
-/** Why a view may be incomplete; undefined when it is complete. */
+/** The reason why a view may be incomplete; undefined if it is complete. */
 export function gapIn({
   isSynced,
   lastError,
@@ -92,7 +91,7 @@ export function gapIn({
 }
 
 /**
- * What keeps the API server from answering, in words that stay the same as long as the cause does:
+ * The reason why the API server does not answer, in words that stay the same while the cause does:
  * each new text beside a stage gives the host another hour at the service. The log has the whole
  * message.
  */

@@ -1,6 +1,6 @@
 import type { AgentError } from '../model/failure.ts';
 
-/** What the API server keeps of every object. */
+/** Metadata of an object. */
 export interface KubeMetadata {
   readonly name: string;
   readonly namespace?: string | undefined;
@@ -12,9 +12,7 @@ export interface KubeMetadata {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/**
- * Any object of the cluster; what lies beside the metadata is read by a function of its subject.
- */
+/** Any object of the cluster. Functions for each kind read the fields outside of the metadata. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -22,24 +20,24 @@ export interface KubeObject {
   readonly [member: string]: unknown;
 }
 
-/** A kind of objects as the API server addresses it. */
+/** A kind of objects, in the form of the API server's paths. */
 export interface KubeKind {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   /**
-   * Reads ask for the metadata of objects alone (meta.k8s.io, `PartialObjectMetadata`); what is
-   * written is whole.
+   * Reads request only the metadata of objects (meta.k8s.io, `PartialObjectMetadata`); writes send
+   * whole objects.
    */
   readonly isMetadataOnly?: true;
 }
 
-/** One object by its name. */
+/** A reference to one object. */
 export interface KubeRef {
   readonly kind: KubeKind;
   readonly name: string;
-  /** Left out for kinds of the cluster. */
+  /** Undefined for cluster-scoped kinds. */
   readonly namespace?: string | undefined;
 }
 
@@ -51,38 +49,38 @@ export interface KubeSelection {
   readonly fieldSelector?: string;
 }
 
-/** Selects one object; a selection has it alone, or nothing. */
+/** Selects one object; the selection contains only this object, or nothing. */
 export const selectionOf = ({ kind, name, namespace }: KubeRef): KubeSelection => ({
   kind,
   namespace,
   fieldSelector: `metadata.name=${name}`,
 });
 
-/** No name holds a space, so names come before namespaces in the order. */
+/** Key of an object. A name cannot contain a space, so keys sort by name, then by namespace. */
 export const objectKey = ({ name, namespace }: Pick<KubeMetadata, 'name' | 'namespace'>): string =>
   namespace === undefined ? name : `${name} ${namespace}`;
 
-/** An object before and after a change; one of the two is missing where it has come or gone. */
+/** An object before and after a change; one is undefined if the object appeared or is gone. */
 export interface KubeChange {
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
 }
 
-/** The objects of a selection as they were last seen. */
+/** The last seen objects of a selection. */
 export interface KubeView {
-  /** False until the first list has come, and where the kind is no longer served. */
+  /** False before the first list, and while the kind is not served. */
   readonly isSynced: boolean;
   /**
-   * In the order of their names; made when it is read, of what is there by then. None while it is
-   * not synced.
+   * Sorted by name. The list is built on access from the present objects; it is empty while the
+   * view is not synced.
    */
   readonly objects: readonly KubeObject[];
   /**
-   * Since the last synced view, also what has come and gone while nothing was seen. All objects are
-   * new to the first view of a follower.
+   * Changes since the last synced view, including objects that came or went meanwhile. In a
+   * follower's first view, all objects are new.
    */
   readonly changes: readonly KubeChange[];
-  /** Why the view may be old: the API server cannot be reached now. */
+  /** The reason why the view may be old: the API server cannot be reached now. */
   readonly lastError?: AgentError;
 }
 
@@ -93,50 +91,48 @@ export interface KubePatch {
   readonly subresource?: string | undefined;
 }
 
-/** How a manifest is applied. */
+/** Options of an apply. */
 export interface ApplyOptions {
-  /** Who is named in `metadata.managedFields`; `bootwright` unless given. */
+  /** Field manager in `metadata.managedFields`; default: `bootwright`. */
   readonly manager?: string;
-  /** A part of the object that has a path of its own: `status`. */
+  /** A subresource of the object: `status`. */
   readonly subresource?: string;
 }
 
-/** How something is asked. */
+/** Options of a call. */
 export interface CallOptions {
-  /**
-   * `final`: what the API server forbids (403) fails at once, for who says so and asks again later.
-   */
+  /** `final`: a 403 fails at once, for a caller that retries later itself. */
   readonly denials?: 'final';
 }
 
 /**
- * The API server of the cluster that is being born. Every call retries what is passing (no
- * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and
- * rejects with AgentError `kube.*`: with what it saw last. Credentials are looked for again as long
- * as there are none (`kube.no-credentials`), and when they are refused (401, 403). Objects come
- * without `metadata.managedFields`.
+ * The API server of the cluster under installation. Every call retries transient errors (no
+ * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute ends, and rejects
+ * with AgentError `kube.*` for the last error. It looks for credentials again while there are none
+ * (`kube.no-credentials`), and after a refusal (401, 403). Objects come without
+ * `metadata.managedFields`.
  */
 export interface Kube {
-  /** The object, or undefined if absent (404, or a kind that is not served yet). */
+  /** The object; undefined if absent (404, or a kind that is not served yet). */
   readonly get: (
     ref: KubeRef,
     signal: AbortSignal,
     options?: CallOptions,
   ) => Promise<KubeObject | undefined>;
-  /** In the order of their names; none of a kind that is not served yet. */
+  /** Sorted by name; empty for a kind that is not served yet. */
   readonly list: (selection: KubeSelection, signal: AbortSignal) => Promise<readonly KubeObject[]>;
   /**
-   * Follows a selection until the signal aborts, then resolves: list, then watch, through restarts
-   * of the API server, lost history (410) and connections that died without a word, which are
-   * noticed within 12 seconds, or 15 where watches last longer. `seen` is called with the view
-   * after each change of it; it must not throw, and what it throws ends the following. `lastError`
-   * comes when the server cannot be reached at the second attempt (the first, when it never was),
-   * and goes with the next answer. A kind that is not served yet is no error: the view is not
-   * synced, and the kind is looked for each second; the controller looks for one less and less,
-   * each minute in the end. A server that refuses (401, 403, 400) is asked each second, and shown
-   * as `lastError`. In the cluster what RBAC forbids (403) is not asked again: a selection that may
-   * be listed and not watched is listed each 30 seconds, one object that may be read alone is read
-   * each 30 seconds. Who follows what others follow shares their watch.
+   * Follows a selection until the signal aborts, then resolves. Lists, then watches, through
+   * restarts of the API server, lost history (410) and dead connections, which it detects within 12
+   * seconds, or 15 with long watches. Calls `seen` with the view after each change; `seen` must not
+   * throw, and an error from it ends the following. `lastError` appears when the server cannot be
+   * reached at the second attempt (at the first, if it never was), and disappears with the next
+   * answer. A kind that is not served yet is not an error: the view is not synced, and each second
+   * the kind is tried again; the controller tries less and less often, down to once a minute. A
+   * server that refuses (401, 403, 400) is tried each second, with `lastError` set. In the cluster,
+   * a 403 by RBAC is final for that verb: a selection that may be listed but not watched is listed
+   * each 30 seconds, and an object that may only be read is read each 30 seconds. Followers of the
+   * same selection share one watch.
    * @throws AgentError `kube.bad-credentials`
    */
   readonly follow: (
@@ -145,15 +141,14 @@ export interface Kube {
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * When the answer was lost the patch is sent again, so a JSON patch with a `test` of what it
-   * changes may be refused although it took effect: read the object then.
+   * Sends the patch again after a lost answer, so a JSON patch that tests the value it changes may
+   * be refused although it took effect: then read the object.
    * @throws AgentError `kube.conflict` (409), `kube.invalid` (400, 422), `kube.not-found`
    */
   readonly patch: (ref: KubeRef, patch: KubePatch, signal: AbortSignal) => Promise<KubeObject>;
   /**
-   * When an earlier attempt may have made the object although its answer was lost, one that is
-   * there and holds all that was sent counts as made.
-   * @throws AgentError `kube.conflict` when there is another of that name, `kube.invalid`
+   * After a lost answer, an existing object that contains all that was sent counts as created.
+   * @throws AgentError `kube.conflict` if another object has that name, `kube.invalid`
    */
   readonly create: (
     selection: Pick<KubeSelection, 'kind' | 'namespace'> & CallOptions,
@@ -161,9 +156,9 @@ export interface Kube {
     signal: AbortSignal,
   ) => Promise<KubeObject>;
   /**
-   * Puts the whole object, or one subresource of it (`approval`, `status`). After a lost answer it
-   * may be a conflict with itself: read the object then.
-   * @throws AgentError `kube.conflict` when it changed since it was read, `kube.invalid`,
+   * Replaces the whole object, or one subresource of it (`approval`, `status`). After a lost
+   * answer, the retry may conflict with the first attempt: then read the object.
+   * @throws AgentError `kube.conflict` if it changed since it was read, `kube.invalid`,
    * `kube.not-found`
    */
   readonly replace: (
@@ -172,12 +167,12 @@ export interface Kube {
     options: { readonly subresource?: string; readonly signal: AbortSignal },
   ) => Promise<KubeObject>;
   /**
-   * Makes or changes an object so that it says what its manifest says (server-side apply, as
-   * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of
-   * Bootwright had and this one has not are taken away, those of others stay. A namespaced one
-   * without namespace goes to `default`.
-   * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is
-   * missing; `kube.invalid`, also without apiVersion, kind or name
+   * Creates or changes an object to match its manifest (server-side apply, as `kubectl apply
+   * --server-side --force-conflicts` does). Removes fields that only an earlier manifest of
+   * Bootwright had; fields of other managers stay. A namespaced object without namespace goes to
+   * `default`.
+   * @throws AgentError `kube.not-found` if the kind is not served yet, or the namespace is missing;
+   * `kube.invalid`, also without apiVersion, kind or name
    */
   readonly apply: (
     manifest: KubeObject,
@@ -185,16 +180,17 @@ export interface Kube {
     options?: ApplyOptions,
   ) => Promise<KubeObject>;
   /**
-   * Removes an object, and in the background what it owns; no error when there is none.
-   * @throws AgentError `kube.conflict` for another of its name, where a uid is given
+   * Deletes an object, and in the background the objects that it owns; no error if it does not
+   * exist.
+   * @throws AgentError `kube.conflict` if a uid is given and another object has the name
    */
   readonly remove: (
     ref: KubeRef & { readonly uid?: string | undefined },
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * Asks that a pod leaves its node (policy/v1 Eviction), if it is still the one with this uid; no
-   * error when it is gone. The pod ends in its own time. It is asked once, whatever the answer.
+   * Evicts a pod (policy/v1 Eviction) if it still has this uid; no error if it is gone. The pod
+   * ends within its grace period. The request is not retried.
    * @throws AgentError `kube.disruption-budget` with the budget's name; `kube.conflict` for another
    * pod of that name; `kube.*`
    */
@@ -203,8 +199,8 @@ export interface Kube {
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * The log of a container of a pod, which may be left out where there is only one: of the last so
-   * many seconds, or the whole one; its last 16 MiB at most. Empty for a pod that has no node yet.
+   * The log of a pod's container, which need not be named if it is the only one: of the last
+   * seconds, or whole; at most its last 16 MiB. Empty for a pod without a node.
    * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started
    */
   readonly podLog: (

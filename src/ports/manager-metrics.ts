@@ -1,18 +1,18 @@
 import type { Millis } from '../model/duration.ts';
 
-/** As much of a host as is counted. */
+/** The fields of a host for the metrics. */
 export interface CountedHost {
   readonly status?: { readonly progress?: { readonly stage: string } };
 }
 
-/** What the managers of Cluster API count. */
+/** Metrics of the managers of Cluster API. */
 export interface ManagerMetrics {
-  /** Says which hosts are counted. */
+  /** Sets the source of the hosts to count. */
   readonly countHosts: (read: () => readonly CountedHost[]) => void;
-  /** A report of a host was taken, so long after it had come. */
+  /** Counts a stored report of a host, with the time since its arrival. */
   readonly reportTaken: (took: Millis) => void;
-  /** What a run of the installer of a release has come to. */
+  /** Counts a run of a release's installer by its result. */
   readonly installerEnded: (result: 'made' | 'failed') => void;
-  /** Says how many keys the queue of a controller has, by what becomes of them. */
+  /** Sets the source of the sizes of a controller's queue, by state. */
   readonly queueOpened: (controller: string, size: () => Readonly<Record<string, number>>) => void;
 }

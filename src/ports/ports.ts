@@ -7,9 +7,7 @@ import type { Objects } from './objects.ts';
 import type { Random } from './random.ts';
 import type { Web } from './web.ts';
 
-/**
- * Every way in which a step can reach the world. A step sees only those that it names in `uses`.
- */
+/** All ports of the steps. A step gets only the ports that it names in `uses`. */
 export interface Ports {
   readonly host: Host;
   readonly inventory: Inventory;

@@ -1,9 +1,9 @@
-/** Chance, so that tests can take it away. */
+/** Randomness, which tests can replace. */
 export interface Random {
   /** A version 4 UUID. */
   readonly uuid: () => string;
   /** A number in [low, high). */
   readonly between: (low: number, high: number) => number;
-  /** So many bytes that nobody can guess. */
+  /** A number of unpredictable bytes. */
   readonly bytes: (count: number) => Uint8Array;
 }

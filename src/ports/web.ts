@@ -1,24 +1,24 @@
 import type { Download } from './inventory.ts';
 
-/** How one address is read. */
+/** Options for reading a URL. */
 export interface WebRequest {
   readonly signal: AbortSignal;
   /** Value of the Accept header. */
   readonly accept?: string;
-  /** PEM certificates to trust beside the system's. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca?: string;
-  /** Trust `ca` alone and use no proxy: the rule for a machine-config-server. */
+  /** Trust only `ca` and use no proxy: the rule for a machine-config-server. */
   readonly caOnly?: boolean;
-  /** Follow no redirect to plain http: nothing but TLS verifies what comes. */
+  /** Follow no redirect to plain http: only TLS verifies the content. */
   readonly tlsOnly?: boolean;
   /** Bytes of a larger file, `[from, to]` inclusive, by a Range header. */
   readonly range?: readonly [number, number];
 }
 
-/** Plain http(s) reading, for Ignition, stream metadata and images that are named by a URL. */
+/** Reads http(s) URLs of Ignition, stream metadata and images. */
 export interface Web {
   /**
-   * Opens a URL; passing faults are retried before the body begins.
+   * Opens a URL; retries transient errors until the body begins.
    * @throws AgentError `web.unreachable`, `web.refused`, `web.untrusted`
    */
   readonly open: (url: string, request: WebRequest) => Promise<Download>;
