@@ -10,14 +10,14 @@ import type { Management } from './rig.ts';
 
 /** The bootstrap provider in this process. */
 export interface BootstrapProvider extends AsyncDisposable {
-  /** What it warned of, and what its server failed with. */
+  /** Warnings of the provider, and failures of its server. */
   readonly failures: readonly string[];
 }
 
 /**
- * Applies the release, and runs the bootstrap provider as its manager: what its roles do not allow
- * it cannot do here either. Hosts are given the address of its inventory by `seenByHosts`, which
- * gets the one on this machine.
+ * Applies the release, and runs the bootstrap provider with the account of its manager: rights that
+ * its roles lack are missing here too. `seenByHosts` gets the local address of the inventory and
+ * returns the address for hosts.
  */
 export async function startBootstrapProvider(
   rig: Pick<Management, 'kube' | 'deploy'>,

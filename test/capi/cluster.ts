@@ -23,7 +23,7 @@ const infrastructureVersion = 'infrastructure.cluster.x-k8s.io/v1beta2';
 const coreVersion = 'cluster.x-k8s.io/v1beta2';
 const inMemory = { backend: { inMemory: {} } };
 
-/** A name in the namespace of its cluster, which is called as the cluster unless given. */
+/** A name in the namespace of its cluster; the namespace's name is the cluster's unless given. */
 export interface Named {
   readonly cluster: string;
   readonly name?: string;
@@ -44,25 +44,24 @@ const inNamespace = (
   return { apiVersion, kind, metadata: { ...metadata, name, namespace }, ...rest };
 };
 
-/** How hosts are installed that are no hosts. */
+/** Settings for the installation of simulated hosts. */
 export const configSpec = {
   agent: { image: 'registry.example/bootwright:latest' },
   installDevice: '/dev/vda',
 };
 
-/** Refers to an object of the infrastructure in memory. */
+/** A reference to an object of the infrastructure in memory. */
 export const infrastructureRef = (kind: string, name: string): ContractRef => ({
   apiGroup: groupOf(infrastructureVersion),
   kind,
   name,
 });
 
-/** What clusterctl moves although no Cluster owns it. */
+/** Label of objects that clusterctl moves although no Cluster owns them. */
 const moved = { 'clusterctl.cluster.x-k8s.io/move': '' };
 
 /**
- * Namespace, Cluster and its infrastructure in memory, whose API is served at a port of this
- * machine.
+ * Namespace, Cluster and its infrastructure in memory; its API is served on a port of this machine.
  */
 export function clusterObjects(at: ClusterAt, port: number): readonly KubeObject[] {
   const place = placeOf(at);
@@ -90,7 +89,7 @@ export const infrastructureObjects = (
   pools: readonly string[],
 ): readonly KubeObject[] => [
   inNamespace([infrastructureVersion, 'DevCluster'], placeOf(at), {
-    // The provider of infrastructure ends at one that has none.
+    // The infrastructure provider crashes on an object without annotations.
     metadata: { annotations: { rig: 'capi' } },
     spec: inMemory,
   }),
@@ -123,7 +122,7 @@ export const controlPlaneObject = (
   return inNamespace([apiVersion, kind], placeOf(cluster), { spec });
 };
 
-/** A Machine of a cluster with a config and a machine in memory, all of one name. */
+/** A Machine of a cluster with a config and a machine in memory, all with the same name. */
 export function machineObjects(
   named: Named & { readonly name: string },
   spec: BootstrapConfigSpec = configSpec,
@@ -180,7 +179,9 @@ const secret = (named: Named, content: object): KubeObject =>
     metadata: { labels: { 'cluster.x-k8s.io/cluster-name': named.cluster, ...moved } },
   });
 
-/** What a cluster is installed from, and the authorities that machines in memory ask for. */
+/**
+ * Secrets for the installation of a cluster, with the authorities that machines in memory require.
+ */
 export function clusterSecrets(at: ClusterAt, masters = 3): readonly KubeObject[] {
   const place = placeOf(at);
   const stringData = { 'install-config.yaml': installConfig(place.cluster, masters) };
@@ -197,7 +198,7 @@ export const authorities = (at: ClusterAt): readonly KubeObject[] =>
     );
   });
 
-/** An install-config of so many masters and two workers. */
+/** An install-config with a number of masters and two workers. */
 export const installConfig = (cluster: string, masters = 3): string =>
   `apiVersion: v1
 metadata: { name: ${cluster} }
@@ -208,7 +209,7 @@ platform: { none: {} }
 pullSecret: '{"auths":{}}'
 `;
 
-/** The provider of infrastructure reads RSA keys of PKCS #1 alone. */
+/** The infrastructure provider reads only RSA keys of PKCS #1. */
 function selfSigned(name: string): Readonly<Record<string, string>> {
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-authority-'));
   try {

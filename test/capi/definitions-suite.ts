@@ -25,7 +25,7 @@ const kinds = [controlPlanes, bootstrapConfigs, bootstrapConfigTemplates];
 
 let rig: CapiRig;
 
-/** What the API server answers, 200 where it takes it. */
+/** The status of the API server's answer; 200 on success. */
 const statusOf = (asked: Promise<unknown>): Promise<number> =>
   asked.then(
     () => 200,
@@ -36,8 +36,8 @@ const statusOf = (asked: Promise<unknown>): Promise<number> =>
   );
 
 /**
- * Our definitions and files, as the API server and Cluster API's own programs take them, in a
- * management cluster without managers.
+ * Checks the definitions and files of this project with the API server and Cluster API's own
+ * programs, in a management cluster without managers.
  */
 export function definitionsSuite(started: () => CapiRig): void {
   beforeAll(() => {
@@ -191,7 +191,7 @@ function describeClusterctl(): void {
   const offline = { GOPROXY: 'off', CLUSTERCTL_DISABLE_VERSIONCHECK: 'true' };
   let folder: string;
   const at = (...names: readonly string[]): string => join(folder, ...names);
-  /** What the guide has in the block that begins so, with its folder in that of the test. */
+  /** The block of the guide with this beginning, with its folder replaced by the test's. */
   const ofGuide = (begin: string): string => {
     const text = readFileSync(guide, 'utf8');
     const from = text.indexOf(begin);
@@ -243,7 +243,7 @@ function describeClusterctl(): void {
     const described = await generate('--describe');
     expect(described).toContain('\n  - registry.example.com/bootwright:1\n');
     const made = parseAllDocuments(await generate()).map((one) => one.toJS() as KubeObject);
-    // A client compares the address in a URL with addresses alone.
+    // A client compares an IP address in a URL only with IP addresses.
     const addresses = made.flatMap((one) => listAt(one, 'spec', 'ipAddresses'));
     expect(addresses).toEqual(provider === 'bootstrap' ? [address] : []);
     const [container] = made.flatMap((one) =>
@@ -299,7 +299,7 @@ interface ClusterctlConfig {
 
 const certManagerImage = 'quay.io/jetstack/cert-manager-controller:v1.20.0';
 
-/** Of a provider that is not ours clusterctl wants a namespace and a Deployment. */
+/** For another provider, clusterctl requires a namespace and a Deployment. */
 const foreignComponents = (image: string): string => {
   const [namespace, labels] = [`${image.replace(/^.*\/|:.*$/g, '')}-system`, { app: 'x' }];
   const deployment = {
@@ -318,7 +318,7 @@ const foreignComponents = (image: string): string => {
   return [own, deployment].map((object) => stringify(object)).join('---\n');
 };
 
-/** All that clusterctl and our files ask of cert-manager: that its kinds are there. */
+/** clusterctl and the files only require that the kinds of cert-manager exist. */
 const certManagerDefinition = (plural: string): KubeObject => {
   const kind = plural === 'issuers' ? 'Issuer' : 'Certificate';
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
@@ -335,6 +335,6 @@ const certManagerDefinition = (plural: string): KubeObject => {
   };
 };
 
-/** clusterctl puts the namespace before the names of what is the cluster's. */
+/** clusterctl prefixes the names of cluster-scoped objects with the namespace. */
 const namesOf = (objects: readonly KubeObject[]): readonly string[] =>
   objects.map(({ kind = '', metadata: { namespace = '' } }) => `${kind} ${namespace}`).toSorted();

@@ -12,20 +12,20 @@ import type { Download } from '../../src/ports/inventory.ts';
 import type { CapiRig, Management } from './rig.ts';
 
 /**
- * A host that boots what its data Secret says, and makes the requests of its agent by the agent's
- * own client.
+ * A host that boots with its data Secret, and makes its agent's requests with the agent's own
+ * client.
  */
 export interface ScriptedHost extends AsyncDisposable {
   readonly machine: string;
   readonly role: string;
   readonly inventory: InventoryConnection;
   readonly report: (stage: Stage, info?: string) => Promise<void>;
-  /** Reports that the bootstrap host makes for another. */
+  /** Reports of the bootstrap host about another host. */
   readonly reportFor: (other: ScriptedHost, stage: Stage) => Promise<void>;
   readonly ref: { readonly infraEnvId: string; readonly hostId: string };
 }
 
-/** What is read of the Ignition of a live system. */
+/** The values from a live system's Ignition. */
 interface Booted {
   readonly storage: {
     readonly files: readonly {
@@ -36,7 +36,7 @@ interface Booted {
   readonly systemd: { readonly units: readonly [{ readonly contents: string }] };
 }
 
-/** The most that a call takes here. */
+/** Maximum time of a call here. */
 const limitMillis = 60_000;
 
 interface BootingHost {
@@ -44,14 +44,14 @@ interface BootingHost {
   readonly machine: string;
 }
 
-/** What a live system is given by its Ignition: files by their paths, and the unit of the agent. */
+/** Content of a live system's Ignition: files by path, and the unit of the agent. */
 interface LiveIgnition {
   readonly files: Readonly<Record<string, string>>;
-  /** Arguments of the agent, whose own files are in the folder of the test. */
+  /** Arguments of the agent, with its files in the folder of the test. */
   readonly agentWords: (folder: string) => string[];
 }
 
-/** The bootstrap data of a Machine, as soon as it has some. */
+/** The bootstrap data of a Machine, as soon as it exists. */
 export async function liveIgnition(
   { client, found }: Pick<Management, 'client' | 'found'>,
   { cluster, machine }: BootingHost,
@@ -99,7 +99,7 @@ export async function bootHost(
   };
 }
 
-/** Boots the host of the next Machine that is wanted, after those that were booted. */
+/** Boots the host of the next wanted Machine after the booted ones. */
 export async function bootNext(
   rig: CapiRig,
   cluster: string,
@@ -114,11 +114,11 @@ export async function bootNext(
   return bootHost(rig, { cluster, machine });
 }
 
-/** Whether a Machine is one of a control plane. */
+/** Whether a Machine belongs to a control plane. */
 export const isOfControlPlane = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.[capiNames.controlPlane] !== undefined;
 
-/** The node of a host, as its kubelet registers it with what its infrastructure says. */
+/** Registers the node of a host as its kubelet does, with the addresses of its infrastructure. */
 export async function joinNode(
   { found, guest: { client } }: CapiRig,
   cluster: string,
@@ -151,7 +151,7 @@ export async function joinNode(
 
 const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
 
-/** Arguments of the agent in its unit, with the files of the host in the folder of the test. */
+/** Arguments of the agent in its unit, with the host's files in the folder of the test. */
 function agentWords(unit: string, folder: string): string[] {
   const [, line = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
   const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(

@@ -1,5 +1,5 @@
-// An installation with the real core: our managers with the rights of their own accounts, machines
-// in memory, and hosts that make the agent's requests by the agent's own client.
+// An installation with the real core: managers with the rights of their own accounts, machines in
+// memory, and hosts that make the agent's requests with the agent's own client.
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ import { type Manager, startManagers } from './managers.ts';
 import { type ManagementNode, startNode } from './node.ts';
 import { type CapiRig, type Management, startManagement } from './rig.ts';
 
-/** The management cluster that has the cluster: it is moved to another one. */
+/** The management cluster of the cluster, before it is moved to another. */
 let rig: CapiRig;
 let infrastructure: ServerControl;
 let managers: readonly Manager[] = [];
@@ -61,7 +61,7 @@ const customResourceDefinitions: KubeKind = {
   plural: 'customresourcedefinitions',
 };
 
-/** A kind of OpenShift, of which any content is taken. */
+/** A definition of an OpenShift kind that accepts any content. */
 const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeObject => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -83,7 +83,7 @@ const definitionOf = ({ group, version, plural }: KubeKind, kind: string): KubeO
   },
 });
 
-/** What an OpenShift cluster says of its operators, by whether each is progressing. */
+/** Applies the operators of an OpenShift cluster, each progressing or not. */
 async function applyOperators(
   client: CapiRig['guest']['client'],
   progressing: Readonly<Record<string, string>>,
@@ -97,7 +97,7 @@ async function applyOperators(
   });
   await client.apply(customResourceDefinitions, definitionOf(clusterVersions, 'ClusterVersion'));
   await client.apply(customResourceDefinitions, definitionOf(clusterOperators, 'ClusterOperator'));
-  // A new kind is served a moment after its definition was taken.
+  // The API server serves a new kind a moment after it accepted its definition.
   await vi.waitFor(() => client.apply(clusterVersions, objectOf('ClusterVersion', 'version', [])), {
     timeout: 60_000,
     interval: 200,
@@ -133,7 +133,7 @@ describe('three masters and two workers', () => {
   const place = { namespace: cluster };
   const masters: ScriptedHost[] = [];
   const workers: ScriptedHost[] = [];
-  /** Of the management cluster that it was moved from. */
+  /** Managers of the management cluster from which the cluster was moved. */
   let former: readonly Manager[] = [];
 
   const isTrue = (kind: KubeKind, type: string, name?: string): Promise<true> =>
@@ -141,7 +141,7 @@ describe('three masters and two workers', () => {
   const boot = (hosts: readonly ScriptedHost[], isMaster: boolean): Promise<ScriptedHost> =>
     bootNext(rig, cluster, { hosts, isMaster });
 
-  /** A master of a cluster that runs, from its boot to its node. */
+  /** Installs a master of a running cluster, from its boot to its node. */
   const installLater = async (master: ScriptedHost): Promise<void> => {
     await master.report('Starting installation');
     await textIn(await master.inventory.hostIgnition('master', AbortSignal.timeout(60_000)));
@@ -217,7 +217,7 @@ describe('three masters and two workers', () => {
       rig.found({ kind: controlPlanes, ...place }, (object) =>
         conditionOf(object, 'HostsValid').reason === wanted ? true : undefined,
       );
-    /** Core takes what the infrastructure reports over to the Machine. */
+    /** Core copies the infrastructure's report to the Machine. */
     const report = async (host: ScriptedHost, address: string): Promise<void> => {
       const addresses = [{ type: 'Hostname', address }];
       await rig.client.mergeStatus(
@@ -426,7 +426,7 @@ describe('three masters and two workers', () => {
   });
 });
 
-/** What the etcd operator of the guest shows: members on these masters, which are ready. */
+/** Shows the guest's etcd as its operator does: members on these masters, which are ready. */
 async function showEtcd(
   { guest: { client } }: CapiRig,
   masters: readonly ScriptedHost[],
@@ -451,15 +451,15 @@ async function showEtcd(
   await client.create(configMaps, { metadata: { name: 'etcd-endpoints', namespace }, data });
 }
 
-/** What they may and need not do here. */
+/** Rights of the managers that this test does not need. */
 const elsewhere: readonly RegExp[] = [
-  // The admission of owner references asks for it.
+  // The admission of owner references requires it.
   /\/finalizers update$/,
-  // A host that has not booted yet gets other data, files that are too old are made again, and an
-  // object of the name is looked at.
+  // The manager replaces the data of a host that has not booted yet and files that are too old, and
+  // reads an object of the same name.
   /^ {2}secrets (patch|delete)$/,
   /^ cluster\.x-k8s\.io machines get$/,
   /^ bootstrap\.cluster\.x-k8s\.io openshiftbootstrapconfigs get$/,
-  // Its kinds are those of the provider that is installed.
+  // The kinds depend on the installed provider.
   /^ infrastructure\.cluster\.x-k8s\.io \* /,
 ];

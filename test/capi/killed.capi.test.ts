@@ -1,5 +1,5 @@
-// Managers that die right after what they write, and others that follow them, with rights in one
-// namespace alone, on definitions of contract v1beta1 alone: the cluster comes out the same.
+// Managers that die right after a write, and successors, with rights in only one namespace and with
+// definitions of contract v1beta1 only: the resulting cluster is the same.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Forwarder, startForwarder } from '../../mocks/kube/forwarder.ts';
@@ -34,7 +34,7 @@ let rig: CapiRig;
 let node: ManagementNode;
 let managers: Record<Manager['provider'], Manager> | undefined;
 let startBoth: () => Promise<Record<Manager['provider'], Manager>>;
-/** Stands for the Service of the inventory. */
+/** Represents the Service of the inventory. */
 let address: Forwarder;
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ afterAll(async () => {
 const names = async (kind: KubeKind): Promise<readonly string[]> =>
   (await rig.client.list({ kind, ...place })).map(({ metadata }) => metadata.name);
 
-/** Kills a manager as soon as an object is there, and starts it again. */
+/** Kills a manager as soon as an object exists, and starts it again. */
 async function killAt(
   provider: Manager['provider'],
   kind: KubeKind,
@@ -102,7 +102,7 @@ describe('three masters', () => {
   it('are made once, whenever a manager dies', async () => {
     const ref = { kind: controlPlanes, ...place, name: cluster };
     await rig.client.merge(ref, { metadata: { annotations: { [paused]: null } } });
-    // Each write of both: src/capi/control-plane/crash.test.ts, src/capi/bootstrap.
+    // src/capi/control-plane/crash.test.ts and src/capi/bootstrap cover each write of both.
     await killAt('control-plane', devMachines);
     await killAt('bootstrap', secrets, (name) => name.endsWith('-agent'));
     const machine = await rig.found(
@@ -147,8 +147,7 @@ describe('three masters', () => {
       while (!rolled.signal.aborted) {
         const percent = `${Math.min((count += 1), 99)}%`;
         const send = () => host.report('Writing image to disk', percent);
-        // A server that ends may close a connection in the moment in which it is used again: an
-        // agent sends once more.
+        // An ending server may close a connection at the moment of its reuse: an agent sends again.
         await send().catch(send);
         await pause(300); // sleeps: a host reports on its own time
       }

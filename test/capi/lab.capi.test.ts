@@ -1,4 +1,4 @@
-// The guide to the lab with Cluster API: real agents on simulated hosts, by the bootstrap data of
+// The guide to the lab with Cluster API: real agents on simulated hosts, with the bootstrap data of
 // their Machines.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -10,38 +10,38 @@ import { clusterRoles } from '../kube/rig.ts';
 import { deployedObjects, type Management } from './rig.ts';
 
 /**
- * One of our providers as a process from the sources, with the rights of its own account and no
- * others.
+ * A provider of this project as a process from the sources, with only the rights of its own
+ * account.
  */
 export interface Manager extends ServerControl {
   readonly provider: ProviderRun['provider'];
-  /** Where its inventory is served, and by which authority. */
+  /** Port of its inventory, and the authority of its certificate. */
   readonly inventory: { readonly port: number; readonly ca: string };
-  /** What it serves to Prometheus. */
+  /** The metrics it serves to Prometheus. */
   readonly metrics: () => Promise<string>;
-  /** What it has asked the API server. */
+  /** Its requests to the API server. */
   readonly asked: () => Promise<readonly AuditedRequest[]>;
-  /** What the API server has refused it. */
+  /** Its requests that the API server refused. */
   readonly refused: () => Promise<readonly string[]>;
-  /** What its cluster role allows and it has not done. */
+  /** Rules of its cluster role that it has not used. */
   readonly unused: () => Promise<readonly string[]>;
 }
 
 interface ProviderRun {
   readonly provider: 'bootstrap' | 'control-plane';
-  /** Where hosts reach the inventory, unless it is the manager itself. */
+  /** URL of the inventory for hosts; default: the manager itself. */
   readonly inventoryUrl?: string;
-  /** How the program is run, unless from the sources. */
+  /** Command of the program; default: from the sources. */
   readonly program?: readonly string[];
-  /** Whom the API server takes it for, unless for its account. */
+  /** User for the API server; default: the manager's account. */
   readonly as?: KubeUser;
-  /** The one namespace whose clusters it works on, and has rights in. */
+  /** The one namespace in which it works and has rights. */
   readonly within?: string;
 }
 
 const fromSources = [process.execPath, resolve(import.meta.dirname, '../../src/main.ts')];
 
-/** The cluster role of a provider by its files. */
+/** The cluster role of a provider in its files. */
 const roleOf = (provider: Manager['provider']): readonly PolicyRule[] =>
   (
     deployedObjects().find(
@@ -51,8 +51,8 @@ const roleOf = (provider: Manager['provider']): readonly PolicyRule[] =>
   )?.rules ?? [];
 
 /**
- * Gives the account of a provider its rules in the one namespace; everywhere only those about
- * definitions, which are in none.
+ * Gives the account of a provider its rules in the one namespace; only the rules about
+ * cluster-scoped definitions hold everywhere.
  */
 export async function confine(
   { client, apply }: Pick<Management, 'client' | 'apply'>,
@@ -77,7 +77,7 @@ export async function confine(
 }
 
 /**
- * Starts the manager of a provider whose files are applied; arguments after those of its
+ * Starts the manager of a provider whose files are applied; the arguments are added to those of its
  * Deployment.
  */
 export async function startManager(
@@ -135,7 +135,7 @@ export async function startManager(
   };
 }
 
-/** Applies the files of both providers, and starts their managers as those files say. */
+/** Applies the files of both providers, and starts their managers as the files say. */
 export async function startManagers(management: Management): Promise<readonly Manager[]> {
   await management.deploy();
   return Promise.all([

@@ -1,6 +1,6 @@
-// A node of the management cluster: the Jobs are those of the real controller of Kubernetes, with
-// its tries, its deadline and its policies; what schedules their pods and runs them is here.
-// Containers run for real, by the user of their pod, and are killed with it.
+// A node of the management cluster. The real controller of Kubernetes runs the Jobs, with their
+// retries, deadlines and policies; this file schedules their pods and runs them. Containers are
+// real processes under the user of their pod, and are killed with it.
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -12,9 +12,9 @@ import type { KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { type ImageFiles, type PodEnd, runContainers } from '../support/pod-containers.ts';
 import type { Management } from './rig.ts';
 
-/** The node, and what the installer of the release has been run for. */
+/** The node, with the runs of the release's installer. */
 export interface ManagementNode extends AsyncDisposable {
-  /** `manifests` for example; once for each run. */
+  /** One entry for each run, `manifests` for example. */
   readonly runs: () => readonly string[];
 }
 
@@ -25,15 +25,16 @@ const bindings: KubeKind = { group: '', version: 'v1', plural: 'bindings' };
 const at = '2026-11-27T00:00:00Z';
 
 /**
- * Where containers find the sources of this project, Node, and what the installer of a test leaves.
+ * Paths in containers of this project's sources, of Node, and of the files that a test's installer
+ * leaves.
  */
 const places = { sources: '/image', node: '/node', runs: '/installer-runs' } as const;
 
 const digest = (image: string): string => `registry.example/${image}@sha256:${'1'.repeat(64)}`;
 
 /**
- * Programs of the release: which images it has, and its installer, of which the kubeconfig is that
- * of the guest.
+ * Programs of the release: the list of its images, and its installer, whose kubeconfig is the
+ * guest's.
  */
 const release: ImageFiles = {
   'usr/bin/cluster-version-operator': `case "$2" in
@@ -72,7 +73,7 @@ export async function startNode(
   );
   const server = new URL(kube.url);
 
-  /** A pod may be removed while its end is told. */
+  /** A pod may be removed while its end is reported. */
   const unlessOver = (error: unknown): void => {
     const isGone = error instanceof KubeRefusal && error.status === 404;
     if (!isGone && !stop.signal.aborted) throw error;
@@ -167,7 +168,7 @@ export async function startNode(
   };
 }
 
-/** How the containers of a pod are, as their kubelet says it. */
+/** The statuses of a pod's containers, as the kubelet reports them. */
 function statusesOf(
   pod: KubeObject,
   list: 'initContainers' | 'containers',
@@ -182,7 +183,7 @@ function statusesOf(
     const common = { name: container, image, imageID: image, restartCount: 0, ready: false };
     if (exitCode === undefined)
       return { ...common, state: { waiting: { reason: 'PodInitializing' } } };
-    // As `terminationMessagePolicy: FallbackToLogsOnError` has it.
+    // As with `terminationMessagePolicy: FallbackToLogsOnError`.
     const message = exitCode === 0 ? '' : (logs.get(container) ?? '').slice(-2048);
     const times = { startedAt: at, finishedAt: at };
     return {

@@ -1,6 +1,6 @@
-// openshift-install of no release: obeys the rules of the asset store by which manifests are taken
-// or lost (openshift/installer, `pkg/asset/store`), and makes files that are small.
-// GUEST_KUBECONFIG is the kubeconfig that it "makes"; the bootstrap host is that of the lab.
+// An openshift-install that belongs to no release. It follows the rules of the asset store for
+// using or losing manifests (openshift/installer, `pkg/asset/store`), and makes small files.
+// GUEST_KUBECONFIG is the kubeconfig that it "makes"; the bootstrap host is the lab's.
 import {
   appendFileSync,
   existsSync,
@@ -31,7 +31,7 @@ const takeFolder = (name: string): Readonly<Record<string, string>> | undefined 
   const found = Object.fromEntries(
     files.map((file) => [file, readFileSync(join(path(name), file), 'utf8')]),
   );
-  // What is read is consumed.
+  // The installer consumes the files that it reads.
   rmSync(path(name), { recursive: true });
   return found;
 };
@@ -89,8 +89,8 @@ if (command === 'manifests') {
     );
     laid = { manifests: undefined, openshift: undefined };
   }
-  // The folder manifests counts as absent without this file; one file of openshift replaces all
-  // that is generated.
+  // Without this file, the folder manifests counts as absent; one file in the folder openshift
+  // replaces all generated ones.
   const manifests =
     laid.manifests?.['cluster-config.yaml'] === undefined ? generated.manifests : laid.manifests;
   const openshift = laid.openshift ?? generated.openshift;

@@ -24,25 +24,25 @@ export interface Management extends AsyncDisposable {
   readonly part: string;
   readonly core: ServerControl;
   /**
-   * Takes the core of 1.14 in the place of one that was stopped, in the order of `clusterctl
-   * upgrade apply`: webhooks and rights go, then definitions, rights and webhooks come, and its
-   * program at last. `beforeStart` runs while its webhooks are asked and do not answer.
+   * Replaces a stopped core by core 1.14, in the order of `clusterctl upgrade apply`: removes
+   * webhooks and rights, then installs definitions, rights and webhooks, and its program last.
+   * `beforeStart` runs while its webhooks are called and do not answer.
    */
   readonly upgradeCore: (beforeStart: () => Promise<void>) => Promise<ServerControl>;
-  /** Starts the infrastructure in memory, one at a time on a machine: its port is fixed. */
+  /** Starts the infrastructure in memory, only one on a machine: its port is fixed. */
   readonly startInfrastructure: () => Promise<ServerControl>;
   /** Applies a manifest of any kind. */
   readonly apply: (manifest: KubeObject) => Promise<KubeObject>;
-  /** The same, one after another. */
+  /** Applies manifests one after another. */
   readonly applyAll: (manifests: readonly KubeObject[]) => Promise<void>;
   /** Applies the files of `deploy/capi`. */
   readonly deploy: () => Promise<void>;
-  /** The first answer that `find` gives about an object of the selection, now or after a change. */
+  /** The first defined result of `find` for an object of the selection, now or after a change. */
   readonly found: <T>(
     selection: KubeSelection,
     find: (object: KubeObject) => T | undefined,
   ) => Promise<T>;
-  /** Waits until a condition has a status, True unless given, at the named object or at any. */
+  /** Waits until a condition has a status, default True, on the named object or on any. */
   readonly hasCondition: (
     [kind, namespace, name]: readonly [KubeKind, string, (string | undefined)?],
     type: string,
@@ -52,7 +52,7 @@ export interface Management extends AsyncDisposable {
   readonly gone: (ref: KubeRef) => Promise<void>;
 }
 
-/** The same beside the API server of a guest cluster. */
+/** A management cluster with the API server of a guest cluster. */
 export interface CapiRig extends Management {
   readonly guest: ApiServer;
 }
@@ -83,7 +83,7 @@ export async function startCapi(): Promise<CapiRig> {
   }
 }
 
-/** Starts the management cluster alone; of the infrastructure it has the kinds. */
+/** Starts only the management cluster, with the definitions of the infrastructure. */
 export async function startManagement(): Promise<Management> {
   const part = await ensurePart(capi);
   const before = process.env['CLUSTER_API'] === '1.13' ? await ensurePart(capi113) : part;
@@ -134,9 +134,9 @@ export async function startManagement(): Promise<Management> {
         return startCore({ isMigrated: true, beforeStart }, part);
       },
       startInfrastructure: async () => {
-        // Its machines have API servers on ports of their own, and no Docker is there.
+        // Its machines have API servers on their own ports, and Docker is absent.
         const env = ['POD_IP=127.0.0.1', 'DOCKER_HOST=unix:///nowhere'];
-        // Two masters that it begins at once may each found an etcd; it is in error from then on.
+        // Two masters that it starts at once may each found an etcd; it is then in error for ever.
         const argv = [...env, join(part, 'bin', 'capd'), '--devmachine-concurrency=1'];
         const kubeconfig = await kube.kubeconfigFor({ server: kube.url });
         const control = await startProgram(site, dev, {
@@ -173,7 +173,7 @@ export async function startManagement(): Promise<Management> {
   }
 }
 
-/** A new kind is served a moment after its definition was taken. */
+/** The API server serves a new kind a moment after it accepted its definition. */
 async function served(client: KubeClient, definition: string): Promise<void> {
   const [plural = '', ...group] = definition.split('.');
   const path = `/apis/${group.join('.')}/v1alpha1`;
@@ -182,9 +182,7 @@ async function served(client: KubeClient, definition: string): Promise<void> {
 
 const provider = 'cluster.x-k8s.io/provider';
 
-/**
- * The label that clusterctl gives what it installs, and by which it finds the kinds that it moves.
- */
+/** clusterctl labels installed objects so, and finds by it the kinds that it moves. */
 const byClusterctl = { 'clusterctl.cluster.x-k8s.io': '' };
 
 const installed = (object: KubeObject): KubeObject => ({
@@ -200,7 +198,7 @@ export function deployedObjects(): readonly KubeObject[] {
   });
 }
 
-/** The kinds among them. */
+/** The definitions among these objects. */
 export const deployedDefinitions = (): readonly KubeObject[] =>
   deployedObjects().filter(({ kind }) => kind === 'CustomResourceDefinition');
 
@@ -210,7 +208,7 @@ function objectsOf(text: string): readonly KubeObject[] {
     .filter((object) => object !== null);
 }
 
-/** Webhooks that a Service in the cluster would answer, answered on this machine. */
+/** Redirects webhooks to this machine that a Service in the cluster would answer. */
 function askedAt(
   configuration: KubeObject,
   { port, ca }: { readonly port: number; readonly ca: string },
@@ -236,7 +234,7 @@ interface Site {
   readonly ca: string;
 }
 
-/** A program of a part, and the port of its webhooks and conversions. */
+/** A program of a part, with the port of its webhooks and conversions. */
 interface Program {
   readonly name: 'core' | 'dev';
   readonly part: string;
@@ -244,12 +242,12 @@ interface Program {
 }
 
 interface CoreStart {
-  /** Whether objects may be of an older release of core. */
+  /** Whether objects may come from an older release of core. */
   readonly isMigrated: boolean;
   readonly beforeStart?: () => Promise<void>;
 }
 
-/** No object is of an older version, and the migration would patch each of them. */
+/** No object has an older version, and the migration would patch each object. */
 const unmigrated = ['--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields'];
 
 async function startProgram(
@@ -290,10 +288,7 @@ async function configureWebhooks(
 
 const coreUser = 'capi-core';
 
-/**
- * Applies definitions with what kustomize would add: the labels of the contracts and the
- * conversion.
- */
+/** Applies definitions with the additions of kustomize: the contract labels and the conversion. */
 async function define({ kube, ca }: Site, { name, part, port }: Program): Promise<void> {
   const folder = join(part, 'crds', name);
   await applyCrds(kube.client, folder, 'all');
@@ -312,7 +307,10 @@ async function define({ kube, ca }: Site, { name, part, port }: Program): Promis
   await Promise.all(names.map((name) => kube.client.merge({ kind, name }, change)));
 }
 
-/** What clusterctl deletes of a provider before it installs the next version: all but its kinds. */
+/**
+ * Deletes the objects that clusterctl deletes before it installs a provider's next version: all but
+ * its definitions.
+ */
 async function removeCore({ kube: { client } }: Site): Promise<void> {
   for (const plural of ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']) {
     const kind: KubeKind = { group: 'admissionregistration.k8s.io', version: 'v1', plural };
@@ -325,7 +323,7 @@ async function removeCore({ kube: { client } }: Site): Promise<void> {
       await client.remove({ kind: clusterRoles, name: metadata.name });
 }
 
-/** Lets core do what its release lets it, and what roles of providers add. */
+/** Gives core the rights of its release, and the rights that roles of providers add. */
 async function allowCore({ kube, apply }: Site, part: string): Promise<void> {
   const rbac = 'rbac.authorization.k8s.io';
   const [aggregated, own] = ['aggregated_role', 'role'].map(
@@ -378,10 +376,10 @@ async function found<T>(
   );
 }
 
-/** Of a log that is cut, so that other failures have room beside it. */
+/** Maximum length of a log excerpt, so that other failures have room beside it. */
 const maxSeen = 2000;
 
-/** An object with its conditions that are not true. */
+/** An object with its conditions that are not True. */
 const renderSeen = (object: KubeObject): string => {
   const open = listAt(object, 'status', 'conditions').filter(
     (condition) => !JSON.stringify(condition).includes('"status":"True"'),

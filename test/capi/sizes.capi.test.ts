@@ -1,5 +1,6 @@
-// What the API server and clusterctl take of our files; then clusters of other sizes than three
-// masters, with the real core: of one name, in two namespaces, beside each other.
+// Acceptance of this project's files by the API server and clusterctl; then clusters with other
+// numbers of masters than three, with the real core: of the same name, in two namespaces, at the
+// same time.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   assetKeys,
@@ -58,7 +59,7 @@ const boot = async (namespace: 'east' | 'west', isMaster = true): Promise<Script
 const reports = async (host: ScriptedHost, ...stages: readonly Stage[]): Promise<void> => {
   for (const stage of stages) await host.report(stage);
 };
-/** Installs a host, which then says nothing more: that it is there is seen by its node. */
+/** Installs a host, which then sends no more reports: only its node shows it. */
 async function install(namespace: string, host: ScriptedHost): Promise<void> {
   await reports(host, 'Starting installation', 'Writing image to disk', 'Rebooting');
   await joinNode(rig, namespace, host);
@@ -97,7 +98,7 @@ describe('two clusters of one name (W4)', () => {
     }
     const [single, first] = [await boot(east), await boot(west)];
     expect([single.role, first.role]).toEqual(['bootstrap', 'bootstrap']);
-    // Core looks for their APIs every half minute: for both at once.
+    // Core checks their APIs every half minute, for both at once.
     await reports(first, 'Starting installation', 'Waiting for control plane');
     await reports(single, 'Starting installation', 'Waiting for bootkube');
     await expect(single.reportFor(first, 'Done')).rejects.toMatchObject({
@@ -170,7 +171,7 @@ describe('two clusters of one name (W4)', () => {
 });
 
 /**
- * The machine-config operator of the cluster that is installed has another authority for its config
+ * Gives the machine-config operator of the installed cluster another authority for its config
  * servers.
  */
 async function publishAuthority(bundle: string): Promise<void> {
@@ -181,7 +182,7 @@ async function publishAuthority(bundle: string): Promise<void> {
   await client.create(configMaps, { metadata, data: { 'ca-bundle.crt': bundle } });
 }
 
-/** What the providers have written in a namespace, beside that a control plane is paused. */
+/** The providers' writes in a namespace, except the pause of a control plane. */
 async function writesIn(namespace: string): Promise<readonly string[]> {
   const all = await Promise.all(
     managers.map(({ provider }) => rig.kube.audited(accountOf(provider))),

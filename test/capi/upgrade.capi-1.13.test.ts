@@ -1,6 +1,6 @@
-// Core 1.14 takes the place of core 1.13 while a cluster is installed, as `clusterctl upgrade
-// apply` does it (`cmd/clusterctl/client/cluster/upgrader.go`): nothing is made twice, and no host
-// begins again.
+// Core 1.14 replaces core 1.13 during an installation, as `clusterctl upgrade apply` does it
+// (`cmd/clusterctl/client/cluster/upgrader.go`): no object is created twice, and no host starts
+// over.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { bootstrapConfigs, capiMachines, clusters, controlPlanes } from '../../src/capi/api.ts';
 import { secrets } from '../../src/kube/kinds.ts';
@@ -63,7 +63,7 @@ const isRefused = (host: ScriptedHost): Promise<void> =>
     code: 'inventory.not-ready',
   });
 
-/** What must be the same afterwards, of what there is now. */
+/** The present state that the upgrade must not change. */
 async function seen() {
   const uids = async (kind: KubeKind): Promise<readonly string[]> =>
     (await list(kind)).map(({ metadata: { name, uid } }) => `${name} ${uid}`);
@@ -107,7 +107,7 @@ it('is begun with core 1.13: a host installs, and workers wait', async () => {
     await worker.report('Starting installation');
     await isRefused(worker);
   }
-  // Core mirrors what a config says up to a second later.
+  // Core mirrors a config's status up to a second later.
   before = await vi.waitFor(
     async () => {
       const now = await seen();
@@ -137,14 +137,14 @@ it('takes reports while core is away, and core 1.14 before the next masters', as
   await rig.core.stop();
   await bootstrap?.report('Waiting for control plane');
   if (bootstrap !== undefined) await reaches(bootstrap, 'Waiting for control plane');
-  // Core answers for Machines, so the second master gets all but that.
+  // Core reports on Machines, so the second master gets all other objects.
   await rig.found({ kind: bootstrapConfigs, ...place }, ({ metadata: { name } }) =>
     before.uids.some((one) => one.startsWith(`${name} `)) ? undefined : true,
   );
   await rig.upgradeCore(async () => {
     if (worker !== undefined) await isRefused(worker);
   });
-  // The new core writes each object again once, and says so.
+  // The new core writes each object again once, and logs it.
   await rig.found({ kind: customResourceDefinitions }, (definition) => {
     const { name, annotations } = definition.metadata;
     const migrated = annotations?.['crd-migration.cluster.x-k8s.io/observed-generation'];

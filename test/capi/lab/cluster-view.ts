@@ -10,14 +10,12 @@ import { conditionOf, textAt } from '../../../src/kube/object.ts';
 import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
 import type { Management } from '../rig.ts';
 
-/**
- * What the objects of a Cluster say of its hosts, as the memory of a service that the lab shows.
- */
+/** The hosts of a Cluster's objects, in the form of a service's state that the lab shows. */
 export interface ClusterView {
   readonly store: InventoryStore;
-  /** A host is shown from now on. */
+  /** Shows a host from now on. */
   readonly add: (host: HostRecord) => void;
-  /** Machines that have a host of their infrastructure, each once; ends with the signal. */
+  /** Machines whose infrastructure has a host, each once; ends with the signal. */
   readonly machines: () => AsyncGenerator<KubeObject>;
 }
 
@@ -76,7 +74,7 @@ export function clusterView(
   };
 }
 
-/** A host that failed shows the stage where it did. */
+/** A failed host shows the stage of its failure. */
 function progressIn(config: BootstrapConfig | undefined): Partial<HostRecord> {
   const { stage = '', message = '' } = config?.status?.progress ?? {};
   if (stage === 'Failed') return { status: 'error', statusInfo: `Failed - ${message}` };

@@ -1,4 +1,4 @@
-// What a person does: an install-config, `capi render`, the infrastructure, `kubectl apply`.
+// A person's actions: an install-config, `capi render`, the infrastructure, `kubectl apply`.
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,16 +14,16 @@ import {
 
 const run = promisify(execFile);
 
-/** Where a cluster is to be, and with what it is installed. */
+/** Inputs of the cluster and its installation. */
 interface Wanted {
-  /** Its name, that of its namespace, and that of its folder. */
+  /** Name of the cluster, of its namespace and of its folder. */
   readonly cluster: string;
   /** The port of its API on this machine. */
   readonly port: number;
-  /** As `kubectl apply --server-side` does. */
+  /** Applies as `kubectl apply --server-side` does. */
   readonly apply: (manifest: KubeObject) => Promise<unknown>;
   readonly bundle: string;
-  /** The folder that the folder of the cluster is in. */
+  /** The parent folder of the cluster's folder. */
   readonly folder: string;
   readonly print: (text: string) => void;
 }
@@ -31,8 +31,8 @@ interface Wanted {
 const version = '4.20.1';
 
 /**
- * Renders a cluster by the product's own command, which is printed with what it says, and applies
- * it.
+ * Renders a cluster with the product's own command, prints the command and its output, and applies
+ * the result.
  */
 export async function applyCluster(wanted: Wanted): Promise<void> {
   const { cluster, bundle, folder, apply, print } = wanted;
@@ -57,7 +57,7 @@ export async function applyCluster(wanted: Wanted): Promise<void> {
     const documents = parseAllDocuments(await readFile(join(manifests, name), 'utf8'));
     for (const document of [documents].flat()) {
       const object = document.toJS() as KubeObject | null;
-      // Comments behind the last object, which kubectl passes over.
+      // Comments after the last object, which kubectl ignores.
       if (object === null) continue;
       await apply(object);
       print(`${object.kind ?? ''} ${object.metadata.name} serverside-applied\n`);
@@ -65,14 +65,14 @@ export async function applyCluster(wanted: Wanted): Promise<void> {
   }
 }
 
-/** What an object refers to of the infrastructure, and where it does. */
+/** References of objects to the infrastructure, with their paths. */
 const references: Readonly<Record<string, readonly [kind: string, path: readonly string[]]>> = {
   Cluster: ['DevCluster', ['spec']],
   OpenShiftControlPlane: ['DevMachineTemplate', ['spec', 'machineTemplate', 'spec']],
   MachineDeployment: ['DevMachineTemplate', ['spec', 'template', 'spec']],
 };
 
-/** Writes the infrastructure by the names that were rendered, and fills in of which kinds it is. */
+/** Writes the infrastructure with the rendered names, and fills in its kinds. */
 async function fillIn(folder: string, { cluster, port }: Wanted): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = join(folder, name);

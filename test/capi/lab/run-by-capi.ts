@@ -1,5 +1,5 @@
-// Installs a cluster through Cluster API with simulated hosts, as somebody does who has a
-// management cluster.
+// Installs a cluster through Cluster API with simulated hosts, as a user with a management cluster
+// does.
 import { readFileSync } from 'node:fs';
 import { copyFile, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -62,19 +62,19 @@ The agent of each host is started by the bootstrap data of its Machine.`,
 interface CapiLab {
   readonly management: Management;
   readonly managers: readonly Manager[];
-  /** The API server that the new cluster has in the end. */
+  /** The final API server of the new cluster. */
   readonly guest: Kube;
   readonly kubeconfig: string;
   /** The page of the Cluster. */
   readonly page: { readonly url: string; readonly printed: () => string };
-  /** Directory with everything that the hosts and agents leave. */
+  /** Directory with all files of the hosts and agents. */
   readonly folder: string;
   readonly bundle: string;
 }
 
 /**
- * Installs the cluster, shows how far it is, and gives the exit code. Its management cluster stays
- * as long as the page does.
+ * Installs the cluster, shows its progress, and resolves with the exit code. The management cluster
+ * stays as long as the page.
  */
 export async function runByCapi(options: LabOptions, bundle: string): Promise<number> {
   const { stdout } = process;
@@ -96,7 +96,7 @@ export async function runByCapi(options: LabOptions, bundle: string): Promise<nu
   return exitCode;
 }
 
-/** Starts everything that is there before the cluster. */
+/** Starts all that must exist before the cluster. */
 async function openLab(
   { bundle, pageFile }: { readonly bundle: string; readonly pageFile: string | undefined },
   ends: AsyncDisposableStack,
@@ -135,7 +135,7 @@ async function openLab(
   return { management, managers, guest, kubeconfig, page, folder, bundle };
 }
 
-/** A server that no host knows. */
+/** A server that no host uses. */
 const unasked: MockServer = {
   url: '',
   requests: [],
@@ -148,7 +148,7 @@ interface Watched {
   readonly watch: (run: ShownRun & { readonly folder: string }) => () => void;
 }
 
-/** Applies the cluster, and boots the host of each Machine, until all are nodes. */
+/** Applies the cluster, and boots the host of each Machine, until all hosts are nodes. */
 async function install(lab: CapiLab, watched: Watched): Promise<LabReport> {
   const { management, guest, folder, bundle } = lab;
   const over = new AbortController();
@@ -240,8 +240,8 @@ interface Booting {
 }
 
 /**
- * Boots the host of a Machine by its bootstrap data; its infrastructure knows its addresses from
- * then on.
+ * Boots the host of a Machine with its bootstrap data; the infrastructure reports its addresses
+ * from then on.
  */
 async function boot(
   { management, folder }: CapiLab,
@@ -287,10 +287,7 @@ async function boot(
   return host;
 }
 
-/**
- * The masters by the names that their Machines will have: the cluster knows from the beginning how
- * many there are.
- */
+/** The masters with the names of their future Machines: the number is known from the beginning. */
 async function mastersToCome({ client }: Management): Promise<readonly NodeFacts[]> {
   const ref = { kind: controlPlanes, namespace: cluster, name: cluster };
   const controlPlane = (await client.get(ref)) as OpenShiftControlPlane | undefined;
@@ -304,7 +301,7 @@ async function mastersToCome({ client }: Management): Promise<readonly NodeFacts
   }));
 }
 
-/** What the Ignition on the disk of a host lets its kubelet register. */
+/** The provider ID that the Ignition on a host's disk gives the kubelet. */
 async function registeredProvider({ machine }: LabHost): Promise<string | undefined> {
   const config = parseValidConfig(Buffer.from(await ignitionOnDisk(machine)));
   const path = '/etc/bootwright/register-node.sh';
@@ -314,7 +311,7 @@ async function registeredProvider({ machine }: LabHost): Promise<string | undefi
 
 const pollMillis = 100;
 
-/** Waits until core and the page know of the end; gives what is not as it should be. */
+/** Waits until core and the page show the end; resolves with the deviations. */
 async function endOf(
   { management, managers, page }: CapiLab,
   signal: AbortSignal,
