@@ -5,23 +5,25 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { z } from 'zod';
 
 const occurrence = {
-  /** Regular expression on `METHOD /path?query`: which requests are hit; all unless given. */
+  /**
+   * Regular expression on `METHOD /path?query` for the requests that the fault hits; default: all.
+   */
   on: z.string().default('.'),
   /**
-   * Regular expression on `METHOD /path?query BODY`: the fault begins with the first request that
-   * fits. Without it the fault begins with the first request that `on` fits.
+   * Regular expression on `METHOD /path?query BODY`: the fault begins with the first matching
+   * request. Without it, the fault begins with the first request that matches `on`.
    */
   from: z.string().optional(),
-  /** How long the fault lasts from its beginning; for ever unless given. */
+  /** Duration of the fault from its beginning; default: for ever. */
   forSeconds: z.number().positive().optional(),
-  /** How many requests are hit at most. */
+  /** Maximum number of requests that the fault hits. */
   times: z.int().positive().optional(),
 };
 
 /**
- * One way in which a server of the lab misbehaves, and when. `status` answers with an error;
- * `cut` ends the connection inside the body of the answer; `slow` holds the answer back; `hang`
- * never answers; `refuse` closes the listening socket, so that connections are refused.
+ * A fault of a lab server, and when it occurs. `status` answers with an error; `cut` ends the
+ * connection inside the body of the answer; `slow` delays the answer; `hang` never answers;
+ * `refuse` closes the listening socket, so that connections are refused.
  */
 export const Fault = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('status'), status: z.int().min(400).max(599), ...occurrence }),
@@ -36,7 +38,7 @@ export const Fault = z.discriminatedUnion('kind', [
 ]);
 export type Fault = z.infer<typeof Fault>;
 
-/** What a plan of faults looks at in a request. */
+/** The parts of a request on which faults depend. */
 interface FaultyRequest {
   readonly method: string;
   /** Path with query. */
@@ -44,7 +46,7 @@ interface FaultyRequest {
   readonly body: string;
 }
 
-/** A fault that has struck. */
+/** A request that a fault has hit. */
 export interface Strike {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -58,14 +60,14 @@ interface Planned {
 }
 
 /**
- * Makes a plan of faults, which decides request by request which of them strikes; `now` gives
+ * Makes a plan of faults, which decides for each request whether a fault hits it; `now` returns
  * milliseconds.
  */
 export function faultPlan(faults: readonly Fault[], now: () => number = Date.now) {
   const planned = faults.map(plannedFault);
   const struck: Strike[] = [];
   return {
-    /** The requests that were hit, with their fault. */
+    /** The hit requests, each with its fault. */
     struck: struck as readonly Strike[],
     /** Adds a fault while the server runs. */
     add: (fault: Fault): void => void planned.push(plannedFault(fault)),
@@ -78,7 +80,7 @@ export function faultPlan(faults: readonly Fault[], now: () => number = Date.now
       struck.push({ at: now(), what: `${hit.fault.kind} for ${lineOf(request)}` });
       return hit.fault;
     },
-    /** How many requests were hit so far. */
+    /** Number of requests hit so far. */
     hits: (): number => planned.reduce((sum, { hits }) => sum + hits, 0),
   };
 }
@@ -103,16 +105,16 @@ function strikes({ fault, begun, hits }: Planned, request: FaultyRequest, now: n
   return new RegExp(fault.on).test(lineOf(request));
 }
 
-/** What a fault needs to do its work. */
+/** Inputs of a fault. */
 interface Struck {
   readonly env: HttpBindings;
-  /** The answer that would have been given. */
+  /** The answer without the fault. */
   readonly answer: () => Promise<Response>;
   /** Closes the listening socket for a time. */
   readonly refuse: (milliseconds: number) => void;
 }
 
-/** Lets a fault strike a request and gives what the client gets instead of the answer. */
+/** Applies a fault to a request; resolves with the client's answer. */
 export async function strike(fault: Fault, { env, answer, refuse }: Struck): Promise<Response> {
   switch (fault.kind) {
     case 'status':

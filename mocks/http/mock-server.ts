@@ -5,20 +5,20 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { type Fault, faultPlan, strike } from './fault.ts';
 
-/** A server of the lab: it records every request and lets faults strike. */
+/** A lab server: it records every request and applies faults. */
 export type MockServer = Awaited<ReturnType<typeof startMockServer>>;
 
-/** How a server of the lab is started. */
+/** Options of a lab server. */
 interface MockServerOptions {
   readonly answer: (request: Request) => Response | Promise<Response>;
   readonly faults?: readonly Fault[];
-  /** A free port unless given. */
+  /** Default: a free port. */
   readonly port?: number;
-  /** Certificate and key, as PEM, of a server that speaks TLS. */
+  /** Certificate and key as PEM, for a server with TLS. */
   readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
 }
 
-/** Starts a server on 127.0.0.1 around the answers of one stand-in; port 0 takes a free one. */
+/** Starts a server on 127.0.0.1 with the answers of a stand-in; port 0 takes a free one. */
 export async function startMockServer({ answer, faults = [], port = 0, tls }: MockServerOptions) {
   const requests: RecordedRequest[] = [];
   const plan = faultPlan(faults);
@@ -40,7 +40,7 @@ export async function startMockServer({ answer, faults = [], port = 0, tls }: Mo
     const whole = async (): Promise<Response> => answer(replay(request, body));
     const answered =
       fault === undefined ? await whole() : await strike(fault, { env, answer: whole, refuse });
-    // RESPONSE_ALREADY_SENT carries 200 although nothing of the kind was sent.
+    // RESPONSE_ALREADY_SENT has status 200, although the server did not send that.
     if (!env.outgoing.destroyed) record.status = answered.status;
     return answered;
   }
@@ -73,7 +73,7 @@ export async function startMockServer({ answer, faults = [], port = 0, tls }: Mo
   };
 }
 
-/** The request again, its body having been read. */
+/** The request again, after its body has been read. */
 const replay = (request: Request, body: Uint8Array): Request =>
   new Request(request.url, {
     method: request.method,
@@ -87,22 +87,22 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A request as a server of the lab has seen it. */
+/** A request as a lab server received it. */
 export interface RecordedRequest {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly method: string;
-  /** Path with query, as it was sent. */
+  /** Path with query, as sent. */
   readonly path: string;
-  /** Only the headers of `recordedHeaders`, lower case, and only those that were sent. */
+  /** Only headers in `recordedHeaders`, in lower case, if sent. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Text of the body; of an upload only its first kibibyte. */
+  /** Text of the body; for an upload only its first kibibyte. */
   readonly body: string;
-  /** Status that was answered; undefined while no answer was given and when a fault ate it. */
+  /** Status of the answer; undefined before the answer, and if a fault prevented it. */
   status?: number;
 }
 
-/** Headers that a recording keeps. */
+/** Headers that a record keeps. */
 const recordedHeaders = [
   'accept',
   'authorization',
