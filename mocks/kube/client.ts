@@ -8,60 +8,59 @@ import {
   type WatchEvent,
 } from './transport.ts';
 
-/** A pod that a token is bound to. */
+/** A pod to which a token is bound. */
 export interface BoundPod {
   readonly name: string;
   readonly uid: string;
 }
 
 /**
- * Writes and reads objects for tests and for the stand-ins of what runs in a cluster. All but `get`
- * and `remove` reject with `KubeRefusal` when the server says no; "429 storage is (re)initializing"
- * is retried.
+ * Writes and reads objects for tests and for the stand-ins of a cluster's components. All calls but
+ * `get` and `remove` reject with `KubeRefusal` on an error status; "429 storage is
+ * (re)initializing" is retried.
  */
 export interface KubeClient {
-  /** The object, or undefined if absent, or no such kind. */
+  /** The object; undefined if it is absent, or if the kind is not served. */
   readonly get: (ref: KubeRef) => Promise<KubeObject | undefined>;
   readonly list: (selection: KubeSelection) => Promise<readonly KubeObject[]>;
   /** The object names its own apiVersion, kind and namespace. */
   readonly create: (kind: KubeKind, object: KubeObject) => Promise<KubeObject>;
   /**
-   * Creates or changes it to say what is given, as `kubectl apply --server-side --force-conflicts`
-   * does.
+   * Creates or changes an object to match the given one, as `kubectl apply --server-side
+   * --force-conflicts` does.
    */
   readonly apply: (kind: KubeKind, object: KubeObject) => Promise<KubeObject>;
   /** A merge patch; null removes a member. */
   readonly merge: (ref: KubeRef, change: unknown, subresource?: string) => Promise<KubeObject>;
   /**
-   * A merge patch of the status through its subresource; the main resource ignores one silently.
+   * A merge patch of the status through its subresource; the main resource silently ignores a
+   * status.
    */
   readonly mergeStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
   /**
-   * Puts the whole status. What is required but null, as in a ClusterVersion, no merge patch can
-   * write.
+   * Replaces the whole status. A merge patch cannot write a required null, as in a ClusterVersion.
    */
   readonly replaceStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
-  /** Puts the whole object, or a subresource of it such as `approval`. */
+  /** Replaces the whole object, or a subresource of it such as `approval`. */
   readonly replace: (ref: KubeRef, object: KubeObject, subresource?: string) => Promise<KubeObject>;
   /**
-   * No error when there is none. A pod that runs is given the seconds to end that it asks for,
-   * unless told. What an object owns goes with it, as by `kubectl`: of a Job the API server would
-   * leave it.
+   * Succeeds also if the object is absent. A running pod gets its own grace period unless one is
+   * given. Owned objects go too, as with `kubectl`: for a Job, the API server would leave them.
    */
   readonly remove: (ref: KubeRef, options?: { readonly graceSeconds: number }) => Promise<void>;
-  /** What happens to a selection, until the server or the signal ends it. */
+  /** Events of a selection, until the server or the signal ends the watch. */
   readonly watch: (
     selection: KubeSelection,
     options: { readonly resourceVersion?: string; readonly signal: AbortSignal },
   ) => AsyncGenerator<WatchEvent>;
   /**
-   * A token of a service account, for an hour (`TokenRequest`); that of a pod names the node of the
-   * pod, as its kubelet has it.
+   * A token of a service account, for an hour (`TokenRequest`); a pod's token names the node of the
+   * pod, as for its kubelet.
    */
   readonly tokenOf: (namespace: string, name: string, pod?: BoundPod) => Promise<string>;
-  /** The text behind any path, such as `/readyz`. */
+  /** The text at any path, such as `/readyz`. */
   readonly read: (path: string, signal?: AbortSignal) => Promise<string>;
-  /** Sends a text as it is, such as the YAML of a manifest, by server-side apply. */
+  /** Sends a text unchanged, such as a YAML manifest, by server-side apply. */
   readonly applyManifest: (ref: KubeRef, yaml: string) => Promise<KubeObject>;
   readonly close: () => Promise<void>;
 }
@@ -96,7 +95,7 @@ export function openClient(options: TransportOptions): KubeClient {
     remove: async (ref, options) => {
       const grace = options === undefined ? '' : `&gracePeriodSeconds=${options.graceSeconds}`;
       const path = `${pathOfObject(ref)}?propagationPolicy=Background${grace}`;
-      // The answer is read to its end, so that its connection can be used again.
+      // Read the answer to its end, so that its connection can be used again.
       await orNone(transport.send({ method: 'DELETE', path }).then(textOf));
     },
     watch: (selection, { resourceVersion, signal }) => {
@@ -172,14 +171,14 @@ export function pathOfObject({ kind, namespace, name }: KubeRef, subresource?: s
   return subresource === undefined ? object : `${object}/${subresource}`;
 }
 
-/** The path of all objects of a kind, in one namespace where one is given. */
+/** The path of all objects of a kind, in a namespace if one is given. */
 export function pathOfKind({ group, version, plural }: KubeKind, namespace?: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${root}${place}/${plural}`;
 }
 
-/** The path of a selection with its query; `more` is added to the query. */
+/** The path of a selection with its query, to which `more` is added. */
 export function pathOfSelection(
   { kind, namespace, labelSelector, fieldSelector }: KubeSelection,
   more: Readonly<Record<string, string | undefined>> = {},

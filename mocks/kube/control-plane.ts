@@ -21,7 +21,7 @@ import {
   neededControllers,
 } from './server-flags.ts';
 
-/** An API server, and a client that may do everything and reaches it past the forwarder. */
+/** An API server, and a client with all rights that reaches it without the forwarder. */
 export interface ApiServer extends ServerControl {
   readonly name: string;
   readonly port: number;
@@ -29,7 +29,7 @@ export interface ApiServer extends ServerControl {
   readonly client: KubeClient;
 }
 
-/** An etcd that runs, and what can be added to it. */
+/** A running etcd, and functions to add servers to it. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 const PROBE_LIMIT_MILLIS = 2000;
@@ -37,7 +37,7 @@ const TRUST_POLL_MILLIS = 100;
 const UNAUTHORIZED = 401;
 const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
 
-/** Starts etcd over the data in `FOLDER/etcd`, or over none, with an authority of its own. */
+/** Starts etcd with the data in `FOLDER/etcd`, or empty, and with its own authority. */
 export async function startControlPlane(
   binaries: string,
   folder: string,
@@ -53,14 +53,11 @@ export async function startControlPlane(
   await etcd.start();
   return {
     etcd,
-    /**
-     * A client of somebody, without a user one that may do everything, at an address that may
-     * change.
-     */
+    /** A client of a user, default an administrator, at an address that may change. */
     clientFor: async (url: () => string, user?: KubeUser): Promise<KubeClient> =>
       openAs(ours, url, user && (await pki.issueFor(user))),
     /**
-     * Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it is that of
+     * Starts an API server on this etcd; its log is `FOLDER/NAME.log`. With a prefix it belongs to
      * another cluster.
      */
     addServer: (name: string, etcdPrefix?: string): Promise<ApiServer> =>
@@ -72,8 +69,8 @@ export async function startControlPlane(
     addControllerManager: (server: ApiServer, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
     /**
-     * A kubeconfig text for anybody, a service account by its token, at any address; without a user
-     * for an administrator.
+     * The text of a kubeconfig for a user, a service account with its token, or by default an
+     * administrator, at any address.
      */
     kubeconfigFor: async (
       server: string,
@@ -86,8 +83,8 @@ export async function startControlPlane(
       return renderKubeconfig({ server, ca, user: credentials });
     },
     /**
-     * Whether servers know the authority of administrators; waits until the one at the address goes
-     * by it.
+     * Makes servers trust the administrators' authority or not; waits until the server at the
+     * address does so.
      */
     trustAdmins: async (isTrusted: boolean, server: string): Promise<void> => {
       await writeFile(keys.clientCas, clientCas(pki, isTrusted));
@@ -137,7 +134,7 @@ async function isKnown(client: KubeClient): Promise<boolean> {
 const clientCas = ({ ca, adminCa }: Pki, areAdminsTrusted: boolean): string =>
   `${ca.certificate}\n${areAdminsTrusted ? `${adminCa.certificate}\n` : ''}`;
 
-/** A client of somebody, or of the first administrator. */
+/** A client of a user, or of the first administrator. */
 function openAs({ pki, ends, admin }: Ours, url: () => string, user = admin): KubeClient {
   const client = openClient({ url, ca: pki.ca.certificate, user });
   ends.push(client.close);
@@ -176,7 +173,7 @@ async function addControllerManager(
   const port = await freePort();
   const name = `controller-manager-${server.name}`;
   const kubeconfig = join(folder, `${name}.kubeconfig`);
-  // As `system:kube-controller-manager` alone it may not write the certificates that it signs.
+  // As `system:kube-controller-manager` alone, it may not write the certificates that it signs.
   const user = await pki.issueFor({
     name: 'system:kube-controller-manager',
     groups: [administrators],
@@ -215,18 +212,17 @@ async function writeKeyFiles(folder: string, pki: Pki): Promise<KeyFiles> {
   return files;
 }
 
-/** The store behind the API servers. */
+/** The store of the API servers. */
 export interface Etcd extends ServerControl {
   readonly port: number;
   /**
-   * Forgets all history but the last state, and waits until it is gone from the disk too. An API
-   * server that runs still has it in memory: only one that is restarted answers an old watch with
-   * 410.
+   * Deletes all history but the last state, and waits until it is gone from the disk too. A running
+   * API server still has it in memory: only a restarted one answers an old watch with 410.
    */
   readonly compact: () => Promise<void>;
 }
 
-/** An etcd over the data in `FOLDER/etcd`; not started yet. */
+/** An etcd with the data in `FOLDER/etcd`; not started yet. */
 async function createEtcd(binaries: string, folder: string): Promise<Etcd> {
   const [port, peerPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;

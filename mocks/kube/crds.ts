@@ -13,8 +13,8 @@ const AT_ONCE = 8;
 const POLL_INTERVAL_MILLIS = 50;
 
 /**
- * Applies definitions that lie in a folder as `<plural>.<group>.yaml`, and waits until they are
- * established. `wanted` names some of them: `etcds.operator.openshift.io`, or `etcds` for all of
+ * Applies the definitions in a folder with files `<plural>.<group>.yaml`, and waits until they are
+ * established. `wanted` names some of them: `etcds.operator.openshift.io`, or `etcds` for all with
  * that plural.
  */
 export async function applyCrds(
@@ -31,7 +31,7 @@ export async function applyCrds(
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
-/** The definitions that are meant. A name that means none is a mistake in the test. */
+/** The names of the wanted definitions. A name without a definition is a mistake in the test. */
 export function chooseNames(
   present: readonly string[],
   wanted: readonly string[] | 'all',
@@ -61,7 +61,7 @@ async function applyOne(client: KubeClient, name: string, yaml: string): Promise
     await pause(POLL_INTERVAL_MILLIS);
 }
 
-/** Just after it is made, a definition has null for its conditions. */
+/** Right after its creation, a definition has null for its conditions. */
 function isEstablished({ status }: KubeObject): boolean {
   const { conditions } = (status ?? {}) as {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null;

@@ -2,34 +2,34 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from './program.ts';
 
-/** What becomes of open connections when the address moves to another server. */
+/** Effect of a move of the address to another server on open connections. */
 type MovedConnections =
   /**
-   * As with an address that another host takes over: silence, and a reset once the client says
-   * something.
+   * As with an address that another host takes over: silence, and a reset once the client sends
+   * data.
    */
   | 'lost'
-  /** As with a load balancer that drains: they stay with their server. */
+  /** As with a draining load balancer: they stay with their server. */
   | 'kept'
   /** Reset at once. */
   | 'reset';
 
-/** Stands for the address by which hosts reach the API servers, and for the network to it. */
+/** Represents the address by which hosts reach the API servers, and the network to it. */
 export interface Forwarder {
   readonly url: string;
   readonly port: number;
-  /** Where new connections go now. */
+  /** The server of new connections. */
   readonly target: () => number;
   /**
-   * No byte passes in either direction, and no end of a connection is told. New connections are
-   * taken by the kernel and hear nothing, where a real network would not take them either.
+   * Drops all bytes in both directions, and hides the ends of connections. The kernel accepts new
+   * connections without an answer; a real network would not accept them either.
    */
   readonly partition: () => void;
-  /** What was held back arrives, as after the network has sent it again. */
+  /** Delivers the held bytes, as after a retransmission. */
   readonly heal: () => void;
-  /** From now on every byte takes half of this to the other side, as over a long line. */
+  /** Delays every byte by half the round trip, as a long line does. */
   readonly slow: (roundTripMillis: number) => void;
-  /** Resets every connection; new ones are served. */
+  /** Resets every connection; new connections work. */
   readonly reset: () => void;
   readonly moveTo: (server: { readonly port: number }, connections?: MovedConnections) => void;
   readonly close: () => Promise<void>;
@@ -37,15 +37,15 @@ export interface Forwarder {
 
 interface Link {
   readonly client: Socket;
-  /** Undefined as long as a partition keeps the connection from being made. */
+  /** Undefined while a partition prevents the connection. */
   server?: Socket;
-  /** The address has moved away: the next word of the client is answered by a reset. */
+  /** Whether the address has moved away: the client's next data is answered by a reset. */
   isLost: boolean;
-  /** One side broke off during a partition, and the other has not heard of it. */
+  /** Whether one side closed during a partition, and the other does not know it. */
   isBroken: boolean;
 }
 
-/** Everything that moves, in one place. */
+/** The mutable state of a forwarder. */
 interface Network {
   target: number;
   isPartitioned: boolean;
@@ -116,7 +116,7 @@ function accept(network: Network, client: Socket): void {
   resume(network, link);
 }
 
-/** Lets bytes of a link pass; makes its connection to the server where there is none yet. */
+/** Lets bytes of a link pass; connects to its server first if needed. */
 function resume(network: Network, link: Link): void {
   if (network.isPartitioned) return;
   if (link.isBroken) {
@@ -148,7 +148,7 @@ interface Passage {
   readonly bytes: Buffer;
 }
 
-/** Lets something arrive on the other side. What has the same way arrives in its order. */
+/** Delivers something on the other side after the delay. Items in one direction arrive in order. */
 function onTheWay({ roundTripMillis }: Network, arrive: () => void): void {
   if (roundTripMillis === 0) arrive();
   else setTimeout(arrive, roundTripMillis / 2);
@@ -166,7 +166,7 @@ function arrived(network: Network, { from, to, bytes }: Passage): void {
   });
 }
 
-/** An error is followed by the close, so the close alone is acted on. */
+/** An error is followed by a close, so only the close is handled. */
 function watchEnd(network: Network, link: Link, socket: Socket): void {
   socket.on('error', () => {
     link.isBroken = true;
@@ -176,7 +176,8 @@ function watchEnd(network: Network, link: Link, socket: Socket): void {
       link.isBroken = true;
       return;
     }
-    // Who lost the address hears nothing of it, and the client nothing of the server it had.
+    // The server that lost the address does not learn of the end, nor does the client learn about
+    // that server.
     if (link.isLost && socket === link.server) return;
     if (link.isBroken || socket === link.client) breakOff(network, link);
   });

@@ -1,4 +1,4 @@
-// @peculiar/x509 needs this before anything else of it is loaded.
+// Must be loaded before any other part of @peculiar/x509.
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import {
@@ -15,40 +15,36 @@ import {
 } from '@peculiar/x509';
 import { stringify } from 'yaml';
 
-/** A private key and what belongs to it, as PEM. */
+/** A private key with its certificate, as PEM. */
 export interface PemPair {
   readonly certificate: string;
   readonly key: string;
 }
 
 /**
- * Who a client certificate stands for: the API server takes the name and the groups from its
- * subject.
+ * The user of a client certificate: the API server takes the name and the groups from its subject.
  */
 export interface KubeUser {
   readonly name: string;
   readonly groups?: readonly string[];
 }
 
-/** The certificate authority of one control plane, and what it has issued for its servers. */
+/** The certificate authority of one control plane, with the certificates of its servers. */
 export interface Pki {
   readonly ca: PemPair;
-  /**
-   * What the certificates of administrators are signed by (openshift/installer,
-   * `admin-kubeconfig-signer`).
-   */
+  /** Signs the certificates of administrators (openshift/installer, `admin-kubeconfig-signer`). */
   readonly adminCa: PemPair;
-  /** For all servers: loopback by its names, and the guests' name for it. */
+  /** For all servers: the names of loopback, and the guests' name for it. */
   readonly serving: PemPair;
-  /** What signs the tokens of service accounts; one for all servers. */
+  /** The key pair for tokens of service accounts; one for all servers. */
   readonly tokens: { readonly privateKey: string; readonly publicKey: string };
   /** Issues a client certificate. */
   readonly issueFor: (user: KubeUser) => Promise<PemPair>;
-  /** The same by the authority of administrators. */
+  /** Issues a client certificate by the administrators' authority. */
   readonly issueForAdmin: (user: KubeUser) => Promise<PemPair>;
 }
 
-/** In this group everything is allowed, whatever RBAC says. */
+/** RBAC allows this group everything. */
 export const administrators = 'system:masters';
 
 const { subtle } = webcrypto;
@@ -64,7 +60,7 @@ const servedNames = [
   'api-int.lab.test',
 ];
 
-/** Makes a certificate authority of its own, valid for a month from an hour ago. */
+/** Makes a certificate authority that is valid for a month, from an hour ago. */
 export async function createPki(): Promise<Pki> {
   const authority = await createAuthority('kube-lab-ca');
   const admins = await createAuthority('admin-kubeconfig-signer');
@@ -147,7 +143,7 @@ function servingExtensions(): Extension[] {
   ];
 }
 
-/** An hour back, so that a guest whose clock is behind takes them too. */
+/** Begins an hour ago, so that a guest with a slow clock accepts the certificates. */
 function validity() {
   const now = Date.now();
   return {
@@ -163,7 +159,7 @@ const createKeys = (): Promise<webcrypto.CryptoKeyPair> =>
 const pemOf = async (key: webcrypto.CryptoKey): Promise<string> =>
   PemConverter.encode(await subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 
-/** What a kubeconfig says. */
+/** Content of a kubeconfig. */
 interface KubeconfigContent {
   readonly server: string;
   /** The certificate authority, as PEM. */
@@ -172,7 +168,7 @@ interface KubeconfigContent {
   readonly user: PemPair | { readonly token: string };
 }
 
-/** The text of a kubeconfig that needs no other file, so that it can be put on any host. */
+/** The text of a kubeconfig without references to other files, so that it works on any host. */
 export function renderKubeconfig({ server, ca, user }: KubeconfigContent): string {
   const name = 'kube-lab';
   return stringify(

@@ -5,31 +5,33 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type ListenOptions, type Server } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A server of the rig as a test handles it. Each operation is done when its promise resolves. */
+/** A server of the rig under a test's control. Each operation is done when its promise resolves. */
 export interface ServerControl {
   readonly isRunning: () => boolean;
-  /** Of its process, while it runs. */
+  /** The PID of its running process. */
   readonly pid: () => number;
-  /** Starts it on its port with its data, and waits until it answers; nothing when it runs. */
+  /**
+   * Starts it on its port with its data, and waits until it answers; has no effect while it runs.
+   */
   readonly start: () => Promise<void>;
-  /** SIGTERM, and waits for its end. A frozen one is thawed first. */
+  /** Sends SIGTERM, and waits for the end. Thaws a frozen server first. */
   readonly stop: () => Promise<void>;
-  /** SIGKILL, and waits for its end. */
+  /** Sends SIGKILL, and waits for the end. */
   readonly kill: () => Promise<void>;
   readonly restart: () => Promise<void>;
-  /** SIGSTOP: its connections stay open and nothing is answered. */
+  /** Sends SIGSTOP: connections stay open without answers. */
   readonly freeze: () => Promise<void>;
   readonly thaw: () => Promise<void>;
 }
 
-/** How a program is run. */
+/** How to run a program. */
 export interface ProgramPlan {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Takes stdout and stderr, behind what is there. */
+  /** stdout and stderr are appended here. */
   readonly logFile: string;
-  /** Whether it answers; may reject as long as it does not. */
+  /** Whether it answers; may reject until it does. */
   readonly isReady: () => Promise<boolean>;
 }
 
@@ -39,15 +41,15 @@ const POLL_INTERVAL_MILLIS = 25;
 const LOG_TAIL_LINES = 15;
 
 /**
- * The programs are in Go and live for a minute: with four times as much garbage before it is
- * collected they start in four fifths of the processor time, and take 600 MB instead of 400.
+ * The Go programs live for a minute. With a garbage collection at four times the default, they
+ * start in four fifths of the processor time, and take 600 MB instead of 400.
  */
 const collectsSeldom = { GOGC: '400' };
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** A program that can be started again and again. It ends with this process, however that ends. */
+/** A program that can be started repeatedly. It ends with this process, however that ends. */
 export function controlProgram(plan: ProgramPlan): ServerControl {
   let child: ChildProcess | undefined;
   const isRunning = () => child !== undefined && isAlive(child);
@@ -83,8 +85,8 @@ export function controlProgram(plan: ProgramPlan): ServerControl {
 }
 
 /**
- * In a process group of its own, so that a Ctrl-C at the terminal lets the test end it in order;
- * the kernel ends it when the thread that started it is gone.
+ * Starts the program in its own process group, so that after Ctrl-C at the terminal the test ends
+ * it in order. The kernel ends it when the thread that started it is gone.
  */
 async function launch({ program, args, logFile }: ProgramPlan): Promise<ChildProcess> {
   const log = openSync(logFile, 'a');
@@ -114,7 +116,7 @@ async function answers(plan: ProgramPlan, child: ChildProcess): Promise<void> {
   throw new Error(`${plan.name} did not answer within ${seconds} s:\n${tailOf(plan)}`);
 }
 
-/** Whether it ended before the signal aborted. */
+/** Whether the process ended before the signal aborted. */
 async function endBy(
   child: ChildProcess,
   signals: readonly NodeJS.Signals[],
@@ -132,7 +134,7 @@ async function endBy(
 }
 
 /**
- * The signal comes at once, but on a busy machine a thread that runs may answer a request before it
+ * The signal arrives at once, but on a busy machine a running thread may answer a request before it
  * stops.
  */
 async function freeze(child: ChildProcess): Promise<void> {
@@ -141,8 +143,8 @@ async function freeze(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Whether all its threads are, as the kernel says; the name before the state may hold all but a
- * last bracket.
+ * Whether the kernel reports all threads as stopped; the name before the state may contain any
+ * bracket but the last.
  */
 function isStopped({ pid }: ChildProcess): boolean {
   const tasks = `/proc/${String(pid)}/task`;
@@ -151,7 +153,7 @@ function isStopped({ pid }: ChildProcess): boolean {
       .map((task) => readFileSync(`${tasks}/${task}/stat`, 'utf8').split(') ').at(-1))
       .every((rest) => rest?.startsWith('T'));
   } catch {
-    // A thread ended between the two looks.
+    // A thread ended between the two reads.
     return false;
   }
 }
@@ -165,19 +167,16 @@ function tailOf({ logFile }: ProgramPlan): string {
 }
 
 /**
- * Below the ports that the kernel takes for outgoing connections, so that a restarted server finds
- * its own free; from 19000 on are the ports that the infrastructure provider in memory takes for
- * its clusters (Cluster API, `test/infrastructure/inmemory`). From 10081 on: 10080 is the last one
- * that fetch refuses by its number (fetch.spec.whatwg.org, "bad port").
+ * Below the kernel's ports for outgoing connections, so that a restarted server finds its port
+ * free. The infrastructure provider in memory takes ports from 19000 on for its clusters (Cluster
+ * API, `test/infrastructure/inmemory`). From 10081 on, as 10080 is the last port that fetch refuses
+ * by number (fetch.spec.whatwg.org, "bad port").
  */
 const lowest = 10_081;
 const highest = 18_999;
 const ATTEMPTS = 200;
 
-/**
- * A loopback port from 10081 to 18999 that nobody listens on and that was given to no process that
- * lives.
- */
+/** A loopback port from 10081 to 18999 without a listener that no living process was given. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(lowest, highest + 1);
@@ -187,8 +186,8 @@ export async function freePort(): Promise<number> {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // Held until this process ends: no other one is given the port before the program of this one
-  // listens there.
+  // Held until this process ends, so that no other test gets the port before this one's program
+  // listens.
   const mark = await bound({ path: `\0bootwright-port-${port}` });
   mark?.unref();
   await using server = mark && (await bound({ port, host: '127.0.0.1' }));

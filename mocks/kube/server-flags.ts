@@ -1,15 +1,15 @@
 /**
- * The arguments of the real programs, pure. What each is for stands beside it where that is not
+ * The arguments of the real programs, as pure functions, with the purpose of each where it is not
  * plain.
  *
  * @see https://kubernetes.io/docs/reference/command-line-tools-reference/
  */
 
-/** Where the key files of a control plane lie; `writeKeyFiles` puts them there. */
+/** Paths of a control plane's key files, which `writeKeyFiles` writes. */
 export interface KeyFiles {
   readonly ca: string;
   readonly caKey: string;
-  /** The authorities whose clients are known; servers read it again when it changes. */
+  /** Authorities of clients; a server reads the file again when it changes. */
   readonly clientCas: string;
   readonly serving: string;
   readonly servingKey: string;
@@ -42,8 +42,8 @@ export function etcdFlags(plan: {
     '--name=lab',
     `--data-dir=${plan.data}`,
     '--log-level=warn',
-    // The page cache outlives the process, so even a killed etcd finds all its data; only the
-    // machine's end loses some.
+    // The page cache outlives the process, so a killed etcd finds all its data; only a crash of the
+    // machine loses some.
     '--unsafe-no-fsync',
     `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
@@ -53,14 +53,14 @@ export function etcdFlags(plan: {
   ];
 }
 
-/** An API server on loopback; several may share one etcd. */
+/** An API server on loopback; several servers may share one etcd. */
 export function apiServerFlags(plan: {
   readonly etcdPort: number;
   readonly port: number;
   readonly keys: KeyFiles;
-  /** Writes who asked what, and whether it was allowed. */
+  /** Logs each request's user, and whether it was allowed. */
   readonly audit?: { readonly policy: string; readonly log: string };
-  /** Keeps its objects apart from those of other servers on this etcd, as of another cluster. */
+  /** Separates its objects from other servers' on this etcd, as another cluster's. */
   readonly etcdPrefix?: string;
 }): string[] {
   const { keys, audit, etcdPrefix = '/registry' } = plan;
@@ -72,8 +72,7 @@ export function apiServerFlags(plan: {
     `--etcd-servers=http://127.0.0.1:${plan.etcdPort}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${plan.port}`,
-    // A loopback address is no endpoint that the service `kubernetes` could have, so none is
-    // published.
+    // A loopback address cannot be an endpoint of the service `kubernetes`, so none is published.
     '--advertise-address=127.0.0.1',
     '--endpoint-reconciler-type=none',
     `--tls-cert-file=${keys.serving}`,
@@ -84,18 +83,18 @@ export function apiServerFlags(plan: {
     `--service-account-key-file=${keys.tokenPublicKey}`,
     `--service-account-signing-key-file=${keys.tokenKey}`,
     '--service-cluster-ip-range=10.0.0.0/24',
-    // As that of OpenShift, whose constraints say who may.
+    // As in OpenShift, whose SecurityContextConstraints decide who may.
     '--allow-privileged=true',
-    // Beside those that are on by default, as that of OpenShift: what blocks the deletion of its
-    // owner may only be made by who may finalize that.
+    // In addition to the default plugins, as in OpenShift: only a user with the right to finalize
+    // an owner may create an object that blocks its deletion.
     '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     '--profiling=false',
-    // Otherwise a stopped server keeps its watches open, and silent, for a minute.
+    // Otherwise a stopped server keeps its watches open and silent for a minute.
     '--shutdown-watch-termination-grace-period=1s',
   ];
 }
 
-/** The controllers whose work tests look at; all others stay off. */
+/** The controllers that tests depend on; all others are off. */
 export const neededControllers: readonly string[] = [
   'certificatesigningrequest-signing-controller',
   'garbage-collector-controller',
@@ -103,7 +102,7 @@ export const neededControllers: readonly string[] = [
   'serviceaccount-controller',
 ];
 
-/** A controller manager that signs with the rig's own authority. */
+/** A controller manager that signs with the rig's authority. */
 export function controllerManagerFlags(plan: {
   readonly kubeconfig: string;
   readonly port: number;

@@ -15,105 +15,100 @@ import { type Forwarder, startForwarder } from './forwarder.ts';
 import type { KubeUser } from './pki.ts';
 import type { ServerControl } from './program.ts';
 
-/** Where the real programs and what they start from are. */
+/** Paths of the real programs and their prepared data. */
 export interface KubeParts {
   /** The folder of etcd, kube-apiserver and kube-controller-manager. */
   readonly binaries: string;
   /** The definitions of OpenShift's kinds, as `PLURAL.GROUP.yaml`. */
   readonly crds: string;
-  /** The data of an etcd that has all of these definitions. */
+  /** The data of an etcd with all of these definitions. */
   readonly data: string;
 }
 
-/** What a test wants to start from. */
+/** The initial state that a test needs. */
 export interface KubeOptions {
   /**
-   * The definitions of OpenShift's kinds: all unless said, from data that is prepared once and
-   * copied; or some, by name or plural, applied to an empty server; `[]` for none.
+   * The definitions of OpenShift's kinds. Default: all, copied from data that is prepared once; or
+   * some, by name or plural, applied to an empty server; or `[]` for none.
    */
   readonly crds?: readonly string[] | 'all';
-  /** Keeps who asked what, and what was refused; see `Kube.audited`. */
+  /** Logs each request's user and refusals; see `Kube.audited`. */
   readonly isAudited?: boolean;
 }
 
-/** A request as the API server saw it (audit.k8s.io/v1, `Event`). */
+/** A request in the API server's audit log (audit.k8s.io/v1, `Event`). */
 export interface AuditedRequest {
   readonly verb: string;
-  /** With its subresource: `nodes`, `pods/log`. */
+  /** With the subresource: `nodes`, `pods/log`. */
   readonly resource: string;
   readonly group: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of the answer: 403 for what is not allowed. */
+  /** Status of the answer: 403 if forbidden. */
   readonly status: number;
-  /** With its query. */
+  /** With the query. */
   readonly path: string;
-  /** When it came, in milliseconds since the epoch. */
+  /** Time of arrival, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** A service account, by where it is; its kubeconfig has a token. */
+/** A service account by namespace and name; its kubeconfig has a token. */
 interface ServiceAccount {
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly pod?: BoundPod;
 }
 
-/** A real API server with its etcd on loopback, and everything that can befall them. */
+/** A real API server with its etcd on loopback, and functions to cause faults. */
 export interface Kube extends AsyncDisposable {
   /**
-   * For an administrator, through the forwarder. It needs no other file, so it can be put on a
+   * For an administrator, through the forwarder. It refers to no other file, so it works on a
    * simulated host.
    */
   readonly kubeconfig: string;
-  /** The first server itself, past the forwarder. */
+  /** URL of the first server without the forwarder. */
   readonly url: string;
-  /**
-   * May do everything. It speaks to the server that the forwarder points to, past any partition.
-   */
+  /** Has all rights. It reaches the forwarder's present target, also during a partition. */
   readonly client: KubeClient;
-  /** A client of somebody, through the forwarder; whoever asks for it closes it. */
+  /** A client of a user, through the forwarder; the caller closes it. */
   readonly clientAs: (user: KubeUser) => Promise<KubeClient>;
-  /** The first server, which stands for the one on the bootstrap host. */
+  /** The first server, which represents the bootstrap host's. */
   readonly api: ApiServer;
   readonly etcd: Etcd;
   /** The address by which hosts know the cluster, and the network to it. */
   readonly forwarder: Forwarder;
-  /** Starts one more server on the same etcd, which stands for one of the final control plane. */
+  /** Starts another server on the same etcd, which represents the final control plane's. */
   readonly startFinal: () => Promise<ApiServer>;
   /**
-   * Starts the server of another cluster, which shares keys and etcd with this one, and no object.
+   * Starts the server of another cluster, which shares keys and etcd with this one, but no objects.
    */
   readonly startGuest: () => Promise<ApiServer>;
-  /** Makes etcd forget its history; see `Etcd.compact`. */
+  /** Makes etcd delete its history; see `Etcd.compact`. */
   readonly compact: () => Promise<void>;
   /**
-   * Signs certificates, collects garbage and empties namespaces that end, or runs the named
-   * controllers. It works through the given server, the first unless said.
+   * Signs certificates, collects garbage and empties terminating namespaces, or runs the named
+   * controllers. It uses the given server; default: the first.
    */
   readonly startControllerManager: (options?: {
     readonly server?: ApiServer;
     readonly controllers?: readonly string[];
   }) => Promise<ServerControl>;
-  /**
-   * A kubeconfig for anybody: without `user` for an administrator, without `server` through the
-   * forwarder.
-   */
+  /** A kubeconfig for a user: default an administrator; at a server: default the forwarder. */
   readonly kubeconfigFor: (who: {
     readonly user?: KubeUser | ServiceAccount;
     readonly server?: string;
   }) => Promise<string>;
   /**
-   * Lets servers refuse the certificates of administrators (401), or take them again, and waits
-   * until they do. In a cluster their authority is one of several that an operator gathers; whoever
-   * has a token is not concerned.
+   * Makes servers refuse administrators' certificates (401), or accept them again, and waits until
+   * they do. In a cluster, an operator gathers their authority from several sources; tokens are not
+   * affected.
    */
   readonly refuseAdmins: (isRefused: boolean) => Promise<void>;
-  /** What a user has asked so far, of a server that is audited. */
+  /** A user's requests so far, at an audited server. */
   readonly audited: (user: string) => Promise<readonly AuditedRequest[]>;
-  /** Logs, keys and data; gone after `close`. */
+  /** Logs, keys and data; removed by `close`. */
   readonly folder: string;
-  /** Ends and removes everything. */
+  /** Ends and removes all programs and files. */
   readonly close: () => Promise<void>;
 }
 
@@ -177,7 +172,7 @@ function finalServers(plane: ControlPlane): () => Promise<ApiServer> {
   };
 }
 
-/** etcd reserves 64 MB for a log that holds little: only what is written is copied. */
+/** etcd reserves 64 MB for a log with little content: copies only the written part. */
 async function copyData(data: string, folder: string): Promise<void> {
   await copy('cp', [
     '--recursive',
@@ -200,13 +195,13 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** The last line may still be in the making. */
+/** The last line may still be incomplete. */
 async function readAudit(file: string, user: string): Promise<readonly AuditedRequest[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
   const events = lines
     .map((line) => JSON.parse(line) as AuditEvent)
     .filter((event) => event.user.username === user && event.objectRef?.resource !== undefined);
-  // A watch is there twice: when it begins, and when it has ended.
+  // A watch has two entries, at its start and at its end.
   return [...new Map(events.map((event) => [event.auditID, event])).values()].map(
     ({ verb, objectRef = {}, responseStatus, requestURI: path, requestReceivedTimestamp }) => ({
       verb,

@@ -5,42 +5,42 @@ import { jsonIn } from '../../src/lib/json.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { PemPair } from './pki.ts';
 
-/** A request as the client means it. */
+/** A request of the client. */
 interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With its query. */
+  /** With the query. */
   readonly path: string;
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a text unchanged. */
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Ends the request; without it half a minute is the limit. */
+  /** Ends the request; default: a limit of half a minute. */
   readonly signal?: AbortSignal;
 }
 
-/** Sends requests of one user to wherever the address says at that moment. */
+/** Sends requests of one user to the address at that moment. */
 export interface Transport {
-  /** @throws KubeRefusal for every status from 300, passing ones apart */
+  /** @throws KubeRefusal for every status from 300, except transient ones */
   readonly send: (request: KubeRequest) => Promise<Response>;
   readonly close: () => Promise<void>;
 }
 
-/** Where and as whom requests are sent. */
+/** The address and the user of requests. */
 export interface TransportOptions {
-  /** `https://127.0.0.1:PORT`, asked again for each request. */
+  /** `https://127.0.0.1:PORT`, called for each request. */
   readonly url: () => string;
   readonly ca: string;
   readonly user: PemPair | { readonly token: string };
 }
 
-/** The API server said no. */
+/** An error status of the API server. */
 export class KubeRefusal extends Error {
   override readonly name = 'KubeRefusal';
   readonly status: number;
-  /** As the server names it: `NotFound`, `Conflict`, `Invalid`, … */
+  /** The server's reason: `NotFound`, `Conflict`, `Invalid`, … */
   readonly reason: string;
 
   constructor(request: string, status: number, answer: string) {
-    // A server that starts or ends may answer with something else than a `Status`.
+    // A starting or ending server may answer without a `Status`.
     const { reason, message } = (jsonIn(answer) ?? {}) as { reason?: string; message?: string };
     super(`${request}: ${status} ${message ?? answer}`);
     this.status = status;
@@ -57,7 +57,7 @@ export function openTransport({ url, ca, user }: TransportOptions): Transport {
   const isToken = 'token' in user;
   const connect = isToken ? { ca } : { ca, cert: user.certificate, key: user.key };
   const authorization = isToken ? { authorization: `Bearer ${user.token}` } : {};
-  // A watch says nothing for as long as nothing happens.
+  // A watch is silent until an event.
   const dispatcher = new Agent({ connect, bodyTimeout: 0 });
   const sendOnce = ({ method, path, body, contentType }: KubeRequest, signal: AbortSignal) =>
     fetch(`${url()}${path}`, {
@@ -78,7 +78,7 @@ export function openTransport({ url, ca, user }: TransportOptions): Transport {
         const response = await sendOnce(request, signal);
         if (response.ok) return response;
         const answer = await response.text();
-        // Just after its start a server refuses each kind until it has read what there is of it.
+        // Right after its start, a server refuses each kind until its cache is filled.
         if (response.status !== TOO_MANY_REQUESTS)
           throw new KubeRefusal(`${request.method} ${request.path}`, response.status, answer);
         await pause(RETRY_AFTER_MILLIS, undefined, { signal });
@@ -93,7 +93,8 @@ function bodyOf(body: unknown): BodyInit {
 }
 
 /**
- * One line of a watch. An `ERROR` carries a `Status` with its `code`, 410 for history that is gone.
+ * One line of a watch. An `ERROR` has a `Status` with its `code`; 410 means that the history is
+ * gone.
  */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -101,7 +102,8 @@ export interface WatchEvent {
 }
 
 /**
- * The events of a watch until the server ends it; a signal that aborts is an end too, not an error.
+ * The events of a watch until the server ends it; an abort of the signal ends it too, without an
+ * error.
  */
 export async function* readWatch(
   open: () => Promise<Response>,
