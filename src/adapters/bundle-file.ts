@@ -4,15 +4,14 @@ import { readArchive } from '../lib/archive.ts';
 import { readFileOf, replaceFile } from './file-access.ts';
 import { ownOrHost } from './host-root.ts';
 
-/** How many bundles of one host are kept. */
+/** Maximum number of bundles kept on one host. */
 const mostKept = 3;
 
-/** The moment in the name of a bundle: 20261124T124100Z. */
+/** The time in the name of a bundle: 20261124T124100Z. */
 const moment = /\d{8}T\d{6}Z/;
 
 /**
- * Puts a bundle in its place, private to root and whole or not at all, and removes the oldest of
- * those beside it.
+ * Writes a bundle atomically, readable only by root, and removes the oldest bundles beside it.
  * @throws the error of the system
  */
 export async function keepBundle(path: string, bytes: Uint8Array): Promise<void> {
@@ -29,8 +28,8 @@ export async function keepBundle(path: string, bytes: Uint8Array): Promise<void>
 }
 
 /**
- * Puts a bundle where somebody wants it, private to its owner; nothing is left where that fails,
- * and what is there already is not touched.
+ * Writes a bundle to the user's path, readable only by its owner. Leaves no file after a failure,
+ * and never replaces an existing file.
  * @throws the error of the system
  */
 export async function writeBundle(path: string, bytes: Uint8Array): Promise<void> {
@@ -44,9 +43,9 @@ export async function writeBundle(path: string, bytes: Uint8Array): Promise<void
 const withoutMoment = (path: string): string => basename(path).replace(moment, '');
 
 /**
- * The files of a bundle by their names; it may come from anywhere.
- * @throws AgentError `file.too-large`; the error of the system; an Error where it is no archive, or
- * holds too much
+ * The files of an untrusted bundle by name.
+ * @throws AgentError `file.too-large`; the error of the system; an Error if it is not an archive,
+ * or is too large
  */
 export const readBundle = async (path: string): Promise<ReadonlyMap<string, string>> =>
   readArchive(await readFileOf({ at: await ownOrHost(path), path, kind: 'bundle' }));

@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '../model/duration.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** A timer of Node takes 31 bits of milliseconds, not quite 25 days; more would fire at once. */
+/**
+ * A timer of Node takes 31 bits of milliseconds, not quite 25 days; a longer one would fire at
+ * once.
+ */
 const longestTimer = 2 ** 31 - 1;
 
 /** The time of the machine. */
@@ -17,7 +20,7 @@ export const systemClock: Clock = {
       try {
         await pause(left, undefined, { signal });
       } catch (error) {
-        // The timer wraps the reason into an error of its own.
+        // The timer wraps the reason into its own error.
         signal.throwIfAborted();
         throw error;
       }
@@ -25,11 +28,11 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits for work that ends, or fails, but not longer than a limit. */
+/** Waits until work ends or fails, but not longer than a limit. */
 export async function within(limit: Millis, work: Promise<unknown> | undefined): Promise<void> {
   const done = new AbortController();
   const late = pause(limit, undefined, { signal: done.signal }).catch(() => undefined);
   await Promise.race([work?.catch(() => undefined), late]);
-  // A timer that still runs would keep our process from ending.
+  // A running timer would keep the process from ending.
   done.abort();
 }

@@ -1,12 +1,11 @@
-// Files are opened here that somebody else may have put in place: links, pipes, devices, files
-// without end.
+// Opens files that another user may have put in place: links, pipes, devices, files without end.
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path/posix';
 import { readLast, readUpTo } from '../lib/read-up-to.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 
-/** The most MiB that are read of a file, by what it is. */
+/** Maximum MiB read from a file, by its kind. */
 const largest = {
   secret: 1,
   /** A configuration, or a kubeconfig. */
@@ -19,19 +18,19 @@ const largest = {
   journal: 64,
   /** A bundle of logs, packed. */
   bundle: 16,
-  /** Whatever else the host has; Ignition and logs are the largest. */
+  /** All other files of the host; Ignition and logs are the largest. */
   host: 64,
 } as const;
 
-/** What a file is. */
+/** The kind of a file. */
 export type FileKind = keyof typeof largest;
 
 const { O_DIRECTORY, O_NONBLOCK, O_RDONLY } = constants;
 
-/** How a file is opened by whose it is: one that the user names may be a pipe of a shell. */
+/** Flags for opening a file by its owner: a file that the user names may be a pipe of a shell. */
 const reading = { named: O_RDONLY, host: O_RDONLY | O_NONBLOCK } as const;
 
-/** What a reading resolves with; undefined where there is no such file or folder. */
+/** The result of a read; undefined if the file or folder does not exist. */
 export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -41,7 +40,7 @@ export async function ifPresent<T>(reading: Promise<T>): Promise<T | undefined> 
   }
 }
 
-/** A file that is read: where our process sees it, and the path by which it is known. */
+/** A file to read: its path for this process, and the path by which users know it. */
 interface ReadFile {
   readonly at: string;
   readonly path?: string;
@@ -50,9 +49,9 @@ interface ReadFile {
 }
 
 /**
- * A whole file; one that the user named unless told otherwise.
- * @throws AgentError `file.too-large`, `file.not-read` for a file of the host that is no regular
- * one; the error of the system
+ * Reads a whole file, by default one that the user named.
+ * @throws AgentError `file.too-large`, `file.not-read` for a file of the host that is not regular;
+ * the error of the system
  */
 export async function readFileOf(wanted: ReadFile): Promise<Buffer> {
   const { at, path = at, kind, whose = 'named' } = wanted;
@@ -75,8 +74,8 @@ export interface FileEnd {
 }
 
 /**
- * The last bytes of a file of the host, however long it is; undefined if absent.
- * @throws AgentError `file.not-read` for what is no regular file; the error of the system
+ * The last bytes of a file of the host of any length; undefined if absent.
+ * @throws AgentError `file.not-read` if it is not a regular file; the error of the system
  */
 export async function readEndOf(at: string, mostBytes: number): Promise<FileEnd | undefined> {
   await using file = await ifPresent(open(at, reading.host));
@@ -84,7 +83,7 @@ export async function readEndOf(at: string, mostBytes: number): Promise<FileEnd 
   const stats = await file.stat();
   if (!stats.isFile())
     throw hostFailure('file.not-read', `${at} is no regular file`, { context: { path: at } });
-  // A file of the kernel has no size that is known.
+  // A file of the kernel has no known size.
   const start = Math.max(0, stats.size - mostBytes);
   const bytes = await readLast(file.createReadStream({ autoClose: false, start }), mostBytes);
   const text = Buffer.from(bytes).toString('utf8');
@@ -92,7 +91,7 @@ export async function readEndOf(at: string, mostBytes: number): Promise<FileEnd 
 }
 
 /**
- * Text of a file that the user named, before anything else is done.
+ * Reads a file that the user named, during the start of the program.
  * @throws AgentError `file.too-large`; the error of the system
  */
 export function readTextSync(path: string, kind: FileKind): string {
@@ -110,9 +109,9 @@ export function readTextSync(path: string, kind: FileKind): string {
 }
 
 /**
- * Puts a file in its place once it is whole, under a temporary name before that. What has that name
- * is removed and never opened: an earlier run has left it there, or somebody has planted it.
- * @throws the error of the system; what `write` throws, and nothing is left then
+ * Writes a file under a temporary name, and renames it once it is whole. An existing file of that
+ * name is removed and never opened: an earlier run left it, or an attacker planted it.
+ * @throws the error of the system; the error of `write`; no file is left after either
  */
 export async function replaceFile<T>(
   path: string,
@@ -139,7 +138,7 @@ const tooLarge = (path: string, kind: FileKind): Error =>
   });
 
 /**
- * Makes the names in a directory durable: a file that was created or renamed survives a power loss.
+ * Makes the names in a directory durable, so that a created or renamed file survives a power loss.
  */
 export async function flushDirectory(directory: string): Promise<void> {
   const handle = await open(directory, O_RDONLY | O_DIRECTORY);

@@ -15,8 +15,8 @@ export const healthFailures = {
 const healthFailure = failuresOf(healthFailures);
 
 /**
- * Serves `/healthz`, which is 200 while the program runs, and `/readyz`, which is 200 once it is
- * ready and 503 before.
+ * Serves `/healthz`, 200 while the program runs, and `/readyz`, 503 before the program is ready and
+ * 200 after.
  * @throws AgentError `health.not-served`
  */
 export async function serveHealth(
@@ -30,7 +30,7 @@ export async function serveHealth(
   });
   const routes = [route('/healthz', () => true), route('/readyz', isReady)];
   try {
-    // A kubelet needs one connection; more would only hold memory.
+    // A kubelet needs one connection; more connections would only take memory.
     return await serveRoutes({ listen, routes, connections: 16 }, () => undefined);
   } catch (cause) {
     const where = `${listen.host ?? ''}:${listen.port}`;

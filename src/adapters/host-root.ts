@@ -1,27 +1,27 @@
 // Files of the host. A container that was started with --pid=host sees all of them below
-// /proc/1/root, whatever is mounted into it. The kernel would follow an absolute link from there
-// into the container, so links are followed here.
+// /proc/1/root, regardless of its own mounts. The kernel would resolve an absolute link from there
+// inside the container, so links are followed here.
 import { access, readlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path/posix';
 import { HOST_ROOT } from '../model/host-root.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 
-/** As many links as the kernel follows. */
+/** The kernel follows the same number of links. */
 const mostLinks = 40;
 
 /** A path of the host without links. */
 export interface HostPlace {
-  /** As the host has it. */
+  /** The path on the host. */
   readonly real: string;
-  /** As our process has it. */
+  /** The path for this process. */
   readonly at: string;
   readonly isThere: boolean;
 }
 
 /**
- * Follows each link of a path as the host does: an absolute one stays below `root`. What is not
- * there has the place at which it would be made.
- * @throws the error of the system; ELOOP where more than 40 links follow each other
+ * Resolves each link of a path as the host does: an absolute link stays below `root`. A missing
+ * file gets the path at which it would be created.
+ * @throws the error of the system; ELOOP after more than 40 links
  */
 export async function placeOnHost(root: string, path: string): Promise<HostPlace> {
   let [done, left, links] = ['/', namesIn(path), 0];
@@ -55,26 +55,26 @@ async function entryAt(at: string): Promise<Entry> {
     return { kind: 'link', target: await readlink(at) };
   } catch (error) {
     if (isAbsent(error)) return { kind: 'nothing' };
-    // What is no link (readlink(2)).
+    // The path is not a link (readlink(2)).
     if (codeOf(error) === 'EINVAL') return { kind: 'other' };
     throw error;
   }
 }
 
-/** The code of an error of the system. */
+/** The code of a system error. */
 export const codeOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException | undefined)?.code ?? 'unknown';
 
-/** Whether there is no such file or folder. */
+/** Whether a file or folder does not exist, by the error. */
 export const isAbsent = (error: unknown): boolean => /^ENO(?:ENT|TDIR)$/.test(codeOf(error));
 
-/** Where our process has a path of the host, its links followed. */
+/** The path of a host's file for this process, with links resolved. */
 export const pathOnHost = async (root: string, path: string): Promise<string> =>
   (await placeOnHost(root, path)).at;
 
 /**
- * Where our process has a file that a person names for the program itself: in the container where
- * that has one of that name, by `-v` for example, otherwise on the host.
+ * The path for this process of a file that a user names for the program itself: in the container if
+ * the container has the file, by `-v` for example; otherwise on the host.
  */
 export async function ownOrHost(path: string, root: string = HOST_ROOT): Promise<string> {
   if (!path.startsWith('/') || (await isThere(path))) return path;
@@ -89,9 +89,8 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 /**
- * Refuses a container that was started without --pid=host: process 1 is its own there, so it would
- * take its own files for those of the host. Where the settings say where the files of the host are,
- * that is believed.
+ * Refuses a container that was started without --pid=host: its process 1 is its own, so it would
+ * take its own files for the host's. A root in the settings is used unchecked.
  * @throws AgentError `host.not-seen`
  */
 export async function requireHost(root: string): Promise<void> {
@@ -105,7 +104,7 @@ export async function requireHost(root: string): Promise<void> {
   if (problem !== undefined) throw hostFailure('host.not-seen', problem);
 }
 
-/** A namespace of mounts; why it cannot be read otherwise. */
+/** A mount namespace, or the error code if it cannot be read. */
 type Mounts = { readonly id: string } | { readonly code: string };
 
 const mountsOf = (pid: string): Promise<Mounts> =>
@@ -115,8 +114,8 @@ const mountsOf = (pid: string): Promise<Mounts> =>
   );
 
 /**
- * Why process 1 is not that of a host; undefined where it is. On the host itself it has our own
- * mounts.
+ * The reason why process 1 does not belong to a host; undefined if it does. On the host itself,
+ * process 1 has the same mount namespace as this process.
  */
 export function unseenHost(first: Mounts, own: Mounts, isContained: boolean): string | undefined {
   if ('code' in first) return `process 1 cannot be entered: ${first.code}`;
@@ -125,7 +124,7 @@ export function unseenHost(first: Mounts, own: Mounts, isContained: boolean): st
 }
 
 /**
- * Whether the program is the first of a container, or was started in one of podman (podman-run(1),
+ * Whether the program is process 1 of a container, or runs in a container of podman (podman-run(1),
  * "/run/.containerenv").
  */
 export const isInContainer = async (): Promise<boolean> =>

@@ -28,45 +28,50 @@ export const serveFailures = {
 
 const serveFailure = failuresOf(serveFailures);
 
-/** The routes of a server, where it listens, and its limits. */
+/** Routes, listen address and limits of a server. */
 export interface RoutesToServe {
   readonly listen: ListenAddress;
   readonly routes: readonly HttpRoute[];
   /**
-   * A folder with `tls.crt` and `tls.key`, which are read again when they change; without it the
+   * Folder with `tls.crt` and `tls.key`, which are read again when they change; without it, the
    * server speaks plain HTTP.
    */
   readonly certificateFolder?: string;
-  /** Requests at work, those of routes with a number of their own apart. One more is 503. */
+  /**
+   * Maximum concurrent requests, without routes that have their own limit. A further request gets
+   * 503.
+   */
   readonly atOnce?: number;
-  /** Connections at once. One more takes the place of the oldest that has no request at work. */
+  /** Maximum connections. A further connection replaces the oldest without a request under way. */
   readonly connections?: number;
-  /** Bytes of answers that wait for readers, all together; the slowest reader is closed. */
+  /**
+   * Maximum bytes of answers that wait for clients, in total; beyond it, the slowest client's
+   * connection is closed.
+   */
   readonly waitingBytes?: number;
-  /** The server does not keep the program from its end. */
+  /** Lets the program end while the server runs. */
   readonly isBackground?: boolean;
 }
 
 /** Writes a line to the log. */
 type Note = (level: 'info' | 'warn', message: string, fields: FailureContext) => void;
 
-/** A server at work. */
+/** A running server. */
 export interface ListeningServer {
-  /** Without a path. */
+  /** URL without a path. */
   readonly url: string;
-  /** Takes no new request, gives those at work a second, and ends. */
+  /** Takes no new request, gives running ones a second, and ends. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Serves routes over HTTP or HTTPS, with a limit for everything that a client can make large or
- * long.
+ * Serves routes over HTTP or HTTPS, with a limit on every size and duration that a client controls.
  * @throws AgentError `serve.address-not-taken`, `serve.certificate-not-read`
  */
 export async function serveRoutes(served: RoutesToServe, note: Note): Promise<ListeningServer> {
   const { listen, certificateFolder: folder, isBackground = false } = served;
   const times = {
-    // Each route has a deadline of its own.
+    // Each route has its own deadline.
     requestTimeout: 0,
     headersTimeout: seconds(10),
     keepAliveTimeout: seconds(5),
@@ -101,7 +106,7 @@ export async function serveRoutes(served: RoutesToServe, note: Note): Promise<Li
 
 /**
  * Binds a server to its address.
- * @throws Error of the system where the address cannot be taken
+ * @throws Error of the system if the address cannot be used
  */
 export async function listening(
   server: Server,
@@ -123,15 +128,16 @@ export async function listening(
   };
 }
 
-/** Certificate and key of a server, PEM. */
+/** Certificate and key of a server, as PEM. */
 interface ServerPair {
   readonly cert: string;
   readonly key: string;
 }
 
 /**
- * A server of TLS 1.2 and 1.3 that reads its certificate again each second: kubelet changes a
- * Secret's files by renaming a link in their folder. Until new files are right the old ones serve.
+ * A server for TLS 1.2 and 1.3 that reads its certificate again each second: the kubelet changes a
+ * Secret's files by renaming a link in their folder. Until new files are valid, the old ones stay
+ * in use.
  */
 async function tlsServer(
   folder: string,
@@ -189,8 +195,8 @@ const notRead = (folder: string, cause: unknown): Error =>
   });
 
 /**
- * Requests that one connection may have sent before the first of them is answered; a thousand fit
- * into what is read at once.
+ * Maximum requests that a connection may send before the first is answered; a thousand fit into one
+ * read.
  */
 const mostPipelined = 4;
 
@@ -201,10 +207,13 @@ interface Client {
   readonly responses: Set<ServerResponse>;
 }
 
-/** A connection by its other end: over TLS a request has another socket than the accepted one. */
+/**
+ * Identifies a connection by its remote end: over TLS, a request has another socket than the
+ * accepted one.
+ */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-/** Answers the requests of a server within the limits of its clients. */
+/** Applies a server's limits to its clients, and answers their requests. */
 function limitClients(
   server: Server,
   { connections = 1024, waitingBytes = 64 * 1024 ** 2 }: RoutesToServe,
@@ -239,14 +248,17 @@ function limitClients(
     }
     client.responses.add(response);
     response.once('close', () => client.responses.delete(response));
-    // What waits for readers grows by one answer at a time.
+    // Each answer adds to the waiting bytes.
     void answer(request, response).then(closeSlowest);
   });
-  // A client that asks before it sends reads of a refusal before its body is sent.
+  // A client that sends `Expect: 100-continue` gets a refusal before it sends its body.
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
 }
 
-/** A route with the requests that it may still take, alone or with all that share the number. */
+/**
+ * A route with the number of requests that it may still take, alone or with all routes that share
+ * the number.
+ */
 interface OpenRoute {
   readonly route: HttpRoute;
   readonly pattern: RegExp;
@@ -272,7 +284,7 @@ function router({ routes, atOnce = 64 }: RoutesToServe, note: Note): Answer {
     }
     const { places } = found;
     places.free -= 1;
-    // A route that ignores its signal keeps its place: what is counted is work.
+    // A route that ignores its signal keeps its place: the limit counts running work.
     await answerBy(found, request, response, note);
     places.free += 1;
   };
@@ -285,12 +297,12 @@ interface Found extends OpenRoute {
 
 /**
  * The route of a request.
- * @throws HttpRefusal where there is none, or its body is too long already by what the client says
+ * @throws HttpRefusal if there is none, or if the declared body is too long
  */
 function routeOf(open: readonly OpenRoute[], request: IncomingMessage): Found {
   const { url: target = '', method = '', rawHeaders, headers } = request;
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
-  // A proxy between may have judged by the other one (RFC 9112, 3.2).
+  // A proxy in between may have decided by the other Host header (RFC 9112, 3.2).
   if (hosts.length !== 1) throw new HttpRefusal(400, 'more than one Host', { connection: 'close' });
   const url = target.startsWith('/') ? URL.parse(`http://server${target}`) : null;
   if (url === null) throw new HttpRefusal(400, 'no path of this server');
@@ -337,7 +349,7 @@ async function answerBy(
   const stop = new AbortController();
   const { bodyLimit = 0, deadline = seconds(10) } = route;
   const late = setTimeout(() => {
-    // 408 where the client was slow, 503 where we were (RFC 9110, 15.5.9 and 15.6.4).
+    // 408 if the client was slow, 503 if the server was (RFC 9110, 15.5.9 and 15.6.4).
     const [status, why] = request.complete
       ? ([503, 'no answer in time'] as const)
       : ([408, 'not sent in time'] as const);
@@ -387,8 +399,8 @@ const plainHeaders = ({ headers }: IncomingMessage): Record<string, string | und
   );
 
 /**
- * The body, which ends with 413 beyond the limit, and with the signal's reason as soon as it
- * aborts: no event tells of a client who goes after the answer.
+ * The body. Ends with 413 beyond the limit, and with the signal's reason as soon as the signal
+ * aborts: no event reports a client that leaves after the answer.
  */
 async function* bodyOf(
   request: IncomingMessage,
@@ -402,7 +414,8 @@ async function* bodyOf(
   signal.addEventListener('abort', () => {
     stopped.reject(signal.reason);
   });
-  // Not destroyed at the end: what is still sent is discarded, so that the client reads the answer.
+  // Not destroyed at the end: the rest of the body is discarded, so that the client reads the
+  // answer.
   const chunks = request.iterator({ destroyOnReturn: false });
   let length = 0;
   for (;;) {
@@ -415,12 +428,12 @@ async function* bodyOf(
 }
 
 /**
- * How long a client may still send what nobody reads, so that it reads the answer and not the end
- * of the connection.
+ * Time in which a client may still send data that is discarded, so that it reads the answer before
+ * the connection ends.
  */
 const linger: Millis = seconds(2);
 
-/** Sends an answer, of one with a stream its headers; does nothing where one was sent before. */
+/** Sends an answer, or the headers of a streamed one; does nothing if an answer was sent before. */
 function finish(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
   if (response.headersSent || response.destroyed) return;
   const { status, headers = {}, body = '', stream } = answer;

@@ -10,15 +10,12 @@ import { flushDirectory, ifPresent, readFileOf } from './file-access.ts';
 import type { Journal } from '../engine/journal.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
-/**
- * The journal of a run in a file that is private to root. A reader that never appends changes
- * nothing.
- */
+/** The journal of a run in a file that only root can read. Reading alone changes nothing. */
 export function fileJournal(path: string): Journal & { readonly close: () => Promise<void> } {
   let opened: Promise<FileHandle> | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Runs work after all that was asked for before it. */
+  /** Runs work after all earlier work. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work).catch((error: unknown) => {
       if (error instanceof AgentError) throw error;
@@ -30,7 +27,7 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
     last = turn.catch(() => undefined);
     return turn;
   };
-  /** What could not be kept was thrown when it was appended; to close tells nothing new. */
+  /** A failed append has already thrown; closing reports nothing new. */
   const close = async (): Promise<void> => {
     const file = await opened?.catch(() => undefined);
     opened = undefined;
@@ -46,8 +43,8 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
           await file.appendFile(`${line}\n`);
           if (flush) await file.datasync();
         } catch (error) {
-          // A part of the line may be there: the next append opens the file behind its last good
-          // line.
+          // A part of the line may be in the file: the next append opens it at the end of its last
+          // good line.
           await close();
           throw error;
         }
@@ -62,10 +59,10 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
   };
 }
 
-/** Opens the file after its last good line, cutting off what follows it. */
+/** Opens the file at the end of its last good line, and cuts off the rest. */
 async function openAtEnd(path: string): Promise<FileHandle> {
-  // Node says ENOENT of a folder that a file system refuses, whatever the reason: the second try
-  // has it.
+  // Node reports ENOENT for a folder that a file system refuses for any reason; the second attempt
+  // throws the real error.
   await mkdir(dirname(path), { recursive: true }).catch(() => mkdir(dirname(path)));
   const { bytes } = await goodPart(path);
   const file = await open(path, 'a', 0o600);
@@ -87,7 +84,7 @@ async function goodPart(
 }
 
 /**
- * Text of a journal, or of a status, on the host below `root`; undefined if absent.
+ * The text of a journal, or of a status, on the host below `root`; undefined if absent.
  * @throws AgentError `file.not-read`, `file.too-large`; the error of the system
  */
 export async function readJournalFile(root: string, path: string): Promise<string | undefined> {
@@ -108,7 +105,7 @@ function isJson(line: string): boolean {
 const wordsOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : 'unknown');
 
-/** Failures of keeping the journal of a run. */
+/** Failures of writing the journal of a run. */
 export const journalFailures = {
   'journal.not-kept': {
     kind: 'host',
@@ -121,8 +118,8 @@ export const journalFailures = {
 const journalFailure = failuresOf(journalFailures);
 
 /**
- * A journal that is not kept, for a run whose steps look at the world each time and may all be run
- * again: a pod has no place that the next one finds.
+ * A journal that stores nothing, for a run whose steps all read the present state and may run
+ * again: a pod has no storage for its next run.
  */
 export const noJournal: Journal = {
   read: () => Promise.resolve([]),

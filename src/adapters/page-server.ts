@@ -6,7 +6,7 @@ import { eventsPath, type LivePage, livePolicy } from '../page/server.ts';
 import { type HttpAnswer, HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
 import { type ListeningServer, serveRoutes } from './http-server.ts';
 
-/** Where a page is served. */
+/** Listen address of a page. */
 export interface PageAddress {
   /** A name or an address. */
   readonly host: string;
@@ -15,7 +15,7 @@ export interface PageAddress {
 }
 
 const drawEvery = 300;
-/** A proxy between would close a stream that is silent. */
+/** A proxy in between would close a silent stream. */
 const quietFor = seconds(20);
 const mostReaders = 16;
 
@@ -28,7 +28,7 @@ const headers = {
 };
 
 /**
- * Serves a page to browsers, to read only; `close` sends the rest of it.
+ * Serves a read-only page to browsers; `close` sends the rest of it.
  * @throws AgentError `serve.address-not-taken`
  */
 export async function servePage(page: LivePage, address: PageAddress): Promise<ListeningServer> {
@@ -67,8 +67,8 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<L
 const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;
 
 /**
- * Draws a page for its readers. A reader that was too slow for a change gets the whole page next,
- * so that nothing is kept for it.
+ * Renders a page for its readers. A reader that was too slow for a change gets the whole page next,
+ * so that no changes are stored for it.
  */
 function drawings(page: LivePage): {
   readonly follow: () => AsyncGenerator<string>;
@@ -78,7 +78,7 @@ function drawings(page: LivePage): {
   let last = { count: 0, at: Date.now(), text: '' };
   const ended = new AbortController();
   const draw = (): void => {
-    // A new reader gets the whole.
+    // A new reader gets the whole page.
     if (readers === 0) return;
     const patch = page.changes(Date.now());
     if (patch === undefined && Date.now() - last.at < quietFor) return;
@@ -114,8 +114,8 @@ function drawings(page: LivePage): {
 }
 
 /**
- * Whether a request came by an address: a page of somebody else can make a browser come by a name
- * that it points here (DNS rebinding), but not by an address.
+ * Whether a request names the server by an address or its own name. An attacker's page can make a
+ * browser send requests by a name that points here (DNS rebinding), but not by an address.
  */
 export function isOwnName(header: string, listening: string): boolean {
   const name = header

@@ -1,22 +1,22 @@
-/** Follows something until the signal aborts: `seen` is called with each view of it. */
+/** Follows a selection until the signal aborts; calls `seen` with each view of it. */
 export type Follow<Selection, View> = (
   selection: Selection,
   seen: (view: View) => void,
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** What several follow. */
+/** State that several followers share. */
 interface Shared<View> {
   readonly followers: Set<(view: View) => void>;
-  /** Ends it for all. */
+  /** Ends the shared following. */
   readonly stop: AbortController;
   readonly ended: Promise<void>;
   latest: View | undefined;
 }
 
 /**
- * Makes all who follow the same, by its key, share one following while anyone follows it. Who comes
- * later sees the latest view at once. What `seen` throws ends the following of that one alone.
+ * Makes followers with the same key share one following while there are any. A new follower gets
+ * the latest view at once. An error of `seen` ends only its own follower.
  */
 export function sharedFollows<Selection, View>(
   follow: Follow<Selection, View>,

@@ -3,23 +3,20 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
 import { replaceFile } from './file-access.ts';
 
-/** A file that shows one text at a time: the newest. */
+/** A file with one text at a time, the newest. */
 export interface StatusFile {
-  /**
-   * Shows a text; one that is followed by another before it was written is left out. Never throws.
-   */
+  /** Writes a text; skips it if another follows before it is written. Never throws. */
   readonly show: (text: string) => void;
   /**
-   * Resolves when the last text is in the file, or could not be written; what is shown later is
-   * left out.
+   * Resolves when the last text is in the file, or could not be written; later texts are dropped.
    */
   readonly close: () => Promise<void>;
 }
 
 /**
- * A status file that is private to root. It is replaced by its name, so that a reader never sees
- * half of it; it is not flushed to the disk: after a power loss nothing runs that it could speak
- * of. Where it cannot be written there is none.
+ * A status file that only root can read. A rename replaces it, so that a reader never sees half of
+ * it. It is not flushed to the disk: after a power loss its run is over. If it cannot be written,
+ * there is none.
  */
 export function statusFile(path: string): StatusFile {
   let next: string | undefined;
@@ -51,7 +48,7 @@ async function replace(path: string, text: string): Promise<void> {
   await replaceFile(path, {}, (file) => file.writeFile(text));
 }
 
-/** What tells a process from every other one, in this boot and after it. */
+/** Identifies a process, in this boot and across boots. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Clock ticks between the boot and the start of the process (proc_pid_stat(5), field 22). */
@@ -60,7 +57,7 @@ export interface ProcessIdentity {
 }
 
 /**
- * The command line and the environment that a process was started with.
+ * The command line and the environment at the start of a process.
  * @throws the error of the system
  */
 export function processLine(pid: number): {
@@ -76,12 +73,12 @@ export function processLine(pid: number): {
   return { argv: textsOf('cmdline'), environment: Object.fromEntries(variables) };
 }
 
-/** The identity of the process that has a pid now, ours unless given; undefined if absent. */
+/** The identity of the process with a pid, by default this process; undefined if absent. */
 export function processIdentity(pid: number = process.pid): ProcessIdentity | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // The second field is the name of the program, in brackets, and may hold both blanks and
+    // The second field is the name of the program in brackets, which may contain blanks and
     // brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { pid, startTicks: Number(fields[19]), bootId };

@@ -6,7 +6,7 @@ import { failuresOf, type FailureTable } from '../model/failure.ts';
 import { HttpRefusal } from '../ports/http-route.ts';
 import { serveRoutes } from './http-server.ts';
 
-/** Failures of serving the status of a program; none of them ends it. */
+/** Failures of serving the status of a program; none of them ends the program. */
 export const statusFailures = {
   'status.not-served': {
     kind: 'host',
@@ -17,21 +17,24 @@ export const statusFailures = {
 
 const statusFailure = failuresOf(statusFailures);
 
-/** The status of a run on an address. */
+/** A server for the status of a run. */
 export interface StatusServer {
-  /** Serves a text, JSON, at `/status` from now on. */
+  /** Serves a JSON text at `/status` from now on. */
   readonly show: (text: string) => void;
-  /** Ends it. A client that has read the status lately gets four seconds to read its last. */
+  /**
+   * Ends the server. A client that has read the status recently gets four seconds for the last
+   * status.
+   */
   readonly close: () => Promise<void>;
 }
 
-/** A watch of hosts reads the status each second. */
+/** A recent client: a watch of hosts reads the status each second. */
 const watchesFor = seconds(10);
 const longestLastRead = seconds(4);
 
 /**
- * Serves the status of a run at `/status` to everybody who reaches the address. Where it cannot
- * listen the run continues, with a warning.
+ * Serves the status of a run at `/status` to all clients that reach the address. If the address
+ * cannot be used, the run continues with a warning.
  */
 export async function serveStatus(listen: ListenAddress, emit: Emit): Promise<StatusServer> {
   let text: string | undefined;
@@ -57,7 +60,7 @@ export async function serveStatus(listen: ListenAddress, emit: Emit): Promise<St
         notify = () => {
           last.resolve(undefined);
         };
-        // Nothing else of the server keeps the program.
+        // The rest of the server does not keep the program from ending.
         const timer = setTimeout(notify, longestLastRead);
         await last.promise;
         clearTimeout(timer);
@@ -68,8 +71,8 @@ export async function serveStatus(listen: ListenAddress, emit: Emit): Promise<St
 }
 
 /**
- * Serves the metrics of a program at `/metrics` as long as it runs; resolves with the function
- * that ends it. Where it cannot listen the program continues, with a warning.
+ * Serves the metrics of a program at `/metrics` while it runs; resolves with the function that ends
+ * the server. If the address cannot be used, the program continues with a warning.
  */
 export const serveMetrics = (
   listen: ListenAddress,
@@ -93,7 +96,7 @@ async function serveText(
   });
   const routes = [{ method: 'GET', path, answer }] as const;
   try {
-    // A watch needs one connection; more would only hold memory.
+    // A watch needs one connection; more connections would only take memory.
     const limits = { connections: 16, waitingBytes: 4 * 1024 ** 2, isBackground: true };
     const { url, close } = await serveRoutes({ listen, routes, ...limits }, note);
     note('info', `serving ${path}`, {

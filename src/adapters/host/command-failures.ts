@@ -3,40 +3,38 @@ import { renderDuration, type Millis } from '../../model/duration.ts';
 import { MASK } from '../../model/secret.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 
-/**
- * The last line of what a command said is in the message; of a longer one, its start and its end.
- */
+/** The message has the last line of a command's output; of a longer line, its start and its end. */
 const longestLine = 400;
 const lineStart = 120;
 const lineEnd = 270;
 
-/** How much of what a command said on stderr goes into its error, in characters. */
+/** Maximum characters of stderr in the error of a command. */
 const stderrTail = 2048;
 
-/** A command that did not do what it was asked, as its error shows it. */
+/** A failed command, for its error. */
 export interface CommandStory {
   readonly argv: readonly string[];
-  /** Words that must not be shown. */
+  /** Words that must not appear. */
   readonly secrets?: readonly string[] | undefined;
   readonly duration: Millis;
   readonly stderr?: string;
   readonly stdout?: string;
 }
 
-/** Replaces every secret word by the mask, also inside longer words. */
+/** Masks every secret word, also inside longer words. */
 function maskWords(text: string, secrets: readonly string[] | undefined): string {
   return (secrets ?? [])
     .filter((secret) => secret !== '')
     .reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
 }
 
-/** An argv as it may be shown. */
+/** An argv with its secrets masked. */
 export const maskArgv = (
   argv: readonly string[],
   secrets: readonly string[] | undefined,
 ): readonly string[] => argv.map((word) => maskWords(word, secrets));
 
-/** `command.failed`: the command ended with an exit code that is no answer, or by a signal. */
+/** `command.failed`: the command ended by a signal, or with an exit code that is not accepted. */
 export function commandFailed(
   story: CommandStory,
   end: { readonly exitCode?: number | undefined; readonly killedBy?: string | undefined },
@@ -70,7 +68,7 @@ export const commandTimedOut = (story: CommandStory, limit: Millis): AgentError 
     { context: { ...contextOf(story), limit } },
   );
 
-/** `command.stopped`: whoever ran the command stopped it. */
+/** `command.stopped`: the caller stopped the command. */
 export const commandStopped = (story: CommandStory, reason: unknown): AgentError =>
   hostFailure('command.stopped', `${programOf(story)} was stopped`, {
     context: contextOf(story),
@@ -102,6 +100,7 @@ function lastWords(story: CommandStory): string {
 }
 
 /**
- * Programs written in Go say at the start of a line what they did, and at its end why it failed.
+ * Programs in Go print their action at the start of a line, and the cause of the failure at its
+ * end.
  */
 const shortened = (line: string): string => `${line.slice(0, lineStart)} … ${line.slice(-lineEnd)}`;

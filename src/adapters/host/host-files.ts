@@ -13,13 +13,13 @@ import { codeOf, isAbsent, pathOnHost, placeOnHost } from '../host-root.ts';
 /** Content of a file: text, bytes, or a stream of bytes. */
 type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
 
-/** The files of a host that is below `root`, and how long a change of one may take to be seen. */
+/** Root of a host's files, and the interval at which watched files are checked. */
 export interface HostFilesOptions {
   readonly root: string;
   readonly pollInterval: Millis;
 }
 
-/** The half of the host port that is files. */
+/** The part of the host port for files. */
 export const hostFiles = ({
   root,
   pollInterval,
@@ -62,8 +62,8 @@ export const hostFiles = ({
 });
 
 /**
- * Where a name is written or removed: links are followed up to its folder, since it may be one
- * itself.
+ * The place at which a name is written or removed: resolves links only up to its folder, since the
+ * name may be a link itself.
  */
 const ownName = async (root: string, path: string): Promise<string> =>
   join(await pathOnHost(root, dirname(path)), basename(path));
@@ -113,7 +113,7 @@ async function writing<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    // What the source of the content throws is passed on.
+    // An error of the content's source is passed on.
     if (!(error instanceof Error && 'syscall' in error) && codeOf(error) !== 'ELOOP') throw error;
     throw hostFailure('file.not-written', `${path} cannot be written: ${codeOf(error)}`, {
       context: { path },
@@ -122,15 +122,15 @@ async function writing<T>(path: string, write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Files and folders that are watched, and until when. */
+/** Watched files and folders, and the signal that ends the watch. */
 export interface WatchedFiles extends HostFilesOptions {
   readonly paths: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Calls `changed` once at the beginning and whenever one of the paths has changed, come or gone;
- * resolves when the signal aborts.
+ * Calls `changed` once at the beginning, and whenever one of the paths has changed, appeared or
+ * gone. Resolves when the signal aborts.
  */
 export async function watchFiles(
   { root, pollInterval, paths, signal }: WatchedFiles,
@@ -146,10 +146,10 @@ export async function watchFiles(
   }
 }
 
-/** The signal may abort while something is awaited, which the compiler does not know. */
+/** The signal may abort during an await, which the compiler does not know. */
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
-/** Text that is another one when something has happened to a path. */
+/** A text that changes whenever a path changes. */
 async function stateOf(root: string, path: string): Promise<string> {
   try {
     const { real, at } = await placeOnHost(root, path);

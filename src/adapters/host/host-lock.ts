@@ -9,13 +9,13 @@ import {
 import { cleanEnvironment, type HostAccess, lockConflict, lockWords } from './run-command.ts';
 import type { ProcessEnd } from './spawn.ts';
 
-/** `flock --nonblock` answers at once; a host where it does not is broken. */
+/** `flock --nonblock` answers at once; a host on which it does not is broken. */
 const limit: Millis = seconds(20);
 
 /**
- * Takes a lock on the host. The holder is `flock` with a `cat` that reads from us: it ends, and
- * gives the lock back, when our end of the pipe closes, be it by release or because our process was
- * killed. `cat` echoes a word as soon as the lock is held.
+ * Takes a lock on the host. The holder is `flock` with a `cat` that reads from this process. When
+ * this end of the pipe closes, by release or because this process was killed, `cat` ends and
+ * releases the lock. `cat` echoes a word as soon as the lock is held.
  */
 export async function takeLock(
   access: HostAccess,

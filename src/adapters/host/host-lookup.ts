@@ -6,10 +6,10 @@ import { HOST_ROOT } from '../../model/host-root.ts';
 import { isInContainer, pathOnHost } from '../host-root.ts';
 
 /**
- * A lookup by the name service of the host as it is now: a container has the files of the moment at
- * which it was started, and a bootstrap host gets its own name service in the middle of the run. So
- * the files of the host are copied before the first lookup, and after each one that fails; where
- * they have changed, the name is asked for once more.
+ * A lookup by the host's present resolver settings. A container has copies of the files from its
+ * start, and a bootstrap host gets its own name service during the run. So the host's files are
+ * copied before the first lookup, and after each failed one; if they have changed, the lookup is
+ * repeated once.
  */
 export function hostLookup(
   root: string,
@@ -32,15 +32,15 @@ export function hostLookup(
   };
 }
 
-/** Copies in a container alone: elsewhere, these are the files of somebody else. */
+/** Copies the files only in a container: elsewhere they belong to the system. */
 const copyToContainer = async (root: string): Promise<boolean> =>
   root === HOST_ROOT && (await isInContainer()) && (await copyNames(root, '/etc'));
 
 /**
  * Copies resolv.conf and hosts of a host to a folder, in place, as podman mounts these two files.
- * What the container adds to its hosts (`--add-host`) stays behind them. What cannot be read or
- * written stays.
- * @returns whether one of them has changed
+ * The container's own entries in hosts (`--add-host`) stay after the copied ones. A file that
+ * cannot be read or written stays unchanged.
+ * @returns whether one of the files has changed
  */
 export async function copyNames(root: string, to: string): Promise<boolean> {
   const copy = async (

@@ -4,14 +4,14 @@ import { hostFiles } from './host-files.ts';
 import { takeLock } from './host-lock.ts';
 import { type CommandEvent, type HostAccess, runHostCommand } from './run-command.ts';
 
-/** How commands of this machine are run. */
+/** Options for commands on this machine. */
 export interface LocalHostOptions {
   readonly onCommand?: (event: CommandEvent) => void;
-  /** Our own environment. */
+  /** The environment of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What programs that handle images know their user, their storage and their network by. */
+/** Variables by which programs for images find their user, their storage and their network. */
 const passedOn = [
   ...['HOME', 'USER', 'TMPDIR', 'DBUS_SESSION_BUS_ADDRESS'],
   ...['XDG_RUNTIME_DIR', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'],
@@ -21,8 +21,9 @@ const passedOn = [
 ] as const;
 
 /**
- * The machine and the user that this process runs as: a laptop on which somebody builds an image.
- * Of our own environment commands get what is listed above and PATH; tokens are not among it.
+ * The machine and the user of this process: for example a laptop on which a user builds an image.
+ * Commands get PATH and the variables above from this process's environment; tokens are not among
+ * them.
  */
 export function localHost({ onCommand, environment = process.env }: LocalHostOptions = {}): Host {
   const access: HostAccess = { prefix: [], environment, onCommand };

@@ -6,34 +6,33 @@ import { hostFiles } from './host-files.ts';
 import { takeLock } from './host-lock.ts';
 import { type CommandEvent, type HostAccess, ownProgram, runHostCommand } from './run-command.ts';
 
-/** How the host is reached. */
+/** Options for reaching the host. */
 export interface NsenterHostOptions {
-  /** Where the files of the host are; `/proc/1/root` unless given. */
+  /** Root of the host's files; default: `/proc/1/root`. */
   readonly root?: string;
   readonly onCommand?: ((event: CommandEvent) => void) | undefined;
-  /** Our own environment, of which only PATH is passed on. */
+  /** The environment of this process, of which only PATH is passed on. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Variables of every command: the proxies, which no step can forget then. */
+  /** Variables of every command: the proxies, so that no step can forget them. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Pause between two polls of watched files; 1 s unless given. */
+  /** Pause between two polls of watched files; default: 1 s. */
   readonly pollInterval?: Millis;
 }
 
 /**
- * The namespaces of the host's first process that every command enters; network and host name are
- * ours. The words are those of the agent being replaced.
+ * The namespaces of the host's process 1 that every command enters; network and host name stay this
+ * process's own. The options match those of the replaced agent.
  */
 const namespaces = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'] as const;
 
-/** Words before every command, which lead it to the host. */
+/** Words before every command, which run it on the host. */
 export const hostPrefix = (environment: HostAccess['environment']): readonly string[] => [
   ownProgram('nsenter', environment),
   ...namespaces,
 ];
 
 /**
- * The host around a privileged container with --pid=host: commands by nsenter, files by
- * `/proc/1/root`.
+ * The host of a privileged container with --pid=host: commands by nsenter, files by `/proc/1/root`.
  */
 export function nsenterHost({
   root = HOST_ROOT,
@@ -52,11 +51,11 @@ export function nsenterHost({
 }
 
 /**
- * Starts the program again in the network of the host, and with its name, where its container has
- * a network of its own, as without `--net=host`: commands on the host run in ours, and the control
- * plane of a bootstrap host is at an address of the host. Does nothing where the settings say where
- * the files of the host are, or where the network of process 1 cannot be read: `requireHost` says
- * why then.
+ * Starts the program again in the network and UTS namespaces of the host, if its container has its
+ * own network, as without `--net=host`. Commands on the host run in this process's network, and a
+ * bootstrap host serves the control plane at an address of the host. Does nothing if the settings
+ * name the host's root, or if the network namespace of process 1 cannot be read: `requireHost`
+ * reports the reason then.
  */
 export async function joinHostNetwork(
   root: string,

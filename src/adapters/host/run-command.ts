@@ -14,25 +14,25 @@ import type { RunEventBody } from '../../engine/events.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { CommandResult, ExecOptions } from '../../ports/host.ts';
 
-/** A command that began or ended, for whoever watches. */
+/** The start or end of a command, for observers. */
 export type CommandEvent = Extract<
   RunEventBody,
   { readonly type: 'command.started' | 'command.finished' }
 >;
 
-/** How commands reach the host. */
+/** Options for running commands on the host. */
 export interface HostAccess {
   /** Words before every argv: nsenter and its namespaces. */
   readonly prefix: readonly string[];
-  /** Our own environment, of which only PATH is passed on. */
+  /** The environment of this process, of which only PATH is passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly onCommand: ((event: CommandEvent) => void) | undefined;
 }
 
 /**
- * Runs one command on the host to its end; of much output the end alone is kept.
+ * Runs one command on the host to its end; of long output, keeps only the end.
  * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
- *   what `input` throws
+ * the error of `input`
  */
 export async function runHostCommand(
   access: HostAccess,
@@ -40,7 +40,7 @@ export async function runHostCommand(
 ): Promise<CommandResult> {
   const { signal, secrets, underLock } = options;
   const lock = underLock === undefined ? [] : lockWords(underLock);
-  // A controller runs no command, and its library takes four megabytes.
+  // A controller runs no command, and the library takes four megabytes.
   const { spawnInGroup } = await import('./spawn.ts');
   if (signal.aborted) throw commandStopped({ argv, secrets, duration: 0 }, signal.reason);
   const shown = maskArgv(argv, secrets);
@@ -63,12 +63,12 @@ export async function runHostCommand(
   return answerOf(story, end, options.accept ?? [0]);
 }
 
-/** What `flock` answers when another holds the lock; its own default 1 could mean anything. */
+/** Exit code of `flock` if another process holds the lock; its default, 1, could mean anything. */
 export const lockConflict = 75;
 
 /**
- * Words before a command on the host that is to hold a lock until it has ended. `flock` becomes the
- * command, whose children inherit the open file too.
+ * Words before a command on the host that has to hold a lock until it has ended. `flock` becomes
+ * the command, whose children inherit the open file too.
  */
 export function lockWords(name: string): readonly string[] {
   if (!/^[\w.-]+$/.test(name)) throw new RangeError(`not the name of a lock file: ${name}`);
@@ -78,7 +78,7 @@ export function lockWords(name: string): readonly string[] {
   ];
 }
 
-/** An end, and the reason where it was ours. */
+/** The end of a command, and the reason if this process stopped it. */
 type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined };
 
 async function untilEnd(
@@ -93,12 +93,12 @@ async function untilEnd(
   const end = await running.ended;
   stopped.removeEventListener('abort', onAbort);
   if (!stopped.aborted) return { ...end, stoppedBy: undefined };
-  // The leader may be gone while others of its group still die.
+  // The leader may be gone while other processes of its group still end.
   await stop();
   return { ...end, stoppedBy: stopped.reason === late.reason ? 'limit' : 'signal' };
 }
 
-/** Gives the input; resolves with what the source threw, after ending the command for it. */
+/** Writes the input. If its source fails, ends the command and resolves with the error. */
 async function feed(
   running: RunningProcess,
   input: ExecOptions['input'],
@@ -117,7 +117,7 @@ async function feed(
   try {
     await pipeline(source(), running.stdin);
   } catch {
-    // A command that did not read on tells why by its exit code.
+    // A command that stopped reading gives the reason in its exit code.
     if (failure !== undefined) await running.stop();
   }
   return failure;
@@ -141,7 +141,7 @@ function answerOf(
 }
 
 /**
- * For a program that is not there nsenter answers 127, as a shell does, and flock 69
+ * For a missing program, nsenter exits with 127, as a shell does, and flock with 69
  * (`EX_UNAVAILABLE`; util-linux).
  */
 const isUnknownProgram = ({ exitCode, stderr }: ProcessEnd): boolean =>
@@ -161,7 +161,7 @@ const noEntry = (story: CommandStory, end: ProcessEnd): Error =>
     },
   );
 
-/** Where the host keeps its programs; also searched when the container's PATH names less. */
+/** The host's directories of programs; also searched if the container's PATH has fewer. */
 const hostPath = [
   '/usr/local/sbin',
   '/usr/local/bin',
@@ -172,8 +172,9 @@ const hostPath = [
 ] as const;
 
 /**
- * Where our own PATH has a program. Other directories are not searched, so that whoever gives us a
- * PATH decides which program reaches the host; the answer names a file even where there is none.
+ * The path of a program in this process's PATH. Other directories are not searched, so that the
+ * caller's PATH decides which program reaches the host. Returns a path even if the program is
+ * missing.
  */
 export function ownProgram(
   name: string,
@@ -187,8 +188,9 @@ export function ownProgram(
 const entriesOf = (path = ''): readonly string[] => path.split(':').filter((entry) => entry !== '');
 
 /**
- * The environment of every command on the host. It is built for each and never inherited: the token
- * of the service is in ours, and must reach no child (the agent being replaced leaked it to each).
+ * The environment of every command on the host. It is built for each command and never inherited:
+ * this process's environment has the service's token, which no child may get (the replaced agent
+ * leaked it to each).
  */
 export function cleanEnvironment(
   own: Readonly<Record<string, string | undefined>>,
@@ -199,7 +201,7 @@ export function cleanEnvironment(
     PATH: [...new Set(path)].join(':'),
     HOME: '/root',
     TERM: 'dumb',
-    // Output is parsed and matched, so it must not be translated.
+    // The program parses and matches output, so it must not be translated.
     LC_ALL: 'C',
     ...added,
   };

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { execa } from 'execa';
 import { type Millis, seconds } from '../../model/duration.ts';
 
-/** What is started, and how. */
+/** The process to start, and its options. */
 export interface SpawnOptions {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -17,38 +17,38 @@ export interface SpawnOptions {
   readonly onLine?: ((line: string, stream: 'stdout' | 'stderr') => void) | undefined;
 }
 
-/** How a process ended. */
+/** The end of a process. */
 export interface ProcessEnd {
   readonly exitCode: number | undefined;
   readonly killedBy: string | undefined;
-  /** Set when it could not be started at all: `ENOENT`, `EACCES`. */
+  /** Set if the process could not be started: `ENOENT`, `EACCES`. */
   readonly spawnError: string | undefined;
   readonly stdout: string;
   readonly stderr: string;
   readonly duration: Millis;
 }
 
-/** A process that was started. */
+/** A started process. */
 export interface RunningProcess {
   readonly stdin: Writable | undefined;
   /** Resolves when the process has ended and its pipes are closed; never rejects. */
   readonly ended: Promise<ProcessEnd>;
   /**
-   * Ends the process and all that it started, at first by this signal; resolves when all have
-   * ended. What the kernel does not end keeps nothing from ending.
+   * Ends the process and all its children, first with this signal; resolves when all have ended. A
+   * process that the kernel does not end is abandoned.
    */
   readonly stop: (first?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
-  /** Lets our own process end although this one still runs. */
+  /** Lets this process end while the child still runs. */
   readonly unref: () => void;
 }
 
 /**
- * Standard output is parsed, so all of it is kept within reason; of standard error only the end
+ * Standard output is parsed, so all of it is kept within a limit; of standard error, only the end
  * is ever shown.
  */
 const capacity = { stdout: 8 * 1024 * 1024, stderr: 256 * 1024 } as const;
 
-/** Starts a process in a group of its own. */
+/** Starts a process in its own group. */
 export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): RunningProcess {
   const [file = '', ...args] = argv;
   const since = performance.now();
@@ -60,7 +60,7 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
     stderr: 'pipe',
     buffer: false,
     reject: false,
-    // A process group of its own; execa also ends it when our process exits.
+    // A separate process group; execa also ends it when this process exits.
     killDescendants: true,
   });
   const node = child.nodeChildProcess;
@@ -68,7 +68,7 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
     stdout: follow(child.stdout, { stream: 'stdout', onLine }),
     stderr: follow(child.stderr, { stream: 'stderr', onLine }),
   };
-  // A command that ends before it has read its input is no fault of the pipe.
+  // A command may end before it has read its input; that is not an error of the pipe.
   child.stdin?.on('error', () => undefined);
   const ended = child.then(async (result) => {
     await Promise.all([outputs.stdout.closed, outputs.stderr.closed]);
@@ -92,7 +92,7 @@ export function spawnInGroup({ argv, env, hasInput, onLine }: SpawnOptions): Run
     ended,
     stop: async (first = 'SIGTERM') => {
       if (child.pid !== undefined && !(await stopGroup(child.pid, first))) unref();
-      // A process that left the group may still hold the pipes; it must not hold us.
+      // A process that left the group may still hold the pipes; do not wait for it.
       outputs.stdout.abandon();
       outputs.stderr.abandon();
       await ended;
@@ -135,27 +135,32 @@ function follow(
   };
 }
 
-/** The process and its pipes are handles of the event loop each; their types do not all say so. */
+/**
+ * The process and its pipes are separate handles of the event loop, which not all of their types
+ * show.
+ */
 function unrefPart(part: unknown): void {
   (part as { unref?: () => void } | null)?.unref?.();
 }
 
 /**
- * From the polite signal to the one that cannot be refused: what was stopped is gone within two
- * seconds on a busy host too.
+ * Pause between SIGTERM and SIGKILL, so that a stopped process is gone within two seconds, also on
+ * a busy host.
  */
 const timeouts: Millis = seconds(1);
 
-/** When a group that does not even die of SIGKILL (a disk that hangs in the kernel) is left. */
+/**
+ * Time after which a group is abandoned that does not end even by SIGKILL (a disk that hangs in the
+ * kernel).
+ */
 const givingUp: Millis = seconds(3.5);
 
 const pollInterval: Millis = 20;
 
 /**
- * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once; resolves with whether
- * all have ended, after 3.5 s at the latest. The group is that of the first child and holds what
- * the child started too, which is the point: the child is nsenter, and the program that writes the
- * disk is behind it.
+ * Ends a process group: SIGTERM, then SIGKILL after 1 s, or SIGKILL at once. Resolves with whether
+ * all processes have ended, after at most 3.5 s. The group contains the children of its leader too.
+ * That matters: the leader is nsenter, and its child is the program that writes the disk.
  */
 async function stopGroup(leader: number, first: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
   if (!signalGroup(leader, first)) return true;
@@ -172,7 +177,7 @@ async function stopGroup(leader: number, first: 'SIGTERM' | 'SIGKILL'): Promise<
   return false;
 }
 
-/** Sends a signal to every process of a group; false when there is none left. */
+/** Sends a signal to every process of a group; false if none remains. */
 function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-leader, signal);
@@ -182,8 +187,8 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Keeps the last characters of a stream of text, so that a chatty command cannot fill the memory;
- * a cut beginning is dropped up to the next line.
+ * Keeps the last characters of a stream, so that much output cannot fill the memory. After a cut,
+ * drops the rest of the first line.
  */
 export function outputRing(capacity: number): {
   readonly push: (text: string) => void;
@@ -213,8 +218,8 @@ export function outputRing(capacity: number): {
 }
 
 /**
- * Cuts a stream of text into lines. Carriage return and line feed both end a line, because
- * programs that draw progress use the first; lines without content are left out.
+ * Splits a stream of text into lines. Carriage return and line feed both end a line, as programs
+ * that draw progress use the first. Skips empty lines.
  */
 export function lineSplitter(take: (line: string) => void): {
   readonly push: (text: string) => void;
@@ -237,5 +242,5 @@ export function lineSplitter(take: (line: string) => void): {
   };
 }
 
-/** A line without an end must not fill the memory. */
+/** Maximum length, so that a line without an end cannot fill the memory. */
 const longestLine = 64 * 1024;

@@ -10,7 +10,7 @@ import { type Millis, seconds } from '../../model/duration.ts';
 /** Timeouts of a connection. */
 export interface ConnectionTimeouts {
   readonly connect: Millis;
-  /** Until the answer begins. */
+  /** Until the first byte of an answer. */
   readonly headers: Millis;
   /** Between two chunks of a body. */
   readonly idle: Millis;
@@ -23,26 +23,26 @@ const defaultTimeouts: ConnectionTimeouts = {
   idle: seconds(60),
 };
 
-/** How addresses are reached. */
+/** Options for connecting to servers. */
 export interface ConnectionOptions extends Trust {
   readonly proxies?: Proxies;
   readonly timeouts?: ConnectionTimeouts;
-  /** Finds the addresses of names; the process's own way unless given. */
+  /** Resolves names; default: the process's resolver. */
   readonly lookup?: LookupFunction;
 }
 
-/** Open connections to whatever is asked for, of one trust and one set of proxies. */
+/** Open connections with one trust and one set of proxies. */
 export interface Connection {
   readonly timeouts: ConnectionTimeouts;
   readonly dispatcherFor: (url: URL) => Promise<Dispatcher>;
-  /** The proxy that an address is reached by, without credentials. */
+  /** The proxy for a URL, without credentials. */
   readonly proxyOf: (url: URL) => string | undefined;
   readonly close: () => Promise<void>;
 }
 
 const noProxies: Proxies = { http: '', https: '', no: '' };
 
-/** Connections are made when they are needed and kept for further calls. */
+/** Connections open on demand and are kept for further calls. */
 export function connection(options: ConnectionOptions = {}): Connection {
   const { proxies = noProxies, timeouts = defaultTimeouts, lookup } = options;
   const made = new Map<string, Promise<Way>>();
@@ -69,8 +69,8 @@ export function connection(options: ConnectionOptions = {}): Connection {
 }
 
 /**
- * TLS takes as long to load as everything else here, and a service may well do without; so does the
- * client, and a command.
+ * Loaded on demand: TLS takes as long to load as all the rest, and many services, clients and
+ * commands do not need it.
  */
 async function open(
   options: ConnectionOptions,

@@ -49,7 +49,7 @@ it('a stop is no error of the network', async () => {
 
 const question = { method: 'GET', url: new URL('http://a/b'), headers: {} } as const;
 
-/** The client, with one answer to everything. */
+/** A client that gives one answer to every request. */
 const answering = (request: () => Promise<object>): Parameters<typeof answerTo>[0] => {
   const dispatcher = { request } as unknown as Dispatcher;
   const dispatcherFor = (): Promise<Dispatcher> => Promise.resolve(dispatcher);

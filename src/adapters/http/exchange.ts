@@ -9,39 +9,39 @@ import { userAgent } from '../../model/version.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
 
-/** One request on the wire. */
+/** One HTTP request. */
 export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whole, so that it can be sent once more. */
+  /** The whole body, so that it can be sent again. */
   readonly body?: string | Buffer | undefined;
 }
 
-/** The beginning of an answer; its body must be read or drained. */
+/** The beginning of an answer; the caller must read or drain its body. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly body: AsyncIterable<Buffer>;
-  /** From a Retry-After header, in milliseconds. */
+  /** Time in a Retry-After header, in milliseconds. */
   readonly retryAfter: number | undefined;
 }
 
-/** What a request is sent with. */
+/** The client that sends requests. */
 export interface HttpClient {
   readonly connection: Pick<Connection, 'timeouts' | 'dispatcherFor'> &
     Partial<Pick<Connection, 'proxyOf'>>;
   readonly clock: Clock;
 }
 
-/** What became of a request: an answer of any status, or an error of the network. */
+/** The result of a request: an answer of any status, or an error of the network. */
 export type Exchange =
   | { readonly answer: HttpResponse; readonly networkError?: undefined }
   | { readonly answer?: undefined; readonly networkError: NetworkError };
 
 /**
- * Asks once, following no redirect.
- * @throws the signal's reason when it aborts
+ * Sends a request once, without following redirects.
+ * @throws the signal's reason if the signal aborts
  */
 export async function exchange(
   client: HttpClient,
@@ -57,8 +57,8 @@ export async function exchange(
 }
 
 /**
- * Asks once, following no redirect.
- * @throws Error of the network; the signal's reason when it aborts
+ * Sends a request once, without following redirects.
+ * @throws Error of the network; the signal's reason if the signal aborts
  */
 export async function answerTo(
   { connection, clock }: HttpClient,
@@ -78,7 +78,7 @@ export async function answerTo(
     headersTimeout: timeouts.headers,
     bodyTimeout: timeouts.idle,
   });
-  // A request that still waits for its connection does not notice a stop.
+  // A request that waits for its connection does not notice a stop.
   const answer = await unlessAborted(request, signal);
   return {
     status: answer.statusCode,
@@ -88,7 +88,7 @@ export async function answerTo(
   };
 }
 
-/** Waits for work that others may wait for too, but not longer than one's own signal. */
+/** Waits for work that others may share, until the caller's own signal aborts. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
@@ -103,12 +103,11 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** What anybody reads of the body of a refusal, in whatever way it is encoded. */
+/** Maximum bytes read from the body of a refusal, in any encoding. */
 const longestRefusal = 64 * 1024;
 
 /**
- * The beginning of a body that says why, as much of it as came in time: it may have no end, or
- * break off.
+ * The beginning of a body, as far as it arrives in time: the body may have no end, or break off.
  */
 async function* beginningOf(body: Readable, limit: Millis): AsyncGenerator<Buffer> {
   const late = setTimeout(() => body.destroy(), limit);
@@ -120,19 +119,19 @@ async function* beginningOf(body: Readable, limit: Millis): AsyncGenerator<Buffe
       if (left <= 0) return;
     }
   } catch {
-    // What came so far says enough.
+    // The beginning is enough.
   } finally {
     clearTimeout(late);
   }
 }
 
-/** The value of a header, the first one where there are several. */
+/** The value of a header; the first value if there are several. */
 export function headerOf(headers: HttpResponse['headers'], name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The text of a short body, up to a size; what cannot be read is left out. */
+/** The text of a short body, up to a size; an unreadable rest is dropped. */
 export async function shortText(
   body: HttpResponse['body'],
   most = longestRefusal,
@@ -146,17 +145,17 @@ export async function shortText(
       if (size >= most) break;
     }
   } catch {
-    // What came so far says enough.
+    // The beginning is enough.
   }
   return Buffer.concat(chunks).toString('utf8').slice(0, most);
 }
 
-/** Reads a body that is of no interest, so that its connection can be used again. */
+/** Reads and discards a body, so that its connection can be used again. */
 export async function drain(body: HttpResponse['body']): Promise<void> {
   await shortText(body, 128 * 1024);
 }
 
-/** Where a body comes from, for people. */
+/** Source of a body, for people. */
 export interface BodyOrigin {
   /** Without credentials. */
   readonly origin: string;
@@ -164,8 +163,8 @@ export interface BodyOrigin {
 }
 
 /**
- * An answer's body as a download. It rejects with AgentError `web.cut` when it ends early or
- * stalls, and with the signal's reason when that aborts.
+ * The body of an answer as a download. It rejects with AgentError `web.cut` if it ends early or
+ * stalls, and with the signal's reason if the signal aborts.
  */
 export function downloadOf(answer: HttpResponse, { origin, signal }: BodyOrigin): Download {
   const isEncoded = headerOf(answer.headers, 'content-encoding') !== undefined;
@@ -187,7 +186,7 @@ export function downloadOf(answer: HttpResponse, { origin, signal }: BodyOrigin)
   };
 }
 
-/** Passes a body on and makes sure that it is whole; for bodies of other clients too. */
+/** Passes a body on and checks that it is complete; also for bodies of other clients. */
 export async function* wholeBody(
   body: AsyncIterable<Uint8Array>,
   { origin, signal, bytes }: BodyOrigin & { readonly bytes: number | undefined },
@@ -217,9 +216,9 @@ export async function* wholeBody(
 }
 
 /**
- * A name as one segment of a path. Names that lead elsewhere are refused as Kubernetes refuses them
- * (apimachinery, `IsValidPathSegmentName`): no escape keeps `.` and `..` from being resolved when
- * the address is read.
+ * A name as one segment of a path. Refuses the same names as Kubernetes (apimachinery,
+ * `IsValidPathSegmentName`): no escape keeps `.` and `..` from being resolved when the URL is
+ * parsed.
  */
 export function pathSegment(name: string, refuse: (problem: string) => Error): string {
   if (['', '.', '..'].includes(name) || /[/%]/.test(name))

@@ -1,6 +1,6 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
-/** Failures of talking to the inventory service. */
+/** Failures of requests to the inventory service. */
 export const inventoryFailures = {
   'inventory.denied': {
     kind: 'remote',

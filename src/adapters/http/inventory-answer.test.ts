@@ -26,7 +26,7 @@ it.each(['[null]', '[{"id":"h"},0]', '[{"id":"h"}][]', '{"hosts":[]}', '0'])(
 
 const mebibyte = 'x'.repeat(1024 ** 2);
 
-/** Reads a text between that many mebibytes, each of which begins and ends with something. */
+/** Reads a text of many mebibytes between a first and a last part. */
 async function readLong(record: keyof Records, [first, each, last]: readonly string[]) {
   const chunks = function* (): Generator<Buffer> {
     yield Buffer.from(first!);

@@ -5,22 +5,22 @@ import { inventoryFailure } from './failures.ts';
 import { type Records, type RecordShape, recordShapes } from './inventory-schema.ts';
 
 /**
- * The largest list is that of the hosts of a cluster: each brings its inventory, of many disks some
- * 100 KiB.
+ * Maximum size of an answer. The largest is the list of a cluster's hosts: each host has an
+ * inventory with some 100 KiB for many disks.
  */
 const mostMebibytes = 128;
 
-/** In memory as a text: one host, and all that is no host. */
+/** Maximum text in memory: one host, and all text outside of hosts. */
 const mostHeldMebibytes = 16;
 
-/** Each host that was read is a 0. */
+/** A host that was already read is replaced by a 0. */
 const WithoutHosts = z.looseObject({ hosts: z.array(z.literal(0)).nullish() });
 
 /**
- * Reads the answer of the service to a request for a record. Hosts are read one by one as they
- * come: a real one has 25 KiB of text, of which little is kept.
- * @param url of the request, as it may be shown
- * @throws AgentError `inventory.unreadable`; whatever the body throws
+ * Reads a record from an answer of the service. Reads hosts one by one as they arrive: a real host
+ * has 25 KiB of text, of which little is kept.
+ * @param url of the request, without secrets
+ * @throws AgentError `inventory.unreadable`; the error of the body
  */
 export async function readAnswer<Name extends keyof Records>(
   body: HttpResponse['body'],

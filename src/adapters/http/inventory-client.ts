@@ -23,45 +23,45 @@ import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
 import { AttemptFailure, type CallerOptions, retriesFor, withRetry } from './retry.ts';
 
-/** How the inventory service is reached. */
+/** Options for reaching the inventory service. */
 export interface InventoryOptions extends CallerOptions {
-  /** Base URL without the path of the interface; a path prefix is kept. */
+  /** Base URL without the path of the API; a path prefix is kept. */
   readonly url: string;
   /** Sent with every request, even when empty. */
   readonly token?: Secret | undefined;
   /**
-   * The token that is valid now, asked for once the service has rejected one (401); undefined where
-   * nobody knows.
+   * Reads the present token after the service has rejected one (401); undefined if there is no
+   * source.
    */
   readonly readToken?: (() => Promise<Secret | undefined>) | undefined;
   readonly clusterId: string;
   readonly infraEnvId: string;
   readonly hostId: string;
-  /** Connections that are open already, used instead of ones of its own. */
+  /** Open connections to use; default: its own. */
   readonly opened?: Connection;
-  /** Of one call with all its retries; 10 minutes unless given. */
+  /** Limit of one call with all its retries; default: 10 minutes. */
   readonly callLimit?: Millis | undefined;
-  /** Of one report; what is reported ages, so it is shorter. 2 minutes unless given. */
+  /** Limit of one report; shorter, as reports age. Default: 2 minutes. */
   readonly reportLimit?: Millis;
 }
 
 /** One call of the service. */
 export interface Call {
   readonly method: HttpRequest['method'];
-  /** Below the base of the interface; parts are encoded already. */
+  /** Path below the base of the API, with encoded parts. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** Sent as compact JSON that ends with a line feed, as the service's own client does. */
+  /** Sent as compact JSON with a line feed at the end, as the service's own client does. */
   readonly body?: Readonly<Record<string, unknown>> | string;
   /** Sent as a form instead of a body. */
   readonly upload?: Upload;
   readonly hasRequestId: boolean;
   readonly limit?: Millis | undefined;
-  /** How many retries a kind of failure gets of those that it is worth; all unless given. */
+  /** Reduces the number of retries for a kind of failure; default: all of them. */
   readonly retries?: (worth: number) => number;
 }
 
-/** Calls to the service with headers, retries and errors in order. */
+/** Sends calls to the service, with headers, retries and errors. */
 export interface InventoryClient {
   /** @throws AgentError `inventory.*` */
   readonly json: <Name extends keyof Records>(
@@ -74,17 +74,17 @@ export interface InventoryClient {
   readonly close: () => Promise<void>;
 }
 
-/** How one answer is used up; it may still find that the connection breaks. */
+/** Processes one answer; may find that the connection breaks. */
 type Use<T> = (answer: HttpResponse, url: URL) => Promise<T>;
 
-/** Makes the calls of one base, `/api/assisted-install` for example. */
+/** Makes the calls for one base path, `/api/assisted-install` for example. */
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
   const client = {
     connection: options.opened ?? connection(options.connection),
     clock: options.clock,
   };
   let token = options.token;
-  /** Asks, and once more where the token was renewed since it was read. */
+  /** Sends a request, and sends it again if the token was renewed meanwhile. */
   const ask = async (request: HttpRequest, signal: AbortSignal): Promise<Exchange> => {
     const sent = token;
     const first = await exchange(client, withToken(request, sent), signal);
@@ -98,14 +98,15 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const request = requestOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {
-      // The retries end with the beginning of an answer, a download lives on: hence both signals.
+      // The retries end with the beginning of an answer, but a download continues: hence both
+      // signals.
       const both = AbortSignal.any([signal, inner]);
       const { answer, networkError } = await ask(request, both);
       if (answer === undefined) throw noResponse(request, networkError);
       if (answer.status < 200 || answer.status > 299) throw await badResponse(request, answer);
       return use(answer, request.url).catch((error: unknown) => {
         both.throwIfAborted();
-        // Not understood is final; a connection that broke in the middle of an answer is not.
+        // An invalid answer is final; a connection that broke during an answer is not.
         throw error instanceof AgentError
           ? error
           : noResponse(request, networkErrorOf(error, client.connection.proxyOf(request.url)));
@@ -126,7 +127,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
   return {
     json: (what, record, signal) =>
       call(what, signal, async ({ body }, url) => {
-        // The schemas take as long to load as everything else; a report needs none of them.
+        // The schemas take as long to load as all the rest; a report does not need them.
         const { readAnswer } = await import('./inventory-answer.ts');
         return readAnswer(body, record, shown(url));
       }),
@@ -160,19 +161,19 @@ function requestOf(options: InventoryOptions, base: string, what: Call): HttpReq
   };
 }
 
-/** The first of its headers, as the service's own client sends them. */
+/** The token's header comes first, as in the service's own client. */
 const withToken = (request: HttpRequest, token: Secret | undefined): HttpRequest => ({
   ...request,
   headers: { 'X-Secret-Key': token?.reveal() ?? '', ...request.headers },
 });
 
-/** A body that can be sent again, with the value of its Content-Type header. */
+/** A body that can be sent again, with its Content-Type. */
 interface SentBody {
   readonly contentType: string;
   readonly bytes: string | Buffer;
 }
 
-/** Made once for a call, so that every attempt sends the same. */
+/** Made once for a call, so that every attempt sends the same bytes. */
 function bodyOf({ body, upload }: Call, random: Random): SentBody | undefined {
   if (upload !== undefined) return multipartOf(upload, random.uuid());
   if (body === undefined) return undefined;
@@ -211,7 +212,9 @@ async function badResponse(request: HttpRequest, answer: HttpResponse): Promise<
   });
 }
 
-/** The status in which a host is not installed (assisted-service, `UpdateInstallProgress`). */
+/**
+ * The status in which a host is not being installed (assisted-service, `UpdateInstallProgress`).
+ */
 function hostStatusIn(said: string): { readonly hostStatus?: string } {
   const [, hostStatus] = /^Can't set progress <[^>]*> to host in status <([^>]+)>/.exec(said) ?? [];
   return hostStatus === undefined ? {} : { hostStatus };
@@ -223,14 +226,14 @@ function codeFor(
 ): Parameters<typeof inventoryFailure>[0] {
   if (status === 401 || status === 403) return 'inventory.denied';
   if (status === 404) return 'inventory.not-found';
-  // Only what comes by itself is worth asking for again: assisted-service says no time.
+  // Retry a 409 only if the server gives a time: assisted-service never does.
   if (status === 409) return retryAfter === undefined ? 'inventory.refused' : 'inventory.not-ready';
   if (status >= 300 && status < 400) return 'inventory.unreadable';
   if (status >= 400 && status < 500 && retriesFor(status) === 0) return 'inventory.rejected';
   return 'inventory.unreachable';
 }
 
-/** A file that is sent as a form, as a browser would. */
+/** A file that is sent as a form, as a browser does. */
 export interface Upload {
   /** Name of the form field. */
   readonly field: string;
@@ -240,8 +243,8 @@ export interface Upload {
 }
 
 /**
- * A form with one file (RFC 7578). It is held in memory, so that it can be sent once more. The
- * boundary must not occur in the content; a UUID does not.
+ * A form with one file (RFC 7578), in memory, so that it can be sent again. The boundary must not
+ * occur in the content; a UUID does not.
  */
 function multipartOf(upload: Upload, boundary: string): SentBody {
   const head = [
@@ -262,9 +265,9 @@ function multipartOf(upload: Upload, boundary: string): SentBody {
 }
 
 /**
- * The service's own words of an error; short, and never a page of HTML. They have two shapes
- * (assisted-service swagger, `error` and `infra_error`): the domain gives `reason`, the framework
- * `message`. Errors of downloads have these in a body of type application/octet-stream.
+ * The service's own text of an error; short, and never a page of HTML. Errors have two forms
+ * (assisted-service swagger, `error` and `infra_error`): the service's handlers send `reason`, its
+ * framework `message`. Errors of downloads have these in a body of type application/octet-stream.
  */
 export function wordsOfServiceError(body: string): string {
   const parsed = jsonIn(body) as Readonly<Record<string, unknown>> | null | undefined;
@@ -278,11 +281,11 @@ export function wordsOfServiceError(body: string): string {
 }
 
 /**
- * An id as one part of a path.
+ * An id as one segment of a path.
  * @throws AgentError `inventory.rejected`
  */
 export const id = (text: string): string =>
-  // Where there is no service, a client is opened and never asked.
+  // Without a service, a client is opened but never used.
   text === ''
     ? ''
     : pathSegment(text, (problem) => inventoryFailure('inventory.rejected', problem));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readAnswer } from './inventory-answer.ts';
 import { inventoryAddress, type Records } from './inventory-schema.ts';
 
-/** Reads a record that comes in pieces. */
+/** Reads a record that arrives in pieces. */
 const read = <Name extends keyof Records>(name: Name, value: unknown): Promise<Records[Name]> =>
   readAnswer(
     Readable.from((JSON.stringify(value).match(/.{1,7}/gs) ?? []).map((part) => Buffer.from(part))),

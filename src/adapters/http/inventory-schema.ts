@@ -1,5 +1,5 @@
-// What the agent reads of the inventory service's records (assisted-service swagger), permissive:
-// whatever else they hold is ignored.
+// The fields of the inventory service's records that the agent reads (assisted-service swagger).
+// The schemas ignore all other fields.
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -14,7 +14,7 @@ import type {
   OperatorStatus,
 } from '../../ports/inventory.ts';
 
-/** A text that the service may leave out, or send as null. */
+/** A text that the service may omit, or send as null. */
 const text = z.string().nullish();
 
 const ClusterShape = z.object({
@@ -36,7 +36,7 @@ const clusterOf = ({
   ...(overrides ? { installConfigOverrides: overrides } : {}),
 });
 
-/** A cluster on the wire. */
+/** A cluster as the service sends it. */
 const WireCluster = ClusterShape.transform(clusterOf);
 
 const HostShape = z.object({
@@ -55,7 +55,7 @@ function hostOf(host: z.infer<typeof HostShape>): InventoryHost {
   return {
     id: host.id,
     infraEnvId: host.infra_env_id ?? '',
-    // As the service itself names a host that no user has named (`GetHostnameForMsg`).
+    // The service names a host without a user's name so (`GetHostnameForMsg`).
     name: [host.requested_hostname, inventory.hostname].find(Boolean) ?? '',
     role: host.role ?? '',
     status: host.status ?? '',
@@ -64,24 +64,24 @@ function hostOf(host: z.infer<typeof HostShape>): InventoryHost {
   };
 }
 
-/** A host on the wire; `inventory` is JSON inside a string, and mostly left out. */
+/** A host as the service sends it; `inventory` is JSON inside a string, and often missing. */
 const WireHost = HostShape.transform(hostOf);
 
-/** A list on the wire; none is `null` there. */
+/** A list as the service sends it; an empty one may be `null`. */
 const listOf = <T>(one: z.ZodType<T>) =>
   z
     .array(one)
     .nullish()
     .transform((list) => list ?? []);
 
-/** The hosts of a cluster that was asked for with them; they have been read one by one. */
+/** The hosts inside a cluster, which were already read one by one. */
 const readHosts = <T>() => listOf(z.custom<T>());
 
 const WireClusterHosts = z
   .object({ hosts: readHosts<InventoryHost>() })
   .transform(({ hosts }) => hosts);
 
-/** A host as the controller reads it; its labels are JSON inside a string too. */
+/** A host for the controller; its labels are also JSON inside a string. */
 const WireInstallingHost = HostShape.extend({
   node_labels: text,
   machine_config_pool_name: text,
@@ -97,7 +97,7 @@ const WireFinalizing = z.object({
   finalizing_stage_timed_out: z.boolean().nullish(),
 });
 
-/** A time that cannot be read, or the year one of Go, says nothing. */
+/** Start of the stage; undefined for an unreadable time, or Go's year one. */
 function startOf({ finalizing_stage_started_at: time }: z.infer<typeof WireFinalizing>): {
   readonly startedAt?: number;
 } {
@@ -105,7 +105,7 @@ function startOf({ finalizing_stage_started_at: time }: z.infer<typeof WireFinal
   return startedAt > 0 ? { startedAt } : {};
 }
 
-/** A cluster with its hosts, as the controller reads it. */
+/** A cluster with its hosts, for the controller. */
 const WireInstallingCluster = ClusterShape.extend({
   name: text,
   base_dns_domain: text,
@@ -129,7 +129,7 @@ const WireInstallingCluster = ClusterShape.extend({
 
 const operatorStatuses = ['available', 'progressing', 'failed'] as const satisfies OperatorStatus[];
 
-/** An operator on the wire. */
+/** An operator as the service sends it. */
 const WireOperator = z
   .object({
     name: z.string(),
@@ -137,7 +137,7 @@ const WireOperator = z
     namespace: text,
     subscription_name: text,
     version: text,
-    // One that a newer service has is none that anything can be concluded from.
+    // An unknown status of a newer service counts as no status.
     status: z
       .enum(['', ...operatorStatuses])
       .nullish()
@@ -154,19 +154,16 @@ const WireOperator = z
     statusInfo: operator.status_info ?? '',
   }));
 
-/** Operators on the wire; none is `null` there. */
+/** Operators as the service sends them; an empty list may be `null`. */
 const WireOperators = listOf(WireOperator);
 
-/**
- * A time in milliseconds; the beginning of time, as Go has it or as the service does (2000), is
- * none.
- */
+/** A time in milliseconds; undefined for the zero time of Go or of the service (2000). */
 function timeIn(time: string | null | undefined): { readonly at?: number } {
   const at = Date.parse(time ?? '');
   return at > Date.UTC(2001) ? { at } : {};
 }
 
-/** A host as a page shows it. */
+/** A host for a page. */
 const WireWatchedHost = HostShape.extend({
   status_info: text,
   installation_disk_path: text,
@@ -184,7 +181,7 @@ const WireWatchedHost = HostShape.extend({
   hasLogs: timeIn(host.logs_collected_at).at !== undefined,
 }));
 
-/** A cluster with its hosts and operators, as a page shows it. */
+/** A cluster with its hosts and operators, for a page. */
 const WireWatchedCluster = z
   .object({
     id: text,
@@ -214,7 +211,7 @@ const WireWatchedCluster = z
     hosts: cluster.hosts.filter(({ status }) => status !== 'disabled'),
   }));
 
-/** What the service answers, by the name of its shape. */
+/** The service's answers by the name of their schema. */
 export interface Records {
   readonly cluster: InventoryCluster;
   readonly hosts: readonly InventoryHost[];
@@ -224,16 +221,16 @@ export interface Records {
   readonly clusterOverview: ClusterOverview;
 }
 
-/** How an answer is read. */
+/** The schema of an answer. */
 export interface RecordShape<T> {
   readonly whole: z.ZodType<T>;
-  /** Of each element of its list `hosts`, for which `whole` has `readHosts`. */
+  /** Schema of each element of its list `hosts`; `whole` then has `readHosts`. */
   readonly host?: z.ZodType;
-  /** The answer is that list itself. */
+  /** The answer itself is that list. */
   readonly isList?: boolean;
 }
 
-/** The shapes of all answers. */
+/** The schemas of all answers. */
 export const recordShapes: { readonly [Name in keyof Records]: RecordShape<Records[Name]> } = {
   cluster: { whole: WireCluster },
   hosts: { whole: WireClusterHosts, host: WireHost, isList: true },
@@ -261,14 +258,11 @@ const HostInventory = z.object({
     .nullish(),
 });
 
-/**
- * An inventory; empty where it cannot be read. (The agent being replaced fails the whole call for
- * one.)
- */
+/** An inventory; empty if it cannot be read. (The replaced agent fails the whole call then.) */
 const inventoryIn = (text: string): z.infer<typeof HostInventory> =>
   HostInventory.safeParse(jsonIn(text)).data ?? {};
 
-/** What a machine is: its model, its memory, and the disk that is installed on. */
+/** The hardware of a machine: its model, its memory, and its install disk. */
 function hardwareOf(
   { system_vendor: vendor, memory, disks }: z.infer<typeof HostInventory>,
   diskPath: string,
@@ -288,11 +282,11 @@ function hardwareOf(
 
 const Labels = z.record(z.string(), z.string());
 
-/** Labels of a node; none where they cannot be read. */
+/** Labels of a node; empty if they cannot be read. */
 const labelsIn = (text: string): Readonly<Record<string, string>> =>
   Labels.safeParse(jsonIn(text)).data ?? {};
 
-/** Addresses in their canonical form, those of version 4 first on each interface. */
+/** Addresses in canonical form; on each interface, IPv4 comes first. */
 function addressesOf({ interfaces }: z.infer<typeof HostInventory>): readonly string[] {
   return (interfaces ?? [])
     .flatMap(({ ipv4_addresses: v4, ipv6_addresses: v6 }) => [...(v4 ?? []), ...(v6 ?? [])])
@@ -301,9 +295,8 @@ function addressesOf({ interfaces }: z.infer<typeof HostInventory>): readonly st
 }
 
 /**
- * An address as the inventory service writes it, with or without a prefix length, in its one
- * spelling. Undefined for what is no address, and for one with a zone: that is no address that
- * another machine could use.
+ * An address of the inventory service, with or without a prefix length, in canonical form.
+ * Undefined for an invalid address, and for one with a zone, which other machines cannot use.
  */
 export function inventoryAddress(text: string): string | undefined {
   const [bare = '', length] = text.split('/');

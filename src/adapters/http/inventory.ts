@@ -23,26 +23,26 @@ import {
   type Upload,
 } from './inventory-client.ts';
 
-/** What is known of the service and its cluster; who works for no host names none. */
+/** Ids at the service; a client that acts for no host has no host id. */
 interface InventoryTarget {
   readonly service: Pick<Config['service'], 'api' | 'url' | 'token' | 'insecure'>;
   readonly cluster: Pick<Config['cluster'], 'id'> &
     Partial<Pick<Config['cluster'], 'infraEnvId' | 'hostId'>>;
 }
 
-/** How the service is reached. */
+/** Options for reaching the service. */
 interface OpenOptions {
-  /** Connections that are open already. */
+  /** Open connections to use. */
   readonly opened?: Connection | undefined;
   readonly network?: ConnectionOptions;
   readonly onRetry?: NonNullable<InventoryOptions['onRetry']>;
   readonly readToken?: InventoryOptions['readToken'];
-  /** Of one report with its retries, and of any other call. */
+  /** Limit of one report with its retries, and limit of any other call. */
   readonly reportLimit?: Millis;
   readonly callLimit?: Millis | undefined;
 }
 
-/** Opens the inventory service by the version of its interface, for whatever command. */
+/** Opens the inventory service through its API version, for any command. */
 export function openInventory(
   { service, cluster: { id, infraEnvId = '', hostId = '' } }: InventoryTarget,
   { opened, network, ...how }: OpenOptions,
@@ -61,23 +61,23 @@ export function openInventory(
   return inventoryOf(service.api, options);
 }
 
-/** Of a call that a wait repeats: retries below its polls would make many of each. */
+/** For calls that a wait repeats: retries below the polls would multiply the requests. */
 const polled = { hasRequestId: false, retries: () => 0, limit: minutes(1) } as const;
 
-/** The reporter sends a report again that did not get through; a refusal may not be final yet. */
+/** The reporter itself retries a report that did not arrive; a refusal may not be final yet. */
 const unlessPassing = (worth: number): number => (Number.isFinite(worth) ? worth : 0);
 
-/** An inventory service, and the connections to it. */
+/** An inventory service with its connections. */
 export interface InventoryConnection extends Inventory {
   readonly close: () => Promise<void>;
 }
 
-/** A host that a user took out of the cluster is not installed, and not waited for. */
+/** Whether a host takes part: a host that a user disabled is not installed, and not waited for. */
 export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
 
 type Api = Config['service']['api'];
 
-/** The paths of its interfaces; that of version 1 was another one until 2020-05-07. */
+/** Paths of the API versions; version 1 had another path until 2020-05-07. */
 const bases: Readonly<Record<Api, string>> = {
   v2: '/api/assisted-install/v2',
   v1: '/api/assisted-install/v1',
@@ -85,9 +85,9 @@ const bases: Readonly<Record<Api, string>> = {
 };
 
 /**
- * The inventory service by one of its interfaces. Version 2 is in use since 2021-08. Version 1,
- * 2020 to 2022, has no infra-envs, one Ignition per role, and neither a state of logs nor logs of
- * the cluster.
+ * The inventory service through one version of its API. Version 2 is in use since 2021-08. Version
+ * 1, 2020 to 2022, has no infra-envs, one Ignition per role, and neither a state of logs nor logs
+ * of the cluster.
  */
 export function inventoryOf(api: Api, options: InventoryOptions): InventoryConnection {
   const isV2 = api === 'v2';
@@ -108,7 +108,7 @@ export function inventoryOf(api: Api, options: InventoryOptions): InventoryConne
   };
   const hostsOfV1 = async (call: Call, signal: AbortSignal): Promise<readonly InventoryHost[]> => {
     const listed = await client.json({ ...call, hasRequestId: true }, 'hosts', signal);
-    // The cluster stands for the infra-env where there are none.
+    // The cluster id replaces the infra-env id in version 1.
     const infraEnvId = options.clusterId;
     return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
   };
@@ -127,7 +127,7 @@ export function inventoryOf(api: Api, options: InventoryOptions): InventoryConne
     },
     hostIgnition: (role, signal) => {
       if (!isV2) return file(`${roleOnDisk(role)}.ign`, signal);
-      // Singular "infra-env", here alone.
+      // The path has singular "infra-env" only here.
       const host = `infra-env/${id(options.infraEnvId)}/hosts/${id(options.hostId)}`;
       return download(`${host}/downloads/ignition`, undefined, signal);
     },
@@ -172,26 +172,28 @@ export function inventoryOf(api: Api, options: InventoryOptions): InventoryConne
   };
 }
 
-/** The bootstrap host becomes a master, and gets a master's Ignition on its disk. */
+/**
+ * The role of the written disk: the bootstrap host becomes a master, and gets a master's Ignition.
+ */
 const roleOnDisk = (role: string): string => (role === 'bootstrap' ? 'master' : role);
 
 /**
- * Retries of assisted-installer-controller, which repeats its calls by itself; an agent has no
- * limit.
+ * Retries for calls of assisted-installer-controller, which the controller repeats itself; an agent
+ * has no such limit.
  */
 const mostRetries = 15;
 
-/** Of a call with its retries. */
+/** Limit of a call with its retries. */
 const callLimit = minutes(2);
 
-/** How long the answer of the service of its operators is used again. */
+/** Time for which the service's answer about operators is reused. */
 const operatorsAge: Millis = seconds(20);
 
 type InstallationCall =
   | ('follow' | 'refresh' | 'operators' | 'overview')
   | ('reportFinalizing' | 'reportOperator' | 'uploadIngressCa' | 'complete');
 
-/** The calls for the end of an installation; version 1 of the service knows no stages of that. */
+/** Calls for the end of an installation; version 1 of the service has no stages for it. */
 function installationCalls(
   client: InventoryClient,
   { clock, clusterId }: InventoryOptions,
@@ -209,7 +211,7 @@ function installationCalls(
     signal: AbortSignal,
   ) => client.send({ ...usual, method, path: `${cluster}/${path}`, body }, signal);
   const query = { 'exclude-hosts': 'false' };
-  // The next request comes anyway.
+  // The next request comes anyway, so this one is not retried.
   const whole: Call = { ...polled, hasRequestId: true, method: 'GET', path: cluster, query };
   let known: { readonly operators: readonly MonitoredOperator[]; readonly at: Millis } | undefined;
   let reports = 0;
@@ -226,7 +228,7 @@ function installationCalls(
           return known.operators;
         const before = reports;
         const operators = await client.json({ ...usual, method: 'GET', path }, 'operators', signal);
-        // An answer from before a report says nothing of it.
+        // An answer from before a report does not contain the report.
         if (before === reports) known = { operators, at: clock.elapsed() };
       }
     },
@@ -256,13 +258,11 @@ function installationCalls(
   };
 }
 
-/** Between two requests; of one that is wanted sooner, the shortest. */
+/** Pause between two requests, and the shortest pause before an early request. */
 const usualPause: Millis = seconds(20);
 const shortestPause: Millis = seconds(5);
 
-/**
- * One request for all who follow, while anybody does; a later one starts with what was seen before.
- */
+/** One request for all followers, while there are any; a new follower starts with the last view. */
 function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,

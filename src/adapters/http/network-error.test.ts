@@ -56,7 +56,7 @@ describe('faults of the network', () => {
     expect(networkErrorOf(error)).toMatchObject({ kind, code });
   });
 
-  // Word for word as Node 24 has them.
+  // The messages of Node 24, verbatim.
   it.each([
     [
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',

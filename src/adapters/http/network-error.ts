@@ -1,20 +1,20 @@
-/** What became of a request that got no answer. */
+/** Kind of the error of a request without an answer. */
 export type NetworkErrorKind =
-  /** The other side's certificate is not trusted; trying again cannot help. */
+  /** The server's certificate is not trusted; a retry cannot help. */
   | 'untrusted'
-  /** It may work a moment later. */
+  /** A retry may work soon. */
   | 'passing'
-  /** The name is not known; name service of a host that just started may learn it. */
+  /** The name does not resolve; the name service of a host that just started may learn it. */
   | 'unresolved'
-  /** It will not work. */
+  /** A retry will not work. */
   | 'lasting';
 
-/** An error of the network, for people and for the retry rules. */
+/** A network error, for people and for the retry rules. */
 export interface NetworkError {
   readonly kind: NetworkErrorKind;
   readonly code: string;
   readonly words: string;
-  /** For the context of a failure: the code, and the proxy where there is one. */
+  /** For the context of a failure: the code, and the proxy if one was used. */
   readonly context: { readonly fault: string; readonly proxy?: string };
 }
 
@@ -24,12 +24,12 @@ const passingCodes: ReadonlySet<string> = new Set([
   ...['EMFILE', 'ENFILE', 'CONNECT_TIMEOUT', 'HEADERS_TIMEOUT', 'BODY_TIMEOUT'],
 ]);
 
-/** The client's own codes, by the names that journals and logs have had from the beginning. */
+/** Codes of the client, by the names that journals and logs have always had. */
 const clientCodes: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
   UND_ERR_HEADERS_TIMEOUT: 'HEADERS_TIMEOUT',
   UND_ERR_BODY_TIMEOUT: 'BODY_TIMEOUT',
-  // The other side closed the connection.
+  // The server closed the connection.
   UND_ERR_SOCKET: 'ECONNRESET',
   UND_ERR_PRX_CONN: 'ECONNRESET',
   UND_ERR_ABORTED: '',
@@ -52,19 +52,17 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
   SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
-  // The client's own, of an answer that no request asked for (status 101).
+  // The client's own code, for an answer that no request asked for (status 101).
   ERR_ASSERTION: 'the server sent an answer that HTTP does not allow here',
 };
 
-/** Codes of OpenSSL and Node that speak of a certificate. */
+/** Codes of OpenSSL and Node about certificates. */
 const certificateCode =
   /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECRYPT)|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|INVALID_CA|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT_|CRL_)/;
 
 const refusedTunnel = /^Proxy response \((\d+)\).*$/;
 
-/**
- * What an error of a request means that went by this proxy, named without credentials, or by none.
- */
+/** Classifies the error of a request through a proxy, named without credentials, or without one. */
 export function networkErrorOf(error: unknown, proxy?: string): NetworkError {
   const found = codeIn(error);
   const code = clientCodes[found] ?? found;
@@ -82,12 +80,12 @@ function kindOf(code: string, message: string): NetworkErrorKind {
   if (certificateCode.test(code)) return 'untrusted';
   if (passingCodes.has(code)) return 'passing';
   if (code === 'ENOTFOUND') return 'unresolved';
-  // The proxy answered, but could not reach further just now.
+  // The proxy answered, but could not reach the server at that moment.
   if (/^(?:408|429|5\d\d)$/.test(refusedTunnel.exec(message)?.[1] ?? '')) return 'passing';
   return 'lasting';
 }
 
-/** The first code in an error, its causes and the errors it gathers. */
+/** The first code in an error, its causes and the errors that it aggregates. */
 function codeIn(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth > 5) return '';
   const inner = [
@@ -100,9 +98,7 @@ function codeIn(error: unknown, depth = 0): string {
   return inner ?? own ?? '';
 }
 
-/**
- * The message without what Node advises its users: the options of a program that ours only runs on.
- */
+/** The message without Node's advice to its users, which names Node's own options. */
 const messageOf = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error);
   const said = message.split(/;\s*/).filter((clause) => !/\bNode(?:\.js)?\b|--[a-z]/.test(clause));

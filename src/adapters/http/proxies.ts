@@ -2,17 +2,17 @@ import { domainToASCII } from 'node:url';
 import { canonicalAddress, isInBlock } from '../../lib/address.ts';
 import type { Proxies } from '../../lib/proxies.ts';
 
-/** The proxy for an address, or undefined when it is to be reached directly. */
+/** The proxy for a URL; undefined for a direct connection. */
 export function proxyFor(url: URL, proxies: Proxies): string | undefined {
   const proxy = url.protocol === 'https:' ? proxies.https : proxies.http;
   return proxy === '' || needsNoProxy(url, proxies.no) ? undefined : proxy;
 }
 
 /**
- * Whether a list of exceptions names an address, by Go's rules (golang.org/x/net/http/httpproxy):
- * `*` for all; an IP address or a CIDR block for addresses, in any spelling; `domain` for itself
- * and what is below; `.domain` for what is below alone; each with an optional port. Loopback never
- * needs a proxy.
+ * Whether a list of exceptions matches a URL, by Go's rules (golang.org/x/net/http/httpproxy): `*`
+ * matches all; an IP address or a CIDR block matches addresses in any spelling; `domain` matches
+ * itself and its subdomains; `.domain` matches only subdomains; each with an optional port.
+ * Loopback never needs a proxy.
  */
 function needsNoProxy(url: URL, list: string): boolean {
   const name = bareName(url.hostname);
@@ -25,14 +25,14 @@ function needsNoProxy(url: URL, list: string): boolean {
   return list.split(/[\s,]+/).some((entry) => entry !== '' && isNamedBy(entry, target));
 }
 
-/** A host without the brackets of IPv6 and the dot at the end of a whole name. */
+/** A host without the brackets of IPv6 and the final dot of a fully qualified name. */
 const bareName = (host: string): string =>
   host
     .replace(/^\[([^\]]*)\]$/, '$1')
     .replace(/\.$/, '')
     .toLowerCase();
 
-/** As a URL has it: bücher.example is xn--bcher-kva.example. */
+/** A name in the form of a URL: bücher.example is xn--bcher-kva.example. */
 const nameInDns = (name: string): string =>
   /[\u0080-\uffff]/.test(name) ? domainToASCII(name) : name;
 
@@ -45,7 +45,7 @@ interface Target {
 function isNamedBy(entry: string, target: Target): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return target.address !== undefined && isInBlock(target.address, entry);
-  // Two colons without brackets are IPv6, which has no port then.
+  // An entry with two colons and without brackets is IPv6, and has no port.
   const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
   if (port !== undefined && Number(port) !== Number(target.port)) return false;
   const name = nameInDns(bareName(host));

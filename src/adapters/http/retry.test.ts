@@ -20,7 +20,7 @@ const failing = (more: Partial<AttemptFailure['verdict']> = {}): AttemptFailure 
     ...more,
   });
 
-/** Fails so many times, then gives its count. */
+/** Fails a number of times, then returns its count. */
 const after = (failures: number, verdict: Partial<AttemptFailure['verdict']> = {}) => {
   let attempts = 0;
   return () => {

@@ -1,6 +1,6 @@
-// Rules of trying again, from the client of the agent being replaced: 404, 423 and 425 ten times,
-// 408, 429, 5xx and passing errors of the network for as long as the call may take. That agent went
-// on for half an hour and more, in silence; here every call has a limit, and each retry is logged.
+// Rules for retries, from the client of the replaced agent: 404, 423 and 425 ten times; 408, 429,
+// 5xx and transient network errors for the whole limit of the call. That agent silently retried for
+// half an hour and more; here every call has a limit, and each retry is logged.
 import pRetry from 'p-retry';
 import { changedFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
@@ -12,7 +12,7 @@ import type { Random } from '../../ports/random.ts';
 import type { ConnectionOptions } from './connection.ts';
 import type { NetworkErrorKind } from './network-error.ts';
 
-/** What everything that makes requests is given. */
+/** Options of every client. */
 export interface CallerOptions {
   /** Proxies, trust and timeouts of every request. */
   readonly connection?: ConnectionOptions;
@@ -22,7 +22,7 @@ export interface CallerOptions {
   readonly onRetry?: (notice: RetryNotice) => void;
 }
 
-/** A retry that is about to be slept for. */
+/** A retry, before its pause. */
 export interface RetryNotice {
   /** The request, for people. */
   readonly what: string;
@@ -31,17 +31,17 @@ export interface RetryNotice {
   readonly delay: Millis;
 }
 
-/** What a failed attempt means. */
+/** The classification of a failed attempt. */
 interface Verdict {
-  /** Of the call, if this attempt was the last. */
+  /** The failure of the call, if this attempt was the last. */
   readonly failure: AgentError;
-  /** How many retries this kind of failure is worth. */
+  /** Number of retries for this kind of failure. */
   readonly retries: number;
-  /** The other side asked to be left alone for so long. */
+  /** Minimum pause that the server asked for. */
   readonly notBefore?: Millis | undefined;
 }
 
-/** One attempt that failed. */
+/** One failed attempt. */
 export class AttemptFailure extends Error {
   override readonly name = 'AttemptFailure';
   readonly verdict: Verdict;
@@ -52,32 +52,32 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** How a call is retried. */
+/** The retry policy of a call. */
 interface RetryPolicy {
-  /** Who is asked, for people: `the service`. */
+  /** The server, for people: `the service`. */
   readonly peer: string;
   /** The request, for people. */
   readonly what: string;
-  /** Of the whole call, 10 minutes unless given. */
+  /** Limit of the whole call; default: 10 minutes. */
   readonly limit?: Millis | undefined;
-  /** How many retries a kind of failure gets of those that it is worth; all unless given. */
+  /** Reduces the number of retries for a kind of failure; default: all of them. */
   readonly retries?: ((worth: number) => number) | undefined;
-  /** What a call fails with when its limit passes before any attempt has failed. */
+  /** Makes the error of a call whose limit passes before an attempt has failed. */
   readonly silence: () => AgentError;
 }
 
-/** How long a call may take in all, unless it has a limit of its own. */
+/** Default limit of a call. */
 const usualLimit: Millis = minutes(10);
 
-/** What a Retry-After header can ask for at most. */
+/** Maximum effect of a Retry-After header. */
 const longestAskedFor: Millis = seconds(60);
 
-/** Retries for answers that may become another one soon, but mostly do not. */
+/** Number of retries for answers that may soon change, but mostly do not. */
 export const fewRetries = 10;
 
 const retriesOfNetwork = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
 
-/** How many retries a status, or a network that gave none, is worth; none for most. */
+/** Number of retries for a status or a network error; none for most. */
 export function retriesFor(status: number | NetworkErrorKind): number {
   if (typeof status === 'string') return retriesOfNetwork[status];
   if ([404, 423, 425].includes(status)) return fewRetries;
@@ -90,8 +90,8 @@ export const pauseBefore = (index: number, random: Random): Millis =>
   random.between(0, Math.min(seconds(10), seconds(2) * 2 ** index));
 
 /**
- * Tries until it works, it is hopeless, or the limit is over.
- * @throws AgentError the failure of the last attempt; the signal's reason when it aborts
+ * Tries until an attempt succeeds, a failure is final, or the limit ends.
+ * @throws AgentError the failure of the last attempt; the signal's reason if the signal aborts
  */
 export async function withRetry<T>(
   { clock, random, onRetry }: CallerOptions,
@@ -154,7 +154,7 @@ export async function withRetry<T>(
 const delayFor = (verdict: Verdict, index: number, random: Random): Millis =>
   Math.max(pauseBefore(index, random), Math.min(verdict.notBefore ?? 0, longestAskedFor));
 
-/** A Retry-After header as a time; it has seconds or a date. */
+/** The time in a Retry-After header, which has seconds or a date. */
 export function retryAfter(header: string | undefined, now: number): Millis | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header)) return seconds(Number(header));

@@ -10,32 +10,30 @@ import { readFileOf, readTextSync } from '../file-access.ts';
 import { ownOrHost } from '../host-root.ts';
 import { webFailure } from './failures.ts';
 
-/** Whom a connection trusts. */
+/** Trust and identity of a connection. */
 export interface Trust {
-  /** PEM certificates beside those of the system. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca?: string | undefined;
-  /** Trust `ca` alone. */
+  /** Trust only `ca`. */
   readonly caOnly?: boolean;
   /** Do not verify at all. */
   readonly isInsecure?: boolean;
-  /** PEM certificate that shows who we are, with its key. */
+  /** PEM certificate of the client, with its key. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
 }
 
 /**
- * Files with the authorities of a system: of RHEL, where `ca-bundle.crt` is a link to the first,
- * and of Debian. The host's come before those of the container; a pod, which sees no host, may have
- * the host's `/etc/pki` mounted.
+ * Files with a system's authorities: on RHEL, where `ca-bundle.crt` is a link to the first, and on
+ * Debian. The host's files come before the container's. A pod does not see the host's root, but may
+ * have the host's `/etc/pki` mounted.
  */
 const bundles = ['/proc/1/root', ''].flatMap((root) => [
   `${root}/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem`,
   `${root}/etc/ssl/certs/ca-certificates.crt`,
 ]);
 
-/**
- * What TLS needs to know for a trust; made once, since reading hundreds of certificates is slow.
- */
+/** The TLS context of a trust; made once, since reading hundreds of certificates is slow. */
 function secureContextFor({
   ca = '',
   caOnly = false,
@@ -49,7 +47,7 @@ function secureContextFor({
   return createSecureContext({ ...own, ca: [...(caOnly ? [] : systemAuthorities()), ...added] });
 }
 
-/** The certificates of a PEM text. @throws AgentError `web.bad-authority` when there is none */
+/** The certificates of a PEM text. @throws AgentError `web.bad-authority` if there is none */
 export function certificatesIn(pem: string): readonly string[] {
   const blocks = certificateBlocks(pem);
   if (blocks.length === 0) throw badAuthority('the CA text holds no certificate');
@@ -64,8 +62,8 @@ export function certificatesIn(pem: string): readonly string[] {
 }
 
 /**
- * Reads a file of certificates that a person names: of the container, or else of the host.
- * @throws AgentError `web.bad-authority` when it cannot be read or has no certificate
+ * Reads a file of certificates that a user names, in the container or else on the host.
+ * @throws AgentError `web.bad-authority` if it cannot be read or has no certificate
  */
 export async function authoritiesIn(path: string): Promise<string> {
   const reading = readFileOf({ at: await ownOrHost(path), path, kind: 'authorities' });
@@ -84,27 +82,28 @@ const badAuthority = (message: string, cause?: unknown): Error =>
   webFailure('web.bad-authority', message, { cause });
 
 function systemAuthorities(): readonly string[] {
-  // Who names a file by OpenSSL's own variables means it; Node reads them.
+  // A file in OpenSSL's own variables is the user's choice; Node reads it.
   const isNamed = ['SSL_CERT_FILE', 'SSL_CERT_DIR'].some((name) => process.env[name] !== undefined);
   for (const bundle of isNamed ? [] : bundles) {
     try {
       return certificatesIn(readTextSync(bundle, 'authorities'));
     } catch {
-      // The next place.
+      // Try the next path.
     }
   }
-  // A folder of them has each several times, by link and in a bundle; to read one takes a while.
+  // A folder of authorities has each several times, by links and in a bundle; reading one takes a
+  // while.
   const known = new Set(getCACertificates('system'));
   return known.size > 0 ? [...known] : getCACertificates('bundled');
 }
 
-/** What a connection that speaks TLS is opened with. */
+/** TLS options of a connection. */
 export type TlsOptions = Pick<
   ConnectionOptions,
   'secureContext' | 'rejectUnauthorized' | 'servername'
 >;
 
-/** What a connection is opened with under a trust. */
+/** TLS options of a connection for a trust. */
 export const tlsOptionsFor = (trust: Trust): TlsOptions => ({
   secureContext: secureContextFor(trust),
   rejectUnauthorized: trust.isInsecure !== true,

@@ -5,19 +5,19 @@ import { basicCredentials } from '../../lib/shown-url.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { userAgent } from '../../model/version.ts';
 
-/** How servers of one protocol are reached. */
+/** Options for connections to servers of one protocol. */
 export interface WayOptions {
-  /** Of the servers; a proxy opens tunnels to those of `https:` (RFC 9110, CONNECT). */
+  /** Protocol of the servers; a proxy opens tunnels to `https:` servers (RFC 9110, CONNECT). */
   readonly protocol: string;
   readonly proxy?: string | undefined;
-  /** What TLS to a server is opened with. */
+  /** TLS options for the server. */
   readonly tls: TlsOptions;
-  /** What TLS to a proxy that speaks it itself is opened with. */
+  /** TLS options for a proxy that speaks TLS itself. */
   readonly proxyTls: TlsOptions;
   readonly lookup?: LookupFunction | undefined;
-  /** Until a connection is open; with a proxy, until each of both is. */
+  /** Limit for opening a connection; with a proxy, for each of the two. */
   readonly timeout: Millis;
-  /** Until the kernel asks a peer that is silent. */
+  /** Silence after which the kernel probes a peer. */
   readonly keepAliveDelay?: Millis;
 }
 
@@ -27,10 +27,10 @@ export interface Way {
   readonly close: () => Promise<void>;
 }
 
-/** A connection that nobody used for so long may be forgotten on the way. */
+/** A network device may forget a connection that was idle for longer. */
 const longestIdle = seconds(4);
 
-/** Opens nothing before the first request. */
+/** Makes connections on demand; opens none before the first request. */
 export function way(options: WayOptions): Way {
   const { protocol, proxy, tls, proxyTls, lookup, timeout, keepAliveDelay } = options;
   const sockets = new Set<Socket>();
@@ -45,7 +45,7 @@ export function way(options: WayOptions): Way {
     const connect = buildConnector({ ...reach, ...more }) as (
       ...args: Parameters<buildConnector.connector>
     ) => Socket;
-    // The name of a server is that of its address, or is given, whatever a Host header says.
+    // The TLS server name comes from the URL or from the options, never from a Host header.
     return (asked, callback) => {
       const { servername: _, ...to } = asked;
       const socket = connect(to, callback);
@@ -64,7 +64,7 @@ export function way(options: WayOptions): Way {
         headers: { 'User-Agent': userAgent },
         ...(token === undefined ? {} : { token }),
         requestTls: { ...reach, ...tls },
-        // A proxy may take a connection and never answer.
+        // A proxy may accept a connection and never answer.
         clientFactory: (to) =>
           new Pool(to, {
             ...settings,
@@ -90,7 +90,7 @@ export function way(options: WayOptions): Way {
     dispatcher,
     close: async () => {
       await dispatcher.destroy();
-      // Those that are not open yet, too: they would keep the process from ending.
+      // Also destroys connections that are not open yet: they would keep the process from ending.
       for (const socket of sockets) socket.destroy();
     },
   };

@@ -15,16 +15,16 @@ import { webFailure } from './failures.ts';
 import type { NetworkError } from './network-error.ts';
 import { AttemptFailure, type CallerOptions, retriesFor, withRetry } from './retry.ts';
 
-/** How URLs are read. */
+/** Options for reading URLs. */
 export interface WebOptions extends CallerOptions {
-  /** Until a body begins, with all retries; 10 minutes unless given. */
+  /** Limit until a body begins, with all retries; default: 10 minutes. */
   readonly openLimit?: Millis;
 }
 
-/** As many redirects as browsers follow at least. */
+/** Maximum number of redirects; browsers follow at least as many. */
 const mostRedirects = 10;
 
-/** Reading by http and https. */
+/** Reads http and https URLs. */
 export function web(options: WebOptions): Web & { readonly close: () => Promise<void> } {
   const { clock, openLimit: limit } = options;
   const connections = new Map<string, Connection>();
@@ -52,7 +52,7 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
       return withRetry(options, policy, request.signal, (inner) =>
         follow(client, start, {
           ...request,
-          // The retries end with the beginning of the answer, the body lives on.
+          // The retries end with the beginning of the answer, but the body continues.
           signal: AbortSignal.any([request.signal, inner]),
         }),
       );
@@ -69,7 +69,7 @@ async function follow(client: HttpClient, start: URL, request: WebRequest): Prom
     const bare = new URL(url);
     bare.username = '';
     bare.password = '';
-    // A name and a password are for the server they were given for.
+    // Send credentials only to the server for which they were given.
     const authorization = basicCredentials(url.origin === start.origin ? start : url);
     const { accept, range } = request;
     const headers = {
@@ -108,7 +108,7 @@ async function take(url: URL, answer: HttpResponse, request: WebRequest): Promis
   }
   await drain(answer.body);
   const { status } = answer;
-  // What is missing here is missing for good, unlike at the inventory service.
+  // A missing file stays missing here, unlike at the inventory service.
   const retries = status === 404 ? 0 : retriesFor(status);
   const code = status >= 500 || retries > 0 ? 'web.unreachable' : 'web.refused';
   const said = status === 200 ? 'does not support range requests' : `answered ${status}`;

@@ -17,15 +17,15 @@ import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
 import { listening } from '../http-server.ts';
 
-/** Ports that the relay reads with. */
+/** Ports with which the relay reads. */
 export interface RelayMeans {
   readonly web: Web;
   readonly clock: Clock;
 }
 
 /**
- * Hands images on over http on the loopback interface, at a port that is free: the image under its
- * file name, which the writer shows to people, and its signature.
+ * Relays images over http on the loopback interface, at a free port: the image under its file name,
+ * which the writer shows to users, and its signature.
  */
 export function loopbackRelay(means: RelayMeans): ImageRelay {
   return {
@@ -46,7 +46,7 @@ export function loopbackRelay(means: RelayMeans): ImageRelay {
             outcome = { ...outcome, ...change };
           });
         } else if (wanted === `${path}.sig` && source.sha256 === undefined) {
-          // With a digest a signature adds nothing, and asking for one may cost time.
+          // With a digest, a signature adds nothing, and a request for it may take time.
           void sendSignature(source, reading, response);
         } else {
           response.writeHead(404).end();
@@ -67,18 +67,18 @@ export function loopbackRelay(means: RelayMeans): ImageRelay {
   };
 }
 
-/** One request, which ends with the relay or with its reader. */
+/** One request, which ends with the relay or with its client. */
 interface Reading extends RelayMeans {
   readonly signal: AbortSignal;
 }
 
-/** A detached signature of GPG has some hundred bytes. */
+/** A detached GPG signature has some hundred bytes. */
 const largestSignature = 64 * 1024;
 
-/** Some servers let a request for a file that is not there wait; the image does not wait for it. */
+/** Limit, as some servers delay their answer for a missing file; the image does not wait for it. */
 const signatureMillis = 20_000;
 
-/** Sends the signature beside an image, where coreos-installer looks for it, or 404. */
+/** Sends the signature of an image at the path where coreos-installer looks for it, or 404. */
 async function sendSignature(
   { url, tlsOnly = false }: RelaySource,
   { web, signal }: Reading,
@@ -93,18 +93,18 @@ async function sendSignature(
     if (signature === undefined) response.writeHead(404).end();
     else response.writeHead(200, { 'content-length': signature.length }).end(signature);
   } catch {
-    // RHCOS images have no signature: that there is none is the usual case and no error.
+    // RHCOS images have no signature, so a missing one is normal.
     response.writeHead(404).end();
   }
 }
 
 /**
- * What is held back until the digest is known: more than any trailer of gzip, xz or zstd, so that
- * no reader can think that it has the whole image.
+ * Bytes to hold back until the digest is known: more than any trailer of gzip, xz or zstd, so that
+ * no client takes a cut image for a whole one.
  */
 const heldBytes = 1024 * 1024;
 
-/** Sends the image; when something is wrong with it, the connection is cut. */
+/** Sends the image; cuts the connection on an error. */
 async function sendImage(
   source: RelaySource,
   reading: Reading,
@@ -136,23 +136,23 @@ async function sendImage(
     };
     await pipeline(Readable.from(holdBack(body, { bytes: heldBytes, check })), response);
   } catch (error) {
-    // Any other error is the reader going away, which is no failure of the image.
+    // Any other error means that the client went away, which is not a failure of the image.
     if (error instanceof AgentError) report({ failure: error });
     if (!response.headersSent) response.writeHead(502).end();
     else response.destroy();
   }
 }
 
-/** A source that is cut so often in a row without a single byte is given up. */
+/** Number of cuts in a row without a single byte after which the source is given up. */
 const cutsInARow = 5;
 
-/** Pause after the first cut; each further one in a row doubles it. */
+/** Pause after the first cut; each further cut in a row doubles it. */
 const firstPause: Millis = seconds(1);
 
 /**
- * The body of a URL that was opened, and its rest after every cut, by Range. A server that sends
- * no length or knows no ranges ends it; then the writer is started again.
- * @throws AgentError `image.cut`, and what opening the URL again fails with
+ * The body of an open URL, and its rest after every cut, by Range requests. Without a length or
+ * support for ranges, a cut ends the body, and the writer starts again.
+ * @throws AgentError `image.cut`, and errors of opening the URL again
  */
 async function* resumedBody(
   source: RelaySource,
@@ -196,8 +196,8 @@ async function* resumedBody(
 }
 
 /**
- * Refuses the rest of another file: two files of one name make no image. Mirrors of one file may
- * have other validators: where there is a digest, it decides.
+ * Refuses the rest of another file, as parts of two files make no image. Mirrors of one file may
+ * have different validators, so with a digest, only the digest decides.
  * @throws AgentError `image.cut`
  */
 function refuseOther(
@@ -223,8 +223,8 @@ function refuseOther(
 }
 
 /**
- * Passes a body on, but for its last bytes: they wait until the body has come to its end and
- * `check` has accepted it. When `check` throws, they are never given.
+ * Passes a body on, except its last bytes: they wait until the body has ended and `check` has
+ * accepted it. If `check` throws, they are never passed on.
  */
 export async function* holdBack(
   body: AsyncIterable<Uint8Array>,
@@ -235,7 +235,7 @@ export async function* holdBack(
   for await (const chunk of body) {
     held.push(chunk);
     heldBytes += chunk.length;
-    // A chunk goes when those behind it are enough to hold.
+    // Pass a chunk on when the chunks after it are enough to hold back.
     for (
       let first = held[0];
       first !== undefined && heldBytes - first.length >= bytes;

@@ -5,23 +5,21 @@ import { kubeFailure } from '../../ports/kube-failures.ts';
 import { networkErrorOf } from '../http/network-error.ts';
 
 /**
- * What another attempt of one call is worth: none, one soon, or (the history that was asked for is
- * gone) one that begins with a list. Whoever follows a selection tries again whatever it was.
+ * Effect of an error on the next attempt of a call: no attempt, an attempt soon, or (the requested
+ * history is gone) an attempt that begins with a list. A follower tries again after any error.
  */
 export type Worth = 'none' | 'soon' | 'list';
 
-/**
- * One attempt that failed. Whoever retries looks for this class and lets every other error pass.
- */
+/** One failed attempt. Retries handle only this class and pass every other error on. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly failure: AgentError;
   readonly worth: Worth;
-  /** The server asked to be left alone for so long. */
+  /** Minimum pause that the server asked for. */
   readonly notBefore: Millis;
-  /** The request may have taken effect although no word of that came. */
+  /** The request may have taken effect without an answer. */
   readonly isUncertain: boolean;
-  /** The credentials, or the trust that came with them, did not do: look for newer ones. */
+  /** The server rejected the credentials, or their trust is wrong: look for newer ones. */
   readonly isAboutCredentials: boolean;
 
   constructor(
@@ -39,12 +37,12 @@ export class ApiError extends Error {
   }
 }
 
-/** What a server can ask for at most with Retry-After. */
+/** Maximum effect of a Retry-After header. */
 const longestAskedFor = seconds(30);
 
 /**
- * What an answer other than 2xx means.
- * @param what was asked, for people: `GET /api/v1/nodes`
+ * The error of an answer other than 2xx.
+ * @param what the request, for people: `GET /api/v1/nodes`
  */
 export function errorOfAnswer(
   what: string,
@@ -66,7 +64,7 @@ export function errorOfAnswer(
   });
 }
 
-/** What it means that no answer came, or none to its end. */
+/** The error of a missing or incomplete answer. */
 export function errorOfSilence(what: string, server: string, error: unknown): ApiError {
   const { kind, words, code: fault } = networkErrorOf(error);
   const isUntrusted = kind === 'untrusted';
@@ -79,7 +77,8 @@ export function errorOfSilence(what: string, server: string, error: unknown): Ap
 }
 
 /**
- * What an ERROR event inside a watch means; the history is gone with 410, and a list mends most.
+ * The error of an ERROR event in a watch; with 410 the history is gone, and a list helps in most
+ * cases.
  */
 export function errorOfEvent(what: string, status: unknown): ApiError {
   const { code = 500, message = '' } = asStatus(status);
@@ -89,7 +88,7 @@ export function errorOfEvent(what: string, status: unknown): ApiError {
   return new ApiError(failure, { worth: 'list' });
 }
 
-/** Whether an ERROR event says that the history is gone (410), so that a list helps at once. */
+/** Whether an ERROR event means that the history is gone (410), so that a list helps at once. */
 export const isExpired = (status: unknown): boolean => asStatus(status).code === 410;
 
 function codeFor(status: number): Parameters<typeof kubeFailure>[0] {
@@ -103,12 +102,12 @@ function codeFor(status: number): Parameters<typeof kubeFailure>[0] {
 
 function worthOf(status: number): Worth {
   if (status === 410) return 'list';
-  // A control plane that is being made refuses its own credentials for a while.
+  // A control plane under construction refuses its own credentials for a while.
   const isPassing = [401, 403, 408, 429].includes(status) || status >= 500;
   return isPassing ? 'soon' : 'none';
 }
 
-/** The parts of a `Status` object (k8s.io/apimachinery) that matter here. */
+/** The used fields of a `Status` object (k8s.io/apimachinery). */
 interface Status {
   readonly code?: number;
   readonly message?: string;
@@ -122,16 +121,18 @@ interface Status {
 const asStatus = (value: unknown): Status =>
   typeof value === 'object' && value !== null ? value : {};
 
-/** Of what a Status says; it may quote the object that was sent. */
+/** Maximum length of a Status's message, which may quote the sent object. */
 const longestMessage = 4000;
 
-/** As much of an answer that is no Status as a message can bear. */
+/** Maximum length of an excerpt from an answer that is not a Status. */
 const mostWords = 200;
 
 function statusIn(text: string): {
   readonly message: string;
   readonly reason: string;
-  /** A disruption budget refuses an eviction (`pkg/registry/core/pod/storage/eviction.go`). */
+  /**
+   * Whether a disruption budget refuses an eviction (`pkg/registry/core/pod/storage/eviction.go`).
+   */
   readonly isByBudget: boolean;
   readonly retryAfter: Millis | undefined;
 } {

@@ -16,21 +16,23 @@ import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeKind, KubeRef, KubeSelection } from '../../ports/kube.ts';
 
-/** Timeouts of the API server. */
+/** Timeouts of requests to the API server. */
 export interface KubeTimeouts {
   readonly connect: Millis;
-  /** Until an answer begins. */
+  /** Until the first byte of an answer. */
   readonly headers: Millis;
   /** Between two chunks of an answer. */
   readonly idle: Millis;
-  /** A watch is asked to end after so long, and taken for dead a little later. */
+  /** Requested length of a watch; a little later it counts as dead. */
   readonly watch: Millis;
-  /** Added to that by chance, so that what began together does not end together. */
+  /** Random addition to `watch`, so that watches that began together do not end together. */
   readonly watchSpread: Millis;
   readonly watchGrace: Millis;
-  /** Between two events or bookmarks of a watch, of which an API server sends one a minute. */
+  /**
+   * Silence between two events or bookmarks of a watch; an API server sends a bookmark each minute.
+   */
   readonly silence: Millis;
-  /** The longest pause after which a kind that is not served is looked for again. */
+  /** The longest pause before another attempt to read a kind that is not served. */
   readonly missing: Millis;
 }
 
@@ -47,8 +49,8 @@ export const defaultTimeouts: KubeTimeouts = {
 };
 
 /**
- * Of a selection that nobody has to act on within seconds: few requests, and a silent server is
- * noticed by its bookmarks.
+ * For selections without urgent reactions: few requests, and missing bookmarks reveal a silent
+ * server.
  */
 export const calmTimeouts: KubeTimeouts = {
   ...defaultTimeouts,
@@ -58,33 +60,33 @@ export const calmTimeouts: KubeTimeouts = {
   missing: minutes(1),
 };
 
-/** How connections to an API server are made. */
+/** Options for connections to an API server. */
 export interface ReachOptions {
   readonly clock: Clock;
   readonly timeouts: KubeTimeouts;
-  /** Finds addresses of names; the container's own resolver unless given. */
+  /** Resolves names; default: the container's own resolver. */
   readonly lookup?: LookupFunction | undefined;
-  /** For https servers; none unless given. */
+  /** For https servers; default: none. */
   readonly proxies?: Proxies | undefined;
 }
 
 /** One request. */
 export interface ApiRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
-  /** With its query. */
+  /** With the query. */
   readonly path: string;
   readonly body?: { readonly type: string; readonly text: string };
-  /** JSON unless given. */
+  /** Default: JSON. */
   readonly accept?: string;
-  /** Between two chunks of its answer, where that differs. */
+  /** Between two chunks of the answer, if it differs from the default. */
   readonly idle?: Millis;
 }
 
-/** An API server and the connections to it, which are kept. */
+/** An API server with its open connections. */
 export interface ApiServer {
   /**
-   * Asks once and passes the body of a good answer on to be read.
-   * @throws ApiError for any other answer, none, or one that broke off; the signal's reason
+   * Sends a request once, and passes the body of a successful answer to a reader.
+   * @throws ApiError for any other answer, a missing or an incomplete one; the signal's reason
    */
   readonly ask: <T>(
     what: ApiRequest,
@@ -93,12 +95,12 @@ export interface ApiServer {
   ) => Promise<T>;
 }
 
-/** One whose connections can be closed. */
+/** An API server whose connections can be closed. */
 export interface OpenApiServer extends ApiServer {
   readonly close: () => Promise<void>;
 }
 
-/** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
+/** @throws AgentError `kube.bad-credentials` if certificates or key cannot be used */
 export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiServer {
   const { clock, lookup, timeouts } = client;
   const isSecure = access.server.startsWith('https:');
@@ -107,7 +109,8 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
     protocol: isSecure ? 'https:' : 'http:',
     proxy,
     tls: isSecure ? tlsFor(access) : {},
-    // The proxy is not the cluster's: it is shown no certificate, and trusted as the system trusts.
+    // The proxy does not belong to the cluster: it gets no client certificate, and is trusted by
+    // the system's authorities.
     proxyTls: proxy === undefined ? {} : tlsOptionsFor({}),
     lookup,
     timeout: timeouts.connect,
@@ -143,8 +146,8 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
 }
 
 /**
- * That of the kubeconfig is used as kubectl uses it, whatever the environment has, with its
- * exceptions.
+ * The proxy of the kubeconfig has priority over the environment's, as in kubectl, and keeps the
+ * environment's exceptions.
  */
 function proxyOf(
   { server, proxy }: ClusterAccess,
@@ -155,7 +158,7 @@ function proxyOf(
   return used && proxyFor(new URL(server), used);
 }
 
-/** The chunks of a body; tells a broken body from a failing reader. */
+/** The chunks of a body; distinguishes a broken body from a failing reader. */
 async function* chunksOf(
   body: HttpResponse['body'],
   broken: (error: unknown) => unknown,
@@ -168,8 +171,8 @@ async function* chunksOf(
 }
 
 /**
- * A peer that is gone is noticed a quarter of a minute later, however long a watch is: the kernel
- * asks it after so long, then each second, ten times (libuv, `uv_tcp_keepalive`).
+ * A dead peer is detected within a quarter of a minute, also in a long watch: the kernel probes it
+ * after this time, then each second, ten times (libuv, `uv_tcp_keepalive`).
  */
 const keepAliveDelay = seconds(5);
 
@@ -208,10 +211,10 @@ const send = (
     signal,
   );
 
-/** Whether an error is one attempt that failed, for whoever tries again. */
+/** Whether an error is a failed attempt, which may be retried. */
 export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
-/** How objects of a kind are asked for, one of them or in a watch, or as a list. */
+/** The Accept header for objects of a kind: one object, a watch, or a list. */
 export const acceptOf = ({ isMetadataOnly }: KubeKind, list = ''): Pick<ApiRequest, 'accept'> =>
   isMetadataOnly === true
     ? { accept: `application/json;as=PartialObjectMetadata${list};g=meta.k8s.io;v=v1` }
@@ -230,10 +233,10 @@ export function objectPath({ kind, namespace, name }: KubeRef, subresource?: str
   return subresource === undefined ? object : `${object}/${part(subresource)}`;
 }
 
-/** What a list or a watch asks for beside the selection; empty values are left out. */
+/** Further parameters of a list or a watch; empty values are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Path of a selection with its selectors and what else is asked. */
+/** Path of a selection with its selectors and further parameters. */
 export function selectionPath(
   { kind, namespace, labelSelector, fieldSelector }: KubeSelection,
   more: Query = {},

@@ -9,22 +9,22 @@ import { isForbidden, kubeFailure } from '../../ports/kube-failures.ts';
 import type { CallOptions } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
 
-/** What calls and followers work with. */
+/** Ports and session of calls and followers. */
 export interface Cluster {
   readonly session: Session;
   readonly clock: Clock;
   readonly random: Random;
   readonly health: Health;
-  /** As `CallOptions` say. */
+  /** As in `CallOptions`. */
   readonly denials?: CallOptions['denials'] | undefined;
 }
 
-/** A call gives up after this time. */
+/** Limit of a call. */
 const callLimit: Millis = minutes(1);
 
 /**
- * Tries until it works, it is hopeless, or a minute is over. The attempt learns whether an earlier
- * one may have taken effect without a word.
+ * Tries until an attempt succeeds, a failure is final, or a minute is over. Tells each attempt
+ * whether an earlier one may have taken effect without an answer.
  * @throws AgentError `kube.*`; the signal's reason
  */
 export async function call<T>(
@@ -59,20 +59,22 @@ export async function call<T>(
   });
 }
 
-/** What an attempt of a call goes by. */
+/** Inputs of an attempt of a call. */
 export interface Attempt {
   readonly signal: AbortSignal;
   /** An earlier attempt may have taken effect. */
   readonly isUncertain: boolean;
 }
 
-/** Tells once when the API server goes away, and once when it is back, whoever notices first. */
+/**
+ * Reports once when the API server goes away, and once when it is back, for all callers together.
+ */
 interface Health {
   readonly failed: (failure: AgentError) => void;
   readonly answered: () => void;
 }
 
-/** An API server of which nothing is known yet. */
+/** The health of an API server before the first answer. */
 export function healthOf(emit: Emit): Health {
   let isAway = false;
   const note = notesOf(emit, 'cluster/retry');
@@ -90,20 +92,20 @@ export function healthOf(emit: Emit): Health {
   };
 }
 
-/** A server that is back is seen within this time, however long it was away. */
+/** Maximum pause, so that a server is found again within this time after any absence. */
 const longest: Millis = seconds(1);
 
 /**
- * Pauses between attempts: 50 to 100 ms, then twice as long each time, a second at most unless
- * given.
+ * Pauses between attempts: 50 to 100 ms, then doubled each time, up to a second unless another
+ * maximum is given.
  */
 export interface Pauses {
   readonly next: () => Millis;
-  /** It worked: the next pause is a short one. */
+  /** After a success, the next pause is short again. */
   readonly reset: () => void;
 }
 
-/** Pauses by chance, so that what was cut off together does not come back together. */
+/** Random pauses, so that clients that were cut off together do not return together. */
 export function pauses(random: Random, most = longest): Pauses {
   let count = 0;
   return {

@@ -7,35 +7,36 @@ import type { Inventory } from '../../ports/inventory.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Credentials } from './session.ts';
 
-/** Where a kubeconfig may be found. */
+/** Sources of a kubeconfig. */
 export interface CredentialSources {
   readonly host: Pick<Host, 'readText'>;
-  /** Path on the host, written by the bootstrap Ignition. */
+  /** Path on the host; the bootstrap Ignition writes it. */
   readonly path: string;
-  /** Asked where the host has none; left out when there is no service. */
+  /** Asked if the host has no file; undefined without a service. */
   readonly inventory?: Pick<Inventory, 'kubeconfig'>;
   readonly clock: Clock;
 }
 
-/** One with certificates and keys has some ten kilobytes. */
+/** Maximum size; a kubeconfig with certificates and keys has some ten kilobytes. */
 const mostBytes = 1024 * 1024;
 
-/** While the service is slow to answer, the host's own file is looked for this often. */
+/** Interval of the check for the host's own file while the service is slow to answer. */
 const fileInterval: Millis = seconds(1);
 
-/** The service is asked again after this time. */
+/** Pause between two requests to the service. */
 const servicePause: Millis = seconds(10);
 
-/** Answers of the service that become another one when the cluster is far enough. */
+/** Errors of the service that end when the cluster has come far enough. */
 const notYet: ReadonlySet<string> = new Set([
   ...['inventory.not-found', 'inventory.not-ready', 'inventory.refused'],
 ]);
 
 /**
- * The kubeconfig of the cluster: the host's own file, or else that of the inventory service, which
- * has none before the installation is under way (404, 409). The file wins as soon as it is there.
- * @throws AgentError `inventory.*` when the service fails, `kube.bad-credentials` when what it
- * sends is too large; the signal's reason
+ * The kubeconfig of the cluster: the host's own file, or else the inventory service's, which does
+ * not exist before the installation is under way (404, 409). The file has priority as soon as it
+ * exists.
+ * @throws AgentError `inventory.*` if the service fails, `kube.bad-credentials` if its answer is
+ * too large; the signal's reason
  */
 export function clusterCredentials(sources: CredentialSources): Credentials {
   const { host, path, inventory, clock } = sources;
@@ -57,7 +58,7 @@ export function clusterCredentials(sources: CredentialSources): Credentials {
     if (own !== undefined || inventory === undefined || clock.elapsed() < askAfter) return own;
     const done = new AbortController();
     const both = AbortSignal.any([signal, done.signal]);
-    // The loser is stopped; how it ends is of no interest then.
+    // The loser is stopped; its result does not matter then.
     const racers = [download(inventory, both), appears(both)];
     for (const racer of racers) racer.catch(() => undefined);
     try {

@@ -4,7 +4,7 @@ import { parsed, readText } from './list.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeKind } from '../../ports/kube.ts';
 
-/** A kind as manifests name it. */
+/** A kind in the form of manifests. */
 interface ManifestKind {
   /** `v1`, `apps/v1`. */
   readonly apiVersion: string;
@@ -17,12 +17,12 @@ interface ServedKind {
   readonly isNamespaced: boolean;
 }
 
-/** The kinds that an API server has said to serve. */
+/** The served kinds of an API server. */
 export interface ServedKinds {
   /**
-   * Finds what manifests name. What the server said is remembered; for a kind that was not among
-   * it, it is asked again.
-   * @throws ApiError `kube.not-found` when the kind is not served; those of `ask`
+   * Finds the kind of a manifest. Caches the server's answer, and asks again for a kind that is not
+   * in it.
+   * @throws ApiError `kube.not-found` if the kind is not served; errors of `ask`
    */
   readonly find: (
     server: ApiServer,
@@ -48,7 +48,7 @@ const isResourceList = (value: unknown): boolean => {
   );
 };
 
-/** Nothing is known yet. */
+/** An empty cache of served kinds. */
 export function servedKinds(): ServedKinds {
   const known = new Map<string, ServedKind>();
   const keyOf = ({ apiVersion, kind }: ManifestKind): string => `${apiVersion} ${kind}`;

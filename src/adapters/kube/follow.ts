@@ -21,7 +21,7 @@ import { type Cluster, type Pauses, pauses } from './call.ts';
 import { type Keep, listAll, type Listing, readObject } from './list.ts';
 import { type WatchEvent, watchOnce } from './watch.ts';
 
-/** What is followed, and who sees it. */
+/** The selection to follow, and its receiver. */
 export interface Following {
   readonly selection: KubeSelection;
   readonly timeouts: KubeTimeouts;
@@ -29,16 +29,16 @@ export interface Following {
   readonly keep: Keep;
 }
 
-/** Where the server forbids to list or watch, the selection is listed this often. */
+/** Interval of lists if the server forbids to watch, or of reads if it forbids to list. */
 const listInterval: Millis = seconds(30);
 
-/** A watch that ends sooner than this, with nothing said, is not asked for again at once. */
+/** If a watch ends sooner than this without an event, the next one begins after a pause. */
 const shortest: Millis = seconds(1);
 
 /**
- * List, then watch, until the signal aborts; see `Kube.follow`. No answer ends it: who waits
- * decides for how long.
- * @throws AgentError `kube.bad-credentials`; whatever `seen` throws
+ * Lists, then watches, until the signal aborts; see `Kube.follow`. No answer ends it: the caller
+ * decides how long to wait.
+ * @throws AgentError `kube.bad-credentials`; the error of `seen`
  */
 export async function follow(
   cluster: Cluster,
@@ -70,13 +70,13 @@ interface Course extends Cluster {
   readonly signal: AbortSignal;
   readonly known: Followed;
   readonly pace: Pauses;
-  /** Of a kind that is not served. */
+  /** Pauses for a kind that is not served. */
   readonly absence: Pauses;
   /** The server has answered since the last error. */
   isHealthy: boolean;
 }
 
-/** Lists where that is needed, and watches once. Resolves with the pause before the next round. */
+/** Lists if needed, and watches once. Resolves with the pause before the next round. */
 async function round(course: Course): Promise<Millis> {
   const { session, clock, random, following, known, pace, signal } = course;
   const server = await session.server(signal);
@@ -96,8 +96,8 @@ async function round(course: Course): Promise<Millis> {
   const listener = {
     opened: () => {
       answered(course);
-      // Without a list the watch shows what is there when it begins, and not that something has
-      // gone just before.
+      // Without a list, the watch shows the objects at its begin, but not that an object has gone
+      // just before.
       if (known.version() === '') rereading = reread().catch(() => undefined);
     },
     happened: (event: Parameters<Followed['happened']>[0]) => {
@@ -130,7 +130,7 @@ async function round(course: Course): Promise<Millis> {
   return heard.isAlive ? 0 : pace.next();
 }
 
-/** Where the server forbids to list, one object that is named may be read all the same. */
+/** If the server forbids to list, a single named object may still be readable. */
 async function listed(server: ApiServer, course: Course): Promise<Listing> {
   const { following, signal } = course;
   try {
@@ -143,8 +143,8 @@ async function listed(server: ApiServer, course: Course): Promise<Listing> {
 }
 
 /**
- * The one object that a selection names, as a list of no point in history; undefined where it names
- * none.
+ * The named object of a selection, as a list without a resourceVersion; undefined if the selection
+ * names none.
  */
 async function readOne(
   server: ApiServer,
@@ -167,7 +167,8 @@ function answered(course: Course): void {
 }
 
 /**
- * What an error means for the view, and the pause after it. @throws what another round cannot cure
+ * Updates the view after an error, and returns the pause. @throws an error that another round
+ * cannot solve
  */
 function afterError(course: Course, error: unknown): Millis {
   const { signal, session, known, health, pace } = course;
@@ -184,7 +185,7 @@ function afterError(course: Course, error: unknown): Millis {
   }
   if (error.worth === 'list') known.lose();
   if (error.isAboutCredentials) session.doubt();
-  // A watch that breaks, or a kept connection that has ended, is no trouble if the next one begins.
+  // A broken watch, or a closed idle connection, does no harm if the next one begins.
   if (course.isHealthy) {
     course.isHealthy = false;
   } else {
@@ -194,11 +195,11 @@ function afterError(course: Course, error: unknown): Millis {
   return Math.max(pace.next(), error.notBefore);
 }
 
-/** Whether a refusal is final: it is no failure of the server. */
+/** Whether a refusal is final, rather than a failure of the server. */
 const isDenial = ({ denials }: Pick<Cluster, 'denials'>, error: unknown): boolean =>
   denials === 'final' && isApiError(error) && isForbidden(error.failure);
 
-/** A kind that is not served is answered without a Status object. */
+/** For a kind that is not served, the server answers without a Status object. */
 function noneWhereItIsMissing(error: unknown): undefined {
   const isNone =
     isApiError(error) && isMissing(error) && error.failure.context['reason'] === 'NotFound';
@@ -207,25 +208,25 @@ function noneWhereItIsMissing(error: unknown): undefined {
 
 const isMissing = ({ failure }: ApiError): boolean => failure.code === 'kube.not-found';
 
-/** What is known of a selection that is followed; each change of it is shown to `seen`. */
+/** The known objects of a followed selection; each change is passed to `seen`. */
 export interface Followed {
-  /** Where a watch continues; undefined when a list is needed first. */
+  /** resourceVersion from which a watch continues; undefined if a list is needed first. */
   readonly version: () => string | undefined;
   readonly listed: (listing: Listing) => void;
-  /** An event that changes the view, or the point of history at least. */
+  /** An event that changes the view, or at least the resourceVersion. */
   readonly happened: (event: Exclude<WatchEvent, { readonly type: 'error' }>) => void;
-  /** The history is lost; what was seen stays until the next list. */
+  /** The history is lost; the view stays until the next list. */
   readonly lose: () => void;
   /**
-   * The kind is not served: an empty view that is not synced. What was seen is compared with the
-   * next list.
+   * The kind is not served: the view is empty and not synced. The last objects are compared with
+   * the next list.
    */
   readonly missing: () => void;
   /** The server cannot be reached, or answers again (undefined). */
   readonly lastError: (lastError: AgentError | undefined) => void;
 }
 
-/** Nothing is known yet, and nothing is shown before something is. */
+/** A view without objects; `seen` is not called before the first information. */
 export function followed(seen: (view: KubeView) => void): Followed {
   const objects = new SortedMap<KubeObject>();
   let isSynced = false;
@@ -283,7 +284,7 @@ export function followed(seen: (view: KubeView) => void): Followed {
   };
 }
 
-/** Puts all objects of a list in the place of those before. */
+/** Replaces all objects by those of a list. */
 function replaceAll(
   objects: SortedMap<KubeObject>,
   all: readonly KubeObject[],
@@ -296,7 +297,7 @@ function replaceAll(
   ];
 }
 
-/** Puts one object in its place, or takes it away; none where that changes nothing. */
+/** Stores or removes one object; undefined if that changes nothing. */
 function changed(
   objects: SortedMap<KubeObject>,
   key: string,

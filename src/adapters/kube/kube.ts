@@ -33,42 +33,42 @@ import { listAll, readObject, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
 import { sharedFollows } from '../shared-follow.ts';
 
-/** How a cluster is reached. */
+/** Options for reaching a cluster. */
 export interface KubeOptions {
-  /** The text of a kubeconfig, or undefined if absent yet; asked again each second then. */
+  /** Reads the text of a kubeconfig; undefined if absent yet, and then asked again each second. */
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly random: Random;
   readonly emit: (event: RunEventBody) => void;
-  /** Finds addresses of names; the container's own resolver unless given. */
+  /** Resolves names; default: the container's own resolver. */
   readonly lookup?: LookupFunction;
-  /** None for the cluster that is being installed, which is this host or its neighbour. */
+  /** Undefined for the cluster under installation, which is this host or its neighbour. */
   readonly proxies?: Proxies;
   readonly timeouts?: KubeTimeouts;
-  /** Of what follows a kind, where they differ. */
+  /** Timeouts of followers by kind, if they differ. */
   readonly followTimeouts?: (kind: KubeKind) => KubeTimeouts;
-  /** What is kept of the objects that are followed: all of them, unless given. */
+  /** The part of a followed object to keep; default: all of it. */
   readonly keep?: (kind: KubeKind, object: KubeObject) => KubeObject;
   /**
-   * `final`: what RBAC forbids fails at once, and what may not be listed or watched is asked for
-   * each 30 seconds. Else it is asked again, as a control plane that is being made refuses its own
-   * credentials for a while.
+   * `final`: a 403 by RBAC fails at once, and a selection that may not be listed or watched is read
+   * each 30 seconds. Default: a 403 is retried, as a control plane under construction refuses its
+   * own credentials for a while.
    */
   readonly denials?: CallOptions['denials'];
 }
 
-/** The port with what ends its connections. */
+/** The port with a function to close its connections. */
 export interface KubeCluster extends Kube {
   readonly close: () => Promise<void>;
 }
 
 /**
- * Of a pod's log, so that no log fills the memory. The API server itself can only leave out its end
- * (`limitBytes`).
+ * Maximum size of a pod's log, so that no log fills the memory. The API server itself can only drop
+ * its end (`limitBytes`).
  */
 const mostLogBytes = 16 * 1024 * 1024;
 
-/** A cluster by its API server. */
+/** A cluster through its API server. */
 export function kubeCluster(options: KubeOptions): KubeCluster {
   const { credentials, clock, random, emit, timeouts = defaultTimeouts } = options;
   const { lookup, proxies, keep = (_, object) => object, denials } = options;
@@ -145,7 +145,9 @@ const selectionKey = ({ kind, namespace, labelSelector, fieldSelector }: KubeSel
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
 
-/** Who evicts looks at the node again before it asks again: another may have uncordoned it. */
+/**
+ * The caller reads the node again before another eviction: another client may have uncordoned it.
+ */
 async function evict(
   cluster: Cluster,
   { namespace, name, uid }: Parameters<Kube['evict']>[0],
@@ -179,7 +181,7 @@ const jsonBody = (object: object): NonNullable<ApiRequest['body']> => ({
   text: JSON.stringify(object),
 });
 
-/** What it owns is removed in the background. */
+/** The garbage collector removes owned objects in the background. */
 const removalOf = (uid: string | undefined): NonNullable<ApiRequest['body']> =>
   jsonBody({
     apiVersion: 'v1',
@@ -225,7 +227,7 @@ function create(
     } catch (error) {
       const isConflict = isApiError(error) && error.failure.code === 'kube.conflict';
       if (!state.isUncertain || !isConflict) throw error;
-      // An earlier attempt may have made it, and its answer was lost.
+      // An earlier attempt may have created it, with a lost answer.
       const path = objectPath(ref);
       const there = await server.ask({ method: 'GET', path }, state.signal, readObject);
       if (!isContained(object, there)) throw error;
@@ -234,7 +236,7 @@ function create(
   });
 }
 
-/** Who is named in `metadata.managedFields` for what is applied, unless another is given. */
+/** Default field manager in `metadata.managedFields` of applied objects. */
 const fieldManager = 'bootwright';
 
 function apply(
@@ -244,7 +246,7 @@ function apply(
   { manager = fieldManager, subresource }: ApplyOptions,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  // What comes from a file may be anything.
+  // The content of a file may be anything.
   const { apiVersion, kind } = manifest;
   const { name, namespace: wanted } = Object(manifest.metadata) as Partial<KubeObject['metadata']>;
   if (!isText(apiVersion) || !isText(kind) || !isText(name)) {

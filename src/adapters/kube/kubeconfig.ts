@@ -25,7 +25,7 @@ const User = z.object({
   'client-key-data': text,
   'client-key': text,
   token: text,
-  /** kubectl's spelling, and the one of other clients. */
+  /** The field's name in kubectl, and the name in other clients. */
   tokenFile: text,
   'token-file': text,
   username: text,
@@ -37,7 +37,7 @@ const User = z.object({
 
 const Context = z.object({ cluster: z.string().min(1), user: text });
 
-/** A kubeconfig, as much of it as is used (k8s.io/client-go, `clientcmd/api/v1`). */
+/** The used fields of a kubeconfig (k8s.io/client-go, `clientcmd/api/v1`). */
 const Kubeconfig = z.object({
   'current-context': text,
   clusters: z.array(z.object({ name: z.string(), cluster: Cluster })).nullish(),
@@ -45,15 +45,15 @@ const Kubeconfig = z.object({
   contexts: z.array(z.object({ name: z.string(), context: Context })).nullish(),
 });
 
-/** How an API server is reached, and as whom. */
+/** Address and credentials of an API server. */
 export interface ClusterAccess {
   /** Base URL without a slash at its end. */
   readonly server: string;
-  /** PEM; the system's authorities without it. */
+  /** PEM; default: the system's authorities. */
   readonly ca: string | undefined;
-  /** Expected in the server's certificate instead of the name in the URL. */
+  /** Expected name in the server's certificate, instead of the name in the URL. */
   readonly serverName: string | undefined;
-  /** By which the server is reached, in place of those of the environment. */
+  /** Proxy for this server, instead of the environment's. */
   readonly proxy: SecretUrl | undefined;
   /** Do not verify the server. */
   readonly isInsecure: boolean;
@@ -67,9 +67,9 @@ export interface ClusterAccess {
 }
 
 /**
- * Reads the current context of a kubeconfig. It must hold its certificates and keys itself, as the
- * installer writes it: the files that another names lie on another machine. Programs that make
- * credentials are not run, and a proxy is one by http or https.
+ * Reads the current context of a kubeconfig. It must contain its certificates and keys, as the
+ * installer writes it: a path in it would refer to another machine. Credential plugins are not run,
+ * and a proxy must be http or https.
  * @throws AgentError `kube.bad-credentials`, which never shows the text
  */
 export function readKubeconfig(text: string): ClusterAccess {
@@ -112,7 +112,7 @@ function currentOf(config: z.output<typeof Kubeconfig>): Current {
 }
 
 function parsed(text: string): z.output<typeof Kubeconfig> {
-  // What the parser says of an error can hold the line with the key in it.
+  // The parser's message of an error can contain the line with the key.
   const { data, error } = Kubeconfig.safeParse(yamlIn(text));
   if (data !== undefined) return data;
   const path = error.issues[0]?.path.join('.') ?? '';

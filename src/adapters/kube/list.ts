@@ -4,25 +4,26 @@ import { acceptOf, type ApiServer, selectionPath } from './api-server.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 
-/** A whole list, and the point of history at which it was true. */
+/** A whole list with its resourceVersion. */
 export interface Listing {
   readonly objects: readonly KubeObject[];
   readonly version: string;
 }
 
-/** The most objects of one answer. */
+/** Maximum objects in one answer. */
 const mostInPage = 50;
 
 /**
- * Bytes of each answer after the first, about: its text is in memory three times while it is read.
+ * Approximate bytes of each answer after the first: its text is in memory three times while it is
+ * read.
  */
 const pageBytes = 128 * 1024;
 
-/** How many objects are asked for next, where so many had so many bytes. */
+/** Number of objects for the next page, by the size of the last one. */
 export const nextPage = (count: number, bytes: number): number =>
   Math.min(mostInPage, Math.max(5, Math.floor((count * pageBytes) / bytes)));
 
-/** What is kept of an object. */
+/** Selects the part of an object to keep. */
 export type Keep = (object: KubeObject) => KubeObject;
 
 interface Page {
@@ -31,8 +32,8 @@ interface Page {
 }
 
 /**
- * Lists a selection in pages, all of one point in history.
- * @throws ApiError, worth a list, when history continued too far between two pages
+ * Lists a selection in pages, all at one resourceVersion.
+ * @throws ApiError, worth a list, if the resourceVersion expired between two pages
  */
 export async function listAll(
   server: ApiServer,
@@ -59,21 +60,21 @@ export async function listAll(
   return { objects, version };
 }
 
-/** Whoever waits for it asks again, after a pause. */
+/** Worth another attempt after a pause. */
 const wrongAnswer = (what: string, cause?: unknown): ApiError =>
   new ApiError(kubeFailure('kube.failed', `an answer of the API server ${what}`, { cause }), {
     isUncertain: true,
   });
 
 /**
- * A body as an object of the cluster. @throws ApiError when it is none: whoever answered is not the
- * API server
+ * Parses a body as an object of the cluster. @throws ApiError if it is not one: the answer did not
+ * come from the API server
  */
 export async function readObject(body: AsyncIterable<Uint8Array>): Promise<KubeObject> {
   return withoutManagedFields(parsed(await readText(body), isObject));
 }
 
-/** @throws ApiError for what is no JSON, or has another shape */
+/** @throws ApiError for text that is not JSON, or has another form */
 export function parsed<T>(text: string, isMeant: (value: unknown) => boolean): T {
   try {
     const value: unknown = JSON.parse(text);
@@ -102,7 +103,7 @@ const isPage = (value: unknown): boolean => {
  */
 const mostBytes = 96 * 1024 ** 2;
 
-/** A body as text. @throws ApiError when it is longer than any answer */
+/** A body as text. @throws ApiError if it exceeds the size of any answer */
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const bytes = await readUpTo(body, mostBytes);
   if (bytes !== undefined) return bytes.toString('utf8');
@@ -110,13 +111,13 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
 }
 
 /**
- * The object without the record of who wrote which field: a third of a node's bytes, read by
- * nobody here. The API server keeps it where an update leaves it out (Kubernetes' documentation,
+ * The object without the record of field owners: it takes a third of a node's bytes, and no code
+ * reads it. The API server keeps the record if an update leaves it out (Kubernetes' documentation,
  * "Server-Side Apply", clearing managedFields).
  */
 export function withoutManagedFields(object: KubeObject): KubeObject {
   if (!('managedFields' in object.metadata)) return object;
-  // To delete a member would make V8 keep the others in a table, of five times their size.
+  // Deleting a member would make V8 store the others in a hash table of five times the size.
   const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & {
     readonly managedFields?: unknown;
   };

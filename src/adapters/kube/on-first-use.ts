@@ -1,7 +1,10 @@
 import type { Kube } from '../../ports/kube.ts';
 import type { KubeCluster } from './kube.ts';
 
-/** A cluster whose client is loaded with the first call, so that a host without one never does. */
+/**
+ * A cluster whose client is loaded with the first call, so that a host without a cluster never
+ * loads it.
+ */
 export function onFirstUse(load: () => Promise<KubeCluster>): KubeCluster {
   let loading: Promise<KubeCluster> | undefined;
   const loaded = (): Promise<Kube> => (loading ??= load());

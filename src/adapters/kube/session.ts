@@ -6,33 +6,33 @@ import { ApiError } from './api-error.ts';
 import { type ApiServer, apiServer, type OpenApiServer, type ReachOptions } from './api-server.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
-/** Gives the text of the kubeconfig, or undefined if absent yet. */
+/** Resolves with the text of the kubeconfig; undefined if absent yet. */
 export type Credentials = (signal: AbortSignal) => Promise<string | undefined>;
 
-/** The API server as soon as there are credentials for it. */
+/** The API server, as soon as there are credentials for it. */
 export interface Session {
   /**
-   * @throws ApiError as long as there are no credentials; AgentError `kube.bad-credentials` when
-   * they cannot be used; the signal's reason
+   * @throws ApiError while there are no credentials; AgentError `kube.bad-credentials` if they
+   * cannot be used; the signal's reason
    */
   readonly server: (signal: AbortSignal) => Promise<ApiServer>;
-  /** The credentials did not do: the next caller looks whether there are newer ones. */
+  /** Marks the credentials as rejected: the next caller looks for newer ones. */
   readonly doubt: () => void;
   readonly close: () => Promise<void>;
 }
 
-/** Connections by one kubeconfig. */
+/** Connections with one kubeconfig. */
 interface Opened {
   readonly text: string;
   readonly server: OpenApiServer;
-  /** Under way. */
+  /** Number of requests under way. */
   requests: number;
 }
 
-/** Credentials that are not there yet are looked for this often. */
+/** Interval of the check for missing credentials. */
 const pause = seconds(1);
 
-/** Opens a session; nothing is read or connected to before it is used. */
+/** Opens a session; reads nothing and does not connect before its first use. */
 export function session(credentials: Credentials, reach: ReachOptions): Session {
   const closing = new AbortController();
   const open = new Set<Opened>();
@@ -40,7 +40,7 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
   let isDoubted = false;
   let loading: Promise<ApiServer> | undefined;
 
-  /** Closes connections by older credentials, unless somebody is in the middle of an answer. */
+  /** Closes connections with older credentials, unless an answer is under way. */
   const retire = (one: Opened): void => {
     if (one === known || one.requests > 0) return;
     void one.server.close().finally(() => open.delete(one));
@@ -51,7 +51,7 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
       throw missing(error);
     });
     if (text === undefined || text.trim() === '') {
-      // What was there once is still better than nothing.
+      // Older credentials are better than none.
       if (known === undefined) throw missing(undefined);
     } else if (known?.text !== text) {
       const before = known;
@@ -62,7 +62,7 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
     isDoubted = false;
     return client;
   };
-  // Whoever holds it asks by the newest credentials.
+  // Holders of this client always use the newest credentials.
   const client: ApiServer = {
     ask: async (...request) => {
       if (known === undefined) throw missing(undefined);
@@ -84,7 +84,7 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
       loading ??= load().finally(() => {
         loading = undefined;
       });
-      // Whoever began it may be stopped by now, and nobody else wait for it.
+      // The caller that started it may have stopped, and no other may wait for it.
       loading.catch(() => undefined);
       return unlessAborted(loading, signal);
     },

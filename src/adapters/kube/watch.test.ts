@@ -24,7 +24,7 @@ describe('the lines of a body', () => {
     }
     const lines: string[] = [];
     for await (const one of linesOf(body())) lines.push(one.trimEnd());
-    // A line separator inside a line ends none; what has no end is left out.
+    // A Unicode line separator does not end a line; text without a line end is dropped.
     expect(lines).toEqual(['aé', 'bc', 'd']);
   });
 

@@ -6,25 +6,25 @@ import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 
-/** A watch from a point of history on, and who hears of it. */
+/** A watch from a resourceVersion on, and its receivers. */
 interface Watching {
   readonly selection: KubeSelection;
   readonly version: string;
   readonly timeouts: KubeTimeouts;
   readonly keep: Keep;
   readonly clock: Clock;
-  /** The server has begun to answer. */
+  /** Called when the server has begun to answer. */
   readonly opened: () => void;
   readonly happened: (event: Exclude<WatchEvent, { readonly type: 'error' }>) => void;
 }
 
 /**
- * Watches once. Resolves with `over` when the server ended the watch as it was asked to, and with
- * `expired` when it has no history from that point on (410 in an event or as the answer).
- * The server is asked to end it after a time: a server that is shutting down keeps a watch open
- * in silence for a minute while another serves already, and a connection may die without a word.
- * Shortly before it ends it, it sends a bookmark, so that the next one begins late in history.
- * @throws ApiError when it broke off or was refused; the signal's reason
+ * Watches once. Resolves with `over` if the server ended the watch at the requested time, and with
+ * `expired` if it has no history from that resourceVersion on (410 in an event or as the answer).
+ * The request sets a timeout: a server that is shutting down keeps a watch open in silence for a
+ * minute while another already serves, and a connection may die silently. Shortly before the end,
+ * the server sends a bookmark, so that the next watch begins late in history.
+ * @throws ApiError if the watch broke off or was refused; the signal's reason
  */
 export async function watchOnce(
   server: ApiServer,
@@ -70,12 +70,13 @@ const unreadable = (path: string): ApiError =>
 export type WatchEvent =
   | { readonly type: 'put'; readonly object: KubeObject }
   | { readonly type: 'gone'; readonly object: KubeObject }
-  /** Nothing happened; only the history continued. */
+  /** No object changed; only the resourceVersion advanced. */
   | { readonly type: 'bookmark'; readonly version: string }
   | { readonly type: 'error'; readonly status: unknown };
 
 /**
- * Reads a line of a watch; undefined when it is none, which the rest of the stream must pay for.
+ * Parses a line of a watch; undefined if it is invalid, after which the rest of the stream is not
+ * used.
  */
 export function readWatchLine(
   line: string,
@@ -106,8 +107,8 @@ export function readWatchLine(
 const newline = 0x0a;
 
 /**
- * Bytes of a line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`), before
- * JSON escapes.
+ * Maximum bytes of a line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`),
+ * before JSON escapes.
  */
 const longestLine = 16 * 1024 ** 2;
 
@@ -118,7 +119,7 @@ const tooLong = (): ApiError =>
   );
 
 /**
- * The whole lines of a body. What follows the last line's end was cut off and is left out.
+ * The complete lines of a body. Drops an incomplete last line.
  * @throws ApiError for a line without end
  */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

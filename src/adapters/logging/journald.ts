@@ -1,9 +1,9 @@
-// The lines of the log in the journal of the host, where the log collector of the installation
-// looks for them: `journalctl TAG=installer` (assisted-installer-agent, logs_sender). The journal
-// takes fields by a Unix datagram socket alone, which Node cannot open; `logger --journald` of
-// util-linux can, for one entry per process. So lines are gathered for a moment and sent as one
-// entry with a message of several lines. Trouble with the journal is never fatal and never waited
-// for.
+// Writes lines of the log to the host's journal, where the log collector of the installation looks
+// for them: `journalctl TAG=installer` (assisted-installer-agent, logs_sender). The journal takes
+// fields only through a Unix datagram socket, which Node cannot open; `logger --journald` of
+// util-linux can, with one entry per process. So lines are collected for a moment and sent as one
+// entry with a message of several lines. An error of the journal is never fatal, and no step waits
+// for it.
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
@@ -11,31 +11,31 @@ import { type HostAccess, runHostCommand } from '../host/run-command.ts';
 import { within } from '../clock.ts';
 import type { LogLevel } from './log-line.ts';
 
-/** How the journal is reached. */
+/** Options for reaching the journal. */
 export interface JournaldOptions {
-  /** How the host's `logger` is reached. */
+  /** Options for running the host's `logger`. */
   readonly access: Pick<HostAccess, 'prefix' | 'environment'>;
-  /** Of the journal, as our process has it; nothing is sent when it is not there. */
+  /** Path of the journal's socket for this process; without the socket, nothing is sent. */
   readonly socket: string;
-  /** How long lines are gathered. */
+  /** Time for which lines are collected. */
   readonly gather?: Millis;
 }
 
 /** The journal of the host. */
 export interface Journald {
   readonly line: (text: string, level: LogLevel) => void;
-  /** Sends what is still held, for two seconds at most. */
+  /** Sends the remaining lines, for at most two seconds. */
   readonly close: () => Promise<void>;
 }
 
-/** As syslog counts, lowest most urgent. */
+/** Priorities of syslog; the lowest number is the most urgent. */
 const priorities: Readonly<Record<LogLevel, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
 const mostWaiting = 2000;
 const sendLimit: Millis = seconds(5);
 const closeLimit: Millis = seconds(2);
 
-/** After so many entries in a row were not taken, nothing more is tried. */
+/** After this many failed entries in a row, no more are sent. */
 const mostFailures = 3;
 
 interface Line {
@@ -43,7 +43,7 @@ interface Line {
   readonly priority: number;
 }
 
-/** Opens the way to the journal; nothing is started before there is a line. */
+/** Opens the journal; starts no process before the first line. */
 export function journald({ access, socket, gather = seconds(1) }: JournaldOptions): Journald {
   const isThere = existsSync(socket);
   const hurry = new AbortController();
@@ -56,7 +56,7 @@ export function journald({ access, socket, gather = seconds(1) }: JournaldOption
     const how = { input: renderEntry(entry), limit: sendLimit, signal: end.signal } as const;
     try {
       const argv = ['logger', '--journald'];
-      // What the log itself runs is no event: each would be a line of the log.
+      // The log's own command emits no event: each event would be another line of the log.
       await runHostCommand({ ...access, onCommand: undefined }, { ...how, argv, isKillable: true });
       failures = 0;
     } catch {
@@ -86,14 +86,15 @@ export function journald({ access, socket, gather = seconds(1) }: JournaldOption
   };
 }
 
-/** So many entries are made of one gathering at most; each is a process. */
+/** Maximum entries of one collection; each is a process. */
 const mostEntries = 8;
 
-/** journalctl leaves longer messages out of its JSON. */
+/** journalctl omits longer messages from its JSON. */
 const longestMessage = 4000;
 
 /**
- * Lines in a row that are equally urgent; the last entry takes the rest, as urgent as its worst.
+ * Groups successive lines of equal priority. The last entry takes the rest, with the highest
+ * priority among them.
  */
 export function entriesOf(lines: readonly Line[]): readonly (readonly Line[])[] {
   const entries: Line[][] = [];
@@ -111,7 +112,7 @@ export function entriesOf(lines: readonly Line[]): readonly (readonly Line[])[] 
   return entries;
 }
 
-/** An entry as `logger --journald` reads it: `FIELD=value` lines. */
+/** An entry in the form of `logger --journald`: `FIELD=value` lines. */
 export function renderEntry(lines: readonly Line[]): string {
   const priority = Math.min(...lines.map((line) => line.priority));
   return [

@@ -1,5 +1,5 @@
-// How events read in the log: a message that never changes, so that it can be searched for, and the
-// data in fields. error: a person must act; warn: worse, but continuing; info: steps and decisions.
+// Renders events as lines of the log: a constant message, which can be searched for, and the data
+// in fields. error: a person must act; warn: degraded, but continuing; info: steps and decisions.
 import type { RunEvent } from '../../engine/events.ts';
 import { isFields } from '../../lib/fields.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -8,7 +8,7 @@ import { renderDuration } from '../../model/duration.ts';
 /** Levels of the log. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** One line of the log before it has a form. */
+/** One line of the log before rendering. */
 export interface LogLine {
   readonly at: number;
   readonly level: LogLevel;
@@ -37,7 +37,7 @@ const heads: Heads = {
   'step.alive': ['debug', 'step is at work'],
   'step.finished': ['info', 'step finished'],
   'step.retrying': ['warn', 'step is tried again'],
-  // The error of a run that ends with it follows; other steps may fail without harm.
+  // If the run ends with it, its error follows; other steps may fail without harm.
   'step.failed': ['warn', 'step failed'],
   'step.stopped': ['info', 'step stopped'],
   'step.skipped': ['debug', 'step left out'],
@@ -80,7 +80,7 @@ const spans: ReadonlySet<string> = new Set([
   'remaining',
 ]);
 
-/** Durations have a unit, and no number has a fraction. */
+/** Renders durations with a unit, and numbers without a fraction. */
 const withUnits = (fields: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => {
@@ -103,7 +103,7 @@ export function renderPretty({ at, level, message, fields }: LogLine): string {
   return `${new Date(at).toISOString()} ${level.padEnd(5)} ${who}${plainLine(message)}${data}`;
 }
 
-/** Nested fields by dotted names; an argv stays one value. */
+/** Flattens nested fields to dotted names; an argv stays one value. */
 function flat(fields: object, prefix = ''): readonly (readonly [string, unknown])[] {
   return Object.entries(fields).flatMap(([name, value]: [string, unknown]) => {
     if (value === undefined) return [];

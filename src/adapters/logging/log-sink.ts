@@ -9,27 +9,27 @@ import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { within } from '../clock.ts';
 import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
-/** Where the log goes, and how it looks. */
+/** Targets and format of the log. */
 export interface LogOptions {
   readonly level: LogLevel;
   /** `json` for programs, `pretty` for people. */
   readonly format: 'json' | 'pretty';
-  /** Appended to; none without it. */
+  /** File to append to; default: none. */
   readonly file?: string | undefined;
-  /** File descriptors to write to beside the file; standard output unless given. */
+  /** File descriptors to write to in addition to the file; default: standard output. */
   readonly descriptors?: readonly number[];
-  /** Takes secrets out of a finished line. */
+  /** Masks secrets in a finished line. */
   readonly mask: (text: string) => string;
-  /** Told each line that is written, in the form for people; for the journal of the system. */
+  /** Called with each written line, in the form for people; for the system's journal. */
   readonly onLine?: (text: string, level: LogLevel) => void;
 }
 
 /** The log of a run. */
 export interface Log {
   readonly sink: Sink;
-  /** A line that is no event of a run. */
+  /** Writes a line that is not an event of a run. */
   readonly write: (line: LogLine) => void;
-  /** Resolves when all is written, or after a second. */
+  /** Resolves when all lines are written, or after a second. */
   readonly close: () => Promise<void>;
 }
 
@@ -86,19 +86,19 @@ export function openLog(options: LogOptions): Log {
 /** Version of the event stream; a reader ignores events and fields that it does not know. */
 const streamVersion = 1;
 
-/** Progress of one step is written at most so often, in milliseconds. */
+/** Minimum interval between progress events of one step, in milliseconds. */
 const progressEvery = 200;
 
 /** The event stream for programs: one JSON object per line. */
 export interface EventStream {
   readonly sink: Sink;
-  /** Resolves when all is written, or after a second. */
+  /** Resolves when all events are written, or after a second. */
   readonly close: () => Promise<void>;
 }
 
 /**
  * Opens the event stream.
- * @param to a path, or `fd:3` for a descriptor that is open already
+ * @param to a path, or `fd:3` for an open descriptor
  * @throws AgentError `log.not-opened`
  */
 export function openEventStream(to: string, mask: (text: string) => string): EventStream {
@@ -112,7 +112,9 @@ export function openEventStream(to: string, mask: (text: string) => string): Eve
   };
 }
 
-/** Lets everything through but progress that follows too soon on other progress of its step. */
+/**
+ * Drops progress that follows too soon on earlier progress of its step; passes all other events.
+ */
 function progressThrottle(): (event: RunEvent) => boolean {
   const last = new Map<string, number>();
   return (event) => {
@@ -130,24 +132,24 @@ function descriptorOf(to: string): number {
 }
 
 /**
- * Writes text to a descriptor; it never throws, and never waits for who reads. Pino's own
- * destination is not used: when the disk is full its flushSync tries for ever, and the program
- * would never end (sonic-boom 5).
+ * Writes text to a descriptor; never throws, and never waits for the reader. Pino's own destination
+ * is not used: on a full disk its flushSync tries for ever, and the program would never end
+ * (sonic-boom 5).
  */
 interface LineWriter {
   readonly write: (text: string) => void;
-  /** Resolves when all is written, or after a second. */
+  /** Resolves when all text is written, or after a second. */
   readonly close: () => Promise<void>;
 }
 
-/** What a reader that does not read makes us hold; what comes then is dropped. */
+/** Maximum text in memory for a stalled reader; further text is dropped. */
 const mostWaiting = 4 * 1024 * 1024;
 const chunk = 64 * 1024;
 const closeLimit = 1000;
 
 /**
- * A writer for a descriptor. Files are written at once, so that a crash loses no line; a pipe or a
- * terminal in the background, since its reader may have stopped.
+ * A writer for a descriptor. Writes to a file at once, so that a crash loses no line; writes to a
+ * pipe or a terminal in the background, since its reader may have stopped.
  */
 function lineWriter(descriptor: number): LineWriter {
   switch (kindOf(descriptor)) {
@@ -166,7 +168,7 @@ function fileWriter(descriptor: number): LineWriter {
       try {
         writeSync(descriptor, text);
       } catch {
-        // A full disk must not end an installation; the next line may find room.
+        // A full disk must not end an installation; the next line may fit.
       }
     },
     close: () => Promise.resolve(),
@@ -216,7 +218,7 @@ function socketWriter(descriptor: number): LineWriter {
     close: () =>
       within(
         closeLimit,
-        // `drain` comes only where a write was refused; what is written last is taken last.
+        // `drain` only follows a refused write; the last write is also the last to be taken.
         socket.writableLength === 0
           ? undefined
           : new Promise<void>((resolve) => {
@@ -228,7 +230,7 @@ function socketWriter(descriptor: number): LineWriter {
   };
 }
 
-/** How many bytes were taken, or given up because nobody reads any more. */
+/** Number of bytes written, or given up because the reader is gone. */
 async function written(descriptor: number, bytes: Buffer): Promise<number> {
   try {
     return (await writeSome(descriptor, bytes)).bytesWritten;
@@ -240,9 +242,9 @@ async function written(descriptor: number, bytes: Buffer): Promise<number> {
 }
 
 /**
- * The same pipe or terminal, opened so that a write to it never blocks: a blocked write would even
- * keep our process from ending, since libuv waits for its threads. The descriptor itself is shared
- * with others, who may count on its present state.
+ * The same pipe or terminal, opened for writes that never block: libuv waits for its threads, so a
+ * blocked write would keep the process from ending. The descriptor itself is shared with other
+ * processes, which may rely on its present flags.
  */
 function nonBlocking(descriptor: number): number {
   try {
@@ -266,13 +268,13 @@ const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 const appending = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
 
 /**
- * Opens a file that is appended to, with its directory.
+ * Opens a file to append to, and creates its directory.
  * @throws AgentError `log.not-opened`
  */
 function openForLines(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    // A pipe that nobody reads is not waited for.
+    // Does not wait for the reader of a pipe.
     return openSync(path, appending, 0o640);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
@@ -283,7 +285,7 @@ function openForLines(path: string): number {
   }
 }
 
-/** Failures of keeping a log. */
+/** Failures of writing a log. */
 export const logFailures = {
   'log.not-opened': {
     kind: 'host',

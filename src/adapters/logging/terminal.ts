@@ -1,14 +1,14 @@
-/** What a terminal is written to with. */
+/** The stream of a terminal. */
 export interface TerminalStream {
   readonly columns?: number;
   readonly write: (text: string) => unknown;
 }
 
-/** A terminal with lines that stay and, below them, one that shows the present state. */
+/** A terminal with permanent lines, and below them one line with the present state. */
 export interface Terminal {
   readonly line: (text: string) => void;
   readonly status: (text: string) => void;
-  /** Takes the state away. */
+  /** Removes the state line. */
   readonly close: () => void;
 }
 
@@ -18,7 +18,7 @@ const clearLine = '\r\u001b[K';
 export function openTerminal(stream: TerminalStream): Terminal {
   let shown = '';
   const draw = (): void => {
-    // Some terminals say 0 when they do not know how wide they are.
+    // Some terminals report 0 if they do not know their width.
     const columns = stream.columns === undefined || stream.columns === 0 ? 80 : stream.columns;
     if (shown !== '') stream.write(shown.slice(0, columns - 1));
   };

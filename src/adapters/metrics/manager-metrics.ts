@@ -2,18 +2,18 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Sink } from '../../engine/events.ts';
 import type { CountedHost, ManagerMetrics } from '../../ports/manager-metrics.ts';
 
-/** In seconds: a report is to be seen within one. */
+/** In seconds: a report should be stored within one. */
 const reportBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Metrics of one program in a pod, and what serves them. */
+/** Metrics of a program in a pod, and their output. */
 export interface PodMetrics extends ManagerMetrics {
   /** Counts warnings. */
   readonly sink: Sink;
-  /** All of them in the text format of Prometheus, version 0.0.4. */
+  /** All metrics in the text format of Prometheus, version 0.0.4. */
   readonly text: () => Promise<string>;
 }
 
-/** Metrics of one manager: of Cluster API, which has one provider or both, or of nodes. */
+/** Metrics of a manager: of Cluster API, with one provider or both, or of nodes. */
 export function managerMetrics(): PodMetrics {
   const registry = new Registry();
   addProcessMetrics(registry);
@@ -78,8 +78,8 @@ export function managerMetrics(): PodMetrics {
 }
 
 /**
- * What dashboards expect of every process. The library's own set has forty more, a timer that fires
- * a hundred times a second, and takes what it cannot measure yet for a number.
+ * The process metrics that dashboards expect. The library's own set has forty more, uses a timer
+ * that fires a hundred times a second, and reports missing measurements as numbers.
  */
 function addProcessMetrics(register: Registry): void {
   const registers = [register];

@@ -19,17 +19,17 @@ import { version } from '../../model/version.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Objects } from '../../ports/objects.ts';
 
-/** How an object store is reached. */
+/** Options for reaching an object store. */
 export interface ObjectsOptions extends CallerOptions {
-  /** Base URL; buckets are its first path element, as MinIO and the oldest agents have it. */
+  /** Base URL; buckets are the first path element, as in MinIO and the oldest agents. */
   readonly endpoint: string;
   readonly region: string;
-  /** Anonymous without them. */
+  /** Without credentials, requests are anonymous. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: Secret };
   readonly openLimit?: Millis;
 }
 
-/** An object store by the S3 interface. The client library loads with the first use. */
+/** An object store through the S3 API. The client library loads at the first use. */
 export function s3Objects(options: ObjectsOptions): Objects {
   const reach = connection(options.connection);
   let client: Promise<S3Client> | undefined;
@@ -72,7 +72,7 @@ async function makeClient(options: ObjectsOptions, reach: Connection): Promise<S
     endpoint: options.endpoint,
     region: options.region,
     forcePathStyle: true,
-    // We try again ourselves, by our clock and with our rules.
+    // The adapter retries itself, with its clock and its rules.
     maxAttempts: 1,
     requestHandler: handlerFor(options, reach),
     defaultUserAgentProvider: () => Promise.resolve([['bootwright', version]]),
@@ -90,7 +90,7 @@ async function makeClient(options: ObjectsOptions, reach: Connection): Promise<S
   });
 }
 
-/** What the library gives to be sent: it reads nothing, and the path is encoded. */
+/** The library's request: it has no stream, and its path is encoded. */
 interface LibraryRequest {
   readonly protocol: string;
   readonly hostname: string;
@@ -100,7 +100,7 @@ interface LibraryRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The transport of the library: every request is sent as all others are, with their bounds. */
+/** The library's transport: sends every request with the same limits as all others. */
 const handlerFor = (
   { clock }: ObjectsOptions,
   reach: Connection,
@@ -134,7 +134,7 @@ function downloadOf(answer: GetObjectCommandOutput, origin: string, signal: Abor
   };
 }
 
-/** What the library's errors have in common. */
+/** Common fields of the library's errors. */
 interface ServiceException {
   readonly name?: string;
   readonly message?: string;
@@ -153,7 +153,7 @@ function failedAttempt(
   const { $metadata, $response, name = '', message = '' } = exception;
   const status = $metadata?.httpStatusCode;
   const networkError = networkErrorOf(error, proxy);
-  // The library signs by the clock of the store from now on.
+  // From now on the library signs by the store's clock.
   const isSkewed = name === 'RequestTimeTooSkewed';
   const context = { object: what, endpoint };
   if (status === undefined)
@@ -166,7 +166,7 @@ function failedAttempt(
       ),
     });
   return new AttemptFailure({
-    // What a store does not have now it will not have in a minute.
+    // A missing object will still be missing in a minute.
     retries: isSkewed ? fewRetries : status === 404 ? 0 : retriesFor(status),
     notBefore: retryAfter($response?.headers?.['retry-after'], now),
     failure: objectsFailure(codeFor(status), `${what}: the store answered ${status} ${name}`, {
