@@ -41,7 +41,7 @@ export function buildProblem(
 }
 
 /**
- * The status that completes a build with the image. The CRD of MachineOSBuild forbids to change a
+ * The status that completes a build with the image. The CRD of MachineOSBuild forbids changes of a
  * start that is set, so the end is later than it.
  */
 export function finishedStatus(found: KubeObject, image: string, at: Date) {
