@@ -55,8 +55,8 @@ function makeIndex(hosts: readonly InventoryHost[]): HostIndex {
 }
 
 /**
- * The host that a node runs on: by the node's name, else by the node's InternalIP addresses, of
- * which the last that a host has decides (assisted-installer, `getInventoryHost`, same rule). The
+ * The host that a node runs on: by the node's name, else by the last of the node's InternalIP
+ * addresses that belongs to a host (assisted-installer, `getInventoryHost`, same rule). The
  * addresses are read only if no host has the name of the node.
  */
 export const hostOf = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>

@@ -5,7 +5,7 @@ import type { InventoryHost } from '../ports/inventory.ts';
 export interface HostSigns {
   /** Its node: missing, present, or Ready. */
   readonly node: 'none' | 'joined' | 'ready';
-  /** The config server of the cluster has been asked for its Ignition. */
+  /** The host has requested its Ignition from the config server of the cluster. */
   readonly hasAskedIgnition: boolean;
 }
 

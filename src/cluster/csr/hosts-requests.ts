@@ -9,8 +9,8 @@ import type { KubeletClaim, RefusalCause } from './read-request.ts';
 /** The state of the cluster at one moment, as far as it is known. */
 export interface KnownCluster {
   /**
-   * Undefined where the hosts are unknown: the service left before it was asked, and no record of
-   * them exists.
+   * Undefined where the hosts are unknown: the service left before the first request to it, and no
+   * record of them exists.
    */
   readonly hosts: Pick<HostIndex, 'named' | 'allAt'> | undefined;
   readonly nodes: readonly KubeObject[];
