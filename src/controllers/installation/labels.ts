@@ -65,7 +65,7 @@ export function pauseController(scope: InstallationScope, stores: InstallationSt
   const { kube, clock, note } = scope;
   const { service, nodes } = stores;
   let isDenied = false;
-  /** Whether the controller may pause the pool now. */
+  /** Whether the pool may have a pause of this controller now. */
   let isOurs = false;
   /** Purpose and time of the last reading of the pool; an earlier run may have paused it. */
   let read: { readonly isNeeded: boolean; readonly at: Millis } | undefined;

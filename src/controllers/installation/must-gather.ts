@@ -74,7 +74,7 @@ export function gatheringImages(
   });
 }
 
-/** The image stream of the release from which `oc adm must-gather` takes its image. */
+/** The image stream of the release that `oc adm must-gather` uses. */
 const releaseStream = { kind: imageStreams, namespace: 'openshift', name: 'must-gather' } as const;
 
 /** The image of the newest tag of an image stream; empty if absent. */

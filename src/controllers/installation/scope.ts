@@ -104,7 +104,7 @@ export function followedInstallation(inventory: Pick<Inventory, 'follow'>): Foll
 
 /** Work that is repeated until it is done. */
 export interface RepeatedWork<T> {
-  /** True once it is done. */
+  /** A sentence that is true once the work is done. */
   readonly sentence: string;
   /** Does the due work; after an error it is tried again. */
   readonly work: (signal: AbortSignal) => Promise<PollResult<T>>;

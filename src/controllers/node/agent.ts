@@ -33,7 +33,7 @@ interface Failing {
 /** Times on the clock that decide when the next pass is due. */
 interface Pace {
   failing?: Failing | undefined;
-  /** The host was asked to reboot, and should be down by then. */
+  /** When the host, which was asked to reboot, should be down. */
   leavesBy?: Millis | undefined;
   /** Status of a node that has its desired state; undefined while a change may have begun. */
   rests?: string | undefined;

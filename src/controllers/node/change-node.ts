@@ -173,7 +173,7 @@ async function complete(scope: NodeAgentScope, { target, object }: NodeChange): 
   await annotate(scope, { currentConfig: target.config, currentImage: target.image });
 }
 
-/** Also removes the staged deployment of an earlier reboot that a power cut interrupted. */
+/** Also reverts the files of an earlier reboot that a power cut interrupted. */
 async function takeBack(
   scope: NodeAgentScope,
   change: NodeChange,

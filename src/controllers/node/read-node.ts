@@ -87,7 +87,7 @@ async function readBefore(
   throw configMissing(name);
 }
 
-/** The MachineConfig that the host applied last, only if it has the given name. */
+/** The MachineConfig that the host applied last; with a name, only if it has that name. */
 async function readKept(
   scope: NodeAgentScope,
   name: string | undefined,
