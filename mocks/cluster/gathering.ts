@@ -7,7 +7,7 @@ import { type ClusterWork, secretData } from './site.ts';
 const podName = 'assisted-installer-must-gather';
 const tokenSecret = 'assisted-installer-controller-secret';
 
-/** Stands in for the state of a cluster, which has some hundred megabytes. */
+/** Stands in for the state of a cluster, which has hundreds of megabytes. */
 export const gatheredText = 'must-gather';
 
 /** Runs the pod once if it exists. */
