@@ -11,7 +11,6 @@ export interface Content {
   readonly behind?: Content;
 }
 
-/** The entry of a partition in its table. */
 interface PartitionEntry {
   readonly number: number;
   readonly startBytes: number;

@@ -154,7 +154,6 @@ export async function placeFor({ real }: Pick<HostFiles, 'real'>, path: string):
 /** systemd notices a file at once. */
 const pollInterval = 20;
 
-/** A watched file of a simulated host. */
 interface WatchedFile {
   readonly files: HostFiles;
   readonly path: string;

@@ -6,7 +6,6 @@ import { readFile } from './files.ts';
 import { publish } from './images.ts';
 import type { Machine } from './machine.ts';
 
-/** A request of a program for an image. */
 interface ImageRequest {
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
   readonly image: string;

@@ -11,7 +11,6 @@ interface UnitDetails {
   readonly restarts?: number;
 }
 
-/** A state change of a unit. */
 interface UnitChange {
   readonly name: string;
   readonly state: UnitState;

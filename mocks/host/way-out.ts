@@ -7,7 +7,6 @@ import { buffer, text } from 'node:stream/consumers';
 import type { Call } from './call.ts';
 import type { HostNetwork, Machine } from './machine.ts';
 
-/** A request of a program to a server. */
 interface ServerRequest {
   readonly url: string;
   /** Further arguments of curl: the body, and the trusted certificates. */

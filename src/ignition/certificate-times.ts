@@ -17,9 +17,9 @@ const tolerated = minutes(4);
 const tlsFolder = '/opt/openshift/tls/';
 
 /**
- * The first file that has certificates of a cluster but no valid one, with the validity times of
- * one of them: the authorities of the config server, or the TLS files of a bootstrap host.
- * Undefined if no file is like that. A file that cannot be parsed is reported by other checks.
+ * The first file whose certificates are all outside of their validity times, with the times of one
+ * of them: the authorities of the config server, or the TLS files of a bootstrap host. Undefined if
+ * no such file exists. Other checks report a file that cannot be parsed.
  * @param now milliseconds since 1970
  */
 export function invalidCertificate(config: Config, now: number): string | undefined {

@@ -73,8 +73,8 @@ const listIn = (value: JsonObject, name: string): readonly unknown[] => {
 
 /**
  * Merges the overrides of a host into the `master.ign` of a single-node cluster, which the node
- * itself rendered. No Machine Config Server is there to point to, so the merge drops the host's
- * pointer (`ignition.config`).
+ * itself rendered. Such a cluster has no Machine Config Server to point to, so the merge drops the
+ * host's pointer (`ignition.config`).
  *
  * @throws AgentError as `parseConfig` and {@link mergeConfigs}
  */

@@ -42,7 +42,7 @@ export const looksForOsConfigs = condition<Config>(
   (config) => (config.layering.mode === 'off' ? 'layering.mode is off' : explainLayering(config)),
 );
 
-/** What the release does with requested OS images, as a plan prints it. */
+/** The handling of requested OS images by the release, as a plan prints it. */
 export function explainLayering(config: Config): string {
   const version = givenVersion(config);
   return version === undefined

@@ -15,7 +15,7 @@ import { asNewest, askIgnitionValidate, type MergeOracle, startMergeOracle } fro
 const ca = '/etc/bootwright/site-ca.pem';
 const anchorPath = '/etc/pki/ca-trust/source/anchors/bootwright-registries.crt';
 const authorities = `# of two sites\n${authority}\n${authority}\n`;
-/** Without the text next to them. */
+/** The certificates without the text between them. */
 const trusted = `${authority}\n${authority}\n`;
 const mirrors = [
   { source: 'quay.io/openshift', mirrors: ['mirror.example.com:8443/o', '[2001:db8::1]:5000/o'] },
@@ -55,7 +55,7 @@ const served = (minor: number, files: readonly object[] = [], storage: object = 
   ...(minor > 2 ? { kernelArguments: { shouldExist: ['nosmt'] } } : {}),
 });
 
-/** The config of the registries, over which Ignition merges the host's. */
+/** The registry settings; Ignition merges the config of the host over them. */
 const settings = {
   ignition: { version: '3.0.0' },
   storage: {

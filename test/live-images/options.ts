@@ -8,7 +8,7 @@ const podmanStore = '--root= --runroot= --storage-driver=';
  * have its value in the next argument; `…` marks that the first operand and all later words belong
  * to another program. Source: the programs' own sources at the tags of the oldest supported live
  * image: util-linux, coreos-installer, efibootmgr, mdadm, lvm2, podman, skopeo, ostree-rs-ext,
- * cloud-utils; in NEWS of coreutils and systemd, and in systemctl(1).
+ * cloud-utils; NEWS of coreutils and systemd; systemctl(1).
  */
 export const knownOptions: Readonly<Record<string, string>> = {
   lsblk: '--all --bytes --json --output=',

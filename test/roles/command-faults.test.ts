@@ -7,7 +7,6 @@ import { type FaultHost, faultHosts } from './fault-hosts.ts';
 import { begin, end, type Kept, plannedSteps, runProcess } from './fault-processes.ts';
 import { type CommandFault, commandFaults, type FaultOf } from './faulty-host.ts';
 
-/** A command of a step. */
 interface Place {
   readonly step: string;
   readonly command: string;

@@ -5,7 +5,6 @@ export interface Mark {
   readonly moves: number;
 }
 
-/** A crash point. */
 interface CrashPoint {
   /** The index of the last journal line before the crash. */
   readonly crashAfter: number;

@@ -58,7 +58,6 @@ export function giveRelease({ images }: Machine, buildError?: string): void {
   if (buildError !== undefined) images.buildError = buildError;
 }
 
-/** Writes a file to a host. */
 type Write = (path: string, text: string) => Promise<void>;
 
 /** Writes the results of the bootstrap controller, in its order. */

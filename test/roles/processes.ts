@@ -80,7 +80,6 @@ interface Process {
   readonly commands: number;
   /** Decides for each command whether it fails. */
   readonly faultOf?: (argv: readonly string[]) => CommandFault | undefined;
-  /** Changes the role before it runs. */
   readonly changed?: (role: Role<InstallWorld>) => Role<InstallWorld>;
   /** Replaces the clock whose limits never pass. */
   readonly time?: Clock;

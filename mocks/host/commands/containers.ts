@@ -81,7 +81,6 @@ function goFlags(words: readonly string[]): ReadonlyMap<string, string> {
   return flags;
 }
 
-/** The log sender of a host with its arguments. */
 interface LogSender {
   readonly call: Call;
   readonly token: string;

@@ -30,7 +30,6 @@ export const namingPrograms: Programs = { hostnamectl, ip };
 const BEGIN = '-----BEGIN OPENSSH PRIVATE KEY-----';
 const END = '-----END OPENSSH PRIVATE KEY-----';
 
-/** Makes a key pair. */
 const sshKeygen: Program = async ({ files, name }, call) => {
   const [path] = sortWords(call.argv.slice(1), ['-f', '-N']).all('-f');
   if (path === undefined) return fail(call, 'Enter file in which to save the key: ');

@@ -25,7 +25,6 @@ const ignitionAccept = 'application/vnd.coreos.ignition+json;version=3.2.0, */*;
 
 type SourceName = Exclude<Config['ignition']['source'], 'auto'>;
 
-/** A source of the Ignition config of a host. */
 interface IgnitionSource {
   /** The required settings, for people. */
   readonly needs: string;

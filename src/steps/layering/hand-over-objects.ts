@@ -36,7 +36,7 @@ const jobComesWithin = seconds(12);
  * Creates the completed MachineOSBuild. It has its labels from the create request on: the builder
  * acts on the first version of an object, and a later label is too late. A build that the builder
  * created meanwhile is adopted, and its job is removed; the label comes last then, so that the next
- * attempt completes an interrupted one.
+ * attempt completes an interrupted attempt.
  * @throws AgentError `layering.build-in-the-way`, `layering.not-kept`, `kube.*`
  */
 export async function putBuild(

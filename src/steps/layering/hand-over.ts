@@ -35,8 +35,8 @@ const handingOver = {
 
 /**
  * Hands over the images of the pools as objects of the cluster's own controllers. From the
- * rendering of a pool on, these controllers regard an image on a node as an error if the pool has
- * no MachineOSConfig: therefore each pool is paused until its image is handed over. Masters come
+ * rendering of a pool on, these controllers regard an image on a node as an error if the pool is
+ * not layered yet: therefore each pool is paused until its image is handed over. Masters come
  * first, because they join first.
  */
 export const handOverServed = step({

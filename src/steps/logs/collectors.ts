@@ -264,7 +264,6 @@ export const collectorsOf = (user: LogUser): readonly Collector[] =>
     from,
   }));
 
-/** The end of a text. */
 interface TextEnd {
   readonly text: string;
   /** Bytes of the whole text. */
@@ -366,7 +365,6 @@ async function textOf(
 /** In seconds; an installation is shorter. */
 const longestLog = 24 * 3600;
 
-/** The output of a command. */
 async function outputOf(
   { host, signal, showsFailures }: LogReach,
   argv: readonly string[],

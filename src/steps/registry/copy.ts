@@ -51,7 +51,6 @@ export const registryFailures = {
   },
 } as const satisfies FailureTable;
 
-/** Builds an error about the registry data. */
 const registryFailure = failuresOf(registryFailures);
 
 const RegistryMediaSchema = z.object({
