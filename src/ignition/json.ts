@@ -49,8 +49,7 @@ function parsedOr(
 
 /**
  * Offset of the first unexpected token. V8 gives no offset for one, and its message quotes the
- * text, which may be secret. If the text before the offset parses but for its end, the offset is
- * right.
+ * text, which may be secret. The text before the token is only incomplete.
  */
 function tokenOffset(text: string): number {
   let [sound, wrong] = [0, text.length + 1];

@@ -61,8 +61,8 @@ export function rpmOstreeChangeArgv(
 
 /**
  * Stages an image. rpm-ostree refuses a rebase to the name that the host follows already: "Old and
- * new refs are equal". As the Machine Config Daemon does; older releases refuse an image without
- * `--experimental`.
+ * new refs are equal". It uses `--experimental` as the Machine Config Daemon does: older releases
+ * refuse an image without it.
  */
 export const rpmOstreeStageArgv = (
   kind: 'switch' | 'upgrade',

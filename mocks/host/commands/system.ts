@@ -80,7 +80,7 @@ const nmstatectl: Program = async ({ files }, call) => {
 
 /**
  * `nmcli --offline connection modify`: of the connections that NetworkManager 1.52 refuses, it
- * refuses a VLAN without a parent; other input is printed unchanged.
+ * refuses only a VLAN without a parent; other input is printed unchanged.
  */
 const nmcli: Program = async (_machine, call) => {
   let text = '';

@@ -1,6 +1,6 @@
-// Empties a disk. udev restarts LVM and RAID that are only stopped while the image is written, and
-// then the writer fails with a busy disk: so the signatures are removed too, from the top down.
-// Nothing is forced: the kernel refuses a device that has a user.
+// Empties a disk. While the image is written, udev restarts LVM and RAID that are only stopped, and
+// then the writer fails with a busy disk. So the signatures are removed too, from the top down.
+// Nothing is forced: the kernel refuses a device that is in use.
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';

@@ -141,8 +141,8 @@ function partsOfWwn(wwn: string): { readonly own: string; readonly extension: st
 
 /**
  * The hints that distinguish a disk from every other of its host; undefined if it has no identifier
- * of its own: virtual disks have neither serial number nor WWN unless the hypervisor sets one. A
- * host may have thousands of disks: each is read once.
+ * of its own: virtual disks have no serial number and no WWN unless the hypervisor sets one. A host
+ * may have thousands of disks: each is read once.
  */
 export function hintsFor(
   roots: readonly BlockDevice[],

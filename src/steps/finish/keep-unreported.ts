@@ -38,8 +38,8 @@ const mountArgvs = (partition: string): readonly (readonly string[])[] => [
 ];
 
 /**
- * Reports the reboot of this host, and saves the reports that the service has not accepted on the
- * written disk: the live system and its logs end in a moment. The step neither delays nor fails the
+ * Reports the reboot of this host, and saves on the written disk everything that the service has
+ * not accepted: the live system and its logs end in a moment. The step neither delays nor fails the
  * installation.
  */
 export const keepUnreported = step({
