@@ -20,7 +20,7 @@ export function pageSections(page: PageState, now: number): readonly PageSection
   const because = stopReason(page);
   return [
     { id: 'state', within: 'top', content: stateSection(page) },
-    { id: 'trouble', within: 'intro', content: sourceSection(page) },
+    { id: 'last-error', within: 'intro', content: sourceSection(page) },
     { id: 'failures', within: 'intro', content: failuresSection(page) },
     { id: 'legend', within: 'rails', content: hosts.length === 0 ? html`` : railLegend },
     ...failedFirst(hosts).map((host) => ({
@@ -70,7 +70,7 @@ function stateSection(page: PageState): Html {
 function sourceSection({ lastError, answeredAt, refusal }: PageState): Html {
   if (lastError === undefined) return html``;
   const away = answeredAt === undefined ? 'not reached yet' : `away since ${clock(answeredAt)} UTC`;
-  return html`<p class="trouble" role="alert">${refusal ?? away}: ${lastError}</p>`;
+  return html`<p class="last-error" role="alert">${refusal ?? away}: ${lastError}</p>`;
 }
 
 /** A failure in the words that its button copies. */

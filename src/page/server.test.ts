@@ -156,7 +156,7 @@ describe('what a reader is sent', () => {
     const at = 2000;
     live.update({ kind: 'host', at, id: 'h', name: 'm1', role: 'master', rail: [] });
     expect(live.changes(at)?.sections.map(({ id }) => id)).toEqual([
-      ...['state', 'trouble', 'failures', 'legend', 'host-1', 'objects', 'faults', 'timeline'],
+      ...['state', 'last-error', 'failures', 'legend', 'host-1', 'objects', 'faults', 'timeline'],
     ]);
     expect(live.changes(at)).toBeUndefined();
     live.update({ kind: 'fault', at, where: 'm1', what: 'power-loss' });

@@ -41,7 +41,7 @@ a { color: var(--busy); }
 .failure h2 { margin-bottom: .2rem; } .failure p + p { margin-top: .15rem; }
 button { margin-top: .5rem; font: inherit; color: inherit; background: var(--bg); border: 1px solid var(--soft); border-radius: 6px; padding: .15rem .8rem; cursor: pointer; }
 #gone { position: fixed; inset: auto 0 0; z-index: 2; }
-.trouble, #gone { padding: .4rem .7rem; border-left: 3px solid var(--bad); background: var(--bg); overflow-wrap: anywhere; }
+.last-error, #gone { padding: .4rem .7rem; border-left: 3px solid var(--bad); background: var(--bg); overflow-wrap: anywhere; }
 .details { margin-top: .5rem; color: var(--bad); overflow-wrap: anywhere; }
 progress { appearance: none; display: block; width: 100%; height: 6px; border: 0; border-radius: 3px; overflow: hidden; background: var(--todo); color: var(--busy); }
 progress::-webkit-progress-bar { background: var(--todo); }

@@ -131,7 +131,7 @@ describe('bootwright watch', () => {
     const service = await startService();
     await using watch = await startWatch([service.url, '--cluster-id', cluster.id], secret);
     await using opened = await openPage(browser, watch.url, desk);
-    await opened.page.locator('.trouble').getByText(words).waitFor();
+    await opened.page.locator('.last-error').getByText(words).waitFor();
     await expect.poll(watch.printed).toMatch(words);
     expect(watch.printed()).not.toContain(secret);
     expect(await watch.interrupt()).toBe(0);
@@ -148,7 +148,7 @@ describe('bootwright watch', () => {
   it('says that the service is away', async () => {
     await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
     await using opened = await openPage(browser, watch.url, desk);
-    await opened.page.locator('.trouble').getByText('connection refused').waitFor();
+    await opened.page.locator('.last-error').getByText('connection refused').waitFor();
     await expect.poll(watch.printed).toMatch(/^note: not reached yet: .*connection refused/m);
     expect(await watch.interrupt()).toBe(0);
   });
