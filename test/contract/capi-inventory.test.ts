@@ -1,4 +1,5 @@
-// The inventory of the bootstrap provider, asked by the product's own client over a real socket.
+// The inventory of the bootstrap provider, with requests of the product's own client over a real
+// socket.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -214,7 +215,7 @@ describe('an agent', () => {
     };
     calledAs('m0', 'n0');
     await agent('m1').hostIgnition('master', signal);
-    // The inventory has not seen it yet.
+    // The inventory's informer has not seen it yet.
     const restore = kube.holdViews();
     calledAs('m1', 'n0');
     for (const name of ['m0', 'm1'])
@@ -418,7 +419,7 @@ describe('the bootstrap host', () => {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A raw request with a token of a host, or with another. */
+/** A raw request with a host's token, or with another. */
 const ask = (
   ...[name, path, body, token = tokenOf(name)]: readonly [string, string, unknown?, string?]
 ) =>

@@ -1,4 +1,4 @@
-// Files of a host.
+// Contract of a host's files.
 import { execFileSync } from 'node:child_process';
 import {
   lstat,
@@ -102,7 +102,7 @@ describe('the files of a host below a root', () => {
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'bootwright-root-'));
     await mkdir(at('var/opt/install-dir'), { recursive: true });
-    // As CoreOS has it, and as an administrator may.
+    // As in CoreOS, and as an administrator may do.
     await symlink('var/opt', at('opt'));
     await symlink('/var/opt', at('srv'));
   });
@@ -185,7 +185,7 @@ describe('the files of a host below a root', () => {
   it('are not waited for where one is a pipe, nor read without end', async () => {
     execFileSync('mkfifo', [at('opt/pipe')]);
     await writeFile(at('opt/large'), '');
-    // A hole takes no room on the disk.
+    // A hole takes no space on the disk.
     await truncate(at('opt/large'), 100 * 1024 ** 2);
     const read = (path: string) => host().readText(path, signal);
     await expect(read('/opt/pipe')).rejects.toMatchObject({ code: 'file.not-read' });

@@ -1,4 +1,4 @@
-// Watching files of a host, the same for each.
+// Contract of watching a host's files, the same for every host.
 import { describe, expect, it } from 'vitest';
 import { everyHost } from './real/host-subjects.ts';
 
@@ -8,7 +8,10 @@ everyHost((subject) => {
   describe('watching', () => {
     const path = (file: string): string => `${subject().folder}/${file}`;
 
-    /** Watches paths until `work` is over; `rung` resolves with the next ring after its call. */
+    /**
+     * Watches paths until `work` is over; `rung` resolves with the next notification after its
+     * call.
+     */
     const watching = async (
       paths: readonly string[],
       work: (notified: () => Promise<void>) => Promise<void>,
@@ -87,7 +90,7 @@ everyHost((subject) => {
       ending.abort(new Error('enough'));
       await expect(watch).resolves.toBeUndefined();
       const before = count;
-      // Twice: another watch that polls may be ahead of the one that has ended by less than a poll.
+      // Twice: another polling watch may be ahead of the ended one by less than a poll.
       await watching([path('ended')], async (notified) => {
         for (const content of ['x', 'longer']) {
           await subject().put(path('ended'), content);

@@ -1,4 +1,4 @@
-// Commands and locks of a host.
+// Contract of a host's commands and locks.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +109,10 @@ it('gives every command the variables of the installation, and a step may add to
   await rm(directory, { recursive: true });
 });
 
-/** Whether a process still does anything: not all who inherit one ask how it ended. */
+/**
+ * Whether a process still runs: an ended one may remain, since not every parent waits for inherited
+ * children.
+ */
 const isRunning = async (pid: number): Promise<boolean> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z');
   return !/\) [ZX]/.test(stat);

@@ -17,7 +17,7 @@ import {
 } from '../../src/ports/http-route.ts';
 import { makeCertificates } from './real/http-server.ts';
 
-/** The certificate is read each second. */
+/** The server reads its certificate each second. */
 const within = { timeout: 10_000 };
 
 const size = async ({ bytes }: RouteRequest) => ({
@@ -54,7 +54,7 @@ interface Noted {
   readonly fields: object;
 }
 
-/** A server on a free port, and connections to it as bytes. */
+/** A server on a free port, and raw connections to it. */
 async function serving(more: Partial<RoutesToServe> = {}) {
   const notes: Noted[] = [];
   const listen = { host: '127.0.0.1', port: 0 };
@@ -83,7 +83,7 @@ async function serving(more: Partial<RoutesToServe> = {}) {
   };
 }
 
-/** What comes until a text is in it. */
+/** Reads until a text has arrived. */
 async function until(socket: Socket, text: string): Promise<string> {
   let seen = '';
   for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -141,7 +141,7 @@ describe('routes over HTTP', () => {
 describe('bodies of requests', () => {
   it.each([
     ['by its length', 'x'.repeat(1001)],
-    // Much more than fits into the buffers of the connection: the answer is read all the same.
+    // Much more than the buffers of the connection hold: the client reads the answer all the same.
     ['while it comes', new Blob(['x'.repeat(8 * 1024 ** 2)]).stream()],
   ])('are refused with 413 %s', async (_, body) => {
     await using own = await serving();
@@ -305,7 +305,8 @@ it('a page whose address is taken leaves nothing that keeps the program', async 
 
 describe('routes over HTTPS', () => {
   /**
-   * A folder as kubelet keeps that of a Secret: links to what `..data` points to, which is renamed.
+   * A folder of a Secret as the kubelet makes it: links to the target of `..data`, which is
+   * renamed.
    */
   function secretFolder() {
     const root = mkdtempSync(join(tmpdir(), 'serving-'));

@@ -90,7 +90,7 @@ async function relayOf(web: Web, more: Partial<RelaySource> = {}): Promise<Relay
   return { outcome: served.outcome, ask };
 }
 
-/** A server that cuts each answer after so many bytes. */
+/** A server that cuts each answer after a number of bytes. */
 function cuttingWeb(after: number): Web & { readonly froms: readonly number[] } {
   const froms: number[] = [];
   return {

@@ -1,4 +1,4 @@
-// What the controller sends to the inventory service, and when.
+// Requests of the controller to the inventory service, and their times.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type InventoryConnection, inventoryOf } from '../../src/adapters/http/inventory.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
@@ -88,7 +88,7 @@ describe('requests of the controller', () => {
 });
 
 describe('following the cluster', () => {
-  /** Follows until the test ends; gives what was seen. */
+  /** Follows until the test ends; returns the views so far. */
   function following(port: Inventory, until: AbortSignal): readonly InstallationView[] {
     const views: InstallationView[] = [];
     void port.follow((view) => views.push(view), until);

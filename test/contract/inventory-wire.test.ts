@@ -1,4 +1,4 @@
-// What goes over the wire to the inventory service.
+// Requests to the inventory service on the wire.
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { inventoryOf } from '../../src/adapters/http/inventory.ts';

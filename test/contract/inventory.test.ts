@@ -30,7 +30,7 @@ const seedOf = (
   hostSeed({
     id: `b2f4d8f0-0000-4000-8000-00000000001${last}`,
     clusterId: cluster.id,
-    // Version 1 of the service has no infra-envs: there the cluster stands for them.
+    // Version 1 of the service has no infra-envs; it uses the cluster's id.
     infraEnvId: cluster.id,
     ...seed,
   });
@@ -165,11 +165,11 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
 /** A service at the end of an installation. */
 interface FinalizingWorld {
   readonly inventory: Inventory;
-  /** The cluster changes past the port; whoever follows is to see it. */
+  /** Changes the cluster without the port; followers must see it. */
   readonly changeStatus: (status: 'finalizing' | 'installed') => void;
 }
 
-/** The cluster that the service has, of which a host was taken out. */
+/** The cluster at the service, with one host disabled. */
 const installingCluster: InstallingCluster = {
   id: 'b2f4d8f0-0000-4000-8000-000000000001',
   kind: 'Cluster',
@@ -202,7 +202,7 @@ const installingCluster: InstallingCluster = {
   ],
 };
 
-/** A report that the service takes. */
+/** A report that the service accepts. */
 const report = {
   name: 'lso',
   version: '4.20.1',
@@ -301,7 +301,7 @@ const finalizingWorlds: readonly [string, () => FinalizingWorld][] = [
 describe.each(finalizingWorlds)(
   '%s keeps the contract at the end of an installation',
   (_, make) => {
-    /** Follows until a view is right, and gives that one. */
+    /** Follows until a view matches, and resolves with that view. */
     const viewWith = async (
       { inventory }: Pick<FinalizingWorld, 'inventory'>,
       isRight: (view: InstallationView) => boolean,

@@ -81,7 +81,8 @@ describe('the journal in a file', () => {
   });
 
   it('cuts off what a failed append left, and continues when there is room again', async () => {
-    // A file size limit gives what a full disk gives: part of the line, then an error.
+    // A file size limit behaves like a full disk: a part of the line is written, then an error
+    // occurs.
     const lines = ['{"a":1}', `{"b":"${'x'.repeat(2000)}"}`, '{"c":3}'];
     const writer = new URL('../process/probes/append-lines.ts', import.meta.url).pathname;
     const script = 'ulimit -f 1; exec "$@"';

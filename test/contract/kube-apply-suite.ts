@@ -1,19 +1,19 @@
-// The part of the suite of every Kube that is about manifests.
+// The part about manifests of the suite for every Kube.
 import { describe, expect, it } from 'vitest';
 import { configMaps } from '../../src/kube/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
-/** What the suite needs of a Kube's world. */
+/** The parts of a Kube's world that the suite needs. */
 interface ApplyWorld {
   readonly kube: Kube;
-  /** Puts an object there past the port. */
+  /** Stores an object without the port. */
   readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
 }
 
 const namespace = 'default';
 const live = new AbortController().signal;
 
-/** Runs the suite; `named` makes names that no other test has. */
+/** Runs the suite; `named` makes names that are unique to a test. */
 export function applySuite(world: () => ApplyWorld, named: (suffix: string) => string): void {
   const refOf = (suffix: string) => ({ kind: configMaps, namespace, name: named(suffix) });
   const manifest = (suffix: string, more: object = {}): KubeObject => ({

@@ -1,4 +1,4 @@
-// How manifests, and requests about many objects, go over the wire.
+// Manifests and requests about many objects on the wire.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { inTurn, json, type Responder } from './real/http-server.ts';
 import { type KubeStand, openStand, status } from './real/kube-stand.ts';
@@ -15,7 +15,7 @@ const subscription = {
   kind: 'Subscription',
   metadata: { name: 's', namespace: 'n' },
 };
-/** As kube-apiserver 1.34 answers it, without what is not read. */
+/** The answer of kube-apiserver 1.34, reduced to the fields that are read. */
 const kinds = json(200, {
   kind: 'APIResourceList',
   groupVersion: 'operators.coreos.com/v1alpha1',

@@ -1,4 +1,4 @@
-// What the API server forbids, in a cluster where refusals are final.
+// Requests that the API server forbids, in a cluster where refusals are final.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeCluster, KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { seconds } from '../../src/model/duration.ts';
@@ -12,7 +12,7 @@ const m0 = { kind: nodes, name: 'm0' };
 const live = new AbortController().signal;
 const often = { interval: 2 };
 
-/** As kube-apiserver 1.34 words it. */
+/** With the message of kube-apiserver 1.34. */
 const forbids = (verb: string, more = ''): Responder =>
   status(403, {
     kind: 'Status',

@@ -1,22 +1,22 @@
-// The part of the suite of every Kube that is about how objects end: at once, or when whatever
-// holds them lets go.
+// The part about deletion of the suite for every Kube: at once, or after finalizers and kubelets
+// release an object.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configMaps, pods, serviceAccounts } from '../../src/kube/kinds.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 
-/** What the suite needs of a Kube's world. */
+/** The parts of a Kube's world that the suite needs. */
 interface EndingWorld {
   readonly kube: Kube;
-  /** Puts an object there past the port. */
+  /** Stores an object without the port. */
   readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
-  /** Takes one away past the port, as the kubelet does with a pod that has ended. */
+  /** Removes an object without the port, as the kubelet does with an ended pod. */
   readonly drop: (ref: KubeRef) => Promise<void>;
 }
 
 const namespace = 'default';
 const live = new AbortController().signal;
 
-/** Runs the suite; `named` makes names that no other test has. */
+/** Runs the suite; `named` makes names that are unique to a test. */
 export function endingSuite(world: () => EndingWorld, named: (suffix: string) => string): void {
   const refOf = (suffix: string) => ({ kind: configMaps, namespace, name: named(suffix) });
   const held = (suffix: string, finalizer = 'example.com/held'): KubeObject => {

@@ -1,4 +1,4 @@
-// How a selection is followed over the wire: lists, watches, and what becomes of them.
+// A followed selection on the wire: lists, watches, and their ends.
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { calmTimeouts, defaultTimeouts } from '../../src/adapters/kube/api-server.ts';
@@ -10,7 +10,7 @@ import { json, type Responder, type TestServer } from './real/http-server.ts';
 import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
 
 const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
-/** How a test looks for what it waits for. */
+/** Interval of a test's polls. */
 const often = { interval: 2 };
 
 let stand: KubeStand;
@@ -24,7 +24,7 @@ afterEach(() => stand.close());
 const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
 const asked = (): readonly string[] => stand.asked();
 
-/** An open watch of a test: what is written to it goes to who follows. */
+/** An open watch of a test; data written to it reaches the follower. */
 type Stream = ServerResponse;
 
 describe('following', () => {
@@ -166,7 +166,7 @@ describe('following', () => {
     const clock = quickClock(2000);
     follow({ clock, followTimeouts: () => calmTimeouts });
     await expect.poll(() => clock.elapsed(), often).toBeGreaterThan(minutes(20));
-    // Ten within a minute; 19 more, a minute apart each.
+    // Ten within a minute, then 19 more at intervals of a minute.
     expect(asked().length).toBeLessThanOrEqual(32);
     expect(asked().length).toBeGreaterThan(20);
   });

@@ -28,7 +28,7 @@ it('a watch by older credentials ends with the connections', async () => {
     return (isNew ? json(200, node(1)) : status(401))(seen, response);
   });
   const texts = [kubeconfigFor(server.url), kubeconfigFor(server.url, { user: { token: 'new' } })];
-  // The watch and its connection have limits of their own, which do not pass here.
+  // Timeouts of the watch and its connection are longer than the test.
   const patient = { clock: quickClock(1), timeouts: defaultTimeouts };
   const credentials = () => Promise.resolve(texts.shift());
   const kube = stand.cluster({ credentials, ...patient });
@@ -44,8 +44,8 @@ it('a watch by older credentials ends with the connections', async () => {
 });
 
 /**
- * A cluster whose credentials are refused and replaced as often as `rotate` is called; it holds the
- * answer about `slow`.
+ * A cluster that refuses and replaces its credentials at each call of `rotate`; it delays the
+ * answer for `slow`.
  */
 function rotating() {
   const { server } = stand;
@@ -58,7 +58,7 @@ function rotating() {
   });
   const kube = stand.cluster({
     credentials: () => Promise.resolve(kubeconfigFor(server.url, { user: { token: `t${token}` } })),
-    // A call has three seconds then, and a pause a few milliseconds.
+    // A call then has three seconds, and a pause takes a few milliseconds.
     clock: quickClock(20),
     timeouts: defaultTimeouts,
   });
@@ -77,7 +77,7 @@ it('connections by older credentials are closed as soon as newer ones are used',
     rotate();
   }
   expect(await get('m0')).toBeDefined();
-  // An idle connection would close by itself, seconds later.
+  // An idle connection would close by itself only seconds later.
   await expect.poll(() => connections(), { interval: 2 }).toBe(1);
 });
 

@@ -1,21 +1,21 @@
-// One suite for every Kube: the fake, and the adapter with a real API server behind it.
+// One suite for every Kube: the fake, and the adapter with a real API server.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configMaps, nodes } from '../../src/kube/kinds.ts';
 import { applySuite } from './kube-apply-suite.ts';
 import { endingSuite } from './kube-ending-suite.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
 
-/** A Kube with the cluster behind it. */
+/** A Kube with its cluster. */
 interface KubeWorld {
   readonly kube: Kube;
-  /** Puts an object there past the port. */
+  /** Stores an object without the port. */
   readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
-  /** Takes one away past the port. */
+  /** Removes an object without the port. */
   readonly drop: (ref: KubeRef) => Promise<void>;
-  /** The API server goes away, and comes back. */
+  /** Stops the API server; `back` starts it again. */
   readonly away: () => Promise<void>;
   readonly back: () => Promise<void>;
-  /** Changes the cluster where nobody who follows sees it, and loses the history of it. */
+  /** Changes the cluster without followers seeing it, and drops the history of the change. */
   readonly unseen: (change: () => Promise<void>) => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ const namespace = 'default';
 const widgets: KubeKind = { group: 'nobody.example', version: 'v1', plural: 'widgets' };
 const live = new AbortController().signal;
 
-/** Runs the suite; each test has names of its own, so that one cluster serves them all. */
+/** Runs the suite. Each test has its own names, so that one cluster serves all tests. */
 export function kubeSuite(name: string, world: () => KubeWorld): void {
   describe(name, () => {
     let prefix: string;

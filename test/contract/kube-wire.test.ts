@@ -1,4 +1,4 @@
-// What goes over the wire to the API server, and what comes of its answers.
+// Requests to the API server on the wire, and the handling of its answers.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';

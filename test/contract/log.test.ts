@@ -29,7 +29,7 @@ const note = (message: string, level: 'debug' | 'info' = 'info'): RunEvent =>
 const progress = (percent: number, time: number): RunEvent =>
   event({ type: 'step.progress', step: 'a/b', progress: { info: `${percent}%`, percent } }, time);
 
-/** A pipe that takes nothing more. */
+/** A full pipe. */
 function fullPipe(): number {
   execFileSync('mkfifo', [at('full-pipe')]);
   const pipe = openSync(at('full-pipe'), constants.O_RDWR | constants.O_NONBLOCK);
@@ -37,7 +37,7 @@ function fullPipe(): number {
   return pipe;
 }
 
-/** What is in a pipe now. */
+/** Reads the present content of a pipe. */
 function drain(pipe: number): string {
   const parts: Buffer[] = [];
   const buffer = Buffer.alloc(64 * 1024);
@@ -47,7 +47,7 @@ function drain(pipe: number): string {
   return Buffer.concat(parts).toString();
 }
 
-/** Does something until the pipe is full or empty. */
+/** Repeats an action until the pipe is full or empty. */
 function repeat(work: () => void): void {
   for (;;) {
     try {
@@ -122,7 +122,7 @@ describe('the log', () => {
   });
 
   it('does not wait for a reader that does not read', async () => {
-    // A pipe whose other end is open, and never read.
+    // A pipe whose other end is open but never read.
     execFileSync('mkfifo', [at('pipe')]);
     const pipe = openSync(at('pipe'), constants.O_RDWR);
     const log = open({ descriptors: [pipe] });
@@ -142,7 +142,7 @@ describe('the log', () => {
     });
     await settle();
     expect(isClosed).toBe(false);
-    // Room may be taken before the pipe is empty.
+    // Writes may take up space before the pipe is empty.
     const first = drain(pipe);
     await closed;
     expect(first + drain(pipe)).toContain('the last line');
@@ -159,7 +159,7 @@ describe('the log', () => {
     let isAsked = false;
     for await (const part of reader as AsyncIterable<Buffer>) {
       bytes += part.length;
-      // By now all that was kept is being written, so that there is room for a line again.
+      // By now all stored lines are being written, so that another line fits.
       if (bytes > 1024 ** 2 && !isAsked) log.sink(note('the last line'));
       isAsked ||= bytes > 1024 ** 2;
       if (part.includes('the last line')) break;
@@ -217,7 +217,7 @@ describe('the event stream', () => {
 });
 
 describe('the way to the journal', () => {
-  /** Opens the way to a journal whose `logger` is a script. */
+  /** Opens a journal whose `logger` is a script. */
   const open = async (script: string, socket = directory) => {
     await writeFile(at('logger'), `#!/bin/sh\n${script}\n`);
     await chmod(at('logger'), 0o755);

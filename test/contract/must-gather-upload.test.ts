@@ -1,4 +1,4 @@
-// What the pod that gathers does last, run as it stands against the stand-in of the service.
+// The last command of the must-gather pod, run unchanged against the stand-in of the service.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,8 +42,8 @@ interface Upload {
 }
 
 /**
- * Runs the command of the container that uploads, with a token in its file and an oc that says
- * something.
+ * Runs the command of the uploading container, with a token in its file and an oc that prints a
+ * text.
  */
 async function upload(auth: Auth, { token, oc }: { readonly token: string; readonly oc: string }) {
   const service = await startInventory({ cluster, hosts: [], auth });
@@ -71,7 +71,7 @@ async function upload(auth: Auth, { token, oc }: { readonly token: string; reado
   return { store: service.store, ended: run(command, args, { env }) };
 }
 
-/** Names in an archive that was uploaded, and the text of one of them. */
+/** Names of the files in an uploaded archive, and the text of one of them. */
 async function filesIn(bytes: Uint8Array | undefined, name: string) {
   const path = join(folder, 'uploaded.tar.gz');
   writeFileSync(path, bytes ?? '');

@@ -1,5 +1,5 @@
-// Files and units of a MachineConfig, written by the node's own programs below a folder: systemctl
-// asks no manager with --root.
+// Files and units of a MachineConfig, written by the node's real programs below a folder: with
+// --root, systemctl does not contact a manager.
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ const unitText = (target: string): string =>
 const wantsOf = (target: string): Promise<readonly string[]> =>
   readdir(join(root, `/etc/systemd/system/${target}.target.wants`)).catch(() => []);
 
-/** This machine's programs, with everything that they touch below the folder. */
+/** The programs of this machine, confined to files below the folder. */
 async function hostBelow(folder: string): Promise<Host> {
   const environment = { PATH: await standInNsenter(folder) };
   const real = nsenterHost({ environment, root: '/' });
@@ -39,7 +39,7 @@ async function hostBelow(folder: string): Promise<Host> {
         const result = await real.exec([program, ...words.map(below)], options);
         return { ...result, stdout: result.stdout.replaceAll(folder, '') };
       }
-      // It would ask the manager of this machine.
+      // This command would contact the manager of this machine.
       if (words[0] === 'daemon-reload') return { exitCode: 0, stdout: '', stderr: '', duration: 0 };
       return real.exec(['systemctl', `--root=${folder}`, ...words], options);
     },
@@ -82,7 +82,7 @@ const next = wantedHost(
   }) as never,
 );
 
-/** Gives the host what is wanted; it has it then, by its own programs. */
+/** Applies the wanted files and units to the host with its own programs. */
 async function give(wanted: WantedHost, before: WantedHost | undefined): Promise<void> {
   const at = { host, signal };
   const configs = before === undefined ? [wanted] : [wanted, before];
@@ -97,7 +97,7 @@ it('gives a host its files and units, the next ones, and the first ones again', 
     ...['left.service', 'moved.service', 'never.service'],
   ]);
   await give(next, first);
-  // What is masked is not started, wanted or not.
+  // A masked unit does not start, even if another unit wants it.
   expect(await wantsOf('multi-user')).toEqual(['never.service', 'os.service']);
   expect(await wantsOf('graphical')).toEqual(['moved.service']);
   const left = await readdir(join(root, '/etc/systemd/system'));

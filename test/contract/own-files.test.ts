@@ -1,4 +1,4 @@
-// Files with real links and pipes, and files without end.
+// Reading real links and pipes, and endless files.
 import { execFileSync } from 'node:child_process';
 import { constants, openSync } from 'node:fs';
 import {
@@ -54,7 +54,7 @@ it('still logs to a device, and sends events to a pipe that somebody reads', asy
 describe('a file without end', () => {
   const sparse = async (path: string): Promise<string> => {
     await writeFile(at(path), '');
-    // A hole takes no room on the disk.
+    // A hole takes no space on the disk.
     await truncate(at(path), 100 * mebibyte);
     return at(path);
   };

@@ -1,4 +1,4 @@
-// A text from outside at each of its entrances, and what is shown of it at each exit.
+// Passes a text from outside through each input, and checks it at each output.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -25,18 +25,18 @@ import { doing, runToy, toy, worldOf } from '../support/toy-role.ts';
 import { inventoryStand } from './real/inventory-stand.ts';
 
 /**
- * Colours and a cleared screen, a lone return, letters turned round and hidden, C1, a line that
- * could be one of ours.
+ * Colours and a cleared screen, a lone carriage return, reversed and hidden letters, C1 controls,
+ * and a line that looks like the program's own.
  */
 const steering =
   '\u001b[31mred\u001b[2J\rover\u202egnp.exe\u2066\u200b\u0007\u009b1m\u2028two\nfailed: ours';
 const hostile = `${steering} ${'long '.repeat(200_000)}${steering}\u001b[2J\u202eend`;
 
-/** What no text may hold that is shown; a file of lines may hold line feeds. */
+/** Characters that no shown text may contain; a file of lines may contain line feeds. */
 const forbidden = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\u2028\u2029]/u;
 
 /**
- * The longest that one text may be, with what stands around it: several texts of 16 Ki characters.
+ * Maximum length of an output with one text: several texts of 16 Ki characters and their context.
  */
 const longest = 100_000;
 
@@ -102,7 +102,7 @@ const failureOf = async (enter: () => Promise<unknown>): Promise<AgentError> => 
   return failure;
 };
 
-/** Events of a run that has the text of a failure everywhere where a text of others may be. */
+/** Events of a run with the text of a failure in each place that may hold foreign text. */
 function eventsOf(error: AgentError): readonly RunEventBody[] {
   const about = { step: 'a/b' } as const;
   const failure = reportOf(error);
@@ -170,7 +170,7 @@ describe.each(Object.entries(entrances))('%s', (_, enter) => {
       const written = await readFile(at(name), 'utf8');
       requirePlain(written);
       expect(Math.max(...written.split('\n').map(({ length }) => length))).toBeLessThan(longest);
-      // No text makes a line of its own.
+      // No text starts its own line.
       expect(written).not.toMatch(/^failed: ours/m);
       if (name !== 'pretty') for (const line of written.trim().split('\n')) JSON.parse(line);
     }

@@ -1,4 +1,4 @@
-// What a waiting worker costs a service that is ill: hundreds of hosts wait at once.
+// The load of waiting workers on a failing service: hundreds of hosts wait at once.
 import { expect, it } from 'vitest';
 import type { RunEventBody } from '../../src/engine/events.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
@@ -12,7 +12,7 @@ import { host, inventoryStand } from './real/inventory-stand.ts';
 const stand = inventoryStand();
 const config = { role: 'worker', service: { url: 'http://svc.example' } } as const;
 
-/** How many of the times lie in the minute that has most of them. */
+/** The largest number of times within one minute. */
 const mostInAMinute = (times: readonly number[]): number =>
   Math.max(
     0,

@@ -20,7 +20,7 @@ const status = (state: RunStatus['state']): RunStatus => ({
   running: [],
 });
 
-/** Watches hosts that serve so, each, for so long. */
+/** Watches hosts with these statuses for a time. */
 async function watched(served: readonly object[], limit = minutes(1)): Promise<number> {
   const servers = served.map((document) =>
     createServer((_, response) => response.end(JSON.stringify(document))).listen(0, '127.0.0.1'),
@@ -46,7 +46,7 @@ describe.concurrent('hosts that are watched', () => {
     ['cli.not-installed', /^127\.0\.0\.1:\d+ failed$/, [status('failed'), status('running')]],
     ['cli.not-installed-in-time', /never reached; .*serves no status of a run$/, [{ run: 'r' }]],
   ])('end with %s: %s', async (code, message, served) => {
-    // All of it has to pass: time enough for a busy machine to read each of them once.
+    // The whole limit passes: a busy machine needs the time to read each status once.
     const thrown: unknown = await watched(served, seconds(4)).catch((error: unknown) => error);
     expect(thrown).toMatchObject({ code, message: expect.stringMatching(message) as string });
   });

@@ -229,7 +229,7 @@ describe('proxies', () => {
     });
   });
 
-  /** Lets a server open tunnels, all of them to one port; gives what it is asked for. */
+  /** Makes a server open tunnels, all to one port; returns its requests. */
   const tunnelling = (proxy: TestServer, port: number): readonly string[] => {
     const tunnels: string[] = [];
     proxy.server.on('connect', (request, socket) => {

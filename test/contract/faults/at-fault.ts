@@ -11,7 +11,7 @@ const status =
     response.writeHead(code, headers).end('said by whoever stands before the server');
   };
 
-/** Forty bytes of a hundred, and then an end of the connection. */
+/** Sends forty bytes of a hundred, then closes the connection. */
 const broken: Responder = (_, response) => {
   response.writeHead(200, { 'content-length': '100' });
   response.write(`{"items":[{"metadata":{"name":"${'x'.repeat(10)}`);
@@ -20,7 +20,9 @@ const broken: Responder = (_, response) => {
   }, 5);
 };
 
-/** Ends when more can be written, or nobody reads any more; what is not heard is let go. */
+/**
+ * Resolves when the response can take more, or its client is gone; ignores the event that loses.
+ */
 async function drained(response: ServerResponse): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
@@ -30,7 +32,7 @@ async function drained(response: ServerResponse): Promise<void> {
 
 const lump = Buffer.alloc(2 ** 20, 'x');
 
-/** 64 MiB of nothing, in 64 KiB: whoever unpacks it has it a thousand times. */
+/** 64 MiB of zeros in 64 KiB: unpacking multiplies the size by a thousand. */
 const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20));
 
 const endless =
@@ -54,7 +56,7 @@ const slow: Responder = async (_, response) => {
   }
 };
 
-/** How a server answers that has a fault; one that refuses is closed, and answers nothing. */
+/** The answers of a faulty server; a refusing server is closed, and does not answer. */
 export const atFault: Readonly<Record<Fault, Responder>> = {
   refused: () => undefined,
   reset: broken,

@@ -1,31 +1,31 @@
-// What becomes of a run whose journal cannot be written, or that ends while it writes.
+// Outcomes of a run whose journal cannot be written, or that ends during a write.
 // test/roles/journal-faults.test.ts runs the faults of the disk at each write of each role.
 
-/** A fault of a write that the disk has. */
+/** A fault of the disk at a write. */
 export type DiskFault = 'full disk' | 'read-only';
 
-/** A line of the journal by what it says. */
+/** A line of the journal by its content. */
 export type WriteKind =
   'aside' | 'header' | 'started' | 'finished' | 'left' | 'failed' | 'stopped' | 'set aside';
 
-/** What becomes of a write. */
+/** The outcome of a failed write. */
 export interface JournalRow {
   readonly write: WriteKind;
-  /** For people. */
+  /** Description for people. */
   readonly means: string;
   /**
-   * With a fault of the disk: `ends`: the run ends with `journal.not-kept`; `warns`: it ends as it
-   * would, and a warning says that the journal does not; `continues`: the run ends at the next line
+   * Outcome of a disk fault. `ends`: the run ends with `journal.not-kept`; `warns`: it ends as
+   * usual, and a warning says that the journal does not; `continues`: the run ends at the next line
    * that it needs, if there is one.
    */
   readonly outcome: 'ends' | 'warns' | 'continues';
-  /** What has been done by then. */
+  /** The work that is done by then. */
   readonly done: string;
-  /** What the next process of the same boot does, after any of the faults. */
+  /** The behaviour of the next process in the same boot, after any of the faults. */
   readonly next: string;
 }
 
-/** Every kind of write. */
+/** All kinds of writes. */
 export const journalRows: readonly JournalRow[] = [
   {
     write: 'header',

@@ -25,7 +25,7 @@ const cells: readonly Cell[] = requestKinds.flatMap(({ names, endings, limit }) 
   ),
 );
 
-/** Bodies without end are read one by one: several at once are no fault of the product. */
+/** Endless bodies run one by one: several at once would overload the test itself. */
 const isLarge = ({ fault }: Cell): boolean => fault.startsWith('endless');
 
 describe('every kind of request', () => {
@@ -38,7 +38,7 @@ describe('every kind of request', () => {
   it.each(cells.filter(isLarge))('$name: $fault', ends);
 });
 
-/** Sends the request of a cell to a server with its fault, and looks how that ends. */
+/** Sends the request of a cell to a faulty server, and checks the outcome. */
 async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   const server = await faultyServer(name, fault);
   const clock = quickClock(paceOf(fault, ending, limit));
@@ -46,7 +46,8 @@ async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   try {
     const sender = senders[name];
     if (sender === undefined) throw new RangeError(`nothing sends ${name}`);
-    // Only where the server is silent: on a busy machine no other attempt must be cut short.
+    // Short timeouts only for a silent server: on a busy machine, no other attempt may be cut
+    // short.
     const timeouts = impatience[fault];
     const outcome = await sender({ server, clock, timeouts, ending });
     expect(outcome).toMatchObject({
@@ -56,7 +57,7 @@ async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
     expect(outcome.isLeft).toBe(ending.isLeft);
     if (limit === undefined) return;
     const took = clock.elapsed() - since;
-    // The clock continues while the outcome is looked at.
+    // The clock continues while the outcome is checked.
     expect(took).toBeLessThan(limit + seconds(45));
     if (ending.attempts === 'limit') expect(took).toBeGreaterThan(limit / 4);
     else if (fault !== 'refused') expect(server.seen).toHaveLength(ending.attempts as number);
@@ -74,14 +75,14 @@ const impatience: Partial<Record<Fault, ConnectionTimeouts>> = {
 };
 
 /**
- * Of a silent server the client learns after a second at the earliest; a call takes four then, in
- * which it asks again.
+ * The client detects a silent server after at least a second; a call takes four seconds then, with
+ * a retry.
  */
 const silent = seconds(4);
 
 /**
- * So that ten minutes are short, but a silent server is asked more than once, and a large body is
- * read in time.
+ * The speed of the clock: ten minutes are short, but a silent server gets more than one request,
+ * and a large body is read in time.
  */
 function paceOf(fault: Fault, { attempts }: Ending, limit = minutes(1)): number {
   if (fault === 'stall') return limit / silent;
@@ -94,7 +95,7 @@ async function faultyServer(name: string, fault: Fault): Promise<TestServer> {
   const respond = atFault[fault];
   const server = await startServer((seen, response) => {
     if (name !== 'watch of what is followed' || isWatch(seen.path)) return respond(seen, response);
-    // Nobody listens any more for the watch that comes after the list.
+    // The server stops listening before the watch that follows the list.
     if (fault === 'refused') response.once('finish', () => void server.close());
     response.end('{"metadata":{"resourceVersion":"1"},"items":[]}');
     return undefined;

@@ -1,8 +1,8 @@
-// What becomes of each kind of request of the product when its server, or the way to it, is at fault.
+// Outcomes of each kind of the product's requests when the server or the network is faulty.
 // requests.test.ts runs each cell over the wire.
 import { type Millis, minutes } from '../../../src/model/duration.ts';
 
-/** Every fault, with what the server or the network does, to each attempt. */
+/** All faults, with the behaviour of the server or the network at each attempt. */
 export const faults = {
   refused: 'nobody listens',
   reset: 'an answer of 200 that is reset in the middle of its body',
@@ -18,29 +18,27 @@ export const faults = {
   'slow 400': 'status 400 with a body of which a byte comes now and then',
 } as const;
 
-/** A fault by its name. */
+/** The name of a fault. */
 export type Fault = keyof typeof faults;
 
-/** How a request ends. */
+/** The outcome of a request. */
 export interface Ending {
-  /** Code of the failure; undefined where it works. */
+  /** Code of the failure; undefined on success. */
   readonly code?: string;
-  /**
-   * How often it is sent; `limit`: until the limit of the call, `on`: as long as it is followed.
-   */
+  /** Number of attempts; `limit`: until the limit of the call, `on`: until the follower stops. */
   readonly attempts: number | 'limit' | 'on';
   /** Words of the failure's message that name the cause. */
   readonly says?: string;
-  /** It is given up here without a failure: the reporter of the run sends it again. */
+  /** The call gives up without a failure: the reporter of the run sends it again. */
   readonly isLeft?: true;
-  /** What is not plain from code and attempts. */
+  /** Details that code and attempts do not show. */
   readonly note?: string;
 }
 
-/** Requests that end in the same way. */
+/** Requests with the same outcomes. */
 export interface RequestKind {
   readonly names: readonly string[];
-  /** Of a call with its retries; none for what is followed until it is stopped. */
+  /** Limit of a call with its retries; undefined for a follower. */
   readonly limit?: Millis;
   readonly endings: Readonly<Record<Fault, Ending>>;
 }
@@ -110,7 +108,7 @@ const kubeLimit = minutes(1);
 const conflict = fails('kube.conflict', 1, 'answered 409');
 const relisted = works('a list each second stands for the watch', 'on');
 
-/** Every kind of request of the product. */
+/** All kinds of the product's requests. */
 export const requestKinds: readonly RequestKind[] = [
   {
     names: ['report'],

@@ -14,16 +14,16 @@ import type { TestServer } from '../real/http-server.ts';
 import { kubeconfigFor } from '../real/kube-stand.ts';
 import type { Ending } from './requests.ts';
 
-/** What a request is sent with. */
+/** Inputs of a request. */
 interface Sending {
   readonly server: TestServer;
   readonly clock: Clock;
-  /** Those of the product unless given. */
+  /** Default: the product's timeouts. */
   readonly timeouts: ConnectionTimeouts | undefined;
   readonly ending: Ending;
 }
 
-/** What came of it; no code where it worked. */
+/** The outcome; without code on success. */
 interface Outcome {
   readonly code: string | undefined;
   readonly message: string;
@@ -48,14 +48,14 @@ const { signal } = new AbortController();
 const ids = { clusterId: 'C', infraEnvId: 'I', hostId: 'H' };
 const token = new Secret('token');
 
-/** What adapters of http are made with. */
+/** Options for adapters over HTTP. */
 const common = ({ clock, timeouts }: Sending) => ({
   clock,
   random: fakeRandom(),
   connection: timeouts === undefined ? {} : { timeouts },
 });
 
-/** As much of a body as any reader would take of one that has no end. */
+/** Bytes to read from an endless body. */
 const enough = 4 * 2 ** 20;
 
 async function readSome({ body }: Download): Promise<void> {
@@ -73,7 +73,7 @@ const inventory =
       request(inventoryOf('v2', { url: sending.server.url, token, ...ids, ...common(sending) })),
     );
 
-/** What the first answer shows to who follows; it is asked again later, as long as anybody does. */
+/** The first view of a follower; the follower repeats the request later. */
 async function firstAnswer(service: Inventory): Promise<void> {
   const stop = new AbortController();
   let first: InstallationView = {};
@@ -108,9 +108,7 @@ export const isWatch = (path: string): boolean => path.includes('watch=true');
 const nodes = { group: '', version: 'v1', plural: 'nodes' };
 const m0 = { kind: nodes, name: 'm0' };
 
-/**
- * Follows until the failure is shown that is expected, or has been asked a third time without one.
- */
+/** Follows until the expected failure is shown, or until a third request without one. */
 const followed: Sender = async (sending) => {
   const { server, ending } = sending;
   const cluster = kubeOf(sending);
@@ -131,7 +129,7 @@ const followed: Sender = async (sending) => {
   return shown === undefined ? worked : { code: shown.code, message: shown.message };
 };
 
-/** Sends each request of the table to a server. */
+/** Functions that send each request of the table to a server. */
 export const senders: Readonly<Record<string, Sender>> = {
   report: inventory((v2) => v2.report(ids, { stage: 'Installing', info: '' }, signal)),
   'state of logs': inventory((v2) => v2.logsState(ids, 'collecting', signal)),

@@ -7,21 +7,21 @@ import { nsenterHost } from '../../../src/adapters/host/nsenter-host.ts';
 import type { Host } from '../../../src/ports/host.ts';
 import { any, fakeHost, rest } from '../../support/fake-host.ts';
 
-/** A host under test, and a directory of it that both file and command see. */
+/** A host under test, and a directory that both its files and its commands see. */
 interface Subject {
   readonly host: Host;
-  /** Whether its commands are programs. */
+  /** Whether its commands are real programs. */
   readonly isReal: boolean;
-  /** Scripts of the contract in its words. */
+  /** The scripts of the contract in the host's form. */
   readonly scripts: { readonly both: string; readonly lines: string };
   readonly folder: string;
   readonly link: (from: string, target: string) => Promise<void>;
-  /** Puts a file there with its directory, as somebody else on the host would. */
+  /** Writes a file and its directory, as another process on the host would. */
   readonly put: (path: string, content: string) => Promise<void>;
   readonly modeOf: (path: string) => Promise<number | undefined>;
 }
 
-/** A host whose commands are programs of this machine, and whose files are. */
+/** A host with the programs and the files of this machine. */
 const realOne = (host: Host, folder: string): Subject => ({
   host,
   folder,
@@ -41,7 +41,7 @@ const realOne = (host: Host, folder: string): Subject => ({
   modeOf: async (path) => (await stat(path)).mode & 0o777,
 });
 
-/** The files of this machine as those of a host: by the root of a process. */
+/** The files of this machine as a host's files: through the root of a process. */
 async function nsenterSubject(directory: string): Promise<Subject> {
   const environment = { PATH: await standInNsenter(directory), PULL_SECRET_TOKEN: 'planted' };
   const host = nsenterHost({ root: '/proc/self/root', environment, pollInterval: 20 });
@@ -92,7 +92,7 @@ const subjects: Record<string, (directory: string) => Promise<Subject>> = {
   'the fake host': fakeSubject,
 };
 
-/** Runs a suite for every host: the fake, and the adapters with real programs behind them. */
+/** Runs a suite for every host: the fake, and the adapters with real programs. */
 export function everyHost(suite: (subject: () => Subject) => void): void {
   describe.each(Object.entries(subjects))('%s keeps the contract of the host port', (_, make) => {
     let directory: string;
@@ -110,8 +110,8 @@ export function everyHost(suite: (subject: () => Subject) => void): void {
 }
 
 /**
- * Puts a program called nsenter into `<directory>/bin` that runs what stands after `--`, and
- * answers as util-linux's nsenter does when there is no such program. Gives the PATH to use.
+ * Writes a program `<directory>/bin/nsenter` that runs the words after `--`, and exits as
+ * util-linux's nsenter does for a missing program. Returns the PATH to use.
  */
 export async function standInNsenter(directory: string): Promise<string> {
   const bin = join(directory, 'bin');

@@ -13,12 +13,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 
 /**
- * For tests of a server that falls silent. Others have the patience of the product: on a busy
- * machine a call must not be made twice that is counted.
+ * Timeouts for tests of a silent server. Other tests use the product's timeouts: on a busy machine,
+ * a counted call must not be repeated.
  */
 export const impatient = { timeouts: { connect: 500, headers: 300, idle: 300 } };
 
-/** A request as it arrived. */
+/** A received request. */
 interface Seen {
   readonly method: string;
   /** Path and query. */
@@ -27,21 +27,21 @@ interface Seen {
   readonly body: string;
 }
 
-/** What a test answers; the response may be used for whatever is not usual. */
+/** Answers a request in a test; has the raw response for unusual answers. */
 export type Responder = (seen: Seen, response: ServerResponse) => void | Promise<void>;
 
-/** A server on loopback that remembers what it was asked. */
+/** A server on loopback that records its requests. */
 export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly seen: readonly Seen[];
-  /** Replaces what it answers from now on. */
+  /** Replaces the answers from now on. */
   readonly answering: (responder: Responder) => void;
   readonly server: Server;
   readonly close: () => Promise<void>;
 }
 
-/** Starts a server; with `tls` it speaks https. */
+/** Starts a server; with `tls`, for https. */
 export async function startServer(responder: Responder, tls?: ServerOptions): Promise<TestServer> {
   let current = responder;
   const seen: Seen[] = [];
@@ -95,7 +95,7 @@ export const json =
     response.end(JSON.stringify(value));
   };
 
-/** Answers each request by the next responder; the last one stays. */
+/** Answers each request by the next responder; the last one repeats. */
 export function inTurn(...responders: readonly Responder[]): Responder {
   let asked = 0;
   return (seen, response) => {
@@ -105,7 +105,7 @@ export function inTurn(...responders: readonly Responder[]): Responder {
   };
 }
 
-/** An authority and a server certificate for 127.0.0.1 that it signed, PEM. */
+/** A certificate authority and its server certificate for 127.0.0.1, as PEM. */
 export interface Certificates {
   readonly ca: string;
   readonly caFile: string;

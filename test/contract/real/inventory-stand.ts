@@ -10,17 +10,17 @@ import { json, startServer, type TestServer } from './http-server.ts';
 /** The host that reports. */
 export const host = { infraEnvId: 'I', hostId: 'H' };
 
-/** An answer that says nothing but that all is well. */
+/** An empty successful answer. */
 export const ok = json(200, {});
 
-/** A server on loopback that answers as a test says, and inventories that reach it. */
+/** A server on loopback with a test's answers, and inventories connected to it. */
 interface InventoryStand {
-  /** The server of the test that runs. */
+  /** The server of the running test. */
   readonly server: TestServer;
   readonly v2: (more?: Partial<InventoryOptions>) => Inventory;
 }
 
-/** Gives each test of a file a server that answers 200 until it is told something else. */
+/** Gives each test of a file a server that answers 200 until the test changes it. */
 export function inventoryStand(): InventoryStand {
   let server: TestServer;
   beforeEach(async () => {

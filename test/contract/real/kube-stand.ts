@@ -9,7 +9,7 @@ import { fakeRandom } from '../../support/fake-random.ts';
 import { quickClock } from '../../support/quick-clock.ts';
 import { json, type Responder, startServer, type TestServer } from './http-server.ts';
 
-/** What is not usual in a kubeconfig of a test. */
+/** Unusual parts of a test's kubeconfig. */
 interface KubeconfigShape {
   readonly cluster?: object;
   readonly user?: object;
@@ -24,18 +24,18 @@ export const kubeconfigFor = (url: string, { cluster, user }: KubeconfigShape = 
     'current-context': 'x',
   });
 
-/** A server on loopback that answers as a test says, and clusters that reach it. */
+/** A server on loopback with a test's answers, and clusters connected to it. */
 export interface KubeStand {
   readonly server: TestServer;
-  /** What the clusters told. */
+  /** Events of the clusters. */
   readonly notes: readonly RunEventBody[];
   readonly cluster: (more?: Partial<KubeOptions>) => KubeCluster;
-  /** Every request, `GET /path`. */
+  /** All requests, as `GET /path`. */
   readonly asked: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
-/** Starts a server that has nothing. */
+/** Starts a server without objects. */
 export async function openStand(): Promise<KubeStand> {
   const server = await startServer(json(404, {}));
   const opened: KubeCluster[] = [];
