@@ -34,7 +34,7 @@ export const configFile = (path: string, text: string, mode = 0o644): object => 
   contents: { source: `data:,${encodeURIComponent(text)}` },
 });
 
-/** The same with a content of bytes, given as hexadecimal digits. */
+/** A file with binary content, given as hexadecimal digits. */
 export const bytesFile = (path: string, hex: string, more: object = {}): object => ({
   path,
   mode: 0o644,
@@ -44,7 +44,7 @@ export const bytesFile = (path: string, hex: string, more: object = {}): object 
   },
 });
 
-/** What a rendered MachineConfig has of its own. */
+/** Parts of a rendered MachineConfig that differ between tests. */
 interface ConfigSketch {
   readonly files?: readonly object[];
   readonly units?: readonly object[];
@@ -89,7 +89,7 @@ const poolOf = (spec: object): KubeObject => ({
   spec: { nodeSelector: { matchLabels: labels }, ...spec },
 });
 
-/** A build of the pool that has succeeded. */
+/** A successful build of the pool. */
 export const osBuild = (config: string, digit: string): KubeObject => ({
   metadata: { name: `worker-${config}-${digit}` },
   spec: { machineConfig: { name: config }, machineOSConfig: { name: pool } },
@@ -99,7 +99,7 @@ export const osBuild = (config: string, digit: string): KubeObject => ({
   },
 });
 
-/** Refuses what the policy of the agents refuses. */
+/** Refuses requests that the policy of the agents forbids. */
 const confine =
   (patch: Kube['patch']): Kube['patch'] =>
   (ref, change, signal) => {
@@ -113,7 +113,7 @@ const confine =
 
 const bootIdPath = '/proc/sys/kernel/random/boot_id';
 
-/** Starts the agent of a node, which ends with its signal. */
+/** Starts the agent of a node; its signal ends it. */
 export const startAgent = (
   given: Omit<Parameters<typeof nodeAgent>[0], 'emit'> & {
     readonly emit?: Parameters<typeof nodeAgent>[0]['emit'];
@@ -167,7 +167,7 @@ export function agentNode({
       ...(spec === undefined ? {} : { spec }),
     });
   };
-  /** Cordons the node, as the controller or a person does. */
+  /** Cordons the node, as the controller or a user does. */
   const cordon = (unschedulable: boolean): void => {
     const [node] = kube.objectsOf(nodes);
     if (node !== undefined) kube.put(nodes, { ...node, spec: { unschedulable } });
@@ -175,18 +175,18 @@ export function agentNode({
   const seen = {
     reboots: 0,
     drains: [] as string[],
-    /** Hash of the password of core. */
+    /** Hash of core's password. */
     password: '*',
     isDraining: true,
     losesStaged: 0,
     refuses: false,
-    /** A pass ends with a reboot. */
+    /** Whether a pass ends with a reboot. */
     endsPods: false,
-    /** What else happens while the host boots. */
+    /** Runs while the host boots. */
     atBoot: (): void => undefined,
   };
   const units = new Map<string, string>();
-  /** Who owns a file, where that is not root. */
+  /** Owner of a file, if it is not root. */
   const owners = new WeakMap<object, string>();
   const boot = (): void => {
     seen.reboots += 1;
@@ -213,7 +213,7 @@ export function agentNode({
       const [owner = '', path = ''] = argv.slice(-2);
       for (const [at, { bytes, mode }] of host.files)
         if (at === path || at.startsWith(`${path}/`)) {
-          // Linux takes set-id bits off, whoever asks.
+          // Linux clears set-id bits, also for root.
           host.withFile(at, bytes, mode & 0o1777);
           owners.set(host.files.get(at) ?? {}, owner);
         }
@@ -304,7 +304,7 @@ export function agentNode({
   const clock = fakeClock({ auto: false });
   const stopped = new AbortController();
   const events: RunEvent[] = [];
-  /** Starts the agent; it ends by its signal, or with its test. */
+  /** Starts the agent; its signal or the end of the test ends it. */
   const start = (
     ports: { readonly host?: Host; readonly kube?: Kube; readonly signal?: AbortSignal } = {},
   ) => {
@@ -319,12 +319,12 @@ export function agentNode({
     });
   };
   /**
-   * Lets the controller and the agent act for a while; an agent that rebooted its host is started
-   * again by the kubelet.
+   * Runs the controller and the agent for a while; after a reboot of the host, the kubelet starts
+   * the agent again.
    */
   const passes = async (times = 12, every = seconds(10)): Promise<void> => {
     const { reboots } = seen;
-    // The pod ends with the reboot of its host.
+    // The reboot of its host ends the pod.
     for (let pass = 0; pass < times && (!seen.endsPods || seen.reboots === reboots); pass += 1) {
       await clock.advance(every);
       drain();
@@ -346,7 +346,7 @@ export function agentNode({
     start,
     passes,
     stopped,
-    /** Puts a pod onto the node. */
+    /** Creates a pod on the node. */
     putPod: (podName: string, owner: { readonly kind: string; readonly name: string }) =>
       kube.put(pods, {
         metadata: {
@@ -369,7 +369,7 @@ export function agentNode({
   };
 }
 
-/** A node whose next change runs every command that the agent has. */
+/** A node whose next change runs all commands of the agent. */
 export function changingNode(): ReturnType<typeof agentNode> {
   const unit = (name: string, more: object) => ({ name: `${name}.service`, ...more });
   const node = agentNode({

@@ -2,7 +2,7 @@ import { imageOf } from './os-samples.ts';
 import { coreOsNode, type NodeWorld } from './core-os-node.ts';
 import type { FakeHost } from './fake-host.ts';
 
-/** The command that brings image 2. */
+/** The command that deploys image 2. */
 export const rebase = [
   'rpm-ostree',
   'rebase',
@@ -10,7 +10,7 @@ export const rebase = [
   `ostree-unverified-registry:${imageOf('2')}`,
 ];
 
-/** The commands that changed a node. */
+/** The commands that changed the node. */
 export const changing = (host: FakeHost): FakeHost['ran'] =>
   host.ran.filter(
     ([program = '', verb = '', ...words]) =>
@@ -19,7 +19,7 @@ export const changing = (host: FakeHost): FakeHost['ran'] =>
       ['unshare', 'mkdir', 'ln'].includes(program),
   );
 
-/** A CoreOS node that the Machine Config Operator looks after. */
+/** A CoreOS node that the Machine Config Operator manages. */
 export function operatorsNode(world?: NodeWorld): ReturnType<typeof coreOsNode> {
   const node = coreOsNode(world);
   node.host.on(['test', '-e', '/etc/machine-config-daemon/currentconfig']).succeeds();

@@ -1,4 +1,4 @@
-/** A self-signed certificate authority, valid for a hundred years; its key was never kept. */
+/** A self-signed certificate authority, valid for a hundred years; its key was never stored. */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBezCCASGgAwIBAgIUbWkRtQzgpWgOVD6ukv2KG4nxFzgwCgYIKoZIzj0EAwIw
 EjEQMA4GA1UEAwwHcm9vdC1jYTAgFw0yNjExMjExMDI3MzBaGA8yMTI2MTAyODEw
@@ -10,7 +10,7 @@ Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQDILIFaDPbYSkz1fcs+uzkqCoba
 BgDU2xJ5He31MOelQwIgfX6mi5YIVhEuO8eEP1mlPiuBwGNqfmVCDrhS/8c9swI=
 -----END CERTIFICATE-----`;
 
-/** One that ended with 2020; its key was never kept. */
+/** An authority that expired at the end of 2020; its key was never stored. */
 export const expiredAuthority = `-----BEGIN CERTIFICATE-----
 MIIBQTCB6aADAgECAgEBMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBm9sZC1jYTAe
 Fw0yMDAxMDEwMDAwMDBaFw0yMTAxMDEwMDAwMDBaMBExDzANBgNVBAMMBm9sZC1j

@@ -2,7 +2,7 @@ import { coreOsNode } from './core-os-node.ts';
 import { type FakeHost, rest } from './fake-host.ts';
 import { recorded } from './os-samples.ts';
 
-/** What bootc answered, by the names of the files. */
+/** Recorded answers of bootc by file name. */
 export const bootcSaid = (name: string): string => recorded(`bootc-1.16.9/${name}`);
 
 /** The images of the recordings. */
@@ -15,20 +15,19 @@ export const recordedImages = {
 
 const required = '/run/reboot-required';
 
-/** A command of bootc, and what the host is in once it has run. */
+/** A command of bootc, and the state of the host after it. */
 interface RecordedCommand {
   readonly argv: readonly string[];
-  /** Status after it; the same as before where it changes nothing. */
+  /** Status after the command; default: unchanged. */
   readonly after?: string;
-  /** Standard error of a command that fails. */
+  /** Standard error of a failing command. */
   readonly error?: string;
   readonly required?: string;
 }
 
 /**
- * A host that bootc booted, in a state that was recorded. Its commands do what was recorded, and
- * nothing else: a command that is not given is not known. There is no skopeo, so bootc's own
- * answers count.
+ * A host booted by bootc, in a recorded state. Its commands only do what was recorded, and other
+ * commands are unknown. There is no skopeo, so bootc's own answers count.
  */
 export function bootcNode(state: string, commands: readonly RecordedCommand[] = []): FakeHost {
   const { host } = coreOsNode();
@@ -60,10 +59,10 @@ export const switchTo = (image: string): readonly string[] => [
   ...['bootc', 'switch', '--quiet', '--transport', 'registry', image],
 ];
 
-/** Drops what is staged. */
+/** Drops the staged deployment. */
 export const undeploy = ['ostree', 'admin', 'undeploy', '0'] as const;
 
-/** Puts the entries of the boot loader there, each with the deployment that it boots. */
+/** Writes boot loader entries, each with the deployment that it boots. */
 export function withEntries(host: FakeHost, order: 'booted2' | 'swapped'): FakeHost {
   const checksum = '1e898fe594a5ae8bc360cb325ef0ed9839340541cc2b7430e7a58c7e72484741';
   const boot = `/ostree/boot.${order === 'swapped' ? 1 : 0}/default/${checksum}`;

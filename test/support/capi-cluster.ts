@@ -9,13 +9,13 @@ import type { Random } from '../../src/ports/random.ts';
 import { runControllers } from '../../src/kube/manager.ts';
 import type { FakeKube } from './fake-kube.ts';
 
-/** The namespace of a cluster of tests, unless another is given. */
+/** The default namespace of a test's cluster. */
 export const namespace = 'demo';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /**
- * Puts a Secret into the namespace of the tests; the files of an installer are of the control plane
+ * Creates a Secret in the namespace of the tests; an installer's files belong to the control plane
  * there.
  */
 export function putSecret(
@@ -31,7 +31,7 @@ export function putSecret(
 }
 
 /**
- * Puts a Cluster and its control plane there, as core and the control-plane provider leave them.
+ * Creates a Cluster and its control plane, in the state after core and the control-plane provider.
  */
 export function putCluster(
   kube: FakeKube,
@@ -56,7 +56,7 @@ export function putCluster(
   });
 }
 
-/** Puts a Machine with its config there. */
+/** Creates a Machine with its config. */
 export function putHost(
   kube: FakeKube,
   name: string,
@@ -96,7 +96,7 @@ export function putHost(
   } as KubeObject);
 }
 
-/** The provider at work, until its signal aborts. */
+/** Runs the provider until its signal aborts. */
 export function runBootstrap(
   ports: { readonly kube: Kube; readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,

@@ -25,7 +25,7 @@ import { fakeClock, settle } from './fake-clock.ts';
 import { fakeKube, type FakeKube } from './fake-kube.ts';
 import { fakeRandom } from './fake-random.ts';
 
-/** Where everything of a test's cluster is. */
+/** Namespace of all objects of a test's cluster. */
 export const capiNamespace = 'shop';
 
 const infrastructure = 'infrastructure.cluster.x-k8s.io';
@@ -35,10 +35,10 @@ const ofLab = (plural: string): KubeKind => ({ group: infrastructure, version: '
 export const labMachines = ofLab('labmachines');
 export const labTemplates = ofLab('labmachinetemplates');
 
-/** The uid of the control plane that a test begins with. */
+/** The uid of a test's initial control plane. */
 export const controlPlaneUid = 'cp-uid';
 
-/** A control plane with what a user gives beside it. */
+/** A control plane with a user's further fields. */
 export const controlPlaneOf = (spec: Partial<ControlPlaneSpec> = {}): OpenShiftControlPlane => ({
   ...controlPlaneType,
   metadata: {
@@ -82,11 +82,11 @@ const definition = (kind: string): KubeObject => ({
   },
 });
 
-/** An install-config with so many masters. */
+/** An install-config with a number of masters. */
 export const installConfigOf = (replicas: number): string =>
   `apiVersion: v1\nmetadata: {name: demo}\ncontrolPlane: {name: master, replicas: ${replicas}}\n`;
 
-/** The management cluster of one control plane, whose infrastructure is there. */
+/** The management cluster of one control plane with its infrastructure. */
 export function managementCluster(
   controlPlane: OpenShiftControlPlane = controlPlaneOf(),
 ): FakeKube {
@@ -124,7 +124,7 @@ export function managementCluster(
   return kube;
 }
 
-/** A run of the installer, by the Job that it is in. */
+/** A run of the installer, with its Job. */
 interface InstallerRun {
   readonly releaseImage: string;
   readonly isSingleNode: boolean;
@@ -133,7 +133,7 @@ interface InstallerRun {
 const image = (name: string): string => `r.test/${name}@sha256:${'a'.repeat(64)}`;
 
 /**
- * Runs the Jobs of the installer to their end, one at each call, and keeps what they made as they
+ * Runs the Jobs of the installer to their end, one at each call, and stores their files as the Jobs
  * do.
  */
 export function jobRunner(kube: FakeKube) {
@@ -194,11 +194,11 @@ interface CapiRun {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The API of the cluster that is installed. */
+  /** The API of the installed cluster. */
   readonly guest?: FakeKube;
 }
 
-/** Runs the control-plane provider until it is stopped; resolves with what it noted. */
+/** Runs the control-plane provider until it is stopped; resolves with its notes. */
 export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<readonly string[]> {
   const { kube, clock, guest = fakeKube() } = run;
   const events: RunEvent[] = [];
@@ -223,14 +223,11 @@ export async function runControlPlanes({ signal, ...run }: CapiRun): Promise<rea
 
 interface WorkingRun extends Pick<CapiRun, 'guest'> {
   readonly kube: FakeKube;
-  /** Null: the Jobs of the installer are run by the test. */
+  /** Null: the test runs the installer's Jobs itself. */
   readonly installer?: ReturnType<typeof jobRunner> | null;
 }
 
-/**
- * The control-plane provider at work, until the test has ended, by a clock that goes on only in
- * `pass`.
- */
+/** Runs the control-plane provider until the test ends, with a clock that only moves in `pass`. */
 export function controlPlanesAtWork({ installer, ...run }: WorkingRun, start: Millis = 0) {
   const clock = fakeClock({ auto: false, start });
   const stop = new AbortController();
@@ -259,15 +256,15 @@ export function controlPlanesAtWork({ installer, ...run }: WorkingRun, start: Mi
 export const machinesIn = (kube: FakeKube): readonly Machine[] =>
   kube.objectsOf(capiMachines) as readonly Machine[];
 
-/** The bootstrap host among them. */
+/** The control plane's bootstrap host. */
 export const bootstrapIn = (kube: FakeKube): Machine | undefined =>
   machinesIn(kube).find(({ metadata }) => metadata.annotations?.[ownNames.role] === 'bootstrap');
 
-/** The bootstrap host reports a stage. */
+/** Makes the bootstrap host report a stage. */
 export const reportBootstrap = (kube: FakeKube, stage: string): void =>
   report(kube, bootstrapIn(kube)?.metadata.name ?? '', stage);
 
-/** A host reports a stage. */
+/** Makes a host report a stage. */
 export function report(kube: FakeKube, name: string, stage: string): void {
   const config = kube.objectsOf(bootstrapConfigs).find(({ metadata }) => metadata.name === name);
   if (config === undefined) throw new Error(`no config ${name}`);
@@ -276,7 +273,7 @@ export function report(kube: FakeKube, name: string, stage: string): void {
   kube.put(bootstrapConfigs, { ...config, status: { ...(config['status'] as object), progress } });
 }
 
-/** The control plane as it is now. */
+/** The present control plane. */
 export const controlPlaneIn = (kube: FakeKube): OpenShiftControlPlane | undefined =>
   kube.objectsOf(controlPlanes)[0] as OpenShiftControlPlane | undefined;
 

@@ -10,11 +10,11 @@ export const clusterOperators: KubeKind = {
   plural: 'clusteroperators',
 };
 
-/** A node as a test needs it; Ready unless it says why not. */
+/** A node for a test; Ready unless `notReady` is set. */
 export interface NodeSketch {
   readonly name: string;
   readonly role?: string;
-  /** Message of a Ready condition that is False. */
+  /** Message of a Ready condition with status False. */
   readonly notReady?: string;
   readonly addresses?: readonly string[];
   /** Its /etc/machine-id. */
@@ -23,7 +23,7 @@ export interface NodeSketch {
   readonly taints?: readonly string[];
 }
 
-/** A node as the API server has it. */
+/** A node as an object of the API server. */
 export function nodeObject({
   name,
   role = 'master',
@@ -55,7 +55,7 @@ export function nodeObject({
   };
 }
 
-/** Puts nodes into a cluster. */
+/** Adds nodes to a cluster. */
 export function withNodes(kube: FakeKube, ...sketches: readonly NodeSketch[]): FakeKube {
   for (const sketch of sketches) kube.put(nodes, nodeObject(sketch));
   return kube;
@@ -67,18 +67,18 @@ export const installConfigMap = (yaml: string): KubeObject => ({
   data: { 'install-config': yaml },
 });
 
-/** Puts an install-config into a cluster. */
+/** Adds an install-config to a cluster. */
 export const withInstallConfig = (kube: FakeKube, yaml: string): FakeKube =>
   kube.put(configMaps, installConfigMap(yaml));
 
-/** Puts the invoker of the installation into a cluster. */
+/** Adds the invoker of the installation to a cluster. */
 export const withInvoker = (kube: FakeKube, invoker: string, version = ''): FakeKube =>
   kube.put(configMaps, {
     metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
     data: { invoker, ...(version === '' ? {} : { version }) },
   });
 
-/** A bootstrap host whose bootkube is at work; systemd notifies nobody of its units. */
+/** A bootstrap host with a running bootkube; systemd sends no notifications of its units. */
 export const bootkubeHost = (): FakeHost =>
   fakeHost()
     .on(['busctl', rest])

@@ -14,7 +14,7 @@ import { cacheFolder } from '../../scripts/parts/part.ts';
 
 const top = resolve(import.meta.dirname, '../..');
 
-/** What the image is built upon where no registry of images is in reach. */
+/** The base of the image if no registry is reachable. */
 const baseContainerfile = `FROM scratch
 ADD root.tar /
 # npm may reach its registry by a proxy whose certificate this machine trusts.
@@ -22,7 +22,7 @@ COPY ca-certificates.crt /etc/ssl/certs/
 ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 `;
 
-/** Makes the base for an architecture, and gives its name in the store. */
+/** Makes the base for an architecture, and resolves with its name in the store. */
 async function makeBase(store: ContainerStore, architecture: Architecture): Promise<string> {
   const name = `localhost/bootwright-base:${architecture}`;
   using context = mkdtempDisposableSync(join(tmpdir(), 'bootwright-base-'));
@@ -36,13 +36,13 @@ async function makeBase(store: ContainerStore, architecture: Architecture): Prom
 }
 
 /**
- * Makes the bases of this machine, and a `podman` that builds the image upon them: where a build
- * names no base, and in the tree of the test where there is no Containerfile. Gives the folder to
- * put first on PATH.
+ * Makes the bases of this machine, and a `podman` that builds the image on them: if a build names
+ * no base, and in the tree of a test without a Containerfile. Resolves with the folder to put first
+ * on PATH.
  */
 export async function podmanWithBases(store: ContainerStore): Promise<string> {
   const folder = join(store.images, '..', 'bin');
-  // Another process may make the same.
+  // Another process may make the same bases.
   await using _lock = await takeLock(join(store.images, '..', 'build.lock'));
   const bases = await Promise.all(architectures.map((one) => makeBase(store, one)));
   const [own, arm64] = [bases[architectures.indexOf(ownArchitecture)], bases[1]];
@@ -56,7 +56,7 @@ if [ "$1" = build ]; then
 fi
 exec /usr/bin/podman "$@"
 `;
-  // Another process may run it.
+  // Another process may be running it.
   const made = join(folder, `podman.${process.pid}`);
   writeFileSync(made, script, { mode: 0o755 });
   renameSync(made, join(folder, 'podman'));
@@ -64,19 +64,20 @@ exec /usr/bin/podman "$@"
 }
 
 /**
- * Runs a command line in the tree, with the podman of `podmanWithBases`, and gives what it prints.
+ * Runs a command line in the tree with the podman of `podmanWithBases`, and resolves with its
+ * output.
  */
 export async function buildBy(store: ContainerStore, line: string): Promise<string> {
   const PATH = `${await podmanWithBases(store)}:${process.env['PATH'] ?? ''}`;
   return store.run('env', `PATH=${PATH}`, 'sh', '-euc', `cd '${top}'\n${line}`);
 }
 
-/** Builds the agent's image of the tree, for this machine. */
+/** Builds the agent's image from the tree, for this machine. */
 export async function buildAgentImage(store: ContainerStore, name: string): Promise<void> {
   await buildBy(store, `podman build --tag ${name} .`);
 }
 
-/** Calls `use` with the folder that a container of an image would have as its root. */
+/** Calls `use` with the folder that would be a container's root. */
 export async function withImageRoot<T>(
   store: ContainerStore,
   image: string,
@@ -92,19 +93,20 @@ export async function withImageRoot<T>(
 
 const execute = promisify(execFile);
 
-/** Where container images lie that tests build, apart from those of the machine. */
+/** A store of container images for tests, separate from the machine's. */
 export interface ContainerStore {
-  /** Where the images are; another store may name it as one that it only reads. */
+  /** Folder of the images; another store may use it read-only. */
   readonly images: string;
-  /** For programs that use it: what it is, and how containers are run where there is no systemd. */
+  /** Environment for programs: the store's settings, and how to run containers without systemd. */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Runs a program on it and gives what was printed. Throws with its standard error when it fails.
+   * Runs a program on the store and resolves with its output. Throws with its standard error if it
+   * fails.
    */
   readonly run: (program: string, ...args: readonly string[]) => Promise<string>;
 }
 
-/** Opens the store beside the real parts. */
+/** Opens the store in the folder of the real parts. */
 export function openContainerStore(): ContainerStore {
   const folder = join(cacheFolder(), '..', 'containers');
   mkdirSync(folder, { recursive: true });
@@ -132,7 +134,7 @@ graphroot = "${folder}/images"
 runroot = "/run/bootwright-containers"
 `;
 
-/** podman asks no systemd, which is not everywhere where images are built and tried. */
+/** Podman must not use systemd, which some machines for building and testing images lack. */
 const containersConfig = `[containers]
 log_driver = "k8s-file"
 [engine]

@@ -6,13 +6,15 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Host } from '../../src/ports/host.ts';
 import type { CommandScope, NodeRequest } from '../../src/steps/os/request.ts';
 
-/** What the host of a test has beside what a CoreOS node has. */
+/** State of a test's host in addition to a CoreOS node's. */
 export interface NodeWorld {
   /** Digits of the deployments in the order of the boot loader. */
   order: string[];
   booted: string;
   staged?: string | undefined;
-  /** Those of the boot loader for what runs, as they were given; and for what is staged. */
+  /**
+   * Kernel arguments of the booted deployment as given to the boot loader, and of the staged one.
+   */
   arguments?: readonly string[];
   stagedArguments?: readonly string[] | undefined;
 }
@@ -28,11 +30,14 @@ export const inspected = (digit: string, more: object = {}): string =>
     ...more,
   });
 
-/** A CoreOS node whose rpm-ostree does what it is told; image 2 is in the registry. */
+/** A CoreOS node with a working fake rpm-ostree; image 2 is in the registry. */
 export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }): {
   readonly host: FakeHost;
   readonly world: NodeWorld;
-  /** The kernel starts with what the boot loader has for what runs, as GRUB hands it on. */
+  /**
+   * Boots the kernel with the boot loader's arguments of the booted deployment, as GRUB passes
+   * them.
+   */
   readonly starts: () => void;
 } {
   world.arguments ??= ['rw', 'ignition.platform.id=metal'];
@@ -120,7 +125,7 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
   return { host, world, starts };
 }
 
-/** What a node is asked for unless a test says else. */
+/** The default request to a node in tests. */
 const order: NodeRequest = {
   image: imageOf('2'),
   kernelArguments: { append: [], remove: [] },

@@ -11,8 +11,8 @@ const typeOf = (kname: string): string => {
 };
 
 /**
- * A block device for tests: a kernel name, what differs from a plain 100 GiB disk, and what stands
- * on it.
+ * A block device for tests: a kernel name, differences from a plain 100 GiB disk, and its
+ * partitions.
  */
 export function blockDevice(
   kname: string,
@@ -73,7 +73,7 @@ export function coreOsDisk(kname: string, differs: Partial<BlockDevice> = {}): B
   ]);
 }
 
-/** Devices as lsblk prints them. */
+/** Devices in the output format of lsblk. */
 export const lsblkOutput = (...roots: readonly BlockDevice[]): string =>
   JSON.stringify({ blockdevices: roots.map(printed) });
 
@@ -107,7 +107,7 @@ function printed(device: BlockDevice): object {
 const nullIfEmpty = (texts: Readonly<Record<string, string>>): object =>
   Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text || null]));
 
-/** What sfdisk prints of a GPT: of each partition its number, label and place in mebibytes. */
+/** Output of sfdisk for a GPT: number, label and place in mebibytes of each partition. */
 export const sfdiskOutput = (
   ...partitions: readonly (readonly [number: number, label: string, startMiB: number])[]
 ): string =>
@@ -124,7 +124,7 @@ export const sfdiskOutput = (
     },
   });
 
-/** The fact of such a partition. */
+/** The fact of a kept partition. */
 export const keptPartition = (number: number, label: string, startMiB: number): KeptPartition => ({
   number,
   label,
@@ -147,9 +147,7 @@ export const targetOf = (device: BlockDevice): TargetDisk => ({
   byId: [],
 });
 
-/**
- * A live host on which every command succeeds, with a disk that an operating system can be put on.
- */
+/** A live host on which every command succeeds, with a disk for an operating system. */
 export const deployableHost = (
   disk: BlockDevice,
   commandLine = 'ignition.platform.id=metal',

@@ -1,18 +1,18 @@
 import type { Download } from '../../src/ports/inventory.ts';
 
-/** What a fake download says of itself. */
+/** Metadata of a fake download. */
 export interface DownloadShape {
   readonly origin?: string;
   readonly contentType?: string;
-  /** Sent as the length; that of the content unless given, `false` for none. */
+  /** Declared length; default: the length of the content; `false` for none. */
   readonly bytes?: number | false;
-  /** The body breaks with this error after so many bytes. */
+  /** The body breaks with this error after a number of bytes. */
   readonly cut?: { readonly after: number; readonly error: Error };
 }
 
 const chunk = 16 * 1024;
 
-/** A body in memory, given in pieces as a network would. */
+/** A body in memory, delivered in pieces as by a network. */
 export function downloadOf(content: string | Uint8Array, shape: DownloadShape = {}): Download {
   const all = typeof content === 'string' ? new TextEncoder().encode(content) : content;
   const { cut } = shape;

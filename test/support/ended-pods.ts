@@ -1,15 +1,13 @@
 import { pods } from '../../src/kube/kinds.ts';
 import type { FakeKube } from './fake-kube.ts';
 
-/** How a pod ends as soon as it is made. */
+/** The end of a pod right after its creation. */
 interface PodEnding {
   readonly phase: 'Succeeded' | 'Failed';
   readonly log: string;
 }
 
-/**
- * A cluster whose pods end at once, as a test says for each of them in turn; the last one stays.
- */
+/** A cluster whose pods end at once, each with the next given ending; the last one repeats. */
 export function withEndedPods(kube: FakeKube, ...endings: readonly PodEnding[]): FakeKube {
   let made = 0;
   return {

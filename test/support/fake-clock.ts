@@ -1,13 +1,13 @@
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Millis } from '../../src/model/duration.ts';
 
-/** A clock whose time moves only when a test, or idleness, moves it. */
+/** A clock whose time moves only when a test or idleness moves it. */
 export interface FakeClock extends Clock {
-  /** Moves time on, waking sleepers in their order and letting them act in between. */
+  /** Advances time, wakes sleepers in order, and lets them run in between. */
   readonly advance: (duration: Millis) => Promise<void>;
-  /** How many sleep now. */
+  /** Number of present sleepers. */
   readonly sleeping: () => number;
-  /** Every duration that was slept, in the order it began. */
+  /** Durations of all sleeps, in the order of their start. */
   readonly slept: readonly Millis[];
 }
 
@@ -16,7 +16,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Turns of the event loop after which nothing is expected to happen by itself. */
+/** Turns of the event loop after which all pending work should be done. */
 const idleTurns = 12;
 
 const turn = (): Promise<void> =>
@@ -24,14 +24,15 @@ const turn = (): Promise<void> =>
     setImmediate(resolve);
   });
 
-/** Lets everything that is ready run. */
+/** Lets all ready work run. */
 export async function settle(turns = idleTurns): Promise<void> {
   for (let count = 0; count < turns; count += 1) await turn();
 }
 
 /**
- * A virtual clock. With `auto` (the default) time jumps to the next sleeper as soon as nothing else
- * happens; without it only `advance` moves time. It stands while `isBusy`: real work is under way.
+ * A virtual clock. With `auto` (the default) time jumps to the next sleeper as soon as no other
+ * work is ready; without it only `advance` moves time. Time stands while `isBusy` is true: real
+ * work is under way.
  */
 export function fakeClock({
   start = 0,

@@ -13,33 +13,33 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../src/ports/host.ts';
 
-/** A host made of a table of commands and of files in memory. */
+/** A host with a table of commands and files in memory. */
 export interface FakeHost extends Host {
-  /** Says what a command does. A later row wins over an earlier one that matches too. */
+  /** Defines the behaviour of a command. A later row has priority over an earlier matching one. */
   readonly on: (pattern: ArgvPattern) => Answering;
-  /** Puts a file there. */
+  /** Creates a file. */
   readonly withFile: (path: string, content: string | Uint8Array, mode?: number) => FakeHost;
-  /** Puts a symbolic link there. */
+  /** Creates a symbolic link. */
   readonly withLink: (path: string, target: string) => FakeHost;
-  /** Lets another process hold a lock. */
+  /** Makes another process hold a lock. */
   readonly lockedByAnother: (name: string) => FakeHost;
-  /** Every argv that was run, in order. */
+  /** All argvs, in order. */
   readonly ran: readonly (readonly string[])[];
-  /** How each was run. */
+  /** All calls with their options. */
   readonly calls: readonly (ExecOptions & { readonly argv: readonly string[] })[];
   readonly files: ReadonlyMap<string, FakeFile>;
   readonly links: ReadonlyMap<string, string>;
-  /** Text of a file, or undefined. */
+  /** Text of a file; undefined if absent. */
   readonly textOf: (path: string) => string | undefined;
-  /** Names of the locks that are held now. */
+  /** Names of the held locks. */
   readonly locks: ReadonlySet<string>;
   /** The agent dies instead of running the command with this number, counted from 0. */
   readonly diesAt: (command: number | undefined) => void;
-  /** Argvs that no row describes; an unknown argv throws as well. */
+  /** Argvs without a row; an unknown argv also throws. */
   readonly unknown: readonly (readonly string[])[];
 }
 
-/** A host that knows no command. `clock` lets a hanging command run into its limit. */
+/** A host without commands. `clock` lets a hanging command reach its limit. */
 export function fakeHost({ clock }: { readonly clock?: Clock } = {}): FakeHost {
   const rows: CommandRow[] = [];
   const calls: (ExecOptions & { argv: readonly string[] })[] = [];
@@ -173,7 +173,7 @@ function emitLines(
   }
 }
 
-/** Resolves when the limit passed or the signal aborted, whatever comes first. */
+/** Resolves when the limit has passed or the signal has aborted. */
 async function limitPasses({ limit, signal }: ExecOptions, clock?: Clock): Promise<void> {
   if (clock !== undefined) {
     await clock.sleep(limit, signal).catch(() => undefined);
@@ -184,29 +184,29 @@ async function limitPasses({ limit, signal }: ExecOptions, clock?: Clock): Promi
   });
 }
 
-/** Stands for any further words of an argv. */
+/** Matches any further words of an argv. */
 export const rest = Symbol('any further words');
 
-/** Stands for any one word of an argv. */
+/** Matches any one word of an argv. */
 export const any = Symbol('any one word');
 
 /** An argv, exact, or with `any` for a word and `rest` at its end. */
 type ArgvPattern = readonly (string | typeof any | typeof rest)[];
 
-/** What a fake command leaves behind. */
+/** The result of a fake command. */
 export interface FakeResult {
   readonly exitCode?: number;
   readonly stdout?: string;
   readonly stderr?: string;
-  /** The program does not exist. */
+  /** Whether the program is missing. */
   readonly isMissing?: boolean;
-  /** The command never ends by itself. */
+  /** Whether the command never ends by itself. */
   readonly hangs?: boolean;
-  /** How long it says it took. */
+  /** Reported duration. */
   readonly duration?: Millis;
 }
 
-/** What a dynamic answer is told. */
+/** Inputs of a dynamic answer. */
 interface FakeCall {
   readonly argv: readonly string[];
   readonly host: FakeHost;
@@ -214,20 +214,20 @@ interface FakeCall {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** An answer that depends on the call. Text is its stdout. */
+/** An answer that depends on the call. A text is its stdout. */
 type DynamicAnswer = (
   argv: readonly string[],
   host: FakeHost,
   call: FakeCall,
 ) => FakeResult | string | undefined | void | Promise<FakeResult | string | undefined | void>;
 
-/** One line of the command table. */
+/** One row of the command table. */
 interface CommandRow {
   readonly pattern: ArgvPattern;
   readonly answer: DynamicAnswer;
 }
 
-/** Whether an argv is what a pattern describes. */
+/** Whether an argv matches a pattern. */
 function matches(pattern: ArgvPattern, argv: readonly string[]): boolean {
   const isOpen = pattern.at(-1) === rest;
   const words = isOpen ? pattern.slice(0, -1) : pattern;
@@ -235,7 +235,7 @@ function matches(pattern: ArgvPattern, argv: readonly string[]): boolean {
   return words.every((word, index) => word === any || word === argv[index]);
 }
 
-/** A pattern as people read it. */
+/** A pattern as text. */
 const renderPattern = (pattern: ArgvPattern): string =>
   pattern
     .map((word) =>
@@ -249,25 +249,25 @@ const renderPattern = (pattern: ArgvPattern): string =>
     )
     .join(' ');
 
-/** What a test says of one command. */
+/** Behaviours of one command. */
 export interface Answering {
-  /** It ends well with this on stdout, and this on stderr. */
+  /** Succeeds with this stdout and stderr. */
   readonly prints: (stdout: string, stderr?: string) => FakeHost;
-  /** It ends well and says nothing. */
+  /** Succeeds without output. */
   readonly succeeds: () => FakeHost;
-  /** It ends with an exit code, this on stderr, and this on stdout. */
+  /** Fails with an exit code, this stderr and this stdout. */
   readonly fails: (exitCode: number, stderr?: string, stdout?: string) => FakeHost;
-  /** There is no such program. */
+  /** The program is missing. */
   readonly isMissing: () => FakeHost;
-  /** It runs until it is stopped or its limit passes. */
+  /** Runs until it is stopped or its limit passes. */
   readonly hangs: (stderr?: string) => FakeHost;
-  /** The answers of the first call, the second, …; the last one stays. */
+  /** The results of the first call, the second, …; the last one repeats. */
   readonly inTurn: (...results: readonly (FakeResult | string)[]) => FakeHost;
-  /** It is decided at each call. */
+  /** Computes the result at each call. */
   readonly answers: (answer: DynamicAnswer) => FakeHost;
 }
 
-/** Builds the sentence part of `fakeHost().on([...])`. */
+/** Builds the result of `fakeHost().on([...])`. */
 function answering(add: (answer: DynamicAnswer) => FakeHost): Answering {
   return {
     prints: (stdout, stderr = '') => add(() => ({ stdout, stderr })),
@@ -287,7 +287,7 @@ function answering(add: (answer: DynamicAnswer) => FakeHost): Answering {
   };
 }
 
-// The file half of a fake host.
+// Files of a fake host.
 
 /** A file in memory. */
 interface FakeFile {
@@ -295,15 +295,15 @@ interface FakeFile {
   readonly mode: number;
 }
 
-/** The file half of a fake host. */
+/** The file part of a fake host. */
 interface FakeFiles extends Pick<Host, 'readText' | 'writeFile' | 'remove' | 'list' | 'realPath'> {
   readonly files: Map<string, FakeFile>;
   readonly links: Map<string, string>;
-  /** The path, and each path that it leads to by links, whether or not something is there. */
+  /** The path, and each path to which its links lead, whether or not they exist. */
   readonly chain: (path: string) => readonly string[];
 }
 
-/** Text of a file in memory, or undefined. */
+/** Text of a file in memory; undefined if absent. */
 const textOf = (file: FakeFile | undefined): string | undefined =>
   file === undefined ? undefined : new TextDecoder().decode(file.bytes);
 
@@ -313,7 +313,7 @@ const fileOf = (content: string | Uint8Array, mode: number): FakeFile => ({
   mode,
 });
 
-/** Files and symbolic links in memory; a directory is there when something is in it. */
+/** Files and symbolic links in memory; a directory exists while it has an entry. */
 function fakeFiles(): FakeFiles {
   const files = new Map<string, FakeFile>();
   const links = new Map<string, string>();
@@ -357,7 +357,7 @@ function fakeFiles(): FakeFiles {
   };
 }
 
-/** As many links as the kernel follows. */
+/** The kernel follows the same number of links. */
 const mostLinks = 40;
 
 function chainOf(links: ReadonlyMap<string, string>, path: string): readonly string[] {
@@ -380,7 +380,7 @@ async function gathered(
   try {
     for await (const chunk of content) chunks.push(Uint8Array.from(chunk));
   } catch (error) {
-    // What the source failed with is the cause, and not that the file could not be written.
+    // The error of the source is the cause, rather than a failed write.
     if (error instanceof Error) throw error;
     throw hostFailure('file.not-written', `${path} was not written`, { cause: error });
   }
@@ -401,13 +401,13 @@ function namesIn(paths: readonly string[], directory: string): readonly string[]
   return [...new Set(names)].sort();
 }
 
-/** The watching half of a fake host. */
+/** The watch part of a fake host. */
 interface FakeWatch extends Pick<Host, 'watch'> {
-  /** Something has happened to a path. */
+  /** Reports a change of a path. */
   readonly touched: (path: string) => void;
 }
 
-/** Tells whoever watches a path of what happens to it; `chain` follows its links. */
+/** Notifies watchers of a path; `chain` follows its links. */
 function fakeWatch(chain: (path: string) => readonly string[]): FakeWatch {
   const watchers = new Set<(path: string) => void>();
   return {
@@ -433,7 +433,8 @@ function fakeWatch(chain: (path: string) => readonly string[]): FakeWatch {
 }
 
 /**
- * A path matters if it is what is watched, is in it, or is a directory or link on the way to it.
+ * Whether a changed path concerns a watch: it is a watched path, is inside one, or is a directory
+ * or link on the way to one.
  */
 const concerns = (path: string, watched: readonly string[]): boolean =>
   watched.some((one) => one === path || one === dirname(path) || one.startsWith(`${path}/`));

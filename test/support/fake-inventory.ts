@@ -16,20 +16,20 @@ import type { Stage } from '../../src/model/stage.ts';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { downloadOf } from './download.ts';
 
-/** A report as it was received. */
+/** A received report. */
 interface ReceivedReport {
   readonly host: HostRef;
   readonly stage: Stage;
   readonly info: string;
 }
 
-/** What a fake inventory service knows. */
+/** State of a fake inventory service. */
 interface InventoryWorld {
   readonly cluster?: Partial<Omit<InstallingCluster, 'hosts'>>;
   readonly hosts?: readonly (InventoryHost | InstallingHost)[];
   /** The pointer config of this host. */
   readonly ignition?: string | Uint8Array;
-  /** Until there is one the service refuses to give it. */
+  /** Until it is set, the service refuses the kubeconfig. */
   readonly kubeconfig?: string;
   /** Files of the cluster by name. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
@@ -41,29 +41,29 @@ export interface FakeInventory extends Inventory {
   readonly logsStates: readonly { readonly host: HostRef; readonly state: LogsState }[];
   /** States of the logs of the cluster. */
   readonly clusterLogsStates: readonly LogsState[];
-  /** Every archive of controller logs that was uploaded. */
+  /** All uploaded archives of controller logs. */
   readonly controllerLogs: readonly Uint8Array[];
   /**
-   * Each call in order, with its argument where it has one: `hosts master`, `stage Done`, `operator
-   * console available`.
+   * All calls in order, with their argument if they have one: `hosts master`, `stage Done`,
+   * `operator console available`.
    */
   readonly calls: readonly string[];
   readonly results: readonly InstallationResult[];
   readonly operatorReports: readonly OperatorReport[];
-  /** How often it was asked to be quick. */
+  /** Number of calls of `refresh`. */
   readonly refreshes: () => number;
-  /** Changes the cluster; whoever follows sees it at once. */
+  /** Changes the cluster; followers see it at once. */
   readonly set: (change: Partial<InstallingCluster>) => void;
   readonly setOperators: (operators: readonly Partial<MonitoredOperator>[]) => void;
-  /** Who follows gets no answer until something is set. */
+  /** Followers get no answer until the next `set`. */
   readonly lose: (lastError: NonNullable<InstallationView['lastError']>) => void;
-  /** Replaces some calls by a test's own. */
+  /** Replaces some calls by a test's own functions. */
   readonly answering: (members: Partial<Inventory>) => FakeInventory;
-  /** The next calls of one kind fail with this. */
+  /** Makes the next calls of one kind fail with this error. */
   readonly failing: (call: keyof Inventory, error: Error, times?: number) => FakeInventory;
 }
 
-/** A host of the service with everything left usual but what a test names. */
+/** A host of the service with usual values, except the given ones. */
 export function inventoryHost(host: Partial<InventoryHost> = {}): InventoryHost {
   return {
     id: 'host-1',
@@ -76,7 +76,7 @@ export function inventoryHost(host: Partial<InventoryHost> = {}): InventoryHost 
   };
 }
 
-/** The same as the controller reads it. */
+/** A host for the controller with usual values, except the given ones. */
 export const installingHost = (host: Partial<InstallingHost> = {}): InstallingHost => ({
   ...inventoryHost(host),
   labels: {},
@@ -95,7 +95,7 @@ const operatorOf = (operator: Partial<MonitoredOperator>): MonitoredOperator => 
   ...operator,
 });
 
-/** An inventory service that accepts every report and knows what it was given. */
+/** An inventory service that accepts and records every report. */
 export function fakeInventory({
   cluster = {},
   hosts = [],
@@ -124,9 +124,9 @@ export function fakeInventory({
     hosts: hosts.map((host) => installingHost(host)),
   };
 
-  /** The hosts without those that a user took out. */
+  /** The hosts that are not disabled. */
   const enabled = () => known.hosts.filter(({ status }) => status !== 'disabled');
-  /** As an agent reads a host. */
+  /** A host with the fields for an agent. */
   const plain = ({ labels: _labels, pool: _pool, ...host }: InstallingHost): InventoryHost => host;
   const hostsOf = (wanted: string): readonly InventoryHost[] =>
     known.hosts.filter(({ role }) => role === wanted).map(plain);
@@ -209,7 +209,7 @@ export function fakeInventory({
     hosts: async (role, signal) => {
       await enter('hosts', signal, `hosts ${role}`);
       if (replaced.hosts !== undefined) return replaced.hosts(role, signal);
-      // The service names hosts here only where a user has named them.
+      // This call of the service only has names that a user gave.
       return hostsOf(role).map((host) => ({ ...host, name: '' }));
     },
     namedHosts: async (role, signal) => {
@@ -301,14 +301,14 @@ export function fakeInventory({
   return fake;
 }
 
-/** Reports that fare as a test says: all taken, unless given. */
+/** Reports with a status given by a test; default: all accepted. */
 export const fakeReports = (status: ReportStatus = { unanswered: [] }): Reports => ({
   settled: () => Promise.resolve(status),
   confirm: () => Promise.resolve(),
   flush: () => Promise.resolve(status),
 });
 
-/** The service answers 404 for a host that it does not have, and 409 for a file. */
+/** The service answers 404 for an unknown host, and 409 for a missing file. */
 function given(
   {
     what,

@@ -10,11 +10,11 @@ import { applied, brought, type Manifest, patched, written, stillOwned } from '.
 
 type WriteVerb = 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'evict';
 
-/** A write as it was received. */
+/** A received write. */
 interface KubeWrite {
   readonly verb: WriteVerb;
   readonly kind: string;
-  /** Of one object. */
+  /** Only of one object. */
   readonly name?: string;
   readonly labelSelector?: string;
   readonly namespace?: string | undefined;
@@ -22,45 +22,48 @@ interface KubeWrite {
   readonly body?: unknown;
 }
 
-/** What a manager has applied, to the object or to a part of it. */
+/** A manager's last applied manifest, for the object or a subresource. */
 interface AppliedManifest extends Manifest {
   readonly subresource: string | undefined;
 }
 
-/** What else happens around one call. */
+/** Another action around one call. */
 type Meanwhile = () => void | Promise<void>;
 
 /**
- * A cluster in memory, as rude as an API server: views are behind a write that was answered, what
- * has finalizers or runs on a node is only marked when it is removed, a patch that changes nothing
- * is no change. What a real one does now and then, a test asks for.
+ * A cluster in memory with the inconvenient behaviour of an API server: views lag behind an
+ * answered write, deletion only marks an object with finalizers or a running pod, and a patch
+ * without effect is not a change. A test requests the rarer behaviours.
  */
 export interface FakeKube extends Kube {
-  /** Puts an object there as the cluster itself would, new or changed; who follows sees it. */
+  /** Stores an object as the cluster itself would, new or changed; followers see it. */
   readonly put: (kind: KubeKind, object: KubeObject) => FakeKube;
-  /** Takes an object away as the cluster itself would, whatever holds it. */
+  /** Removes an object as the cluster itself would, despite finalizers. */
   readonly drop: (ref: KubeRef) => FakeKube;
-  /** What is there now. */
+  /** The present objects of a kind. */
   readonly objectsOf: (kind: KubeKind) => readonly KubeObject[];
   readonly writes: readonly KubeWrite[];
-  /** Every further call fails with this, and who follows sees it, until it is undefined. */
+  /** Makes every further call fail with this error, visible to followers, until it is undefined. */
   readonly lastError: (error: AgentError | undefined) => FakeKube;
-  /** The log of a pod's only container, or of one as `POD/CONTAINER`. */
+  /** The log of a pod's only container, or of one container as `POD/CONTAINER`. */
   readonly withPodLog: (name: string, text: string) => FakeKube;
-  /** Refuses the eviction of a pod as a budget does, with its message, until that is undefined. */
+  /**
+   * Refuses the eviction of a pod as a disruption budget does, with its message, until the message
+   * is undefined.
+   */
   readonly withBudget: (pod: string, message: string | undefined) => FakeKube;
-  /** Once, between a call and its effect: another writer is quicker. */
+  /** Runs once between a call and its effect: another writer is faster. */
   readonly before: (verb: WriteVerb | 'get' | 'list', then: Meanwhile) => FakeKube;
   /**
-   * Who follows sees nothing more until the function that is given is called, and then all of it at
-   * once: what came and went in between is never seen, as after a history that was lost (410).
+   * Followers see no changes until the returned function is called, and then all at once: objects
+   * that came and went in between are never seen, as after a lost history (410).
    */
   readonly holdViews: () => () => void;
-  /** Serves one more kind of manifests, as a cluster does when its definition is there. */
+  /** Serves another kind of manifests, as a cluster does once its definition exists. */
   readonly serves: (served: ServedKind) => FakeKube;
 }
 
-/** An API server that holds what a test puts there. */
+/** An API server with a test's objects. */
 export function fakeKube(): FakeKube {
   const objects = new Map<string, KubeObject>();
   const followers = new Set<() => void>();
@@ -83,7 +86,7 @@ export function fakeKube(): FakeKube {
     signal.throwIfAborted();
     if (lastError !== undefined) throw lastError;
   };
-  /** An answer comes before a view of what it says, and not when its caller has gone. */
+  /** An answer comes before its effect is in a view, and is lost if its caller has gone. */
   const answer = async <T>(verb: WriteVerb | 'get' | 'list', value: T, signal: AbortSignal) => {
     if (verb !== 'get' && verb !== 'list') setImmediate(notify);
     await Promise.resolve();
@@ -104,14 +107,14 @@ export function fakeKube(): FakeKube {
     objects.set(key, kept);
     return kept;
   };
-  /** What was held by its finalizers alone is gone with the last of them. */
+  /** An object held only by its finalizers is gone with the last of them. */
   const write = (kind: KubeKind, object: KubeObject): KubeObject => {
     const kept = store(kind, object);
     const isHeld = finalizersOf(kept).length > 0 || isOnNode(kind, kept);
     if (isDeleting(kept) && !isHeld) objects.delete(keyOf({ kind, ...placeOf(kept) }));
     return kept;
   };
-  /** What finalizers or a kubelet hold is marked, and goes when they let go of it. */
+  /** Deletion marks an object held by finalizers or a kubelet; it is gone when they release it. */
   const end = (kind: KubeKind, object: KubeObject): void => {
     if (isDeleting(object)) return;
     const finalizers = finalizersOf(object).filter((one) => !ofCollector.includes(one));
@@ -303,7 +306,7 @@ export function fakeKube(): FakeKube {
   return fake;
 }
 
-/** One that is gone is not made again by a manifest that has its uid, nor by a part of it. */
+/** Refuses to create a deleted object again by a manifest with its uid, or by its subresource. */
 function requireSame(
   old: KubeObject | undefined,
   {
@@ -318,7 +321,7 @@ function requireSame(
     throw kubeFailure('kube.not-found', `${name}: not found`);
 }
 
-/** What an apply changes: what its manager applied last, and what others did. */
+/** The last manifest of a manager, and the manifests of others. */
 const changeOf = (all: readonly AppliedManifest[], own: AppliedManifest) => {
   const isMine = (one: AppliedManifest): boolean =>
     one.manager === own.manager && one.subresource === own.subresource;
@@ -340,11 +343,11 @@ const isDeleting = ({ metadata }: KubeObject): boolean => metadata.deletionTimes
 const finalizersOf = ({ metadata }: KubeObject): readonly string[] =>
   (metadata as { readonly finalizers?: readonly string[] }).finalizers ?? [];
 
-/** The server itself takes these away where what is owned is removed in the background. */
+/** The server itself removes these finalizers when owned objects are deleted in the background. */
 const ofCollector = ['foregroundDeletion', 'orphan'];
 
 /**
- * Whether the kubelet of a node has to end it first (kubernetes, `pkg/registry/core/pod`,
+ * Whether the kubelet of a node has to end the pod first (kubernetes, `pkg/registry/core/pod`,
  * `CheckGracefulDelete`).
  */
 const isOnNode = ({ plural }: KubeKind, pod: KubeObject): boolean => {
@@ -397,13 +400,13 @@ function isSelected(
   return labels && fields;
 }
 
-/** What the API server gives of an object (apimachinery, `PartialObjectMetadata`). */
+/** An object as the API server returns it (apimachinery, `PartialObjectMetadata`). */
 const readAs = ({ isMetadataOnly }: KubeKind, object: KubeObject): KubeObject =>
   isMetadataOnly === true
     ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: object.metadata }
     : object;
 
-/** A kind that manifests name, as the API server serves it. */
+/** A kind in manifests, as the API server serves it. */
 interface ServedKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -411,7 +414,7 @@ interface ServedKind {
   readonly isNamespaced: boolean;
 }
 
-/** Kinds that any new cluster of OpenShift serves, and of OLM's those that manifests use. */
+/** Kinds that every new OpenShift cluster serves, and the kinds of OLM that manifests use. */
 const servedAtFirst: readonly ServedKind[] = [
   ...served('v1', false, { Namespace: 'namespaces', Node: 'nodes' }),
   ...served('v1', true, {
@@ -450,7 +453,7 @@ function served(
   }));
 }
 
-/** Where a manifest belongs, and the manifest with its namespace. */
+/** The place of a manifest, and the manifest with its namespace. */
 function placedManifest(
   manifest: KubeObject,
   kinds: readonly ServedKind[],

@@ -4,9 +4,9 @@ import { downloadOf, type DownloadShape } from './download.ts';
 
 /** An object store in memory. */
 interface FakeObjects extends Objects {
-  /** Puts an object there; `path` is `bucket/key`. */
+  /** Stores an object; `path` is `bucket/key`. */
   readonly with: (path: string, content: string | Uint8Array, shape?: DownloadShape) => FakeObjects;
-  /** The next get fails with this, as many times as said. */
+  /** Makes the next gets fail with this error. */
   readonly failing: (error: Error, times?: number) => FakeObjects;
   /** `bucket/key` of each get, in order. */
   readonly asked: readonly string[];

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/ports/random.ts';
 
-/** Chance that is the same each time: UUIDs are counted, numbers follow from the seed. */
+/** Deterministic randomness: UUIDs are counted, numbers follow from the seed. */
 export function fakeRandom(seed = 1): Random {
   let counted = 0;
   let state = seed >>> 0;
@@ -10,7 +10,7 @@ export function fakeRandom(seed = 1): Random {
       return `00000000-0000-4000-8000-${counted.toString(16).padStart(12, '0')}`;
     },
     between: (low, high) => {
-      // Numerical Recipes' linear congruential generator: enough for tests.
+      // The linear congruential generator of Numerical Recipes, which is enough for tests.
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
       return low + (state / 2 ** 32) * (high - low);
     },

@@ -5,13 +5,13 @@ import { downloadOf, type DownloadShape } from './download.ts';
 /** Pages in memory. */
 export interface FakeWeb extends Web {
   readonly with: (url: string, content: string | Uint8Array, shape?: DownloadShape) => FakeWeb;
-  /** Opening this URL fails, as many times as said (always unless given). */
+  /** Makes opening this URL fail a number of times (default: always). */
   readonly failing: (url: string, error: Error, times?: number) => FakeWeb;
-  /** Each URL that was opened, with how. */
+  /** All opened URLs with their options. */
   readonly opened: readonly (WebRequest & { readonly url: string })[];
 }
 
-/** A web without pages: what was not told answers 404. */
+/** A web without pages: an unknown URL answers 404. */
 export function fakeWeb(): FakeWeb {
   const pages = new Map<string, [string | Uint8Array, DownloadShape]>();
   const failures = new Map<string, { error: Error; times: number }>();

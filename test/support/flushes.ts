@@ -2,8 +2,8 @@ import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { vi } from 'vitest';
 
 /**
- * The paths whose content is brought to the disk from now on, in order: nothing but a power loss
- * shows otherwise that a flush is missing.
+ * Records the paths flushed to the disk from now on, in order: without a power loss, no other sign
+ * shows a missing flush.
  */
 export async function watchFlushes(): Promise<readonly string[]> {
   const flushed: string[] = [];

@@ -19,17 +19,17 @@ const organization = (text: string): Buffer => rdn(attribute('organization', tex
 const common = (text: string): Buffer => rdn(attribute('commonName', text));
 const nodes = organization('system:nodes');
 
-/** The same members under another tag. */
+/** The same content under the tag of a set. */
 const asSet = (element: Buffer): Buffer => Buffer.concat([Buffer.from([set]), element.subarray(1)]);
 
-/** An address in four or sixteen bytes, hexadecimal. */
+/** An IP address of four or sixteen bytes, given in hexadecimal. */
 const address = (hex: string): readonly [number, Buffer] => [7, Buffer.from(hex, 'hex')];
 const [own, other] = [address('c0000214'), address('c0000215')] as const;
 
 const subjectsOf = (node: string): readonly (readonly Buffer[])[] => {
   const user = `system:node:${node}`;
   return [
-    // Looks like it, or compares like it somewhere.
+    // Looks like the name, or compares equal to it in some program.
     ...[`${user}.`, `${user} `, ` ${user}`, `${user}\0`, `${user}\0.example.com`, `${user}\n`],
     ...[`system:node:\u043c0`, `system:node:\uff4d0`, `\u017fystem:node:${node}`],
     ...[`system:node:${node}\u200b`, `system:node:${node}\u0301`, `System:Node:${node}`],
@@ -70,13 +70,13 @@ const subjectsOf = (node: string): readonly (readonly Buffer[])[] => {
 };
 
 /**
- * A right request, and requests of the same node with something wrong in their bytes; w0 has
- * 192.0.2.20, and 192.0.2.21 is of another host.
+ * A valid request, and requests of the same node with a fault in their bytes; w0 has 192.0.2.20,
+ * and 192.0.2.21 belongs to another host.
  */
 export function forgedBytes(purpose: RequestPurpose): {
   readonly right: string;
   readonly wrong: readonly string[];
-  /** What is right but for its key, its signature, or what stands beside them. */
+  /** Valid requests except for their key, their signature, or bytes beside them. */
   readonly oddKeys: readonly string[];
 } {
   const node = purpose === 'client' ? 'm0' : 'w0';
@@ -108,7 +108,7 @@ export function forgedBytes(purpose: RequestPurpose): {
     asked([8, Buffer.from('2a0304', 'hex')], [2, node], own),
     asked([2, node], own, other),
     asked(),
-    // What one program reads, and another does not.
+    // Extensions that one program reads and another ignores.
     { subject, attributes: [...right, asksFor([namesExtension([2, 'x'])], 'microsoftExtensions')] },
     { subject, attributes: [asksFor([namesExtension([2, 'x'])]), ...right] },
     {
@@ -123,7 +123,7 @@ export function forgedBytes(purpose: RequestPurpose): {
       subject,
       attributes: [asksFor([namesExtension([2, node], own), namesExtension([2, 'x'], own)])],
     },
-    // Go does not read the first two, and passes over the attribute of the third.
+    // Go does not read the first two, and ignores the attribute of the third.
     {
       subject: [nodes, rdn(asSet(attribute('commonName', `system:node:${node}`)))],
       attributes: right,
@@ -136,13 +136,13 @@ export function forgedBytes(purpose: RequestPurpose): {
   ];
   const odd: readonly RawRequest[] = [
     ...Object.values(oddKeys).map((key) => ({ subject, attributes: right, key: key() })),
-    // The long form of a length that is short.
+    // The long form of a short length.
     {
       subject,
       attributes: right,
       spki: (usual) => der(sequence, Buffer.from([sequence, 0x81]), usual.subarray(3)),
     },
-    // Go takes them, as it reads no further than it has to; they are no part of what is signed.
+    // Go accepts these trailing bytes, as it reads no further than needed; they are not signed.
     ...['050030', '1f820100'].map((hex) => {
       const parameters = Buffer.from(hex, 'hex');
       return { subject, attributes: right, parameters };
@@ -159,7 +159,7 @@ export function forgedBytes(purpose: RequestPurpose): {
     `${pem}${pemOf(rawRequest({ subject }))}`,
     pemOf(Buffer.concat([whole, whole])),
     pemOf(whole.subarray(0, whole.length - 1)),
-    // The long form of a length that is short, and one that has no end.
+    // The long form of a short length, and an indefinite length.
     pemOf(Buffer.concat([Buffer.from([0x30, 0x83, 0]), whole.subarray(2)])),
     pemOf(
       Buffer.concat([

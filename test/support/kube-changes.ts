@@ -1,4 +1,4 @@
-// What the API server makes of a change to an object.
+// Effects of a write on an object, as in the API server.
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type { KubeObject, KubePatch } from '../../src/ports/kube.ts';
 
@@ -10,7 +10,7 @@ export function patched(object: KubeObject, { type, body }: KubePatch): KubeObje
   return copy as KubeObject;
 }
 
-/** Kinds whose status is a subresource: it is written apart from the rest of the object. */
+/** Kinds with a status subresource, which is written separately from the rest. */
 const withStatus: readonly string[] = [
   ...['nodes', 'pods', 'jobs', 'deployments', 'certificatesigningrequests', 'clusterversions'],
   'services',
@@ -18,7 +18,7 @@ const withStatus: readonly string[] = [
   ...['openshiftcontrolplanes', 'openshiftbootstrapconfigs', 'clusters', 'machines'],
 ];
 
-/** What a write to an object, or to its status, brings of what it says. */
+/** The object after a write to it, or to its status. */
 export function written(
   before: KubeObject,
   next: KubeObject,
@@ -82,7 +82,10 @@ function merged(base: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** What a manifest brings: all but the status of a kind that has it apart, or the status alone. */
+/**
+ * The applied part of a manifest: all but the status of a kind with a status subresource, or only
+ * the status.
+ */
 export function brought(
   manifest: KubeObject,
   { plural, subresource }: { readonly plural: string; readonly subresource: string | undefined },
@@ -93,9 +96,9 @@ export function brought(
 }
 
 /**
- * An object after server-side apply: it says what the manifest says, and no more what only the
- * manifest before said. Lists count as one value, which they are for members without a key;
- * conditions have one, their type.
+ * An object after server-side apply: has the fields of the manifest, and no longer the fields that
+ * only the previous manifest had. Lists count as one value, which holds for members without a key;
+ * conditions have a key, their type.
  */
 export function applied(
   object: KubeObject | undefined,
@@ -119,7 +122,7 @@ interface Typed {
 const conditionsOf = (object: KubeObject | undefined): readonly Typed[] =>
   (object?.['status'] as { readonly conditions?: readonly Typed[] } | undefined)?.conditions ?? [];
 
-/** What a manager has applied. */
+/** A manager's applied manifest. */
 export interface Manifest {
   readonly manager: string;
   readonly manifest: KubeObject;
@@ -127,12 +130,15 @@ export interface Manifest {
 
 interface Applying {
   readonly manifest: KubeObject;
-  /** What the same manager has applied last. */
+  /** The last manifest of the same manager. */
   readonly before: KubeObject | undefined;
   readonly others: readonly Manifest[];
 }
 
-/** What is still its manager's: a member that says another thing now is not. */
+/**
+ * The part of a manifest that its manager still owns: without fields that have another value by
+ * now.
+ */
 export const stillOwned = (manifest: unknown, object: unknown): unknown =>
   isFields(manifest)
     ? Object.fromEntries(

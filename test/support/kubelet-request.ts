@@ -11,14 +11,14 @@ import { nodeBootstrapper } from '../../src/cluster/csr/read-request.ts';
 import { kubeletSigners, type RequestPurpose } from '../../src/cluster/csr/read-request.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
-// The library can be loaded only after what stands first here.
+// The import above must be loaded before this library.
 export {
   ExtendedKeyUsageExtension,
   Extension,
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
 
-/** Keys that a kubelet, or somebody else, could have. */
+/** Kinds of keys that a kubelet or another client could have. */
 export const keyKinds = {
   'EC P-256': { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
   'EC P-384': { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' },
@@ -36,27 +36,27 @@ export const keyKinds = {
   },
 } as const;
 
-/** A private key with its public one. */
+/** A key pair. */
 type KeyPair = webcrypto.CryptoKeyPair;
 
 /** A key pair of a kind. */
 export const keyPair = (kind: keyof typeof keyKinds = 'EC P-256'): Promise<KeyPair> =>
   crypto.subtle.generateKey(keyKinds[kind], true, ['sign', 'verify']);
 
-/** What a PKCS#10 request is to hold. */
+/** Fields of a PKCS#10 request. */
 export interface RequestWishes {
   readonly subject?: string;
   readonly names?: readonly JsonGeneralName[];
   readonly extensions?: readonly Extension[];
   readonly key?: keyof typeof keyKinds;
   readonly keys?: KeyPair;
-  /** That of the kind of key unless told. */
+  /** Default: the hash of the kind of key. */
   readonly hash?: string;
 }
 
 /**
- * Makes a PKCS#10 request as PEM; as a kubelet of node m0 asks for a client certificate unless
- * told.
+ * Makes a PKCS#10 request as PEM; default: the request of node m0's kubelet for a client
+ * certificate.
  */
 export async function pkcs10(wishes: RequestWishes = {}): Promise<string> {
   const { subject = 'O=system:nodes, CN=system:node:m0', names = [], key = 'EC P-256' } = wishes;
@@ -70,7 +70,7 @@ export async function pkcs10(wishes: RequestWishes = {}): Promise<string> {
   return `${request.toString('pem')}\n`;
 }
 
-/** Alternative names: those that are addresses, and names of hosts. */
+/** Alternative names: IP addresses as such, and all others as host names. */
 export const alternativeNames = (...values: readonly string[]): readonly JsonGeneralName[] =>
   values.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }));
 
@@ -79,14 +79,14 @@ const usages = {
   serving: ['digital signature', 'server auth'],
 } as const;
 
-/** What is unusual about a CertificateSigningRequest. */
+/** Differences of a CertificateSigningRequest from the default. */
 interface SigningWishes {
   readonly name?: string;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** A CertificateSigningRequest as the API server keeps it; of node m0 unless its `spec` tells. */
+/** A CertificateSigningRequest as an object of the API server; of node m0 unless `spec` differs. */
 export function signingRequestObject(
   purpose: RequestPurpose,
   pem: string,

@@ -1,6 +1,6 @@
 import type { HostReport } from '../../mocks/lab/report.ts';
 
-/** What the lab reports of a host that was installed. */
+/** The lab's report of an installed host. */
 export const hostReport = (fields: Partial<HostReport> = {}): HostReport => ({
   name: 'm1',
   role: 'master',

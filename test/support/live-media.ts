@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What a live image of CoreOS says that it can (`buildextend-live` of coreos-assembler). */
+/** Features of a live CoreOS image (`buildextend-live` of coreos-assembler). */
 const features = { 'installer-config': true, 'live-initrd-network': true };
 
-/** What else a live ISO holds: bytes, texts, or paths of files by their names on it. */
+/** Further content of a live ISO: bytes, texts, or paths of files, by their names on the ISO. */
 interface LiveIso {
   /** Without keyfiles in its initramfs, as before OpenShift 4.10. */
   readonly isOld?: boolean;
@@ -17,8 +17,8 @@ interface LiveIso {
 }
 
 /**
- * Makes an ISO that coreos-installer takes for a live one: an area for 256 KiB of initramfs, and a
- * file that says where. GRUB starts it by BIOS and by UEFI where its grub.cfg is among the texts.
+ * Makes an ISO that coreos-installer accepts as live: an area for 256 KiB of initramfs, and a file
+ * with its place. If the texts have a grub.cfg, GRUB boots it by BIOS and by UEFI.
  */
 export async function createLiveIso(
   path: string,
@@ -40,7 +40,7 @@ export async function createLiveIso(
   await rm(tree, { recursive: true });
 }
 
-/** A file of an archive for an initramfs, newc of cpio(5). */
+/** A file in an initramfs archive, in the newc format of cpio(5). */
 function newc(name: string, content: string): Buffer {
   const fields = [0, 0o100_644, 0, 0, 1, 0, content.length, 0, 0, 0, 0, name.length + 1, 0];
   const head = `070701${fields.map((field) => field.toString(16).padStart(8, '0')).join('')}${name}\0`;
@@ -48,7 +48,7 @@ function newc(name: string, content: string): Buffer {
   return Buffer.from(padded(head) + padded(content));
 }
 
-/** What coreos-installer takes for the initramfs of a live system. */
+/** An initramfs that coreos-installer accepts as a live system's. */
 export const liveInitramfs = (): Buffer =>
   Buffer.concat([
     newc('etc/coreos-live-initramfs', ''),

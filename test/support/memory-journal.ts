@@ -1,14 +1,14 @@
 import type { Journal, JournalEntry } from '../../src/engine/journal.ts';
 import { parseJournal } from '../../src/engine/journal.ts';
 
-/** The end of the process, played by a journal. */
+/** The simulated end of the process at a write to the journal. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** A journal in memory that can play a crash. */
+/** A journal in memory that can simulate a crash. */
 export interface MemoryJournal extends Journal {
-  /** What would be read now. */
+  /** The lines that a reader would get now. */
   readonly lines: readonly string[];
   /** Journals that were set aside, oldest first. */
   readonly old: readonly (readonly string[])[];
@@ -18,13 +18,13 @@ export interface MemoryJournal extends Journal {
   readonly restart: () => void;
 }
 
-/** How a journal plays a crash. */
+/** Plan of a simulated crash. */
 interface CrashPlan {
-  /** The process ends right after this many appends were stored. */
+  /** Crash right after this number of stored appends. */
   readonly crashAfter?: number;
-  /** What was not flushed is lost with the crash, as at a power loss. */
+  /** Lose unflushed lines at the crash, as at a power loss. */
   readonly losesUnflushed?: boolean;
-  /** Called right when a line was stored, before anything else can happen. */
+  /** Called right after a line is stored, before any other work. */
   readonly onStored?: (line: string, isFlushed: boolean) => void;
 }
 

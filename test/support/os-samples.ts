@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Outputs for tests. RHCOS: of a node of OpenShift 4.12, as insights-core keeps it; bootc: written
-// after bootc's host-v1.schema.json and an output in its issue 465.
+// Outputs for tests. RHCOS: from a node of OpenShift 4.12, as insights-core stores it; bootc:
+// written after bootc's host-v1.schema.json and an output in its issue 465.
 
 /** A checksum or the hexadecimal part of a digest: one digit, 64 times. */
 export const sum = (digit: string): string => digit.repeat(64);
 
-/** An image of a registry by its digest. */
+/** A pull spec by digest. */
 export const imageOf = (digit: string): string =>
   `registry.example.com/os/node@sha256:${sum(digit)}`;
 
@@ -90,15 +90,15 @@ export const bootcOutput = (status: object): string =>
     },
   });
 
-/** `bootc status --format=json` on a host that bootc did not boot (bootc, `spec-v1-null.json`). */
+/** `bootc status --format=json` on a host not booted by bootc (bootc, `spec-v1-null.json`). */
 export const bootcNullOutput = bootcOutput({ type: null });
 
 /** An origin file that `ostree container image deploy` writes. */
 export const originFile = (digit: string): string =>
   `[origin]\ncontainer-image-reference=ostree-unverified-registry:${imageOf(digit)}\n`;
 
-// Outputs for tests: what `ostree container image deploy` of ostree-rs-ext 0.15.3 printed, on a
-// disk that was made so.
+// Outputs for tests: the output of `ostree container image deploy` of ostree-rs-ext 0.15.3, on a
+// disk made in that way.
 
 const otherArchitecture = `Error: Performing deployment
 
@@ -129,12 +129,12 @@ Caused by:
     0: Creating importer
     1: failed to invoke method OpenImage: failed to invoke method OpenImage: pinging container registry 127.0.0.1:5445: Get "https://127.0.0.1:5445/v2/": dial tcp 127.0.0.1:5445: connect: connection refused`;
 
-/** Complaints about a pull, by what was wrong. */
+/** Error outputs of a pull, by their cause. */
 export const pullSamples = { otherArchitecture, noRoom, cut, died, gone } as const;
 
 /**
- * What a real program answered; the README of the folder says when. As the host adapter gives it,
- * without blanks around it.
+ * The recorded answer of a real program, trimmed as by the host adapter; the README of the folder
+ * gives its date.
  */
 export const recorded = (name: string): string =>
   readFileSync(join(import.meta.dirname, 'os-recorded', name), 'utf8').trim();

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-// A kubelet for one pod: its containers are run for real, each in namespaces of its own, on a copy
-// of this machine's files, by the user and the groups of the pod.
+// A kubelet for one pod: runs its containers as real processes, each in its own namespaces, on a
+// copy of this machine's files, with the user and the groups of the pod.
 
 const run = promisify(execFile);
 
-/** Programs of an image, by their paths, as shell scripts. */
+/** Programs of an image by path, as shell scripts. */
 export type ImageFiles = Readonly<Record<string, string>>;
 
 interface Container {
@@ -57,36 +57,33 @@ interface PodShape {
 /** The data of a Secret or a ConfigMap; undefined if absent. */
 type Data = (name: string) => Promise<Readonly<Record<string, string>> | undefined>;
 
-/** What a pod runs with. */
+/** The environment of a pod. */
 interface PodWorld {
   readonly secrets: Data;
   readonly configMaps?: Data;
-  /** A token of its service account. */
+  /** A token of the pod's service account. */
   readonly token?: () => Promise<string>;
   readonly image: ImageFiles;
-  /** What an image runs of which a container names no command. */
+  /** Command of an image, for a container without one. */
   readonly entrypoint?: readonly string[];
   /** Folders of this machine by their paths in each container. */
   readonly binds?: Readonly<Record<string, string>>;
-  /** What every container gets, such as the address of the API server. */
+  /** Environment of every container, such as the address of the API server. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Kills what runs. */
+  /** Kills the running containers. */
   readonly signal?: AbortSignal;
 }
 
-/** How the containers of a pod ended. */
+/** The end of a pod's containers. */
 export interface PodEnd {
   readonly phase: 'Succeeded' | 'Failed';
-  /** What each has written, by its name; one that did not run is absent. */
+  /** Output of each container by name; a container that did not run is absent. */
   readonly logs: ReadonlyMap<string, string>;
-  /** How each has ended, by its name. */
+  /** Exit code of each container by name. */
   readonly codes: ReadonlyMap<string, number>;
 }
 
-/**
- * Makes what is written in a container go to memory, and puts volumes to their places; then it runs
- * the command.
- */
+/** Redirects a container's writes to memory, mounts the volumes, then runs the command. */
 const enter = `set -e
 mount --make-rprivate /
 mount -t tmpfs tmpfs "$BASE"
@@ -108,8 +105,7 @@ cd /
 exec "$@" < /dev/null`;
 
 /**
- * Runs the containers of a pod, one after the other; a program of its images is what `image` says
- * at its path.
+ * Runs the containers of a pod one after the other, with the programs of its images from `image`.
  */
 export async function runContainers(object: unknown, world: PodWorld): Promise<PodEnd> {
   const pod = object as PodShape;
@@ -129,7 +125,7 @@ export async function runContainers(object: unknown, world: PodWorld): Promise<P
   }
 }
 
-/** Puts the programs of the images there, and the volumes of the pod. */
+/** Writes the programs of the images and the volumes of the pod. */
 async function fill(folder: string, pod: PodShape, world: PodWorld): Promise<void> {
   const { fsGroup = 0 } = pod.spec.securityContext ?? {};
   mkdirSync(join(folder, 'image'));
@@ -153,7 +149,7 @@ async function fill(folder: string, pod: PodShape, world: PodWorld): Promise<voi
   }
 }
 
-/** What a source of a volume holds, by its paths. */
+/** The content of a volume's source, by path. */
 async function contentOf(
   { secret, configMap, serviceAccountToken }: VolumeSource,
   { secrets, configMaps, token }: PodWorld,
@@ -176,7 +172,7 @@ interface Place {
   readonly world: PodWorld;
 }
 
-/** The command line that a container has on this machine, and its environment. */
+/** The command line of a container on this machine, and its environment. */
 async function processOf(container: Container, { pod, folder, world }: Place) {
   const { runAsUser, fsGroup = 0 } = pod.spec.securityContext ?? {};
   const mounts = (container.volumeMounts ?? []).map(({ name, mountPath, subPath = '' }) => {
@@ -205,7 +201,7 @@ async function processOf(container: Container, { pod, folder, world }: Place) {
     ...Object.assign({}, ...given),
     ...Object.fromEntries(own),
   } as NodeJS.ProcessEnv;
-  // With a PID namespace of its own, so that its PID 1 is not that of this machine.
+  // A separate PID namespace, so that its process 1 is not this machine's.
   const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
   const user = [
     ...['setpriv', `--reuid=${runAsUser}`, '--regid=0', `--groups=${fsGroup}`],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-// A landing is refused for its own faults: CI gives a seed, and each other run looks for new cases.
+// CI sets a seed, so that a change fails only for its own faults; other runs look for new cases.
 const seed = process.env['TEST_SEED'];
 if (seed !== undefined) fc.configureGlobal({ seed: Number(seed) });
 

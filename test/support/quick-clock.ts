@@ -1,20 +1,20 @@
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
-/** A sleeper looks at the time this often, in real milliseconds. */
+/** Interval at which a sleeper reads the time, in real milliseconds. */
 const turn = 2;
 
 /**
- * What one look can find to have passed, in real milliseconds. A process that was stopped for
- * longer, or waited for a processor, has done nothing meanwhile, and neither has whatever it waits
- * for.
+ * Maximum time that counts as passed between two reads, in real milliseconds. A process that was
+ * stopped for longer, or waited for a processor, did no work meanwhile, and neither did the servers
+ * for which it waits.
  */
 const longestTurn = 5;
 
 /**
- * Real time, run faster: a minute of it is over in a fraction of a second. For tests with real
- * sockets, where a virtual clock could not know that the network is still at work. It passes while
- * somebody sleeps, and no faster on a machine that is busy with something else.
+ * Real time at a higher speed: a minute passes in a fraction of a second. For tests with real
+ * sockets, where a virtual clock could not know that the network is still at work. Time passes only
+ * during sleeps, and no faster on a busy machine.
  */
 export function quickClock(factor = 200): Clock {
   const since = performance.now();

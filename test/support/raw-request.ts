@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-// PKCS#10 requests (RFC 2986) byte by byte, for what no library makes.
+// PKCS#10 requests (RFC 2986) byte by byte, for forms that no library makes.
 
 /** An element of DER. */
 export function der(tag: number, ...content: readonly (Buffer | string)[]): Buffer {
@@ -29,7 +29,7 @@ export const tags = {
 
 const { sequence, set } = tags;
 
-/** An object identifier by its content, hexadecimal. */
+/** An object identifier from its content in hexadecimal. */
 const oid = (hex: string): Buffer => der(tags.oid, Buffer.from(hex, 'hex'));
 
 const oids = {
@@ -44,17 +44,14 @@ const oids = {
   ed25519: '2b6570',
 } as const;
 
-/** One part of a subject. */
+/** One attribute of a subject. */
 export const attribute = (
   type: 'commonName' | 'organization',
   value: Buffer | string,
   tag: number = tags.utf8,
 ): Buffer => der(sequence, oid(oids[type]), der(tag, value));
 
-/**
- * Alternative names as an extension: each with its tag of context, `[2, 'w0']` for a name of a
- * host.
- */
+/** Alternative names as an extension, each with its context tag: `[2, 'w0']` for a host name. */
 export const namesExtension = (...names: readonly (readonly [number, Buffer | string])[]): Buffer =>
   der(
     sequence,
@@ -62,13 +59,13 @@ export const namesExtension = (...names: readonly (readonly [number, Buffer | st
     der(tags.octets, der(sequence, ...names.map(([tag, value]) => der(0x80 | tag, value)))),
   );
 
-/** An attribute that asks for extensions, by the type of the standard or that of Microsoft. */
+/** An attribute that requests extensions, with the standard type or Microsoft's. */
 export const asksFor = (
   extensions: readonly Buffer[],
   type: 'extensionRequest' | 'microsoftExtensions' = 'extensionRequest',
 ): Buffer => der(sequence, oid(oids[type]), der(set, der(sequence, ...extensions)));
 
-/** The type of an attribute of a request. */
+/** The type of a request's attribute. */
 export const requestOf = (type: 'extensionRequest' | 'challengePassword'): Buffer =>
   oid(oids[type]);
 
@@ -80,26 +77,26 @@ export const oddKeys = {
   'RSA 1536': () => generateKeyPairSync('rsa', { modulusLength: 1536 }).privateKey,
 } as const;
 
-/** The key of a right request. */
+/** The key of a valid request. */
 export const usualKey = (): KeyObject =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-/** What a request is made of; each part as a kubelet of this subject makes it unless given. */
+/** The parts of a request; default of each: as a kubelet with this subject makes it. */
 export interface RawRequest {
   readonly subject: readonly Buffer[];
   readonly attributes?: readonly Buffer[];
   readonly key?: KeyObject;
   /** The public key in another encoding. */
   readonly spki?: (usual: Buffer) => Buffer;
-  /** Stands behind the attributes, inside of what is signed. */
+  /** Bytes after the attributes, inside the signed part. */
   readonly more?: Buffer;
-  /** Stands behind the algorithm of the signature, beside it. */
+  /** Bytes after the algorithm of the signature. */
   readonly parameters?: Buffer;
-  /** Stands behind the signature, inside of the request. */
+  /** Bytes after the signature, inside the request. */
   readonly behind?: Buffer;
 }
 
-/** A request, DER. */
+/** A request as DER. */
 export function rawRequest({
   subject,
   attributes = [],
@@ -118,7 +115,7 @@ export function rawRequest({
     der(0xa0, ...attributes),
     ...(more === undefined ? [] : [more]),
   );
-  // Those of other kinds choose the hash themselves.
+  // Keys of other kinds choose the hash themselves.
   const isEd = key.asymmetricKeyType !== 'rsa' && key.asymmetricKeyType !== 'ec';
   const algorithm = isEd
     ? [oid(oids.ed25519)]

@@ -2,14 +2,14 @@ import type { RunEventBody } from '../../src/engine/events.ts';
 
 type Of<Type> = Extract<RunEventBody, { readonly type: Type }>;
 
-/** What makes an event of a step: its first value stands beside what is usual. */
+/** Makes an event of a step from its first value and defaults. */
 type Maker<Type, First> = (
   step: string,
   first?: First,
   more?: Partial<Omit<Of<Type>, 'type' | 'step'>>,
 ) => Of<Type>;
 
-/** A step that began, with the stage that it reports. */
+/** The start of a step, with its stage. */
 export const started: Maker<'step.started', Of<'step.started'>['stage']> = (
   step,
   stage,
@@ -23,7 +23,7 @@ export const started: Maker<'step.started', Of<'step.started'>['stage']> = (
   ...more,
 });
 
-/** Progress of a step, with a text or with a percentage. */
+/** Progress of a step, with a text or a percentage. */
 export const progressed: Maker<'step.progress', string | number> = (step, how = '', more = {}) => ({
   type: 'step.progress',
   step,
@@ -31,7 +31,7 @@ export const progressed: Maker<'step.progress', string | number> = (step, how = 
   ...more,
 });
 
-/** A wait of a step, with what is missing. */
+/** A wait of a step, with the missing condition. */
 export const waiting: Maker<'wait.updated', string> = (step, status = '', more = {}) => ({
   type: 'wait.updated',
   step,
@@ -42,7 +42,7 @@ export const waiting: Maker<'wait.updated', string> = (step, status = '', more =
   ...more,
 });
 
-/** A wait of a step that has ended well. */
+/** A successfully ended wait of a step. */
 export const waited: Maker<'wait.finished', true> = (step, isReached = true, more = {}) => ({
   type: 'wait.finished',
   step,

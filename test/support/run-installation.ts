@@ -16,18 +16,18 @@ import { fakeInventory } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
 import { fakeRandom } from './fake-random.ts';
 
-/** What the controller runs with; a port that is not given is an empty fake. */
+/** Inputs of the controller; the default of a port is an empty fake. */
 interface InstallationRun extends Partial<ControllerPorts> {
   readonly config?: ConfigInput;
   readonly cluster?: Partial<NewCluster>;
   readonly signal?: AbortSignal;
 }
 
-/** What was said until now. */
+/** Notes and waits so far. */
 interface Said {
   /** Notes as `level: message`. */
   readonly notes: readonly string[];
-  /** What waits have shown, in order. */
+  /** Statuses of waits, in order. */
   readonly statuses: readonly string[];
 }
 
@@ -59,7 +59,7 @@ const saidIn = (events: readonly RunEventBody[]): Said => ({
   statuses: events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
 });
 
-/** What an install-config says by default. */
+/** The default content of an install-config. */
 export const newCluster = (change: Partial<NewCluster> = {}): NewCluster => ({
   isAgentBased: false,
   controlPlaneReplicas: 0,
@@ -67,7 +67,7 @@ export const newCluster = (change: Partial<NewCluster> = {}): NewCluster => ({
   ...change,
 });
 
-/** Runs a step of an installation to its end, however it ends. */
+/** Runs a step of an installation to its end, successful or not. */
 export async function tryInstallationStep<T>(
   work: (scope: StepScope) => Promise<T>,
   run: InstallationRun,
@@ -83,7 +83,7 @@ export async function tryInstallationStep<T>(
   }
 }
 
-/** Runs controllers of an installation, those that are named, until they are stopped. */
+/** Runs the named controllers of an installation until they are stopped. */
 export function runInstallation(only: readonly string[], run: InstallationRun) {
   const { clock = fakeClock({ auto: false }) } = run;
   const events: RunEventBody[] = [];
@@ -102,7 +102,7 @@ export function runInstallation(only: readonly string[], run: InstallationRun) {
   onTestFinished(() => void end(new Error('the test is over')));
   return {
     clock: clock as FakeClock,
-    /** Names of the controllers that run. */
+    /** Names of the running controllers. */
     ids: all.map(({ id }) => id),
     said: () => saidIn(events),
     stop: (reason = new Error('the controller ends')) => end(reason),

@@ -5,17 +5,17 @@ import type { Kube } from '../../src/ports/kube.ts';
 import { runControllers } from '../../src/kube/manager.ts';
 import { fakeRandom } from './fake-random.ts';
 
-/** What controllers of pools run with. */
+/** Inputs of the controllers of pools. */
 interface PoolsRun {
   readonly kube: Kube;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly namespace?: string;
-  /** Hears each event as it happens, where a test must wait for one. */
+  /** Called with each event at once, for tests that wait for one. */
   readonly heard?: (event: RunEvent) => void;
 }
 
-/** How they ended. */
+/** The end of the controllers. */
 interface PoolsEnd {
   readonly failure: unknown;
   readonly events: readonly RunEvent[];
@@ -24,7 +24,7 @@ interface PoolsEnd {
 }
 
 /**
- * Runs the controller of pools of that name, or all of them, without a lease, until they are
+ * Runs the controller of pools with that name, or all of them, without a lease, until they are
  * stopped.
  */
 export async function runPools(
@@ -54,7 +54,7 @@ export async function runPools(
 type Verb = 'get' | 'create' | 'patch' | 'evict';
 
 /**
- * The cluster of a controller that is killed with the answer to one of its requests of these verbs;
+ * The cluster of a controller that is killed at the answer to one of its requests with these verbs;
  * the first has number 0.
  */
 export function killedBy(

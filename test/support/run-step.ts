@@ -38,27 +38,27 @@ type ProductStep<
   Gives extends AnyFact | undefined,
 > = Step<TestWorld, Uses, Needs, Gives>;
 
-/** What a step is run with; a port that is not given is an empty fake. */
+/** Inputs of a step; the default of a port is an empty fake. */
 interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
   readonly config?: ConfigInput;
-  /** Values of the facts it needs, under the step's own names for them. */
+  /** Values of the needed facts, by the step's own names. */
   readonly facts?: NeedValues<Needs>;
   readonly signal?: AbortSignal;
-  /** Aborted when nobody wants the run any more. */
+  /** Aborted when the run is no longer wanted. */
   readonly halt?: AbortSignal;
-  /** What earlier steps have read. */
+  /** Secrets that earlier steps have read. */
   readonly secrets?: readonly string[];
-  /** Hears each event as it happens, where a test must wait for one. */
+  /** Called with each event at once, for tests that wait for one. */
   readonly heard?: (event: RunEvent) => void;
 }
 
-/** How a step ended, whatever way. */
+/** The end of a step, successful or not. */
 interface StepEnd<Gives extends AnyFact | undefined> {
   readonly value?: Gives extends AnyFact ? FactValue<Gives> : undefined;
   readonly failure?: unknown;
   readonly events: readonly RunEvent[];
   readonly progress: readonly Progress[];
-  /** Secrets that were to be hidden. */
+  /** Secrets that the step registered with `hide`. */
   readonly hidden: readonly string[];
   /** Notes as `level: message`. */
   readonly notes: readonly string[];
@@ -83,7 +83,7 @@ function maskerFor(config: Config, read: readonly string[]): Masker {
   return secrets;
 }
 
-/** Runs one step with the real engine, and tells how it ended. */
+/** Runs one step with the real engine, and resolves with its end. */
 export async function tryStep<
   Uses extends keyof Ports,
   Needs extends NeedsOf,
@@ -130,7 +130,7 @@ export async function tryStep<
 
 /**
  * Runs one step with the real engine.
- * @throws what the step failed with
+ * @throws the failure of the step
  */
 export async function runStep<
   Uses extends keyof Ports,
@@ -174,16 +174,16 @@ const reported = (
   ),
 });
 
-/** What a step is run with in the law below; its host must be new at each call. */
+/** Inputs of a step for the law below; its host must be new at each call. */
 type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
   readonly host: FakeHost;
-  /** Whatever else the commands of the host change. */
+  /** Further state that the commands of the host change. */
   readonly world?: () => unknown;
 };
 
 /**
- * The law of every step: run twice, or stopped before any of its commands and
- * run again, it leaves the same world and the same fact as one run.
+ * The law of every step: run twice, or stopped before any of its commands and run again, it leaves
+ * the same state and the same fact as one run.
  */
 export async function isSafeToRepeat<
   Uses extends keyof Ports,
@@ -217,15 +217,15 @@ function worldOf(run: { readonly host: FakeHost; readonly world?: () => unknown 
   };
 }
 
-/** A relay that hands nothing on and tells what a test wants. */
+/** A relay that relays nothing and records its inputs. */
 interface FakeImageRelay extends ImageRelay {
-  /** What was to be handed on, in order. */
+  /** The sources to relay, in order. */
   readonly served: readonly RelaySource[];
-  /** How many of them are still open. */
+  /** Number of open images. */
   readonly open: () => number;
 }
 
-/** A relay whose images come to the outcome that is given. */
+/** A relay whose images have the given outcome. */
 function fakeImageRelay(outcome: Partial<RelayOutcome> = {}): FakeImageRelay {
   const served: RelaySource[] = [];
   let isOpen = 0;
@@ -249,13 +249,11 @@ function fakeImageRelay(outcome: Partial<RelayOutcome> = {}): FakeImageRelay {
   };
 }
 
-/** What the waits of a run told, in order. */
+/** The statuses of a run's waits, in order. */
 export const statusesOf = (events: readonly RunEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
 
-/**
- * The texts that the inventory service gets of a run that stands on a stage, each with its minute.
- */
+/** The texts of a run at a stage that the inventory service gets, each with its minute. */
 export function reportsOf(
   events: readonly RunEvent[],
   { ladder, stage }: { readonly ladder: LadderName; readonly stage: Stage },

@@ -18,12 +18,12 @@ const path = '/opt/install-dir/worker-h.ign';
 const ignition = { path, bytes: 1, sha256: '', origin: 'service', version: '3.2.0' };
 const live: ChosenImage = { kind: 'live', because: '' };
 
-/** The facts of a disk that an image is written to. */
+/** The facts of a disk to which an image is written. */
 export const writeFacts = (image: ChosenImage = live) => ({ disk: target, ignition, image });
 
 const read = (percent: number): string => `Read disk ${percent}.0 MiB/100.0 MiB (${percent}%)\n`;
 
-/** The program that writes the disk: its command line, and what it says. */
+/** The program that writes the disk: its command line and its output. */
 export const writer = {
   argv: (...more: string[]): string[] => [
     'coreos-installer',
@@ -34,15 +34,15 @@ export const writer = {
     ...more,
     '/dev/sda',
   ],
-  /** A line about its way. */
+  /** A line about its progress. */
   read,
-  /** All that it says when it goes well. */
+  /** Its whole output on success. */
   done: `${[3, 7, 12, 100, 100].map(read).join('')}Writing Ignition config\nInstall complete.\n`,
   callOn: (host: FakeHost): FakeHost['calls'][number] | undefined =>
     host.calls.find(({ argv: [program] }) => program === 'coreos-installer'),
 };
 
-/** The install disk: the commands after which it does not boot, and what lsblk prints of it. */
+/** The install disk: the commands after which it does not boot, and its output of lsblk. */
 export const disk = {
   zero: ['dd', 'if=/dev/zero', 'of=/dev/sda', 'bs=1M', 'count=1', 'oflag=direct'],
   wipe: ['wipefs', '--all', '--force', '/dev/sda'],
@@ -54,7 +54,7 @@ export const disk = {
     }),
 };
 
-/** A host whose install disk is free; what its writer does is up to the test. */
+/** A host whose install disk is free; the test defines its writer. */
 export const writingHost = (clock = fakeClock()): FakeHost =>
   fakeHost({ clock })
     .on(disk.zero)
@@ -64,6 +64,6 @@ export const writingHost = (clock = fakeClock()): FakeHost =>
     .on(['lsblk', rest])
     .prints(disk.lsblk());
 
-/** What was run, without the looks at the disk. */
+/** The commands that ran, except reads of the disk. */
 export const ran = (host: FakeHost): FakeHost['ran'] =>
   host.ran.filter(([program = '']) => program !== 'lsblk');
