@@ -6,20 +6,20 @@ import { stagesV1, stagesV2 } from './ladders.ts';
 import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
 import type { InventoryStore } from './store.ts';
 
-// The two shapes in which the service says no. A client has to read both.
+// The two forms of the service's errors. A client has to read both.
 
-/** What the service's own code answers: the code is a word. */
+/** An error of the service's own code: the code is a word. */
 export const domainError = (status: number, reason: string): Response =>
   Response.json({ kind: 'Error', id: status, href: '', code: String(status), reason }, { status });
 
 /** The answer for a cluster that the service does not have. */
 export const unknownCluster = (id: string): Response => domainError(404, `cluster ${id} not found`);
 
-/** What its framework answers before that code is reached: the code is a number. */
+/** An error of its framework, before its own code is reached: the code is a number. */
 export const frameworkError = (status: number, message: string): Response =>
   Response.json({ code: status, message }, { status });
 
-/** Errors of downloads are JSON that calls itself an octet stream. */
+/** Errors of downloads are JSON with the type of an octet stream. */
 export async function asDownloadError(answer: Response): Promise<Response> {
   return new Response(await answer.arrayBuffer(), {
     status: answer.status,
@@ -27,7 +27,7 @@ export async function asDownloadError(answer: Response): Promise<Response> {
   });
 }
 
-/** A file as the service sends it. */
+/** A file download of the service. */
 export const download = (name: string, content: string): Response =>
   new Response(content, {
     headers: {
@@ -52,10 +52,10 @@ export const LogsProgress = z.strictObject({
   logs_state: z.enum(['requested', 'collecting', 'completed', 'timeout', '']),
 });
 
-/** A body that was read, or the answer that refuses it. */
+/** A parsed body, or the answer that refuses it. */
 type ReadBody<T> = { readonly value: T } | { readonly refusal: Response };
 
-/** Reads a JSON body as strictly as the service does: unknown properties are refused with 400. */
+/** Parses a JSON body as strictly as the service does: unknown properties are refused with 400. */
 export async function readJson<T>(request: Request, schema: z.ZodType<T>): Promise<ReadBody<T>> {
   const text = await request.text();
   if (text === '') return { refusal: frameworkError(400, 'body in body is required') };
@@ -65,23 +65,23 @@ export async function readJson<T>(request: Request, schema: z.ZodType<T>): Promi
   return { refusal: frameworkError(400, `validation failure list:\n${said.join('\n')}`) };
 }
 
-/** Whether a word is a UUID; the service refuses paths that hold anything else. */
+/** Whether a word is a UUID; the service refuses all other ids in a path. */
 export const isUuid = (word: string): boolean => z.guid().safeParse(word).success;
 
-/** Adds one area of the service's interface to an application whose base path is set. */
+/** Adds one area of the service's API to an application with a base path. */
 export type AddRoutes = (app: Pick<Hono, 'get' | 'put' | 'post'>, store: InventoryStore) => void;
 
 /**
- * A host as the service shows it in a list; empty fields are left out, as its Go server does. A
- * name that no user has given is in the inventory alone (assisted-service, `V2ListClusterHosts`,
- * seen on a running service of 2026).
+ * A host in a list of the service; empty fields are left out, as by its Go server. A name that no
+ * user has given is only in the inventory (assisted-service, `V2ListClusterHosts`, seen on a
+ * running service of 2026).
  */
 export function listedHost(host: HostRecord, withInventory: boolean): object {
   const { requested_hostname, ...shown } = shownHost(host, withInventory);
   return host.isRenamed ? { ...shown, requested_hostname } : shown;
 }
 
-/** A host as the service shows it with its cluster: with its name. */
+/** A host inside its cluster, with its name. */
 export function shownHost(
   host: HostRecord,
   withInventory: boolean,
@@ -111,7 +111,7 @@ export function shownHost(
   };
 }
 
-/** What the discovery agent has found on a host, as the text that the service keeps. */
+/** The discovery agent's inventory of a host, as the text in the service's database. */
 function inventoryOf({ hostname, addresses }: HostRecord): string {
   const withPrefix = (address: string, length: number): string =>
     address.includes('/') ? address : `${address}/${length}`;
@@ -124,7 +124,7 @@ function inventoryOf({ hostname, addresses }: HostRecord): string {
   return JSON.stringify({ ...hardware, hostname, interfaces: [eth0] });
 }
 
-/** An operator as the service shows it; empty fields are left out. */
+/** An operator in an answer of the service; empty fields are left out. */
 export function shownOperator(operator: OperatorRecord): object {
   const { name, type, namespace, subscription, version, status, statusInfo } = operator;
   const shown = {
@@ -140,7 +140,7 @@ export function shownOperator(operator: OperatorRecord): object {
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== ''));
 }
 
-/** A cluster as the service shows it. */
+/** A cluster in an answer of the service. */
 export function shownCluster(
   cluster: ClusterRecord,
   hosts: readonly HostRecord[] | undefined,
@@ -174,7 +174,7 @@ export function shownCluster(
   };
 }
 
-/** The host that a path names; it must be of the infra-env that the path names, if it names one. */
+/** The host of a path; it must belong to the path's infra-env, if there is one. */
 export function hostAt(
   store: InventoryStore,
   path: { readonly infraEnv?: string; readonly host?: string },

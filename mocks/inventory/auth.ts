@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } fr
 import { z } from 'zod';
 import { jsonIn } from '../../src/lib/json.ts';
 
-/** How requests are let in: `none` takes anybody, `local` checks the token (AUTH_TYPE). */
+/** Authentication of requests: `none` accepts all, `local` checks the token (AUTH_TYPE). */
 export type Auth =
   { readonly kind: 'none' } | { readonly kind: 'local'; readonly publicKey: KeyObject };
 
@@ -11,15 +11,15 @@ const Claims = z.object({
   cluster_id: z.string().optional(),
 });
 
-/** What must exist for a token to be good. */
+/** The ids that a valid token may name. */
 interface KnownIds {
   readonly infraEnvIds: ReadonlySet<string>;
   readonly clusterIds: ReadonlySet<string>;
 }
 
 /**
- * Why a token is refused (401), or undefined when it is good: a JWT signed with ES256 whose claim
- * names an infra-env or a cluster that exists.
+ * The reason why a token is refused (401); undefined if it is valid: a JWT signed with ES256 whose
+ * claim names an existing infra-env or cluster.
  */
 export function refusalOf(auth: Auth, token: string, known: KnownIds): string | undefined {
   if (auth.kind === 'none') return undefined;
@@ -47,7 +47,7 @@ function claimsOf(token: string, publicKey: KeyObject): z.infer<typeof Claims> |
   return isSigned ? Claims.safeParse(jsonIn(text)).data : undefined;
 }
 
-/** Makes a key pair and what signs tokens with it. */
+/** Makes a key pair and a function that signs tokens with it. */
 export function tokenIssuer(): {
   readonly auth: Auth;
   readonly issue: (claims: z.infer<typeof Claims>) => string;

@@ -26,10 +26,11 @@ const Completion = z.strictObject({
 });
 
 /**
- * How an installation ends, version 2: stages of finalizing, operators, the ingress, completion.
+ * Routes for the end of an installation, version 2: stages of finalizing, operators, the ingress,
+ * completion.
  */
 export const addFinalizingRoutes: AddRoutes = (app, store) => {
-  /** Reads a body for the cluster of the path, and answers as the rules decide. */
+  /** Reads a body for the cluster of the path, and answers by the rules. */
   const takes =
     <T>(schema: z.ZodType<T>, status: number, decide: (body: T) => EndDecision) =>
     async ({ req }: { readonly req: { readonly raw: Request; param(): object } }) => {

@@ -1,9 +1,9 @@
-// How an installation ends at the service, as pure functions. Written down from assisted-service
-// (`transition.go`, `statemachine.go`, `finalizing_stage.go`, `inventory_v2_handlers.go`) and apart
-// from the product's own table on purpose.
+// Rules of the service for the end of an installation, as pure functions. They are written from
+// assisted-service (`transition.go`, `statemachine.go`, `finalizing_stage.go`,
+// `inventory_v2_handlers.go`), and separate from the product's own table on purpose.
 import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
 
-/** The stages of finalizing that the service knows (swagger, `finalizing-stage`). */
+/** The stages of finalizing at the service (swagger, `finalizing-stage`). */
 export const finalizingStages = [
   'Waiting for finalizing',
   'Waiting for cluster operators',
@@ -15,7 +15,7 @@ export const finalizingStages = [
   'Done',
 ] as const;
 
-/** What becomes of a request about the end of an installation. */
+/** The decision about a request for the end of an installation. */
 export type EndDecision =
   | { readonly kind: 'changed'; readonly cluster: ClusterRecord }
   | { readonly kind: 'refused'; readonly status: 400 | 404 | 500; readonly reason: string };
@@ -31,13 +31,13 @@ const changed = (cluster: ClusterRecord, change: Partial<ClusterRecord>): EndDec
   cluster: { ...cluster, ...change },
 });
 
-/** Whether an installation is under way; one that waits for a person continues by itself. */
+/**
+ * Whether an installation is under way; one that waits for a person's action continues by itself.
+ */
 export const isUnderWay = ({ status }: ClusterRecord): boolean =>
   ['installing', 'installing-pending-user-action', 'finalizing'].includes(status);
 
-/**
- * A stage of finalizing; a lower one than before is taken too, but none outside an installation.
- */
+/** Accepts a stage of finalizing, also a lower one than before, but only during an installation. */
 export function decideStage(cluster: ClusterRecord, stage: string, now: number): EndDecision {
   if (!isUnderWay(cluster)) {
     return refused(400, `finalizing stage ${stage} cannot be set in status ${cluster.status}`);
@@ -46,7 +46,7 @@ export function decideStage(cluster: ClusterRecord, stage: string, now: number):
   return changed(cluster, { finalizing: { stage, isTimedOut: false, startedAt: now } });
 }
 
-/** What is reported of an operator; the service takes it in any status. */
+/** Accepts a report about an operator, in any status of the cluster. */
 export function decideOperator(
   cluster: ClusterRecord,
   report: Pick<OperatorRecord, 'name' | 'status' | 'statusInfo'> & { readonly version?: string },
@@ -61,7 +61,7 @@ export function decideOperator(
 
 const takesIngressCa: ReadonlySet<string> = new Set(['finalizing', 'installed', 'adding-hosts']);
 
-/** The certificates of the ingress; from then on there is a whole kubeconfig. */
+/** Accepts the certificates of the ingress; from then on there is a complete kubeconfig. */
 export function decideIngressCa(cluster: ClusterRecord, pem: string): EndDecision {
   if (!takesIngressCa.has(cluster.status)) {
     return refused(400, `cluster is in ${cluster.status} state, ingress ca cannot be uploaded`);
@@ -73,7 +73,7 @@ export function decideIngressCa(cluster: ClusterRecord, pem: string): EndDecisio
 }
 
 /**
- * The end as the controller sees it: the service believes a failure, and decides about success by
+ * The end reported by the controller: the service believes a failure, and decides about success
  * itself.
  */
 export function decideCompletion(
@@ -105,7 +105,7 @@ export function isComplete(cluster: ClusterRecord, hosts: readonly HostRecord[])
 
 const minutes = (count: number): number => count * 60_000;
 
-/** How long a stage may last, in milliseconds. */
+/** Time limits of the stages, in milliseconds. */
 const stageLimits: Readonly<Record<string, number>> = {
   'Waiting for cluster operators': minutes(600),
   'Adding router ca': minutes(70),
@@ -115,16 +115,14 @@ const stageLimits: Readonly<Record<string, number>> = {
   Done: minutes(70),
 };
 
-/** Stages whose end is no failure: the controller continues without. */
+/** Stages whose timeout is not a failure: the controller continues without them. */
 const nonFailing: ReadonlySet<string> = new Set([
   'Applying olm manifests',
   'Waiting for olm operators csv initialization',
   'Waiting for olm operators csv',
 ]);
 
-/**
- * What becomes of a cluster whose stage of finalizing has lasted too long; undefined for any other.
- */
+/** The cluster after the timeout of its stage of finalizing; undefined before the timeout. */
 export function overdue(
   cluster: ClusterRecord,
   now: number,
@@ -142,11 +140,11 @@ export function overdue(
   return { ...cluster, status: 'error', statusInfo };
 }
 
-/** The service knows whole minutes only; a limit of the lab may be shorter. */
+/** The service only uses whole minutes; a limit in the lab may be shorter. */
 const lengthOf = (limit: number): string =>
   limit < minutes(1) ? `${limit / 1000} seconds` : `${Math.round(limit / minutes(1))} minutes`;
 
-/** The stages of operators last as long as the slowest of them may take. */
+/** The stages of operators last as long as the limit of their slowest operator. */
 function limitOf(stage: string, operators: readonly OperatorRecord[]): number | undefined {
   const limit = stageLimits[stage];
   if (limit === undefined || !stage.startsWith('Waiting for olm operators')) return limit;

@@ -1,7 +1,7 @@
-// What makes the record of a host long: a virtual machine with one interface has some 25 KiB of it
-// (the answer of a service of 2021, in a published walk through its API), and an agent's `smartctl
-// -x --json=c` of each disk comes on top (assisted-service, pull request 727). Names of members are
-// those of its swagger.
+// The parts that make the record of a host long. A virtual machine with one interface has some 25
+// KiB (the answer of a service of 2021, in a published walk through its API), and an agent adds
+// `smartctl -x --json=c` of each disk (assisted-service, pull request 727). The names of members
+// come from its swagger.
 
 const attributes = [
   'Raw_Read_Error_Rate',
@@ -42,7 +42,7 @@ const disks = ['sda', 'sdb', 'nvme0n1', 'nvme1n1'].map((name) => ({
   smart,
 }));
 
-/** What a discovery agent finds on a host beside its name and its interfaces. */
+/** The findings of a discovery agent on a host, except name and interfaces. */
 export const hardware = {
   bmc_address: '0.0.0.0',
   boot: { current_boot_mode: 'uefi' },
@@ -60,7 +60,7 @@ export const hardware = {
 
 const checks = ['has-inventory', 'has-min-cpu-cores', 'has-min-memory', 'hostname-unique'];
 
-/** What the service has checked of a host, as the text that it keeps. */
+/** The service's checks of a host, as the text in its database. */
 export const validations = JSON.stringify(
   Object.fromEntries(
     ['hardware', 'network', 'operators'].map((group) => [

@@ -15,14 +15,14 @@ export const clusterFileNames = [
   'custom_manifests.yaml',
 ] as const;
 
-/** Files with which one enters a cluster; version 2 has a path of their own for them. */
+/** Credentials of a cluster; version 2 has a separate path for them. */
 export const credentialNames = [
   'kubeconfig',
   'kubeconfig-noingress',
   'kubeadmin-password',
 ] as const;
 
-/** Files that version 1 offers, credentials among them. */
+/** Files of version 1, including credentials. */
 export const clusterFileNamesV1 = [
   'bootstrap.ign',
   'master.ign',
@@ -32,7 +32,7 @@ export const clusterFileNamesV1 = [
   ...credentialNames,
 ] as const;
 
-// Not a certificate that anybody could use: only its form matters to who reads the pointer.
+// Not a valid certificate: readers of the pointer only look at its form.
 const certificate = `-----BEGIN CERTIFICATE-----\n${'TEFC'.repeat(16)}\n-----END CERTIFICATE-----\n`;
 
 function pointer(store: InventoryStore, role: string, files: readonly IgnitionFile[]): string {
@@ -49,7 +49,7 @@ function pointer(store: InventoryStore, role: string, files: readonly IgnitionFi
   });
 }
 
-/** The pointer config of one host, as the service makes it. */
+/** The pointer config of one host, in the service's form. */
 export function hostIgnition(store: InventoryStore, host: HostRecord): string {
   const connection = `[connection]\nid=eth0\ntype=ethernet\n\n[ipv4]\nmethod=auto\n`;
   return pointer(store, host.role, [
@@ -58,7 +58,7 @@ export function hostIgnition(store: InventoryStore, host: HostRecord): string {
   ]);
 }
 
-/** A file of the cluster, or undefined when the service does not have it. */
+/** A file of the cluster; undefined if the service does not have it. */
 export function clusterFile(store: InventoryStore, name: string): string | undefined {
   const cluster = store.cluster();
   switch (name) {
@@ -85,10 +85,10 @@ export function clusterFile(store: InventoryStore, name: string): string | undef
   }
 }
 
-// The Ignition of the bootstrap host, in the shape in which openshift-install makes it: what the
-// agent reads of it (the pull secret), and what is on the host once it was applied.
+// The Ignition of the bootstrap host in the form of openshift-install: the part that the agent
+// reads (the pull secret), and the files on the host after it was applied.
 
-/** A file as Ignition has it. */
+/** A file in the form of Ignition. */
 interface IgnitionFile {
   readonly path: string;
   readonly mode: number;
@@ -102,21 +102,21 @@ interface IgnitionUnit {
   readonly contents: string;
 }
 
-/** What is in the config of the bootstrap host beside what follows from the cluster. */
+/** Parts of the bootstrap host's config that do not follow from the cluster. */
 export interface BootstrapContents {
-  /** For /opt/openshift/auth; left out when there is none yet. */
+  /** For /opt/openshift/auth; undefined if there is none yet. */
   readonly kubeconfig?: string | undefined;
-  /** Of the cluster; that of the lab unless given. */
+  /** Pull secret of the cluster; default: the lab's. */
   readonly pullSecret?: string;
   /** Further files, by path. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** A text as the source of a file. */
+/** A text as the source of a file in Ignition. */
 const dataUrl = (text: string): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(text).toString('base64')}`;
 
-/** A file with a text. */
+/** A file with a text, in the form of Ignition. */
 export const ignitionFile = (path: string, text: string, mode = 0o644): IgnitionFile => ({
   path,
   mode,
@@ -164,7 +164,7 @@ const kubeconfigFiles = (text: string | undefined): readonly IgnitionFile[] =>
         ignitionFile(`/opt/openshift/auth/${name}`, text, 0o600),
       );
 
-/** The ConfigMap from which whoever runs in the cluster reads the install config. */
+/** The ConfigMap from which programs in the cluster read the install config. */
 const clusterConfig = (cluster: ClusterRecord): string =>
   stringify({
     apiVersion: 'v1',
@@ -196,7 +196,7 @@ ExecStart=/usr/local/bin/${name}.sh
 WantedBy=multi-user.target
 `;
 
-/** Units of the bootstrap host, on a single node too; the agent starts all but the first. */
+/** Units of the bootstrap host, also on a single node; the agent starts all but the first. */
 const units: readonly IgnitionUnit[] = [
   { name: 'kubelet.service', enabled: true, contents: unit('kubelet') },
   ...['bootkube', 'approve-csr', 'progress'].map((name) => ({

@@ -1,5 +1,5 @@
-// Written down here a second time on purpose: a stand-in that read the product's own table could
-// never find a mistake in it.
+// A second copy on purpose: a stand-in that used the product's own table could never find a mistake
+// in it.
 
 /** Stages of version 2 of the service (assisted-service swagger, `host-stage`). */
 export const stagesV2 = [
@@ -33,7 +33,7 @@ export const stagesV1 = [
   'Failed',
 ] as const;
 
-/** Which list of stages holds for a host. */
+/** The facts of a host that decide about its list of stages. */
 interface LadderOwner {
   readonly role: string;
   readonly isBootstrap: boolean;
@@ -87,7 +87,7 @@ const laddersV1 = {
   ],
 };
 
-/** The stages of a host in the order in which the service takes them. */
+/** The stages of a host in the order in which the service accepts them. */
 export function ladderOf({ role, isBootstrap, isSingleNode, api }: LadderOwner): readonly string[] {
   const ladders = api === 'v1' ? laddersV1 : laddersV2;
   if (isSingleNode && api === 'v2') return laddersV2.singleNode;

@@ -12,7 +12,7 @@ import type { InventoryStore } from './store.ts';
 
 const noContent = (): Response => new Response(null, { status: 204 });
 
-/** How far logs are, and the logs themselves, version 2. */
+/** Routes for the state of logs and for the logs themselves, version 2. */
 export const addLogRoutes: AddRoutes = (app, store) => {
   app.put('/v2/infra-envs/:infraEnv/hosts/:host/logs-progress', async ({ req }) => {
     const body = await readJson(req.raw, LogsProgress);
@@ -54,7 +54,7 @@ async function takeControllerLogs({ req }: Context, store: InventoryStore): Prom
   return noContent();
 }
 
-/** Takes the logs of a host. */
+/** Accepts the logs of a host. */
 export async function takeLogs(
   { req }: Context,
   store: InventoryStore,

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 
-/** Status of a host; only those that an installation passes through. */
+/** Status of a host; only statuses during an installation. */
 export type HostStatus =
   | 'known'
   | 'disabled'
@@ -13,7 +13,7 @@ export type HostStatus =
   | 'cancelled'
   | 'resetting-pending-user-action';
 
-/** Status of a cluster; only those that an installation passes through. */
+/** Status of a cluster; only statuses during an installation. */
 export type ClusterStatus =
   | 'insufficient'
   | 'ready'
@@ -25,20 +25,20 @@ export type ClusterStatus =
   | 'cancelled'
   | 'adding-hosts';
 
-/** A host as the service keeps it. */
+/** A host in the service's database. */
 export interface HostRecord {
   readonly id: string;
   readonly infraEnvId: string;
   readonly clusterId: string;
   readonly hostname: string;
-  /** A user gave it the name; else the name comes from its inventory alone. */
+  /** A user gave it the name; otherwise the name comes only from its inventory. */
   readonly isRenamed: boolean;
   /** The bootstrap host has the role master and `isBootstrap`. */
   readonly role: 'master' | 'arbiter' | 'worker';
   readonly isBootstrap: boolean;
-  /** Of either version, on one interface; with a prefix length or without. */
+  /** IPv4 and IPv6 addresses on one interface; with a prefix length or without. */
   readonly addresses: readonly string[];
-  /** The inventory as it stands in the database, where it is not made of the addresses. */
+  /** The inventory text in the database, if it is not made from the addresses. */
   readonly inventory?: string;
   readonly status: HostStatus;
   readonly statusInfo: string;
@@ -48,28 +48,28 @@ export interface HostRecord {
   readonly stageStartedAt: number;
   readonly stageUpdatedAt: number;
   readonly logsState: string;
-  /** Labels that a user wants on the node. */
+  /** Labels that a user requests for the node. */
   readonly nodeLabels?: Readonly<Record<string, string>>;
-  /** The pool that a user wants the node in. */
+  /** The pool that a user requests for the node. */
   readonly pool?: string;
-  /** Bytes of the logs that were uploaded. */
+  /** Bytes of the uploaded logs. */
   readonly logBytes: number;
 }
 
-/** An operator that the service waits for. */
+/** An operator for which the service waits. */
 export interface OperatorRecord {
   readonly name: string;
   readonly type: 'builtin' | 'olm';
   readonly namespace: string;
   readonly subscription: string;
   readonly version: string;
-  /** Empty while nobody has reported it. */
+  /** Empty before the first report. */
   readonly status: 'failed' | 'progressing' | 'available' | '';
   readonly statusInfo: string;
   readonly timeoutSeconds: number;
 }
 
-/** A cluster as the service keeps it. */
+/** A cluster in the service's database. */
 export interface ClusterRecord {
   readonly id: string;
   readonly name: string;
@@ -79,36 +79,36 @@ export interface ClusterRecord {
   readonly openshiftVersion: string;
   readonly controlPlaneCount: number;
   readonly platform: string;
-  /** JSON text, empty for none. */
+  /** JSON text, or empty. */
   readonly installConfigOverrides: string;
   readonly logsState: string;
   readonly statusInfo: string;
-  /** The stage of finalizing that was reported last. */
+  /** The last reported stage of finalizing. */
   readonly finalizing?: {
     readonly stage: string;
     readonly isTimedOut: boolean;
     readonly startedAt: number;
   };
   readonly operators: readonly OperatorRecord[];
-  /** The certificates of the ingress were uploaded, so that there is a whole kubeconfig. */
+  /** Whether the ingress certificates were uploaded, so that there is a complete kubeconfig. */
   readonly hasIngressCa: boolean;
 }
 
-/** How a controller says that an installation has ended. */
+/** A controller's report of the end of an installation. */
 export interface Completion {
   readonly isSuccess: boolean;
   readonly error: string;
   readonly data?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A file that was uploaded. */
+/** An uploaded file. */
 export interface UploadedFile {
   readonly filename: string;
   readonly contentType: string;
   readonly bytes: Uint8Array;
 }
 
-/** An operator of the lifecycle manager that nobody has reported yet; every field may be given. */
+/** An operator of the lifecycle manager without a report; every field may be given. */
 export const operatorSeed = (
   fields: Pick<OperatorRecord, 'name'> & Partial<OperatorRecord>,
 ): OperatorRecord => ({
@@ -144,7 +144,8 @@ export const clusterSeed = (fields: Partial<ClusterRecord> = {}): ClusterRecord 
 });
 
 /**
- * A host of that cluster whose install command was just given out; its id decides its addresses.
+ * A host of that cluster that has just received its install command; its addresses follow from its
+ * id.
  */
 export function hostSeed(
   fields: Pick<HostRecord, 'clusterId' | 'infraEnvId' | 'hostname' | 'role'> & Partial<HostRecord>,

@@ -27,7 +27,7 @@ import type { InventoryStore } from './store.ts';
 
 const roleFilters = ['auto-assign', 'master', 'arbiter', 'worker'];
 
-/** The cluster and the list of its hosts, version 2. */
+/** Routes for the cluster and the list of its hosts, version 2. */
 export const addClusterRoutes: AddRoutes = (app, store) => {
   app.get('/v2/clusters/:cluster', ({ req }) => {
     const cluster = store.cluster();
@@ -47,14 +47,14 @@ export const addClusterRoutes: AddRoutes = (app, store) => {
   });
 };
 
-/** Progress reports of hosts, version 2. */
+/** Routes for progress reports of hosts, version 2. */
 export const addProgressRoutes: AddRoutes = (app, store) => {
   app.put('/v2/infra-envs/:infraEnv/hosts/:host/progress', (context) =>
     takeProgress(context, store, 'v2'),
   );
 };
 
-/** Takes a progress report for the host that the path names. */
+/** Accepts a progress report for the host of the path. */
 async function takeProgress(
   context: Context,
   store: InventoryStore,
@@ -82,7 +82,10 @@ const givesFiles: ReadonlySet<ClusterStatus> = new Set([
   'cancelled',
 ]);
 
-/** Ignition of a host (the path says infra-env, singular), files and credentials, version 2. */
+/**
+ * Routes for the Ignition of a host (the path says infra-env, singular), files and credentials,
+ * version 2.
+ */
 export const addDownloadRoutes: AddRoutes = (app, store) => {
   app.get('/v2/infra-env/:infraEnv/hosts/:host/downloads/ignition', ({ req }) =>
     giveHostIgnition(store, req.param()),
@@ -113,7 +116,7 @@ async function giveHostIgnition(
   return download(`${host.role}-${host.id}.ign`, hostIgnition(store, host));
 }
 
-/** Gives one of the files that are offered at this place, in either version of the interface. */
+/** Answers with one of the files that this path offers, in either version of the API. */
 async function giveClusterFile(
   store: InventoryStore,
   offered: readonly string[],
@@ -133,13 +136,16 @@ async function giveClusterFile(
     : download(servedName(store, name), content);
 }
 
-/** Until the ingress has its certificate, the whole kubeconfig is the one without it. */
+/**
+ * Until the ingress has its certificate, the file without the ingress replaces the complete
+ * kubeconfig.
+ */
 const servedName = (store: InventoryStore, name: string): string =>
   name === 'kubeconfig' && !store.cluster().hasIngressCa ? 'kubeconfig-noingress' : name;
 
 function statusRefusal(store: InventoryStore, name = ''): Response | undefined {
   const { status } = store.cluster();
-  // The kubeconfig with the ingress comes later than all the rest.
+  // The kubeconfig with the ingress is available later than all other files.
   const isEarly = name === 'kubeconfig' && status === 'installing';
   return givesFiles.has(status) && !isEarly
     ? undefined
@@ -147,8 +153,8 @@ function statusRefusal(store: InventoryStore, name = ''): Response | undefined {
 }
 
 /**
- * Version 1 of the interface, as of August 2020: no infra-envs, one Ignition for each role, every
- * host of the cluster in one list.
+ * Version 1 of the API, as of August 2020: no infra-envs, one Ignition for each role, all hosts of
+ * the cluster in one list.
  */
 export const addV1Routes: AddRoutes = (app, store) => {
   app.put('/clusters/:cluster/hosts/:host/progress', (context) =>

@@ -1,31 +1,31 @@
-// What the service does with a progress report, as a pure function. The rules and the texts are
-// those of assisted-service (UpdateInstallProgress), seen on running services of 2023 and 2024.
+// The effect of a progress report at the service, as a pure function. Rules and texts come from
+// assisted-service (UpdateInstallProgress), seen on running services of 2023 and 2024.
 import { isComplete, isUnderWay } from './finalizing.ts';
 import { ladderOf } from './ladders.ts';
 import type { ClusterRecord, HostRecord, HostStatus } from './records.ts';
 
-/** A report as it came in. */
+/** A received report. */
 export interface ProgressReport {
   readonly stage: string;
   readonly info: string;
 }
 
-/** Facts about the cluster and the moment that the rules need. */
+/** Facts about the cluster and the time that the rules need. */
 export interface ProgressContext {
   readonly api: 'v1' | 'v2';
   readonly isSingleNode: boolean;
-  /** The host is added to a cluster that runs already. */
+  /** Whether the host joins a running cluster. */
   readonly isDay2: boolean;
   readonly now: number;
 }
 
-/** What becomes of a report. */
+/** The decision about a report. */
 export type ProgressDecision =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'changed'; readonly host: HostRecord }
   | { readonly kind: 'refused'; readonly status: 409 | 500; readonly reason: string };
 
-/** Longest text that a column of the service's database takes. */
+/** Maximum length of a text column in the service's database. */
 export const LONGEST_TEXT = 2048;
 
 const installing: ReadonlySet<HostStatus> = new Set([
@@ -34,7 +34,7 @@ const installing: ReadonlySet<HostStatus> = new Set([
   'installing-pending-user-action',
 ]);
 
-/** Decides what a progress report does to a host. */
+/** Decides the effect of a progress report on a host. */
 export function decideProgress(
   host: HostRecord,
   report: ProgressReport,
@@ -85,7 +85,7 @@ function changed(
   { stage, info }: ProgressReport,
   { isDay2, now }: ProgressContext,
 ): HostRecord {
-  // The stage stays where it was, so that the page shows where the host failed.
+  // The stage stays, so that the page shows the stage of the failure.
   if (stage === 'Failed') return { ...host, status: 'error', statusInfo: failedText(info) };
   const isNewStage = stage !== host.stage;
   const moved: HostRecord = {
@@ -103,8 +103,8 @@ function changed(
   return { ...moved, status: 'installing-in-progress', statusInfo: stage };
 }
 
-// What the state of the hosts does to the cluster and back, as pure functions. The service looks
-// every ten seconds; here it looks after each report.
+// Effects of the hosts' state on the cluster and back, as pure functions. The service checks every
+// ten seconds; the stand-in checks after each report.
 
 /** A cluster with its hosts. */
 export interface ClusterView {
@@ -112,14 +112,14 @@ export interface ClusterView {
   readonly hosts: readonly HostRecord[];
 }
 
-/** With fewer installed workers a cluster that has workers cannot finish. */
+/** A cluster with workers needs at least this many installed ones to finish. */
 const LEAST_WORKERS = 2;
 
 const lostText = 'Host is part of a cluster that failed to install';
 
 const isEnabled = ({ status }: HostRecord): boolean => status !== 'disabled';
 
-/** Brings cluster and hosts to what follows from the present state. Disabled hosts do not count. */
+/** Updates cluster and hosts by their present state. Disabled hosts do not count. */
 export function settle(view: ClusterView): ClusterView {
   if (!isUnderWay(view.cluster)) return view;
   const enabled = view.hosts.filter(isEnabled);

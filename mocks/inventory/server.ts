@@ -13,14 +13,14 @@ export interface InventoryServer extends MockServer {
   readonly store: InventoryStore;
 }
 
-/** How an inventory service is started. */
+/** Options of an inventory service. */
 interface InventoryOptions extends StoreSeed {
-  /** Nobody is asked for a token unless given. */
+  /** Default: no token is required. */
   readonly auth?: Auth;
   readonly faults?: readonly Fault[];
-  /** A free port unless given. */
+  /** Default: a free port. */
   readonly port?: number;
-  /** Certificate and key, as PEM; without them it speaks no TLS. */
+  /** Certificate and key as PEM; without them, the server uses plain HTTP. */
   readonly tls?: { readonly certificate: string; readonly key: string } | undefined;
 }
 
@@ -38,12 +38,12 @@ export async function startInventory({
   return { ...server, store };
 }
 
-/** Path below which version 2 is. */
+/** Base path of version 2. */
 const BASE_V2 = '/api/assisted-install';
-/** Paths below which version 1 lived: until 7 May 2020 and after. */
+/** Base paths of version 1: until 7 May 2020 and after. */
 const BASES_V1 = ['/api/bm-inventory/v1', '/api/assisted-install/v1'] as const;
 
-/** The whole service as one application: who may come in, what a path must look like, routes. */
+/** The whole service as one application: authentication, checks of paths, routes. */
 export function inventoryApp(store: InventoryStore, auth: Auth): Hono {
   const app = new Hono({ strict: false });
   app.get('/health', () => new Response(null, { status: 200 }));

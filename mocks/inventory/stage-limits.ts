@@ -1,11 +1,11 @@
-// The timers of the service (assisted-service, `HOST_STAGE_*_TIMEOUT` and `host/transition.go`),
-// written down a second time on purpose: a stand-in that read the product's own table could never
-// find a mistake in it.
+// The timers of the service (assisted-service, `HOST_STAGE_*_TIMEOUT` and `host/transition.go`), a
+// second copy on purpose: a stand-in that used the product's own table could never find a mistake
+// in it.
 import type { HostRecord } from './records.ts';
 
 const minutes = (count: number): number => count * 60_000;
 
-/** How long a host may stay at a stage without a changed text, in milliseconds. */
+/** Time for which a host may stay at a stage without a changed text, in milliseconds. */
 const stageLimits: Readonly<Record<string, number>> = {
   'Starting installation': minutes(30),
   Installing: minutes(60),
@@ -20,7 +20,7 @@ const stageLimits: Readonly<Record<string, number>> = {
   Joined: minutes(60),
 };
 
-/** Waits that do not time out while a user has to do something on another host. */
+/** Waits that do not time out while a user has to act on another host. */
 const exempt: ReadonlySet<string> = new Set([
   'Waiting for control plane',
   'Waiting for bootkube',
@@ -28,7 +28,7 @@ const exempt: ReadonlySet<string> = new Set([
   'Rebooting',
 ]);
 
-/** What becomes of a host whose stage has lasted too long; undefined for any other host. */
+/** A host after the timeout of its stage; undefined before the timeout. */
 export function timedOut(
   host: HostRecord,
   { now, waitsForUser }: { readonly now: number; readonly waitsForUser: boolean },

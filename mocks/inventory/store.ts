@@ -9,7 +9,7 @@ import {
 import type { ClusterRecord, Completion, HostRecord, UploadedFile } from './records.ts';
 import { timedOut } from './stage-limits.ts';
 
-/** The service's memory: one cluster and its hosts. */
+/** The service's state: one cluster and its hosts. */
 export type InventoryStore = ReturnType<typeof inventoryStore>;
 
 const cancelled = { status: 'cancelled', statusInfo: 'Installation cancelled by user' } as const;
@@ -21,16 +21,15 @@ const reset = {
 
 type Files = Readonly<Record<string, string>>;
 
-/** What a service begins with. */
+/** Initial state of a service. */
 export interface StoreSeed extends ClusterView {
   /**
-   * How long stages of finalizing may last, in milliseconds, where that is set
-   * (`FINALIZING_STAGE_*_TIMEOUT`).
+   * Time limits of stages of finalizing, in milliseconds, if set (`FINALIZING_STAGE_*_TIMEOUT`).
    */
   readonly finalizingLimits?: Readonly<Record<string, number>>;
 }
 
-/** Makes the memory of a service; `now` gives milliseconds. */
+/** Makes the state of a service; `now` returns milliseconds. */
 export function inventoryStore(
   { finalizingLimits = {}, ...begin }: StoreSeed,
   now: () => number = Date.now,
@@ -80,14 +79,14 @@ export function inventoryStore(
       return decision;
     },
     /**
-     * The kubeconfig of the cluster, undefined until it is set; the service has it when the
+     * The kubeconfig of the cluster; undefined until it is set. The service has it when the
      * installation begins.
      */
     kubeconfig: (): string | undefined => kubeconfig,
     setKubeconfig: (text: string): void => {
       kubeconfig = text;
     },
-    /** URL of the machine-config-server; undefined for the one of a name that nobody resolves. */
+    /** URL of the machine-config-server; default: a URL with a name that does not resolve. */
     configServer: (): string | undefined => configServer,
     setConfigServer: (url: string): void => {
       configServer = url;
@@ -97,15 +96,15 @@ export function inventoryStore(
     addBootstrapFiles: (files: Files): void => {
       bootstrapFiles = { ...bootstrapFiles, ...files };
     },
-    /** Files of the cluster that a test has put there, by name. */
+    /** Files of the cluster that a test has set, by name. */
     clusterFiles: (): Files => clusterFiles,
     addClusterFiles: (files: Files): void => {
       clusterFiles = { ...clusterFiles, ...files };
     },
-    /** Every upload of the controller's logs. */
+    /** All uploads of the controller's logs. */
     controllerLogs: (): readonly UploadedFile[] => controllerLogs,
     addControllerLogs: (file: UploadedFile): unknown => controllerLogs.push(file),
-    /** Notes how far the logs of a host are; false for an unknown host. */
+    /** Stores the state of a host's logs; false for an unknown host. */
     setHostLogs: (
       hostId: string,
       logs: Partial<Pick<HostRecord, 'logsState' | 'logBytes'>>,
@@ -117,17 +116,17 @@ export function inventoryStore(
     setClusterLogs: (logsState: string): void => {
       view = { ...view, cluster: { ...view.cluster, logsState } };
     },
-    /** Keeps the cluster as a decision has changed it, with what follows from that. */
+    /** Stores the cluster after a decision, with the consequences. */
     setCluster: (cluster: ClusterRecord): void => {
       view = settle({ ...view, cluster });
     },
-    /** What controllers said of the end, in order. */
+    /** Reports of the end by controllers, in order. */
     completions: (): readonly Completion[] => completions,
     addCompletion: (completion: Completion): unknown => completions.push(completion),
     /** What was added to the list that users see, in order. */
     /** Milliseconds since the epoch. */
     now,
-    /** Fails the hosts whose stage has lasted too long; the service does so every few seconds. */
+    /** Fails the hosts whose stage has timed out; the service does so every few seconds. */
     checkStages: (): void => {
       const waitsForUser = view.hosts.some(
         ({ status }) => status === 'installing-pending-user-action',
@@ -141,12 +140,12 @@ export function inventoryStore(
         cluster: overdue(view.cluster, now(), finalizingLimits) ?? view.cluster,
       });
     },
-    /** Cancels the installation as a user does. */
+    /** Cancels the installation, as a user does. */
     cancel: (): void => end('cancelled', cancelled),
     /**
-     * Resets it as a user does (assisted-service, `ResetCluster` and
+     * Resets the installation, as a user does (assisted-service, `ResetCluster` and
      * `TransitionTypeResettingPendingUserAction`): the hosts keep their stage and their place in
-     * the list, and no step that stops their agent is handed out.
+     * the list, and the service sends no step that stops their agent.
      */
     reset: (): void => end('insufficient', reset),
   };
