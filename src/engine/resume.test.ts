@@ -48,7 +48,7 @@ describe('isReused', () => {
     ['finished before a loss that has begun', finished, { id }, true, true],
     ['finished, whose lock ends with the process', finished, { id, effect: 'locks' }, true, false],
     ['finished to leave the host', finished, { id, effect: 'leaves' }, true, false],
-  ] as const)('a step that an earlier run %s', (...[, past, step, isBehindLoss, isKept]) => {
-    expect(isReused(past, step, isBehindLoss)).toBe(isKept);
+  ] as const)('a step that an earlier run %s', (...[, past, step, hasStartedWriting, isKept]) => {
+    expect(isReused(past, step, hasStartedWriting)).toBe(isKept);
   });
 });

@@ -55,9 +55,12 @@ export const hasDestroyed = <W extends World>(role: Pick<Role<W>, 'steps'>, past
 export const isReused = (
   past: Past,
   { id, effect }: Pick<AnyStep<World>, 'id' | 'effect'>,
-  isBehindLoss: boolean,
+  hasStartedWriting: boolean,
 ): boolean =>
-  isBehindLoss && past.get(id)?.state === 'finished' && effect !== 'locks' && effect !== 'leaves';
+  hasStartedWriting &&
+  past.get(id)?.state === 'finished' &&
+  effect !== 'locks' &&
+  effect !== 'leaves';
 
 /** Effect of the next run of the same command line on the present journal. */
 export type Restart =
@@ -87,10 +90,10 @@ export function decideRestart<W extends World>(
     .map(({ step }) => step)
     // A step that the earlier run reached is part of the run, whatever this command line says.
     .filter(({ id, when }) => past.has(id) || isActive(when, config));
-  const isBehindLoss = hasDestroyed(role, past);
-  const reused = steps.filter((step) => isReused(past, step, isBehindLoss)).length;
+  const hasStartedWriting = hasDestroyed(role, past);
+  const reused = steps.filter((step) => isReused(past, step, hasStartedWriting)).length;
   const begun = steps.filter(({ id }) => past.get(id)?.state === 'begun');
-  const last = isBehindLoss ? steps.findLastIndex(({ id }) => past.has(id)) : -1;
-  const next = isBehindLoss && begun.length > 0 ? begun : steps.slice(last + 1, last + 2);
+  const last = hasStartedWriting ? steps.findLastIndex(({ id }) => past.has(id)) : -1;
+  const next = hasStartedWriting && begun.length > 0 ? begun : steps.slice(last + 1, last + 2);
   return { kind: 'resume', reused, next: next.map(({ id, title }) => ({ id, title })) };
 }

@@ -27,7 +27,7 @@ export interface RunContext<W extends World> {
   readonly journal: Journal;
   readonly past: Past;
   /** Whether an earlier run has begun to destroy; its finished steps are then reused. */
-  readonly isBehindLoss: boolean;
+  readonly hasStartedWriting: boolean;
   readonly facts: FactStore;
   readonly emit: Emit;
   /** The last chance to report; called after the step that leaves the host is announced. */
@@ -77,7 +77,7 @@ export class StepRun<W extends World> {
    * @throws AgentError the failure of the step, or the reason of its stop
    */
   async run(signal: AbortSignal): Promise<StepEnd> {
-    const { config, past, isBehindLoss } = this.#context;
+    const { config, past, hasStartedWriting } = this.#context;
     const { step } = this.#placed;
     const orEnded = orHalted(this.#context, signal);
     orEnded.throwIfAborted();
@@ -87,7 +87,7 @@ export class StepRun<W extends World> {
     const needless = step.skipIf?.(this.#needs, config);
     if (needless !== undefined) return this.#skip(needless);
     const earlier = past.get(step.id);
-    if (earlier?.state === 'finished' && isReused(past, step, isBehindLoss)) {
+    if (earlier?.state === 'finished' && isReused(past, step, hasStartedWriting)) {
       this.#give(earlier.fact);
       this.#emit({ type: 'step.reused', title: step.title, ...this.#stage() });
     } else await this.#execute(signal);

@@ -57,7 +57,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     clock,
     journal,
     past,
-    isBehindLoss: hasDestroyed(role, past),
+    hasStartedWriting: hasDestroyed(role, past),
     emit,
     halt,
     facts: factStore(),

@@ -1,6 +1,5 @@
 /**
- * The party that can act on a failure. The kind decides the exit code; `style`: one kind, one code
- * below 125.
+ * The party that can act on a failure. Each kind has one exit code, below 125.
  */
 export type FailureKind =
   'input' | 'unsupported' | 'host' | 'remote' | 'media' | 'limit' | 'cluster' | 'bug';

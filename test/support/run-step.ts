@@ -101,7 +101,7 @@ export async function tryStep<
     clock,
     journal: memoryJournal(),
     past: new Map(),
-    isBehindLoss: false,
+    hasStartedWriting: false,
     facts,
     beforeLeaving: () => Promise.resolve(),
     halt: run.halt,
