@@ -35,7 +35,7 @@ export interface ImagePlace extends AsyncDisposable {
 
 /** Options of a command line about the place of a build. */
 export interface PlaceCall {
-  /** Registry credentials, in the form of a pull secret; default: those of the user. */
+  /** Registry credentials, in the form of a pull secret; default: the user's credentials. */
   readonly authfile?: string;
   /** Credentials to push the image. Only `layer build` has them; without them it does not push. */
   readonly pushAuthfile?: string;

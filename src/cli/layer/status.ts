@@ -20,16 +20,15 @@ import { readCluster } from './in-cluster.ts';
 /** Arguments of `layer status`. */
 export interface StatusCall {
   readonly kubeconfig: string;
-  /** All pools without it. */
+  /** Default: all pools. */
   readonly pool?: string;
   /** `text` or `json`. */
   readonly format: string;
 }
 
 /**
- * Prints the layering of the pools of a cluster; resolves with the code of a cluster that needs
- * help where an invariant of a layered pool is violated and no roll-out continues that would end
- * it.
+ * Prints the layering state of a cluster's pools. Resolves with the exit code of a cluster failure
+ * if an invariant of a layered pool is violated and no roll-out under way would restore it.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promise<number> {
@@ -63,7 +62,7 @@ async function readRollOut(
     kube.list({ kind: podDisruptionBudgets }, signal),
   ]);
   const now = Date.now();
-  // One look cannot see a lease change: it goes by the times that the lease says.
+  // A single read cannot observe changes of the lease, so it relies on the lease's own times.
   const held = theirs
     .filter((one) => one !== undefined)
     .map((one) => ({ lease: one, since: Date.parse(textAt(one, 'spec', 'renewTime')) || now }));
@@ -88,13 +87,12 @@ async function readRollOut(
   };
 }
 
-/** The pools for programs. Fields are added in later versions, none is taken away. */
+/** The pools for programs. Later versions add fields and remove none. */
 export const renderPoolsJson = (pools: readonly PoolProgress[]): string => jsonText({ pools });
 
 /**
  * The pools, for people.
- * @param width columns to keep to; only a word that is longer, as the digest of an image, goes
- * beyond
+ * @param width maximum columns; only a longer word, such as the digest of an image, exceeds it
  */
 export const renderPools = (pools: readonly PoolProgress[], width: number): string =>
   pools
@@ -114,7 +112,7 @@ const labelWidth = 18;
 function linesOf([label, text]: Row, width: number): readonly string[] {
   if (text === undefined) return [label];
   const lines = wrapped(text, width - labelWidth - 2);
-  // A name that is longer than its column has a line of its own.
+  // A name longer than its column gets its own line.
   const isLong = label.length >= labelWidth;
   const rest = lines.map((one) => `${' '.repeat(labelWidth + 2)}${one}`);
   return isLong
@@ -148,13 +146,13 @@ function rowsOf(progress: PoolProgress): readonly Row[] {
   ];
 }
 
-/** The columns of `oc get mcp` that are true. */
+/** The conditions that are True, as in the columns of `oc get mcp`. */
 function stateText({ conditions }: PoolProgress): string {
   const said = Object.entries(conditions).filter(([, status]) => status === 'True');
   return said.length === 0 ? 'unknown' : said.map(([type]) => type.toUpperCase()).join(', ');
 }
 
-/** What does not hold during a normal roll-out is to be expected. */
+/** Whether a normal roll-out is under way, during which some invariants do not hold. */
 const isRollingOut = ({ conditions: { updating, degraded } }: PoolProgress): boolean =>
   updating === 'True' && degraded !== 'True';
 
