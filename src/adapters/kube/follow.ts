@@ -284,7 +284,7 @@ export function followed(seen: (view: KubeView) => void): Followed {
   };
 }
 
-/** Replaces all objects by those of a list. */
+/** Replaces all objects by the objects of a list. */
 function replaceAll(
   objects: SortedMap<KubeObject>,
   all: readonly KubeObject[],

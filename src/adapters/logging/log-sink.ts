@@ -56,7 +56,7 @@ export function openLog(options: LogOptions): Log {
     {
       level: options.level,
       base: null,
-      // The time of a line is that of its event.
+      // A line has the time of its event.
       timestamp: false,
       formatters: { level: (label) => ({ level: label }) },
     },
