@@ -123,7 +123,6 @@ export function inventoryStore(
     /** Reports of the end by controllers, in order. */
     completions: (): readonly Completion[] => completions,
     addCompletion: (completion: Completion): unknown => completions.push(completion),
-    /** What was added to the list that users see, in order. */
     /** Milliseconds since the epoch. */
     now,
     /** Fails the hosts whose stage has timed out; the service does so every few seconds. */
