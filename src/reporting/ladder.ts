@@ -1,10 +1,10 @@
 // Invariants of the ladder:
-// 1. what is shown only rises, since the service refuses a lower stage (409);
-// 2. with several lanes the lowest rung that a lane stands on is shown; a higher one is held back
-//    until the lanes below have come up or ended;
-// 3. the text beside a stage is renewed by progress and by the heartbeat, and by nothing else for
-//    long: each new text gives the host the whole time of its stage again;
-// 4. what a wait has missed is shown no longer than to the next step.
+// 1. the shown stage never falls, since the service refuses a lower stage (409);
+// 2. with several lanes, the lowest stage of a lane is shown; a higher stage waits until the lanes
+//    below have reached it or ended;
+// 3. over a long time, only progress and the heartbeat renew the text beside a stage: each new text
+//    gives the host the whole time of its stage again;
+// 4. the missing condition of a wait is shown at most until the next step.
 import type { RunEvent } from '../engine/events.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
 import { type LadderName, ladders, type Stage, stageLimits } from '../model/stage.ts';

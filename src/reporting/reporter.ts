@@ -1,13 +1,13 @@
 // Invariants of reporting:
-// 1. it never fails and never delays a run: sinks return at once, faults become events;
-// 2. one request is under way at a time, so the service sees the stages in order;
-// 3. when the service did not answer, the newest report wins and older ones are dropped;
-// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step
-// that has to know how the reports fare names a limit of its own;
-// 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it
-// off;
-// 6. the text of one stage changes at most each `textsApart`, and its last one is always sent: at
-// the latest before the next stage, or when somebody waits for the answers.
+// 1. it never fails and never delays a run: sinks return at once, errors become events;
+// 2. only one request is under way at a time, so the service sees the stages in order;
+// 3. if the service did not answer, the newest report wins and older reports are dropped;
+// 4. a run waits only for its last report, at most `lastReportLimit`; a step that needs the answers
+//    to the reports sets its own limit;
+// 5. `Failed` is the last report of a run and is sent once: it replaces waiting reports, and no
+//    stop interrupts it;
+// 6. the text of one stage changes at most once per `textsApart`, and its last text is always sent:
+//    at the latest before the next stage, or when a caller waits for the answers.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, renderFailure, reportOf } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
