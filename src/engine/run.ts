@@ -1,8 +1,8 @@
 // Invariants of a run:
-// 1. the first failure wins: its siblings are stopped, and it alone is thrown;
-// 2. `follow` and `always` can never change how a run ends, nor can a journal that is not kept;
-// 3. a failure is emitted before `always` runs, whose work may take long or be stopped;
-// 4. nothing runs after the step that leaves the host.
+// 1. the first failure wins: parallel steps are stopped, and only the first failure is thrown;
+// 2. `follow` and `always` never change the end of a run, nor does a journal that is not kept;
+// 3. a failure is emitted before `always` runs, whose steps may take long or be stopped;
+// 4. no step runs after the step that leaves the host.
 import { type Emit, notesOf, type RunEvent, type Sink, type StagedLane } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
