@@ -1,8 +1,8 @@
 // Invariants of the file:
-// 1. every line that is kept is whole JSON and ends with a line feed;
-// 2. what is appended follows the last good line: a torn or unreadable rest is cut off first,
-//    else the lines after it would be lost at the next reading, also after a failed append;
-// 3. appends reach the file in the order in which they were asked for.
+// 1. every stored line is complete JSON and ends with a line feed;
+// 2. a new line follows the last good line, also after a failed append: a torn or unreadable rest
+//    is cut off first, or the next reader would lose the lines after it;
+// 3. appends reach the file in the order of their calls.
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
 import { pathOnHost } from './host-root.ts';

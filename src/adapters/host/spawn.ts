@@ -1,7 +1,7 @@
 // Invariants of a command:
-// 1. its pipes are read until they close: coreos-installer dies in the middle of a write when its
+// 1. its pipes are read until they close: coreos-installer dies in the middle of a write if its
 //    stderr pipe is closed (coreos-installer 0.26);
-// 2. it is never left behind: whatever ends our wait ends its whole process group first.
+// 2. no process remains: before the wait for a command ends, its whole process group is ended.
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
