@@ -216,7 +216,7 @@ function contentErrors(document: Document.Parsed, hasAliases: boolean): readonly
       const known = new Set<unknown>();
       for (const { key: name } of node.items) {
         if (!isScalar(name)) continue;
-        // The parser also reports an empty key if a colon begins a line that is deeper than its
+        // The parser also reads an empty key if a colon begins a line that is deeper than its
         // object.
         if (name.value === null)
           errors.push(errorAt(name.range?.[0] ?? 0, 'NON_STRING_KEY', BAD_KEY));
