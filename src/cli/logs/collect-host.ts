@@ -27,8 +27,8 @@ interface CollectCall {
 }
 
 /**
- * Puts together the logs of this host. It may run beside an agent, also one that hangs: it takes no
- * lock, and writes one file of its own. Resolves with 0, or with the code of a signal.
+ * Collects the logs of this host into a bundle. It can run beside an agent, also a hanging one: it
+ * takes no lock, and only writes its own file. Resolves with 0, or with the exit code of a signal.
  * @throws AgentError `cli.bundle-not-written`, `cli.output-not-written`, `step.timed-out`
  */
 export function runLogsCollect({ argv, environment, output }: CollectCall): Promise<number> {
@@ -50,7 +50,7 @@ export function runLogsCollect({ argv, environment, output }: CollectCall): Prom
   });
 }
 
-/** Keeps a bundle beside the journal of the host. */
+/** Stores a bundle beside the journal of the host. */
 async function keep(bytes: Uint8Array, config: Config, ended: number): Promise<void> {
   const path = bundlePathFor(ended, 'logs');
   const keeping = pathOnHost(config.host.root, path).then((at) => keepBundle(at, bytes));
@@ -64,7 +64,7 @@ async function written(path: string, writing: Promise<void>): Promise<void> {
   print(`wrote ${path}\nnext: bootwright logs read ${shellWord(path)}\n`);
 }
 
-/** The last run of this host by what it has left, and by its process where that still runs. */
+/** The last run of this host from its files, and from its process if that still runs. */
 async function findRun(
   argv: readonly string[],
   environment: Environment,
@@ -90,10 +90,7 @@ async function findRun(
   };
 }
 
-/**
- * The settings of a running agent, of which its secrets are known too; otherwise those of this
- * command.
- */
+/** The settings of a running agent, with its secrets; otherwise the settings of this command. */
 async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig> {
   try {
     const { argv, environment } = processLine(pid);
@@ -106,7 +103,8 @@ async function settingsOf(pid: number, own: LoadedConfig): Promise<LoadedConfig>
 }
 
 /**
- * The flags in the command line of an agent: behind Node, its options, the program, and `install`.
+ * The flags in an agent's command line: the words after Node, its options, the program, and
+ * `install`.
  */
 export function installWords(argv: readonly string[]): readonly string[] {
   const program = argv.findIndex((word, at) => at > 0 && !word.startsWith('-'));

@@ -41,7 +41,7 @@ const secrets = {
   key: 'cGxhbnRlZC1wcml2YXRlLWtleQ',
 } as const;
 
-/** What the run has read, and nothing on this host holds any more. */
+/** Ignition that the run has read, and that is no longer on this host. */
 const ignition = JSON.stringify({
   ignition: {
     version: '3.4.0',
@@ -61,7 +61,7 @@ const put = (path: string, text: string): void => {
   writeFileSync(join(root, path), text);
 };
 
-/** Collects on a host whose files are below `root`; resolves with the files of the bundle. */
+/** Collects logs on a host with its files below `root`; resolves with the files of the bundle. */
 async function collect({
   signal = new AbortController().signal,
   clock = systemClock,

@@ -38,24 +38,26 @@ import { everyStep } from '../plan-text.ts';
 import { restartOf } from '../status.ts';
 import { manifestFile } from './read.ts';
 
-/** A run whose logs are collected, and what is known of it. */
+/** A run whose logs are collected, with its known facts. */
 export interface CollectedRun {
   readonly loaded: LoadedConfig;
   readonly role: Role<InstallWorld>;
   readonly ports: Pick<Ports, 'clock' | 'host' | 'inventory'>;
   readonly history: RunHistory;
-  /** What it has failed by; or how it stands, where somebody asked for its logs. */
+  /** The failure of the run, or its state if a user asked for the logs. */
   readonly end: { readonly failure: unknown } | { readonly state: string };
-  /** Those of the settings, and all that the run has read. */
+  /** Secrets of the settings, and all secrets that the run has read. */
   readonly secrets: Masker;
-  /** Aborted by a stop. */
+  /** Aborts on a stop. */
   readonly signal: AbortSignal;
 }
 
-/** Bytes of the end of a file of the host. */
+/** Maximum bytes from the end of a file on the host. */
 const longestFile = 512 * 1024;
 
-/** Reads what is collected; a disk that hangs costs the limit of its row. */
+/**
+ * Access to the sources of the logs; on a hanging disk, a row of the table takes its whole limit.
+ */
 function reachOf({ loaded, role, ports, history, signal }: CollectedRun): LogReach {
   const { config } = loaded;
   const endOf = async (path: string, most: number): Promise<FileEnd | undefined> =>
@@ -97,12 +99,12 @@ function stepLine(id: string, title: string, { steps }: RunHistory): string {
   return `${state}  ${plainLine([`${id}: ${title}`, ...facts].join(', '))}\n`;
 }
 
-/** What all of it may take, however slow the host is; then there is no bundle. */
+/** Limit of the whole collection on a slow host; after it, there is no bundle. */
 const wholeLimit = seconds(30);
 
 /**
- * Puts together what a person needs to see why a run failed, and resolves with the path of it.
- * @throws AgentError `step.timed-out` after 30 s; the error of the system where nothing can be
+ * Collects the logs that explain the failure of a run, and resolves with the path of the bundle.
+ * @throws AgentError `step.timed-out` after 30 s; the error of the system if the bundle cannot be
  * written
  */
 export const collectLogs = (run: CollectedRun): Promise<string> =>
@@ -113,14 +115,14 @@ export const collectLogs = (run: CollectedRun): Promise<string> =>
     return path;
   });
 
-/** A bundle that is nowhere yet, and what it says of itself. */
+/** A bundle in memory, with its manifest. */
 interface PackedLogs {
   readonly bytes: Uint8Array;
   readonly manifest: BundleManifest;
 }
 
 /**
- * The same, written nowhere.
+ * Collects the logs into a bundle in memory.
  * @throws AgentError `step.timed-out` after 30 s
  */
 export const packLogs = (run: CollectedRun): Promise<PackedLogs> =>
@@ -189,7 +191,7 @@ interface BundledFile {
   readonly text?: string;
 }
 
-/** Whatever goes wrong is noted in the place of the file. */
+/** Collects one row. An error is noted in place of the file. */
 async function bundled(row: Collector, reach: LogReach, hide: Hide): Promise<BundledFile> {
   const { name, what, mostBytes } = row;
   const found = await collect(row, reach, (text) => hiddenLines(text, hide));
@@ -199,7 +201,7 @@ async function bundled(row: Collector, reach: LogReach, hide: Hide): Promise<Bun
   return { text, entry: { name, what, bytes, ...(isCut ? { of: size } : {}) } };
 }
 
-/** Takes out what is known to be secret, by its value, and what looks like it. */
+/** Masks known secrets by value, and text that looks like a secret. */
 async function hidingFor({ ports, secrets, signal }: CollectedRun): Promise<Hide> {
   const { mask, register } = secrets;
   const pullSecret = await limited(ports.clock, workLimit(seconds(5), signal), (within) =>
@@ -209,7 +211,7 @@ async function hidingFor({ ports, secrets, signal }: CollectedRun): Promise<Hide
   return (text) => withoutSecretLooks(mask(text));
 }
 
-/** A text line by line where lines are JSON: those stay JSON. */
+/** Masks a text line by line if its lines are JSON, so that they stay JSON. */
 const hiddenLines = (text: string, hide: Hide): string =>
   text
     .split(/^(\{.*)$/m)
@@ -219,7 +221,7 @@ const hiddenLines = (text: string, hide: Hide): string =>
     })
     .join('');
 
-/** What is under such a name is secret whatever it looks like. */
+/** Names of fields whose values are secret in any form. */
 const secretName = /passw|passphrase|secret$|token$|api_?key$|^auth(?:orization)?$/i;
 
 function hiddenIn(value: unknown, hide: Hide): unknown {

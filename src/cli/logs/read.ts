@@ -11,13 +11,13 @@ import { cliFailure } from '../failures.ts';
 import { print, printJson, printNote } from '../messages.ts';
 import { restartLines } from '../status.ts';
 
-/** The name of that file. */
+/** The name of the manifest file. */
 export const manifestFile = 'manifest.json';
 
 /**
- * Prints what bundles of logs say happened, in at most eleven lines for each. A folder stands for
- * the bundles in it, and one without is a warning beside others; as a document for programs,
- * several are a list.
+ * Prints a summary of log bundles, with at most eleven lines for each. A folder means all bundles
+ * in it; a folder without one is a warning if there are others. For programs, several bundles are a
+ * list.
  * @throws AgentError `cli.bundle-not-read`
  */
 export async function runLogsRead({ values, format }: FilesCall): Promise<number> {
@@ -32,7 +32,7 @@ export async function runLogsRead({ values, format }: FilesCall): Promise<number
   const paths = found.flatMap(([, bundles]) => bundles);
   const isOne = more.length === 0 && paths.length === 1 && paths[0] === path;
   const documents: BundleDocument[] = [];
-  // One after the other: a bundle may take 64 MiB of memory.
+  // One after another: a bundle may take 64 MiB of memory.
   for (const one of paths) documents.push(await documentOf(one));
   if (format === 'json')
     printJson(isOne ? documents[0] : documents.map((one, at) => ({ path: paths[at], ...one })));
@@ -41,7 +41,7 @@ export async function runLogsRead({ values, format }: FilesCall): Promise<number
   return 0;
 }
 
-/** The bundles of a folder, the oldest first; anything else is a bundle itself. */
+/** The bundles in a folder, the oldest first; any other path is a bundle itself. */
 async function bundlesAt(path: string): Promise<readonly string[]> {
   const names = await ownOrHost(path)
     .then((at) => readdir(at))
@@ -74,7 +74,7 @@ const missingIn = (
     return Buffer.byteLength(found) === bytes ? [] : [{ name, why: 'it was changed' }];
   });
 
-/** Characters of a line that a person reads. */
+/** Maximum length of a line for people. */
 const longestLine = 600;
 
 /** A bundle for people. */
