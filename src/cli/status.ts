@@ -29,11 +29,11 @@ interface StatusCall extends InstallLine {
 }
 
 /**
- * Shows the state of the run on this host, whether its agent still runs, and what a restart would
- * do; with `--watch` each change of it until the run ends, with `--steps` each step of the journal.
- * Resolves with 0, or with the code of a signal.
- * @throws AgentError `cli.status-not-found` where no agent left a status that can be read;
- * `cli.not-installed` of a watched run that did not end well
+ * Shows the state of the run on this host, whether its agent still runs, and the effect of a
+ * restart. With `--watch`, shows each change until the run ends; with `--steps`, each step of the
+ * journal. Resolves with 0, or with the exit code of a signal.
+ * @throws AgentError `cli.status-not-found` if there is no readable status; `cli.not-installed` if
+ * a watched run did not succeed
  */
 export async function runStatus(call: StatusCall): Promise<number> {
   const { config } = await loadConfig(call.argv, call.environment);
@@ -56,10 +56,10 @@ async function readShown(config: Config): Promise<ShownStatus> {
   return { status, agent: agentOf(status), restart: await restartOf(config, status.role) };
 }
 
-/** A write of progress shows once a second too. */
+/** The agent writes progress at most once a second too. */
 const pause = seconds(1);
 
-/** Prints what changes until the run ends or a signal comes. */
+/** Prints changes until the run ends or a signal arrives. */
 async function follow(config: Config, isJson: boolean): Promise<number> {
   using stop = stopSignal();
   let before: RunStatus | undefined;
@@ -68,11 +68,11 @@ async function follow(config: Config, isJson: boolean): Promise<number> {
     const shown = await readShown(config);
     const { status, agent } = shown;
     const isNew = status.run !== before?.run || status.updated !== before.updated;
-    // The document of `status`, in one line.
+    // The document of `status` in one line.
     if (isJson && isNew) print(`${JSON.stringify({ v: 1, ...shown })}\n`);
     else if (!isJson) printAt(statusChanges(before, status));
     if (isHostInstalled('this host', status)) return 0;
-    // Between the two reads the agent may have written its last status and ended.
+    // Between the two reads, the agent may have written its last status and ended.
     if (isGone && agent !== 'running')
       throw cliFailure('cli.not-installed', `this host ${stateLine(shown, Date.now())}`);
     isGone = agent !== 'running';
@@ -83,7 +83,7 @@ async function follow(config: Config, isJson: boolean): Promise<number> {
 }
 
 /**
- * The status that the last agent left on this host.
+ * Reads the status of the last agent on this host.
  * @throws AgentError `cli.status-not-found`
  */
 export async function readRunStatus(config: Config): Promise<RunStatus> {
@@ -97,12 +97,12 @@ export async function readRunStatus(config: Config): Promise<RunStatus> {
   return status;
 }
 
-/** Whether the process of a run is there; rebooted: the host was started again since. */
+/** State of a run's process; rebooted: the host has started again since. */
 type AgentState = 'running' | 'gone' | 'rebooted';
 
 /**
- * What the command shows; `--format json` prints it with the version of this form, `v`. A field is
- * never removed within one version.
+ * The output of the command; `--format json` adds the version of this form, `v`. A field is never
+ * removed within one version.
  */
 export interface ShownStatus {
   readonly status: RunStatus;
@@ -110,7 +110,7 @@ export interface ShownStatus {
   readonly restart: Restart;
 }
 
-/** Whether the agent of a status still runs. */
+/** The state of the agent that wrote a status. */
 export function agentOf({ process }: RunStatus): AgentState {
   if (process === undefined) return 'gone';
   if (processIdentity()?.bootId !== process.bootId) return 'rebooted';
@@ -119,9 +119,8 @@ export function agentOf({ process }: RunStatus): AgentState {
 }
 
 /**
- * What the next run of a role would do, by the journal alone: that it has the same flags is taken
- * for granted.
- * @param ran name of the role of the last run
+ * The effect of a role's next run, from the journal alone; assumes the same flags.
+ * @param ran name of the last run's role
  */
 export async function restartOf(config: Config, ran: string): Promise<Restart> {
   const { root } = config.host;
@@ -183,8 +182,8 @@ function stepLines(running: RunningStep, width: number, now: number): readonly s
 }
 
 /**
- * The next run, for people; what follows the first line is indented.
- * @param isFailedAtService a run behind a service failed, which fails the whole cluster there
+ * The next run, for people; all lines but the first are indented.
+ * @param isFailedAtService whether the run failed at a service, which fails the whole cluster there
  */
 export function restartLines(restart: Restart, isFailedAtService: boolean): readonly string[] {
   if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
