@@ -1,5 +1,5 @@
-// The entry for the browser: the script of the page. Its functions are sent as the text of
-// themselves: they may use each other and the browser, nothing else.
+// The entry for the browser: the script of the page. The server sends the text of its functions, so
+// they may only use each other and the browser.
 
 /** The part of a browser that the script uses. */
 interface Browser {
@@ -14,7 +14,7 @@ interface Browser {
       ((name: 'click', run: (event: { readonly target: Element }) => void) => void);
   };
   readonly navigator: {
-    /** Missing where the page is served to another machine without TLS. */
+    /** Undefined if the page is served to another machine without TLS. */
     readonly clipboard?: { readonly writeText: (text: string) => Promise<void> };
   };
   readonly URL: {
@@ -70,7 +70,7 @@ interface KeyEvent {
   readonly preventDefault: () => void;
 }
 
-/** A change of the page, as the server sends it. */
+/** A change of the page in the form that the server sends. */
 export interface Patch {
   /** The time of the server, in milliseconds since the epoch. */
   readonly now: number;
@@ -79,16 +79,16 @@ export interface Patch {
     readonly within: string;
     readonly html: string;
   }[];
-  /** Ids of the sections of all hosts, in the order in which they are shown. */
+  /** Ids of all hosts' sections, in the order of the page. */
   readonly hosts: readonly string[];
-  /** New lines of the log. */
+  /** New lines of the log, as HTML. */
   readonly lines: string;
-  /** How many lines there have been. */
+  /** Number of all lines so far. */
   readonly lineCount: number;
   readonly isOver: boolean;
 }
 
-/** A length of time in words. */
+/** A duration in words. */
 function lengthOf(millis: number): string {
   const seconds = Math.max(0, Math.floor(millis / 1000));
   const minutes = Math.floor(seconds / 60);
@@ -96,7 +96,7 @@ function lengthOf(millis: number): string {
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
 
-/** Changes the children of an element into others, so that focus, selection and open lists stay. */
+/** Updates the children of an element in place, so that focus, selection and open lists stay. */
 function morphChildren(from: Element, to: Element): void {
   const morph = (old: Element, wanted: Element): void => {
     for (const { name, value } of [...wanted.attributes]) {
@@ -118,14 +118,14 @@ function morphChildren(from: Element, to: Element): void {
   for (const old of olds.slice(news.length)) old.remove();
 }
 
-/** The elements of a text. */
+/** The elements of an HTML text. */
 function elementsOf({ document }: Browser, text: string): Element {
   const template = document.createElement('template');
   template.innerHTML = text;
   return template.content;
 }
 
-/** Brings the hosts into their order: a host that failed moves to the top. */
+/** Sorts the hosts: a failed host moves to the top. */
 function sortHosts({ document }: Browser, ids: readonly string[]): void {
   const list = document.getElementById('hosts');
   if (list === null) return;
@@ -137,7 +137,7 @@ function sortHosts({ document }: Browser, ids: readonly string[]): void {
   }
 }
 
-/** Filters the log, takes new lines, and stays at its end where a reader is there. */
+/** Filters the log, adds new lines, and stays at the end if the reader is there. */
 function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
   const { document, URL, Blob } = browser;
   const mostLines = 2000;
@@ -195,10 +195,7 @@ function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
   };
 }
 
-/**
- * A button copies the text that it names; where a browser keeps its clipboard, the text is
- * selected.
- */
+/** Lets a button copy a text; if the browser gives no clipboard, selects the text. */
 function openCopying({ document, navigator, getSelection }: Browser): void {
   document.addEventListener('click', ({ target }) => {
     const button = target.closest('[data-copy]');
@@ -217,7 +214,7 @@ function openCopying({ document, navigator, getSelection }: Browser): void {
   });
 }
 
-/** Keeps the page up to date, the clocks running, and the log filtered. */
+/** Keeps the page up to date, its clocks running, and its log filtered. */
 function runPage(): void {
   const browser = globalThis as unknown as Browser;
   const { document, EventSource } = browser;
@@ -258,7 +255,7 @@ function runPage(): void {
     };
     source.onerror = () => {
       gone.hidden = false;
-      // After a refusal a browser does not ask again by itself, as it does after a cut.
+      // After a refusal, a browser does not reconnect by itself, as it does after a cut.
       if (source.readyState === 2) setTimeout(follow, 2000);
     };
     source.onmessage = ({ data }) => {
@@ -270,6 +267,6 @@ function runPage(): void {
   follow();
 }
 
-/** The script of the page: the text of the functions above, and the call of the last. */
+/** The script of the page: the text of the functions above, and a call of the last one. */
 export const script = `${[lengthOf, morphChildren, elementsOf, sortHosts, openLog, openCopying, runPage].join('\n')}
 ${runPage.name}();`;

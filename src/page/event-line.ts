@@ -3,12 +3,12 @@ import { renderFailure } from '../engine/failures.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { PageLine } from './state.ts';
 
-/** An event of an agent as a line of the page's log. */
+/** A line in the page's log for an event of an agent. */
 type EventLine = Pick<PageLine, 'level' | 'text'>;
 
 /**
- * The line of an event; undefined for what the page shows elsewhere, as progress.
- * @param lastWait what was missing before, so that the same is not said twice
+ * The line of an event; undefined if the page shows the event elsewhere, as with progress.
+ * @param lastWait the last missing condition, so that it is not repeated
  */
 export function eventLine(event: RunEvent, lastWait?: string): EventLine | undefined {
   switch (event.type) {

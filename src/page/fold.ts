@@ -15,13 +15,13 @@ import {
 
 type Of<Kind extends PageUpdate['kind']> = Extract<PageUpdate, { readonly kind: Kind }>;
 
-/** A line of the log before it has its number; none where an update has no news. */
+/** A line of the log without its number; undefined for an update without news. */
 type NewLine = Pick<PageLine, 'source' | 'level' | 'text'> | undefined;
 
-/** The fields of a page that an update changes, and its line. */
+/** The changed fields of a page, and the line of an update. */
 type PageChange = readonly [Partial<PageState>, NewLine?];
 
-/** The fields of a host that an update changes, and its line. */
+/** The changed fields of a host, and the line of an update. */
 type HostChange = readonly [Partial<HostState>, NewLine?];
 
 const short = (text: string): string => plainLine(text, caps.text);
@@ -29,8 +29,8 @@ const short = (text: string): string => plainLine(text, caps.text);
 const info = (source: string, text: string): NewLine => ({ source, level: 'info', text });
 
 /**
- * The page after an update. Every text is made plain and cut here; after the end only lines of the
- * log are taken.
+ * The page after an update. Cleans and cuts every text here; after the end, only adds lines to the
+ * log.
  */
 export function pageAfter(page: PageState, received: PageUpdate): PageState {
   if (page.end !== undefined && received.kind !== 'line') return page;
@@ -46,8 +46,8 @@ export function pageAfter(page: PageState, received: PageUpdate): PageState {
 }
 
 /**
- * Ids and rails are compared, so that they stay unchanged. An event is cut only where it becomes a
- * state: its line has all of a message and its hint.
+ * Cleans the texts of an update. Ids and rails are compared, so they stay unchanged. An event is
+ * cut only when it becomes a state: its line has the whole message and hint.
  */
 function plain(update: PageUpdate): PageUpdate {
   const { kind, ...fields } = update;
@@ -100,7 +100,7 @@ const pageChanges: {
   ],
 };
 
-/** A host that is known keeps its steps and its end. */
+/** Adds a host; a known host keeps its steps and its end. */
 function withHost({ hosts }: PageState, update: Of<'host'>): PageChange {
   const { id, name, role, rail, hardware = '' } = update;
   const index = hosts.findIndex((host) => host.id === id);
@@ -110,7 +110,7 @@ function withHost({ hosts }: PageState, update: Of<'host'>): PageChange {
   return [{ hosts: index === -1 ? [...hosts, host] : hosts.with(index, host) }];
 }
 
-/** Changes the host that an update names, if it is known. */
+/** Changes the host of an update, if it is known. */
 function hostChange<Update extends { readonly host: string }>(
   change: (host: HostState, update: Update) => HostChange,
 ) {
@@ -138,7 +138,7 @@ function afterEvent(host: HostState, { event }: Of<'event'>): HostChange {
   ];
 }
 
-/** The first end of a host counts. */
+/** Sets the end of a host; only the first end counts. */
 function afterHostEnd(host: HostState, update: Of<'host-end'>): HostChange {
   const { at, isGood, isStopped, text, failure } = update;
   const badLevel = isStopped === true ? 'warn' : 'error';
@@ -154,7 +154,7 @@ function afterHostEnd(host: HostState, update: Of<'host-end'>): HostChange {
   ];
 }
 
-/** A failure with what else is known of it. */
+/** Adds details to a failure. */
 function withFailure(
   before: HostFailure | undefined,
   more: Partial<HostFailure> | undefined,
@@ -164,7 +164,9 @@ function withFailure(
   return withTexts({ code, message, why, hint, logs }, short) as HostFailure;
 }
 
-/** Each step of the rail that runs has a span; steps in the background have none. */
+/**
+ * The spans after an event: each running step of the rail has a span; background steps have none.
+ */
 function spansAfter({ rail, spans }: HostState, steps: RunSteps, event: RunEvent): readonly Span[] {
   const { at } = event;
   if (event.type.startsWith('run.')) return closed(spans, at);
@@ -183,7 +185,7 @@ function spansAfter({ rail, spans }: HostState, steps: RunSteps, event: RunEvent
   return begun === undefined ? spans : withSpan(closed(spans, at, title), begun);
 }
 
-/** The spans with all open ones, or those of a title, ended. */
+/** The spans with all open ones ended, or only those with a title. */
 const closed = (
   spans: readonly Span[],
   at: number,
@@ -214,7 +216,7 @@ function afterStage(before: HostState, update: Of<'stage'>): HostChange {
   const all = railSteps(host.rail);
   const place = all.findIndex(({ id }) => id === stageStep(stage));
   if (stage === '' || stage === host.stage || place === -1) return [known, line];
-  // A stage that was not seen was passed all the same.
+  // A stage that was not seen was passed too.
   const isLast = place === all.length - 1;
   const reached = all.slice(0, place + 1).filter(({ id }) => id.startsWith(stageStep('')));
   const steps: Record<string, StepState> = { ...host.steps };
@@ -225,14 +227,14 @@ function afterStage(before: HostState, update: Of<'stage'>): HostChange {
         ? { ...first, state: 'running' }
         : { until: since, ...(steps[id] ?? first), state: 'finished' };
   }
-  // Where a plan is known, events of the agent and phases of the machine show where the time goes.
+  // With a known plan, events of the agent and phases of the machine show the use of time.
   if (!isLadder(host.rail)) return [{ ...known, steps }, line];
   const ended = closed(host.spans, since);
   const span = { track: '', title: stage, work: workOfStage(stage), from: since };
   return [{ ...known, steps, spans: isLast ? ended : withSpan(ended, span) }, line];
 }
 
-/** A percentage is no news. */
+/** A text without its percentage, which is not news. */
 const withoutPercent = (text: string): string => text.replace(/\d{1,3} ?%/, '');
 
 function stageLine(host: HostState, { stage, info: text, status }: Of<'stage'>): NewLine {
@@ -247,10 +249,10 @@ function afterPhase(host: HostState, { at, phase }: Of<'phase'>): HostChange {
   const line = ['', host.stage].includes(phase) ? undefined : info(host.name, phase);
   if (phase === host.phase) return [{}, line];
   if (phase === '') return [{ phase, spans: closed(host.spans, at, host.phase) }, line];
-  // Before its agent a host starts from its live medium.
+  // Before its agent, a host boots its live medium.
   const work = Object.keys(host.steps).length === 0 ? 'live' : 'boot';
   const spans = withSpan(closed(host.spans, at), { track: '', title: phase, work, from: at });
-  // A reboot can take the last events of the agent that started it.
+  // A reboot can lose the last events of the agent that started it.
   const steps = host.phase === '' ? allEnded(host.steps, at, 'finished') : host.steps;
   return [{ phase, steps, spans }, line];
 }

@@ -5,7 +5,7 @@ import { badge, html, type Html, timeSince } from './html.ts';
 import { isLadder, railSteps } from './rail.ts';
 import type { HostState, RailStep, Track, Work } from './state.ts';
 
-/** A host: its rail, which opens the list of its steps, and what it does now. */
+/** A host: its rail, which opens the list of its steps, and its present work. */
 export function hostSection(host: HostState, view: HostView): Html {
   const { name, role, hardware } = host;
   const label = `${name}: ${view.done} of ${view.all} steps ended`;
@@ -65,8 +65,8 @@ function cellState(step: StepState | undefined, work?: Work): string {
 }
 
 /**
- * The rail of a host as a picture that is as wide as there is room: lanes beside each other, and
- * longer cells in a lane of fewer steps. Steps that the configuration leaves out take no room.
+ * The rail of a host as a picture of the available width: lanes side by side, with longer cells in
+ * a lane of fewer steps. Steps that the configuration leaves out take no space.
  */
 function railPicture(host: HostState, label: string): Html {
   const rail = host.rail
@@ -136,7 +136,7 @@ function stateText(step: StepState | undefined): string {
   return `${stateWords[state]}${took}`;
 }
 
-/** Every step as text; steps that the rail does not have come last. */
+/** Every step as text; steps outside of the rail come last. */
 function stepList({ rail, steps: states }: HostState): Html {
   const row = (title: string, state: StepState | undefined, track: string, work?: Work): Html =>
     html`<li class="is-${cellState(state, work)}">

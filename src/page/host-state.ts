@@ -3,7 +3,7 @@ import { type Millis, renderDuration } from '../model/duration.ts';
 import { railSteps } from './rail.ts';
 import type { HostState, PageState, RailStep, Tone, Work } from './state.ts';
 
-/** A step that a host runs now. */
+/** A running step of a host. */
 export interface CurrentStep {
   readonly title: string;
   readonly detail: string;
@@ -12,22 +12,22 @@ export interface CurrentStep {
   readonly tone: Tone;
 }
 
-/** The state of a host at one glance. */
+/** Summary of a host's state. */
 export interface HostView {
   readonly tone: Tone;
   readonly word: string;
   readonly current: readonly CurrentStep[];
-  /** Active steps that have ended, of all. */
+  /** Number of active steps that have ended. */
   readonly done: number;
   readonly all: number;
-  /** Of the steps of the rail. */
+  /** Progress through the steps of the rail. */
   readonly percent: number;
 }
 
-/** The longest that each step has taken on a host of this installation, by its id. */
+/** The longest duration of each step on the hosts of this installation, by the step's id. */
 export type StepTimes = ReadonlyMap<string, { readonly host: string; readonly took: Millis }>;
 
-/** Measures the steps that have ended; the length of a wait depends on when it began. */
+/** Measures the ended steps, except waits, whose length depends on their start. */
 export function timesOf(hosts: readonly Pick<HostState, 'name' | 'rail' | 'steps'>[]): StepTimes {
   const times = new Map<string, { readonly host: string; readonly took: Millis }>();
   for (const { name, rail, steps } of hosts) {
@@ -41,13 +41,13 @@ export function timesOf(hosts: readonly Pick<HostState, 'name' | 'rail' | 'steps
   return times;
 }
 
-/** Whether a host failed by itself, and was not ended because of another one. */
+/** Whether a host failed by itself, and was not stopped because of another. */
 export const hasFailed = ({ end, failure, status }: HostState): boolean =>
   end === undefined
     ? failure !== undefined || status === 'error'
     : !end.isGood && end.isStopped !== true;
 
-/** Hosts that failed, the first that failed first; the others follow in their order. */
+/** Failed hosts in the order of their failures, then the others in their order. */
 export function failedFirst(hosts: readonly HostState[]): readonly HostState[] {
   const failed = hosts.filter(hasFailed);
   const endOf = ({ end }: HostState): number => end?.at ?? Infinity;
@@ -57,7 +57,7 @@ export function failedFirst(hosts: readonly HostState[]): readonly HostState[] {
   ];
 }
 
-/** The reason why hosts were stopped that did nothing wrong. */
+/** The reason why hosts without a failure of their own were stopped. */
 export function stopReason({ hosts, cluster }: Pick<PageState, 'hosts' | 'cluster'>): string {
   if (cluster.status === 'cancelled') return 'stopped because the installation was cancelled';
   const [first] = failedFirst(hosts).filter(hasFailed);
@@ -68,7 +68,7 @@ export function stopReason({ hosts, cluster }: Pick<PageState, 'hosts' | 'cluste
 /**
  * Derives the view of a host from its state.
  * @param times of the same steps on other hosts
- * @param because the reason where it was stopped
+ * @param because the reason if it was stopped
  */
 export function viewOf(
   host: HostState,
@@ -123,7 +123,7 @@ function currentSteps(
   });
 }
 
-/** Whether a step that runs waits: by its own report, or because it does nothing else. */
+/** Whether a running step waits: by its own report, or because waiting is its work. */
 export const isWaiting = ({ wait }: StepState, work: Work | undefined): boolean =>
   wait !== undefined || work === 'wait';
 
@@ -148,7 +148,7 @@ function currentStep(
     other === undefined ? '' : `took ${renderDuration(other.took)} on ${other.host}`,
     bytesPerSecond === undefined ? '' : `${(bytesPerSecond / 1e6).toFixed(1)} MB/s`,
     remaining === undefined ? '' : `${renderDuration(remaining)} left`,
-    // A percentage alone is shown by a bar.
+    // A bar shows a percentage without text.
     percentIn(text) === undefined ? text : '',
   ]);
   const tone = isWaiting(state, work) ? 'waiting' : 'busy';
@@ -157,13 +157,13 @@ function currentStep(
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(', ');
 
-/** The percentage of a text of the service that has nothing else. */
+/** The percentage in a text of the service that has no other content. */
 function percentIn(text: string): number | undefined {
   const [, percent] = /^(\d{1,3}) ?%$/.exec(text) ?? [];
   return percent === undefined ? undefined : Math.min(100, Number(percent));
 }
 
-/** The state of everything in a word and a tone. */
+/** The state of the whole installation as a word and a tone. */
 export function pageWord({
   end,
   hosts,

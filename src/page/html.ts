@@ -1,6 +1,6 @@
 import type { Tone } from './state.ts';
 
-/** A piece of HTML that is safe to show: whatever came from outside is escaped in it. */
+/** HTML that is safe to show: all text from outside is escaped. */
 export class Html {
   readonly text: string;
 
@@ -13,7 +13,7 @@ export class Html {
   }
 }
 
-/** A part of a template; texts are escaped, `undefined` is nothing. */
+/** A part of a template; texts are escaped, `undefined` is empty. */
 type Part = Html | string | number | undefined | readonly Part[];
 
 const marks: Readonly<Record<string, string>> = {
@@ -24,11 +24,11 @@ const marks: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A text as it stands in HTML, between tags and in a quoted attribute. */
+/** A text escaped for HTML, between tags and in a quoted attribute. */
 export const escaped = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (mark) => marks[mark] ?? '');
 
-/** A template of HTML: only what `html` itself made is taken as it is. */
+/** A template of HTML; only output of `html` itself is inserted unescaped. */
 export const html = (chunks: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   new Html(
     chunks.map((chunk, index) => (index === 0 ? '' : rendered(parts[index - 1])) + chunk).join(''),
@@ -41,7 +41,7 @@ function rendered(part: Part): string {
   return escaped(String(part));
 }
 
-/** The mark of a tone, for those who see no colours. */
+/** The symbol of a tone, for readers who do not see colours. */
 export const glyphs: Readonly<Record<Tone, string>> = {
   idle: '○',
   busy: '●',
@@ -55,10 +55,10 @@ export const glyphs: Readonly<Record<Tone, string>> = {
 export const badge = (tone: Tone, word: string): Html =>
   html`<span class="badge is-${tone}"><i aria-hidden="true">${glyphs[tone]}</i> ${word}</span>`;
 
-/** The time of day in UTC. */
+/** The time of day in UTC, as HH:MM:SS. */
 export const clock = (at: number): string => new Date(at).toISOString().slice(11, 19);
 
-/** A time that the script turns into how long ago it was; without the script, the time of day. */
+/** A time that the script replaces by its age; without the script, the time of day. */
 export const timeSince = (at: number): Html =>
   html`<time class="since" datetime="${new Date(at).toISOString()}" data-since="${at}"
     >${clock(at)}</time

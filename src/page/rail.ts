@@ -1,10 +1,10 @@
 import { ladders, type Stage, stages } from '../model/stage.ts';
 import type { Rail, RailStep, Work } from './state.ts';
 
-/** The id of the step of a rail that stands for a stage of the service. */
+/** The id of the rail's step for a stage of the service. */
 export const stageStep = (stage: string): string => `stage: ${stage}`;
 
-/** The work that the time of a stage goes into. */
+/** The kind of work of each stage. */
 const stageWork: Readonly<Record<Stage, Work>> = {
   'Starting installation': 'prepare',
   Installing: 'prepare',
@@ -21,11 +21,11 @@ const stageWork: Readonly<Record<Stage, Work>> = {
   Failed: 'prepare',
 };
 
-/** The same for a name from outside, which may be no stage. */
+/** The kind of work for a name from outside, which may not be a stage. */
 export const workOfStage = (stage: string): Work =>
   (stages as readonly string[]).includes(stage) ? stageWork[stage as Stage] : 'prepare';
 
-/** The rail of a host of which only the stages are known. */
+/** The rail of a host for which only the stages are known. */
 export function railOfStages(ladder: readonly Stage[]): Rail {
   const steps = ladder.map((stage) => ({
     id: stageStep(stage),
@@ -36,16 +36,16 @@ export function railOfStages(ladder: readonly Stage[]): Rail {
   return steps.length === 0 ? [] : [[{ name: '', steps }]];
 }
 
-/** The stages of a role; any role but `bootstrap` and `worker` is a master. */
+/** The stages of a role; a role other than `bootstrap` and `worker` counts as master. */
 export function ladderOf(role: string, isSingleNode: boolean): readonly Stage[] {
   if (isSingleNode) return ladders['single-node'];
   return ladders[role === 'bootstrap' || role === 'worker' ? role : 'master'];
 }
 
-/** Every step of a rail, in its order. */
+/** All steps of a rail, in order. */
 export const railSteps = (rail: Rail): readonly RailStep[] =>
   rail.flatMap((section) => section.flatMap(({ steps }) => steps));
 
-/** Whether only the stages of a host are known, and not its plan. */
+/** Whether only the stages of a host are known, rather than its plan. */
 export const isLadder = (rail: Rail): boolean =>
   railSteps(rail).every(({ id }) => id.startsWith(stageStep('')));

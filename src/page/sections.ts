@@ -5,15 +5,15 @@ import { badge, clock, glyphs, html, type Html, timeSince } from './html.ts';
 import type { HostState, ObjectState, PageLine, PageState } from './state.ts';
 import { timelineSection } from './timeline.ts';
 
-/** A section of the page, which is replaced as a whole when it changes. */
+/** A section of the page. A change replaces the whole section. */
 export interface PageSection {
   readonly id: string;
-  /** Id of the element that it is in. */
+  /** Id of the parent element. */
   readonly within: string;
   readonly content: Html;
 }
 
-/** Every section but the log, in the order in which they are shown. */
+/** All sections except the log, in the order of the page. */
 export function pageSections(page: PageState, now: number): readonly PageSection[] {
   const { hosts } = page;
   const times = timesOf(hosts);
@@ -73,19 +73,19 @@ function sourceSection({ lastError, answeredAt, refusal }: PageState): Html {
   return html`<p class="last-error" role="alert">${refusal ?? away}: ${lastError}</p>`;
 }
 
-/** A failure in the words that its button copies. */
+/** A failure with the text that its button copies. */
 interface FailureBox {
-  /** The host, the operator or the cluster that failed. */
+  /** Name of the failed host, operator or cluster. */
   readonly name: string;
   readonly title: string;
   readonly about: string;
   readonly lines: readonly string[];
 }
 
-/** So many failures are shown; of the others there is a count. */
+/** Maximum number of shown failures; the rest is a count. */
 const FAILURES_SHOWN = 8;
 
-/** The failures of hosts; where no host failed, that of the cluster. */
+/** The failures of hosts; if no host failed, the failure of the cluster. */
 function failuresSection(page: PageState): Html {
   const { about, hosts, cluster, end } = page;
   const ofHosts = failedFirst(hosts).filter(hasFailed).flatMap(hostBox);
@@ -127,7 +127,7 @@ function hostBox({ name, role, steps, failure }: HostState): readonly FailureBox
 
 const operatorKinds: ReadonlySet<string> = new Set(['Operator', 'ClusterOperator']);
 
-/** The failure of an installation in which no host failed, with its degraded operators. */
+/** The failure of an installation without a failed host, with its degraded operators. */
 function clusterBox({ cluster, objects }: PageState): readonly FailureBox[] {
   const { status, info, logs = '' } = cluster;
   if (status !== 'error') return [];
@@ -147,7 +147,7 @@ function clusterBox({ cluster, objects }: PageState): readonly FailureBox[] {
   return [{ name: title, title, about: `cluster ${status}`, lines }];
 }
 
-/** Kinds in the order in which readers look for them; others come behind them. */
+/** Kinds in the order in which readers look for them; other kinds follow. */
 const kindOrder = [
   'Node',
   'ClusterVersion',
@@ -160,7 +160,7 @@ const kindOrder = [
   'MachineConfig',
 ];
 
-/** So many objects of a kind are listed; of the others there is a count. */
+/** Maximum number of listed objects of a kind; the rest is a count. */
 const OBJECTS_LISTED = 40;
 
 function objectsSection({ objects, cluster, end }: PageState): Html {
@@ -198,7 +198,7 @@ function kindGroup(objects: readonly ObjectState[]): Html {
     </ul>`;
 }
 
-/** Without a heading where there is none: its panel is hidden then. */
+/** Without faults there is no heading, and the panel is hidden. */
 const faultsSection = ({ faults, startedAt }: PageState): Html =>
   faults.length === 0
     ? html``
@@ -214,7 +214,7 @@ const faultsSection = ({ faults, startedAt }: PageState): Html =>
         </ul>`;
 
 /**
- * Lines of the log as list items; of a program that was started again, others have the same
+ * Lines of the log as list items; after a restart of the program, other lines have the same
  * numbers.
  */
 export const logLines = (lines: readonly PageLine[]): Html =>

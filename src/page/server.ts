@@ -1,4 +1,4 @@
-// The entry for programs that show a page: its document, and the patches that keep it up to date.
+// The entry for programs that show a page: its document, and the patches that update it.
 import { createHash } from 'node:crypto';
 import { type Patch, script } from './browser.ts';
 import { pageAfter } from './fold.ts';
@@ -7,20 +7,20 @@ import { logLines, pageSections } from './sections.ts';
 import type { PageState, PageUpdate } from './state.ts';
 import { style } from './style.ts';
 
-/** A page that is kept up to date. */
+/** A page with its updates. */
 export interface LivePage {
   readonly state: () => PageState;
   readonly update: (update: PageUpdate) => void;
   readonly document: (now: number) => string;
   /** The page as a file. */
   readonly saved: (now: number) => string;
-  /** Everything but the log, for a reader that has just come; of the log all that is kept. */
+  /** All sections and the stored lines of the log, for a new reader. */
   readonly whole: (now: number) => Patch;
-  /** The changes since the last call; undefined where there are none. */
+  /** The changes since the last call; undefined if there are none. */
   readonly changes: (now: number) => Patch | undefined;
 }
 
-/** The time line of a page that is watched is drawn again so often, in milliseconds. */
+/** Interval at which the time line of a watched page is drawn again, in milliseconds. */
 const REDRAW_MILLIS = 2000;
 
 /** Opens a page. */
@@ -63,7 +63,7 @@ export function livePage(begin: PageState): LivePage {
 const hashOf = (text: string): string =>
   `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** A browser loads the style and the script of the page, and nothing from elsewhere. */
+/** A browser only loads the style and the script of the page, and nothing from other servers. */
 const policyFor = (mode: 'live' | 'saved'): string =>
   [
     "default-src 'none'",
@@ -74,16 +74,16 @@ const policyFor = (mode: 'live' | 'saved'): string =>
     "form-action 'none'",
   ].join('; ');
 
-/** Policy of the answers of the server. */
+/** Policy of the server's answers. */
 export const livePolicy = `${policyFor('live')}; frame-ancestors 'none'`;
 
-/** Path of the events, from the page. */
+/** Path of the events, relative to the page. */
 export const eventsPath = 'events';
 
 /**
- * The whole page as one document, which loads nothing. A live page follows its server; a saved page
- * is a file.
- * @param now where the time line ends while nothing has ended
+ * The whole page as one document without further resources. A live page follows its server; a saved
+ * page is a file.
+ * @param now the end of the time line before the installation has ended
  */
 export function pageDocument(page: PageState, now: number, mode: 'live' | 'saved'): string {
   const sections = pageSections(page, now);

@@ -2,10 +2,10 @@ import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/
 import { ladderOf, railOfStages } from './rail.ts';
 import type { HostFailure, PageUpdate, Tone } from './state.ts';
 
-/** Statuses of a cluster in which its installation is over (assisted-service, `cluster.status`). */
+/** Statuses of a cluster whose installation is over (assisted-service, `cluster.status`). */
 const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
 
-/** Statuses of a host in which it is a node (`host.status`). */
+/** Statuses of a host that is a node (`host.status`). */
 const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
 
 const tones: Readonly<Record<MonitoredOperator['status'], Tone>> = {
@@ -16,9 +16,8 @@ const tones: Readonly<Record<MonitoredOperator['status'], Tone>> = {
 };
 
 /**
- * What an answer of the inventory service tells a page; what is not new in it changes nothing
- * there.
- * @param at when it came, in milliseconds since the epoch
+ * The updates of a page from an answer of the inventory service; known information changes nothing.
+ * @param at time of the answer, in milliseconds since the epoch
  */
 export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
   const { name, version, status, statusInfo, finalizing, hosts, operators } = cluster;
@@ -34,10 +33,7 @@ export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUp
   ];
 }
 
-/**
- * A time of the service that is still to come counts as now: its clock, or what it was given, is
- * wrong.
- */
+/** A time of the service; a time in the future counts as now, as it comes from a wrong clock. */
 const past = (time: number | undefined, at: number): number | undefined =>
   time && Math.min(time, at);
 
@@ -86,7 +82,7 @@ const failureOf = (host: HostOverview, cluster: ClusterOverview): Partial<HostFa
 });
 
 /**
- * Whether the service ended a host because of others (assisted-service,
+ * Whether the service ended a host because of other hosts (assisted-service,
  * `statusInfoAbortingDueClusterErrors`).
  */
 export const isVictim = ({ status, statusInfo }: Pick<HostOverview, 'status' | 'statusInfo'>) =>
@@ -96,8 +92,8 @@ const logsOf = ({ id }: Pick<ClusterOverview, 'id'>, type: string): string =>
   `at the service, /api/assisted-install/v2/clusters/${id}/logs?logs_type=${type}`;
 
 /**
- * A failure as our agent reports it, `CODE: MESSAGE — HINT`, behind the word that the service sets
- * before it; else only its text.
+ * A failure in the form of the agent's reports, `CODE: MESSAGE — HINT`, after the service's prefix;
+ * in any other form only a text.
  */
 function failureIn(statusInfo: string): Pick<HostFailure, 'code' | 'message' | 'hint'> {
   const text = statusInfo.startsWith('Failed - ')

@@ -2,10 +2,10 @@ import type { RunEvent } from '../engine/events.ts';
 import type { Millis } from '../model/duration.ts';
 import type { RunSteps } from '../engine/run-steps.ts';
 
-/** The kinds of work; the time line has a colour for each. */
+/** Kinds of work; each has a colour in the time line. */
 export type Work = 'live' | 'prepare' | 'write' | 'build' | 'wait' | 'boot';
 
-/** The state of anything; `stopped` did nothing wrong, and ended because something else failed. */
+/** The tone of a state; `stopped` means ended because of another failure. */
 export type Tone = 'idle' | 'busy' | 'waiting' | 'good' | 'bad' | 'stopped';
 
 /** One step of a rail. */
@@ -13,52 +13,51 @@ export interface RailStep {
   readonly id: string;
   readonly title: string;
   readonly work: Work;
-  /** False when the configuration leaves the step out. */
+  /** False if the configuration leaves the step out. */
   readonly isActive: boolean;
 }
 
-/** Steps one after the other; the main line has no name. */
+/** Steps one after the other; the main line has an empty name. */
 export interface Track {
   readonly name: string;
   readonly steps: readonly RailStep[];
 }
 
 /**
- * The plan of a host: sections one after the other, each of one track or of several beside each
- * other.
+ * The plan of a host: sections one after the other, each with one track or several parallel ones.
  */
 export type Rail = readonly (readonly Track[])[];
 
 /** A span of the time line. */
 export interface Span {
-  /** The track that it is drawn in. */
+  /** The track of the span. */
   readonly track: string;
   readonly title: string;
   readonly work: Work;
-  /** Milliseconds since the epoch, as all times here. */
+  /** Milliseconds since the epoch, like all times here. */
   readonly from: number;
   readonly until?: number | undefined;
   readonly isBad?: boolean | undefined;
 }
 
-/** Why a host failed. */
+/** The failure of a host. */
 export interface HostFailure {
-  /** As docs/errors.md has it, where there is a hint. */
+  /** Code in docs/errors.md, if it has a hint. */
   readonly code: string;
   readonly message: string;
-  /** The cause or the context, where it says more than the message; else empty. */
+  /** The cause or the context, if it adds to the message; else empty. */
   readonly why: string;
-  /** The next action of a person; empty where none is known. */
+  /** The next action of a person; empty if unknown. */
   readonly hint: string;
-  /** Where its logs are; empty where that is not known. */
+  /** Path of the host's logs; empty if unknown. */
   readonly logs: string;
 }
 
-/** How a host ended. */
+/** The end of a host. */
 export interface HostEnd {
   readonly at: number;
   readonly isGood: boolean;
-  /** True of a host that was ended because another host, or the cluster, failed. */
+  /** True if the host was ended because another host or the cluster failed. */
   readonly isStopped?: boolean | undefined;
   readonly text: string;
 }
@@ -71,13 +70,13 @@ export interface HostState {
   readonly rail: Rail;
   readonly steps: RunSteps;
   readonly spans: readonly Span[];
-  /** Stage and text that the service has of it. */
+  /** Stage and text of the host at the service. */
   readonly stage: string;
   readonly stageInfo: string;
   readonly status: string;
   /** The state of the machine while no agent runs on it. */
   readonly phase: string;
-  /** Model, memory and disk; empty where they are not known. */
+  /** Model, memory and disk; empty if unknown. */
   readonly hardware: string;
   readonly failure?: HostFailure | undefined;
   readonly end?: HostEnd | undefined;
@@ -90,17 +89,17 @@ export interface ObjectState {
   readonly state: string;
   readonly tone: Tone;
   readonly at: number;
-  /** When it was well for the first time. */
+  /** Time at which the object was good for the first time. */
   readonly goodAt?: number | undefined;
 }
 
-/** A fault that was injected. */
+/** An injected fault. */
 export interface FaultState {
   readonly at: number;
-  /** The host or the server that it struck. */
+  /** The host or the server of the fault. */
   readonly where: string;
   readonly what: string;
-  /** How often it has struck. */
+  /** Number of times that the fault occurred. */
   readonly times: number;
 }
 
@@ -109,7 +108,7 @@ export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** A line of the log. */
 export interface PageLine {
-  /** Counts from 1, so that a reader knows what is new. */
+  /** Counts from 1, so that a reader knows which lines are new. */
   readonly n: number;
   readonly at: number;
   readonly source: string;
@@ -117,7 +116,7 @@ export interface PageLine {
   readonly text: string;
 }
 
-/** How everything ended. */
+/** The end of the installation. */
 export interface PageEnd {
   readonly at: number;
   readonly isGood: boolean;
@@ -125,43 +124,43 @@ export interface PageEnd {
   readonly details: readonly string[];
 }
 
-/** The cluster as the service has it. */
+/** The cluster at the service. */
 export interface ClusterState {
   readonly status: string;
   readonly info: string;
-  /** Where the logs of its controller are; missing where there are none. */
+  /** Path of its controller's logs; undefined if there are none. */
   readonly logs?: string | undefined;
 }
 
-/** Everything that a page shows. */
+/** The state of a page. */
 export interface PageState {
   readonly title: string;
   readonly about: string;
   readonly startedAt: number;
-  /** How long it usually takes, where somebody has measured that. */
+  /** Usual duration, if it has been measured. */
   readonly usual?: Millis | undefined;
-  /** When the last update came. */
+  /** Time of the last update. */
   readonly at: number;
   readonly cluster: ClusterState;
   readonly hosts: readonly HostState[];
   readonly objects: readonly ObjectState[];
   readonly faults: readonly FaultState[];
   readonly lines: readonly PageLine[];
-  /** How many lines there were in all. */
+  /** Number of all lines so far. */
   readonly lineCount: number;
-  /** When its source answered last; undefined before the first answer. */
+  /** Time of the source's last answer; undefined before the first answer. */
   readonly answeredAt?: number | undefined;
-  /** Why what is shown may be old. */
+  /** The reason why the shown state may be old. */
   readonly lastError?: string | undefined;
-  /** In a few words, where the source answers and refuses. */
+  /** In a few words, if the source answers and refuses. */
   readonly refusal?: string | undefined;
   readonly end?: PageEnd | undefined;
 }
 
-/** The events that a page is made of, in the order in which they happen. */
+/** The events from which a page is made, in the order in which they happen. */
 export type PageUpdate = { readonly at: number } & (
   | {
-      /** What it is, and since when, as far as that is known now. */
+      /** Title and start of the installation, as far as known now. */
       readonly kind: 'begin';
       readonly title?: string | undefined;
       readonly startedAt?: number | undefined;
@@ -170,13 +169,13 @@ export type PageUpdate = { readonly at: number } & (
       Partial<Pick<HostState, 'hardware'>>)
   | { readonly kind: 'event'; readonly host: string; readonly event: RunEvent }
   | {
-      /** What the service has of a host. */
+      /** State of a host at the service. */
       readonly kind: 'stage';
       readonly host: string;
       readonly stage: string;
       readonly info: string;
       readonly status: string;
-      /** When the stage began, where the service says so. */
+      /** Start of the stage, if the service has it. */
       readonly since?: number | undefined;
     }
   | { readonly kind: 'phase'; readonly host: string; readonly phase: string }
@@ -200,18 +199,18 @@ export type PageUpdate = { readonly at: number } & (
   | ({ readonly kind: 'end' } & Omit<PageEnd, 'at'>)
 );
 
-/** Limits of what a page keeps; the oldest is dropped first. */
+/** Limits of a page's content; the oldest entries are dropped first. */
 export const caps = {
   hosts: 1000,
   spans: 400,
   objects: 1000,
   faults: 200,
   lines: 2000,
-  /** Characters of a text. */
+  /** Maximum length of a text. */
   text: 600,
 } as const;
 
-/** A page of which nothing is known. */
+/** A page without content. */
 export const emptyPage = (title: string, about: string, at: number): PageState => ({
   title,
   about,

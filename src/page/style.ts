@@ -1,6 +1,6 @@
 /**
- * The style of the page: calm, in the colours that the reader's system asks for, from a phone to a
- * wall. An edge of what scrolls has a shadow where there is more behind it.
+ * The style of the page: calm, in the colours of the reader's system, for screens from a phone to a
+ * wall display. The edge of a scrollable element has a shadow if there is more content.
  */
 export const style = `
 :root { color-scheme: light dark;

@@ -2,7 +2,7 @@ import { type Millis, renderDuration } from '../model/duration.ts';
 import { html, type Html } from './html.ts';
 import type { HostState, PageState, Span, Work } from './state.ts';
 
-/** The kinds of work; of several at once, the first of these counts. */
+/** Names of the kinds of work; of several at once, the first in this order counts. */
 const workWords: Readonly<Record<Work | 'idle', string>> = {
   write: 'write disks',
   build: 'build images',
@@ -18,10 +18,10 @@ const kinds = Object.keys(workWords) as Kind[];
 
 const LONGEST_SHOWN = 8;
 
-/** The time line of everything. */
+/** The time line of the installation. */
 type Timeline = ReturnType<typeof timelineOf>;
 
-/** Lays a page out in time, up to now or to its end. */
+/** Computes the time line of a page, up to now or to its end. */
 export function timelineOf(page: PageState, now: number) {
   const { startedAt, end } = page;
   const starts = page.hosts.flatMap(({ spans }) => spans.map((span) => span.from));
@@ -41,15 +41,15 @@ export function timelineOf(page: PageState, now: number) {
 }
 
 function hostTimeline({ name, spans, end }: HostState, from: number, until: number) {
-  // A host that ended before all this began takes none of its time.
+  // A host that ended before the beginning takes no time.
   const last = Math.max(from, end?.at ?? until);
   const tracks = [...Map.groupBy(spans, ({ track }) => track).values()];
   return { name, took: last - from, tracks, shares: sharesOf(spans, from, last) };
 }
 
 /**
- * Divides a time among the kinds of work: they add up to it; `idle` is the time of which nothing is
- * known.
+ * Divides a time into shares of the kinds of work, which add up to it; `idle` is the time without
+ * information.
  */
 export function sharesOf(
   spans: readonly Span[],
@@ -70,7 +70,7 @@ export function sharesOf(
   return shares;
 }
 
-/** Faults, objects of the cluster that became well, and an end that failed. */
+/** Faults, objects of the cluster that became good, and a failed end. */
 function momentsOf({ faults, objects, end }: PageState) {
   const moments = [
     ...faults.map(({ at, where, what }) => ({
@@ -88,10 +88,10 @@ function momentsOf({ faults, objects, end }: PageState) {
 
 const DAY = 86_400;
 
-/** Steps of a scale, in seconds. */
+/** Possible steps of a scale, in seconds. */
 const scales = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, DAY];
 
-/** Times of the marks of a scale with at most eight of them, in milliseconds from its beginning. */
+/** Marks of a scale, at most eight, in milliseconds from its beginning. */
 export function scaleOf(length: Millis): readonly Millis[] {
   const days = DAY * Math.max(1, Math.ceil(length / (8 * DAY * 1000)));
   const step = 1000 * (scales.find((one) => length / (one * 1000) <= 8) ?? days);
@@ -101,7 +101,7 @@ export function scaleOf(length: Millis): readonly Millis[] {
 const BAR_HEIGHT = 12;
 const ROW_HEIGHT = 15;
 
-/** The time line, each host in a row, and the time of each host by its kinds of work. */
+/** The time line, with a row for each host, and the time of each host by kind of work. */
 export function timelineSection(page: PageState, now: number): Html {
   const timeline = timelineOf(page, now);
   if (timeline.hosts.every(({ tracks }) => tracks.length === 0))
@@ -133,7 +133,7 @@ export function timelineSection(page: PageState, now: number): Html {
 const percentOf = ({ from, until }: Timeline, span: number): string =>
   `${((100 * span) / (until - from)).toFixed(3)}%`;
 
-/** A row of the time line, over which each bad moment is marked. */
+/** A row of the time line, with a mark for each bad moment. */
 function row(
   timeline: Timeline,
   name: string,
@@ -161,7 +161,7 @@ function hostRow(
   const times = kinds
     .filter((kind) => shares[kind] > 0)
     .map((kind) => `${workWords[kind]} ${renderDuration(shares[kind])}`);
-  // Behind the bars, so that the time in which nothing is known is seen up to the end of the host.
+  // Below the bars, so that time without information is visible up to the end of the host.
   const { from } = timeline;
   const whole = {
     work: 'idle',
@@ -194,7 +194,7 @@ function bar(span: Omit<Span, 'work'> & { work: Kind }, index: number, of: Timel
   >`;
 }
 
-/** A dot for each object that became well. */
+/** A dot for each object that became good. */
 function clusterRow(timeline: Timeline): Html | undefined {
   const good = timeline.moments.filter(({ isBad }) => !isBad);
   if (good.length === 0) return undefined;
@@ -212,7 +212,7 @@ function scaleRow(timeline: Timeline): Html {
   const length = timeline.until - timeline.from;
   const marks = scaleOf(length).map((at) => {
     const x = percentOf(timeline, at);
-    // The text of the last mark has to stay inside.
+    // The text of the last mark must stay inside.
     const anchor = at === 0 ? 'start' : at > 0.94 * length ? 'end' : 'middle';
     return html`<g
       ><rect x="${x}" y="0" width="1" height="4" /><text x="${x}" y="16" text-anchor="${anchor}"
