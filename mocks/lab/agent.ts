@@ -11,28 +11,30 @@ import { chooseRole } from '../../src/roles/choose.ts';
 import type { ClusterRecord } from '../inventory/records.ts';
 import type { HostSpec } from './scenario.ts';
 
-/** How an agent is started. */
+/** Options for starting an agent. */
 interface AgentStart {
   /** Words before the program, which enter the network of its host. */
   readonly enter?: readonly string[];
-  /** The bundle that is run. */
+  /** Path of the bundle to run. */
   readonly bundle: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Takes stdout and stderr, behind what is there. */
+  /** stdout and stderr are appended here. */
   readonly logFile: string;
 }
 
-/** How an agent ended: its exit code, or the signal that ended it. */
+/** The end of an agent: its exit code, or the signal that ended it. */
 export interface AgentEnd {
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
 }
 
-/** An agent that runs. */
+/** A running agent. */
 export interface AgentProcess {
   readonly ended: Promise<AgentEnd>;
-  /** As the service's `podman stop -t 5` does it: SIGTERM, after five seconds SIGKILL. */
+  /**
+   * Stops the agent like the service's `podman stop -t 5`: SIGTERM, and SIGKILL after five seconds.
+   */
   readonly stop: () => void;
   readonly kill: () => void;
 }
@@ -40,8 +42,8 @@ export interface AgentProcess {
 const STOP_TIMEOUT_SECONDS = 5;
 
 /**
- * Calls `then` after so many seconds of a machine that has nothing else to do: of one that is busy
- * with twice its processors, twice as many.
+ * Calls `then` after a number of seconds on an idle machine; on a machine with a load of twice its
+ * processors, after twice as many.
  */
 export function afterGivenTime(seconds: number, then: () => void): Disposable {
   let left = seconds;
@@ -58,7 +60,7 @@ export function afterGivenTime(seconds: number, then: () => void): Disposable {
   };
 }
 
-/** Starts the real agent as a process of its own. */
+/** Starts the real agent as a separate process. */
 export function startAgent({ enter = [], bundle, args, env, logFile }: AgentStart): AgentProcess {
   const [program = '', ...words] = [...enter, process.execPath, bundle, ...args];
   const child = spawn(program, words, {
@@ -88,7 +90,7 @@ export function startAgent({ enter = [], bundle, args, env, logFile }: AgentStar
   };
 }
 
-/** What the service knows when it gives out an install command. */
+/** Facts in the service's install command. */
 interface CommandFacts {
   readonly host: HostSpec;
   readonly hostId: string;
@@ -96,12 +98,13 @@ interface CommandFacts {
   readonly cluster: ClusterRecord;
   readonly serviceUrl: string;
   readonly bootDevice: string;
-  /** The final system is to be written before the first boot. */
+  /** Whether the final system is written before the first boot. */
   readonly skipsMcoReboot?: boolean;
 }
 
 /**
- * The words after the image in the service's `podman run`, in its order (assisted-service, 2026).
+ * The words after the image in the service's `podman run`, in the service's order
+ * (assisted-service, 2026).
  */
 export function installArguments(facts: CommandFacts): readonly string[] {
   const { host, hostId, infraEnvId, cluster, serviceUrl, bootDevice } = facts;
@@ -117,7 +120,8 @@ export function installArguments(facts: CommandFacts): readonly string[] {
     ...(isDay1 ? ['--mco-image', 'registry.example.test/mco:1'] : []),
     ...(isDay1 ? ['--must-gather-image', 'registry.example.test/must-gather:1'] : []),
     ...(isDay1 ? ['--openshift-version', cluster.openshiftVersion] : []),
-    // Without it the controller waits for no ClusterVersion, and the service, which does, for ever.
+    // Without this flag, the controller does not wait for the ClusterVersion, and the service waits
+    // for it for ever.
     ...(isDay1 ? ['--check-cluster-version'] : []),
     ...(facts.skipsMcoReboot === true ? ['--enable-skip-mco-reboot'] : []),
     ...(host.installerArgs.length === 0
@@ -126,7 +130,7 @@ export function installArguments(facts: CommandFacts): readonly string[] {
   ];
 }
 
-/** The variable that sets a setting of the agent: `image.sha256` is BOOTWRIGHT_IMAGE_SHA256. */
+/** The variable of an agent's setting: BOOTWRIGHT_IMAGE_SHA256 for `image.sha256`. */
 export const settingVariable = (name: string): string =>
   `BOOTWRIGHT_${name
     .replaceAll('.', '_')
@@ -134,7 +138,7 @@ export const settingVariable = (name: string): string =>
     .toUpperCase()}`;
 
 /**
- * What `bootwright plan` would print with the words and the environment of an agent.
+ * The plan that `bootwright plan` would print for an agent's arguments and environment.
  * @throws AgentError `cli.*`, `config.*`
  */
 export async function planOfAgent(
@@ -145,9 +149,9 @@ export async function planOfAgent(
   return describeRole(chooseRole(config), config);
 }
 
-/** Follows the event stream that an agent writes into a file. */
+/** Follows the event stream in an agent's file. */
 interface EventFollower {
-  /** Reads what is still there and follows no more. */
+  /** Reads the remaining lines and stops following. */
   readonly end: () => void;
 }
 
@@ -155,8 +159,9 @@ const POLL_INTERVAL_MILLIS = 40;
 const CHUNK_BYTES = 65_536;
 
 /**
- * Calls `onEvent` for each whole line of a file that grows, from its beginning. It looks without a
- * promise: mostly there is nothing new, and to learn that takes a few microseconds so.
+ * Calls `onEvent` for each complete line of a growing file, from its beginning. It reads
+ * synchronously: mostly there is no new line, and finding that out takes only a few microseconds
+ * so.
  */
 export function followEvents(path: string, onEvent: (event: RunEvent) => void): EventFollower {
   const chunk = Buffer.alloc(CHUNK_BYTES);
@@ -165,10 +170,10 @@ export function followEvents(path: string, onEvent: (event: RunEvent) => void): 
   const take = (bytes: Buffer): void => {
     const known = Buffer.concat([rest, bytes]);
     const end = known.lastIndexOf(0x0a) + 1;
-    // A letter of several bytes may be half written; only whole lines are made text.
+    // A multi-byte character may be incomplete; only complete lines are decoded.
     rest = known.subarray(end);
     for (const line of known.toString('utf8', 0, end).split('\n')) {
-      // A line of an agent that was killed while it wrote may be torn; it tells nothing.
+      // A killed agent may leave a torn line, which is ignored.
       const event = jsonIn(line);
       if (event !== undefined) onEvent(event as RunEvent);
     }
@@ -199,21 +204,21 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Why an agent ended. */
+/** The reason why an agent ended. */
 export interface AgentFailure {
   readonly code: string;
   readonly message: string;
   readonly why?: string;
-  /** What to do next. */
+  /** The next action. */
   readonly hint?: string;
-  /** Where it left its logs. */
+  /** Path of its logs. */
   readonly logs?: string;
 }
 
-/** How much of a log stands for a failure that it does not name. */
+/** Length of the log excerpt for a failure that the log does not name. */
 const TAIL_CHARACTERS = 2000;
 
-/** Finds the lines with which an agent ends; without them the end of the log has to do. */
+/** Finds the last lines of an agent with its failure; without them, takes the end of the log. */
 export function failureIn(
   log: string,
   end: { readonly exitCode: number | undefined; readonly signal: string | undefined },

@@ -15,26 +15,26 @@ import type { AgentFailure } from './agent.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault, HostSpec, Scenario } from './scenario.ts';
 
-/** A host that takes part in a run, with everything that is known of it. */
+/** A host of a run, with its state. */
 export interface LabHost {
   readonly plan: HostSpec;
   readonly hostId: string;
   readonly infraEnvId: string;
-  /** Words of its agent, where its Ignition starts it and no service gives them. */
+  /** Arguments of its agent, if its Ignition starts it without a service. */
   readonly command?: readonly string[] | undefined;
-  /** Directory of this host; the host's own files are in `root` below it. */
+  /** Directory of this host; its own files are in `root` below it. */
   readonly folder: string;
   readonly machine: Machine;
   readonly server: HostServer;
-  /** Faults that have not struck yet. */
+  /** Faults that have not occurred yet. */
   readonly faults: HostFault[];
-  /** Those that have. */
+  /** Faults that have occurred. */
   readonly struck: Strike[];
-  /** Everything that its agents told. */
+  /** All events of its agents. */
   readonly events: RunEvent[];
   /** The steps of its agents. */
   steps: RunSteps;
-  /** What the host itself is at, while no agent runs on it. */
+  /** The phase of the host while no agent runs on it. */
   phase: string;
   outcome?: HostOutcome | undefined;
   failure?: AgentFailure | undefined;
@@ -45,7 +45,7 @@ export interface LabHost {
   endedAt?: number | undefined;
 }
 
-/** Why the agent of a host has failed, where its events say so. */
+/** The failure of a host's agent, from its events. */
 export function failedBy({
   events,
 }: Pick<LabHost, 'events'>): Pick<FailureReport, 'code' | 'message'> | undefined {
@@ -53,14 +53,14 @@ export function failedBy({
   return last && { code: last.failure.code, message: last.failure.message };
 }
 
-/** Where a host is. */
+/** Address and directory of a host. */
 interface HostPlace {
   readonly folder: string;
   readonly faults: readonly HostFault[];
   readonly site: HostSite;
 }
 
-/** Builds the machine of a host and lets agents reach it. */
+/** Makes the machine of a host and connects agents to it. */
 export async function openHost(
   plan: HostSpec,
   ids: Pick<LabHost, 'hostId' | 'infraEnvId' | 'command'>,
@@ -88,15 +88,15 @@ export async function openHost(
   };
 }
 
-/** Where the hosts of a run are, if not in the network of the lab. */
+/** The network of a run's hosts, if it is not the lab's. */
 export interface LabSite {
   /** The network of the hosts. */
   readonly network: HostNetwork | undefined;
-  /** Words behind the service's command. */
+  /** Flags added to the service's command. */
   readonly flags: readonly string[];
-  /** Variables of every agent. */
+  /** Environment of every agent. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The address by which hosts know a server of the lab. */
+  /** URL of a lab server, as hosts reach it. */
   readonly addressOf: (url: string, server: 'service' | 'objects' | 'api') => string;
 }
 
@@ -108,21 +108,21 @@ export const openSite: LabSite = {
   addressOf: (url) => url,
 };
 
-/** What every host of a run shares. */
+/** State that all hosts of a run share. */
 export interface Lab {
   readonly scenario: Scenario;
   readonly site: LabSite;
   readonly inventory: InventoryServer;
   readonly objects: ObjectStore;
   readonly token: string;
-  /** The cluster of the run; none where no host bootstraps one. */
+  /** The cluster of the run; undefined if no host bootstraps one. */
   readonly cluster: RunningCluster | undefined;
-  /** What is around a cluster whose operating systems are built. */
+  /** Registries and settings of a cluster that builds operating systems. */
   readonly layered: LayeredSite | undefined;
   /** The bundle of the agent. */
   readonly bundle: string;
-  /** What its API server is started from; undefined where no cluster starts. */
+  /** Programs and data of its API server; undefined if no cluster starts. */
   readonly kube: KubeParts | undefined;
-  /** Aborted when the lab's time is over or somebody stopped it. */
+  /** Aborted when the lab's time is over or a user stops it. */
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-// What is around a cluster whose operating systems are built: registries, settings of hosts, the
+// The surroundings of a cluster that builds operating systems: registries, settings of hosts, the
 // machine-config-server.
 import {
   type LayeredPlan,
@@ -16,15 +16,15 @@ import { layeredBootstrapFiles } from '../layering/objects.ts';
 import type { Scenario } from './scenario.ts';
 import type { LabHost } from './lab-host.ts';
 
-/** What there is before the hosts. */
+/** The parts that exist before the hosts. */
 interface LayeredGround {
   readonly plan: LayeredPlan;
   readonly network: RegistryNetwork;
-  /** What every live system finds. */
+  /** Settings of every live system. */
   readonly hosts: HostSite;
 }
 
-/** The ground of a scenario that builds operating systems; undefined for another. */
+/** The parts for a scenario that builds operating systems; undefined for other scenarios. */
 export function layeredGround({ layering, cluster }: Scenario): LayeredGround | undefined {
   if (layering === undefined) return undefined;
   const plan: LayeredPlan = { openshiftVersion: cluster.openshiftVersion, ...layering };
@@ -47,9 +47,7 @@ export function layeredGround({ layering, cluster }: Scenario): LayeredGround | 
   };
 }
 
-/**
- * Lets the cluster of the hosts know what is around it, and gives the bootstrap host its manifests.
- */
+/** Connects the hosts' cluster to these parts, and gives the bootstrap host its manifests. */
 export function layeredSite(
   { plan, network }: LayeredGround,
   hosts: readonly LabHost[],
@@ -77,7 +75,7 @@ export function layeredSite(
   };
 }
 
-/** Serves `/config/POOL` as the cluster says at that moment. */
+/** Serves `/config/POOL` from the present state of the cluster. */
 export async function serveConfigs(
   store: InventoryStore,
   cluster: () => RunningCluster | undefined,

@@ -4,7 +4,7 @@ import { DEFAULT_SCENARIO, type Scenario } from './scenario.ts';
 
 type Listed = Pick<Scenario, 'title' | 'description' | 'usualSeconds' | 'expect'>;
 
-/** What a scenario shows, how it ends and how long it takes. */
+/** A scenario's title, expected end and duration. */
 export function listed(name: string, scenario: Listed): string {
   const { title, description, usualSeconds } = scenario;
   const after =
@@ -17,7 +17,9 @@ export function listed(name: string, scenario: Listed): string {
   ].join('\n');
 }
 
-/** Scenarios by how they end, with the heading of each group; empty groups are left out. */
+/**
+ * Groups scenarios by their expected end, with a heading for each group; leaves out empty groups.
+ */
 export function grouped<S extends Listed>(
   scenarios: readonly (readonly [string, S])[],
 ): readonly { readonly heading: string; readonly scenarios: readonly (readonly [string, S])[] }[] {
@@ -31,7 +33,7 @@ export function grouped<S extends Listed>(
   ].filter((group) => group.scenarios.length > 0);
 }
 
-/** The expected outcome, with the hosts that are to fail. */
+/** The expected outcome, with the hosts that should fail. */
 function endOf({ expect: { outcome, clusterStatus = 'installed', hosts } }: Listed): string {
   const failures = Object.entries(hosts).flatMap(([host, { failure }]) =>
     failure === undefined ? [] : [`${host} by ${failure}`],

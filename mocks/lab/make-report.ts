@@ -9,7 +9,7 @@ import { type HostReport, type LabReport, type LayeringReport, RELEASE_OS } from
 import { hasCluster, type HostExpectation, type Scenario } from './scenario.ts';
 import type { ShownHost } from './shown-run.ts';
 
-/** What happened on one simulated host, for the report. */
+/** The report of one simulated host. */
 export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostReport {
   const { plan, machine, agentStarts, secondAgent } = host;
   return {
@@ -24,7 +24,7 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
   };
 }
 
-/** What its events and the service say of any host. */
+/** The report of any host, from its events and the service. */
 export function reportOfHost(
   { plan, hostId, outcome = 'unfinished', boots, endedAt, events, steps, failure }: ShownHost,
   store: Pick<InventoryStore, 'host'>,
@@ -55,15 +55,15 @@ export function reportOfHost(
 }
 
 /**
- * What a host runs; nothing where no operating systems are built, or before it has started from its
- * disk.
+ * The system that a host runs; undefined if no operating systems are built, or before the host has
+ * booted from its disk.
  */
 function systemOf({ layered }: Lab, host: string): string | undefined {
   const image = layered?.systems.get(host)?.image;
   return image === releaseOs ? RELEASE_OS : image;
 }
 
-/** What was built, for the report. */
+/** The report of the built images. */
 export const reportLayering = (layered: LayeredSite): LayeringReport => ({
   images: builtPools
     .map((pool) => ({ pool, image: finalOf(layered, pool) }))
@@ -71,7 +71,7 @@ export const reportLayering = (layered: LayeredSite): LayeringReport => ({
 });
 
 /**
- * How the cluster has ended at the service, against what is expected; nothing where no controller
+ * Differences between the cluster's end at the service and the expected one; empty if no controller
  * completes it.
  */
 export function endDifferences({
@@ -101,8 +101,8 @@ const missingIn = (text: string, patterns: readonly string[]): readonly string[]
   patterns.filter((pattern) => !new RegExp(pattern, 'm').test(text));
 
 /**
- * What the service has of a cluster: a line each for its status, its operators, what controllers
- * said of the end, and uploads.
+ * The service's state of a cluster: a line each for its status, its operators, the controllers'
+ * reports of the end, and uploads.
  */
 export function serviceLines(
   store: Pick<InventoryStore, 'cluster' | 'completions' | 'controllerLogs'>,
@@ -120,13 +120,13 @@ export function serviceLines(
   ].join('\n');
 }
 
-/** How a run has ended. */
+/** The end of a run. */
 interface ActualRun {
   readonly outcome: LabReport['outcome'];
   readonly hosts: readonly HostReport[];
 }
 
-/** How a run differs from what its scenario expects; empty when it does not. */
+/** Differences between a run and its scenario's expectations; empty if there are none. */
 export function differencesOf(
   { expect }: Scenario,
   { outcome, hosts }: ActualRun,
@@ -142,7 +142,7 @@ export function differencesOf(
   ];
 }
 
-/** Faults that found no moment to strike: a scenario with them has shown nothing. */
+/** Faults that did not occur: a scenario with them has shown nothing. */
 export const spared = (hosts: readonly Pick<LabHost, 'plan' | 'faults'>[]): readonly string[] =>
   hosts.flatMap(({ plan: { name }, faults }) =>
     faults.map(
@@ -151,7 +151,7 @@ export const spared = (hosts: readonly Pick<LabHost, 'plan' | 'faults'>[]): read
     ),
   );
 
-/** What hosts should have said while they waited, and did not. */
+/** Expected statuses of waits that the hosts did not report. */
 export function unsaid(
   { expect }: Scenario,
   hosts: readonly Pick<LabHost, 'plan' | 'events'>[],
@@ -167,7 +167,7 @@ export function unsaid(
 const usual = (outcome: 'installed' | 'failed'): HostExpectation['outcome'] =>
   outcome === 'installed' ? 'done' : 'stopped';
 
-/** What is not said of a host may be anything. */
+/** Checks only the facts that a host's expectation names. */
 function hostDifferences(host: HostReport, expected: HostExpectation): readonly string[] {
   const compared = {
     failure: [host.failure?.code, expected.failure],

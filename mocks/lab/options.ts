@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { DEFAULT_SCENARIO } from './scenario.ts';
 
-/** What the lab was asked for. */
+/** Options of the lab. */
 export type LabOptions = ReturnType<typeof readOptions>;
 
-/** How the lab is called. */
+/** Usage of the lab. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file FILE.html] [--report FILE.json]
                    [--agent FILE] [--keep]
        scripts/lab --vm [--os-config FILE] [--firmware bios|uefi] [--page] [--page-file FILE.html]
@@ -41,7 +41,7 @@ when the lab could not run.
 
 /**
  * Reads the command line of the lab.
- * @throws TypeError for words that it does not know, or that do not go together
+ * @throws TypeError for unknown or conflicting words
  */
 export function readOptions(args: readonly string[]) {
   const { values } = parseArgs({ args: [...args], options: optionTable });
@@ -63,7 +63,7 @@ export function readOptions(args: readonly string[]) {
     agent: values.agent,
     isList: values.list,
     isHelp: values.help,
-    /** The firmware of a virtual machine, which is installed instead of simulated hosts. */
+    /** The firmware of a virtual machine, which replaces the simulated hosts. */
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
     osConfig,
     isPage: values.page,
@@ -74,7 +74,7 @@ export function readOptions(args: readonly string[]) {
   };
 }
 
-/** What a virtual machine can run. */
+/** The scenario that a virtual machine can run. */
 const VM_SCENARIO = 'one-master';
 
 const optionTable = {
@@ -98,7 +98,7 @@ function firmwareNamed(name: string): 'bios' | 'uefi' {
   throw new TypeError(`--firmware must be bios or uefi, not ${name}`);
 }
 
-/** A machine without a service plays no scenario. */
+/** Refuses a scenario for a machine without a service. */
 function refuseBesides({
   vm,
   ...values

@@ -3,7 +3,7 @@ import type { Tone } from '../../src/page/state.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import type { KindName } from '../cluster/objects.ts';
 
-/** Kinds that the page shows, in the order of its headings. */
+/** Kinds on the page, in the order of its headings. */
 export const shownKinds = [
   'Node',
   'ClusterVersion',
@@ -21,7 +21,7 @@ interface Shown {
   readonly tone: Tone;
 }
 
-/** How an object is, for people. */
+/** The state of an object, for people. */
 export function stateOf(kind: ShownKind, object: KubeObject): Shown {
   const { status = {}, spec = {} } = object as {
     readonly status?: Readonly<Record<string, unknown>>;

@@ -20,8 +20,8 @@ const stepOf = (step: PlannedStep): RailStep => ({
 });
 
 /**
- * The rail of a host that runs a plan: its steps but for those in the background, then the stages
- * that the cluster reports of it.
+ * The rail of a host with a plan: the plan's steps without background steps, then the stages that
+ * the cluster reports.
  */
 export function railOfPlan(
   { items, always }: Pick<Plan, 'items' | 'always'>,

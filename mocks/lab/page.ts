@@ -1,4 +1,4 @@
-// The page of a run: what happens in the lab, told to the page of the product.
+// The page of a run: turns events of the lab into updates of the product's page.
 import { writeFile } from 'node:fs/promises';
 import { servePage } from '../../src/adapters/page-server.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
@@ -16,11 +16,11 @@ import { API_SERVER_ENDED, isInstalled, isMissed, type LabReport, outcomeWords }
 import type { Scenario } from './scenario.ts';
 import { phaseOf, type ShownHost, type ShownRun } from './shown-run.ts';
 
-/** What stands at the top of a page. */
+/** The heading of a page. */
 export interface PageHeading {
   readonly title: string;
   readonly about: string;
-  /** How long such a run usually takes, where that is known. */
+  /** Usual duration of such a run, if known. */
   readonly usual?: Millis | undefined;
 }
 
@@ -31,14 +31,14 @@ export const headingOf = ({ title, description, usualSeconds }: Scenario): PageH
   usual: usualSeconds === undefined ? undefined : seconds(usualSeconds),
 });
 
-/** What was asked for of the page. */
+/** The requested page. */
 interface PageRequest {
   readonly isServed: boolean;
-  /** Takes the page at the end of the run. */
+  /** Path at which the page is saved at the end of the run. */
   readonly file: string | undefined;
 }
 
-/** How a run ended. */
+/** The end of a run. */
 interface RunEnd extends Pick<LabReport, 'outcome' | 'clusterStatus' | 'isAsExpected'> {
   readonly differences: readonly string[];
 }
@@ -46,7 +46,7 @@ interface RunEnd extends Pick<LabReport, 'outcome' | 'clusterStatus' | 'isAsExpe
 /** The page of a run of the lab. */
 export type LabPage = Awaited<ReturnType<typeof openLabPage>>;
 
-/** Opens the page of a run that is about to begin. */
+/** Opens the page of a new run. */
 export async function openLabPage(
   { title, about, usual }: PageHeading,
   { isServed, file }: PageRequest,
@@ -56,12 +56,12 @@ export async function openLabPage(
   const server = isServed ? await servePage(page, address) : undefined;
   const isWanted = isServed || file !== undefined;
   return {
-    /** Where it is served; undefined where nobody asked for that. */
+    /** URL of the page; undefined if serving was not requested. */
     url: server?.url,
     update: page.update,
-    /** Follows a run; gives what ends that. */
+    /** Follows a run; returns a function that stops following. */
     watch: (run: ShownRun): (() => void) => (isWanted ? follow(run, page.update) : () => undefined),
-    /** Shows how the run ended, and saves the page. */
+    /** Shows the end of the run, and saves the page. */
     end: async (report: RunEnd): Promise<void> => {
       page.update(endOf(report));
       if (file !== undefined) await writeFile(file, page.saved(Date.now()));
@@ -82,7 +82,7 @@ type Update = LivePage['update'];
 
 const POLL_INTERVAL_MILLIS = 100;
 
-/** Tells a page what happens in a run, until what it gives is called. */
+/** Sends the events of a run to a page, until the returned function is called. */
 function follow(run: ShownRun, update: Update): () => void {
   const closing = new AbortController();
   const hosts = run.hosts.map((host) => hostFollower(run, host, update));
@@ -105,7 +105,7 @@ function follow(run: ShownRun, update: Update): () => void {
   };
 }
 
-/** Every host is there at once by its stages, and by its plan as soon as that is known. */
+/** Shows each host at once with its stages, and with its plan as soon as that is known. */
 async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Promise<void> {
   const at = Date.now();
   const isSingle = lab.inventory.store.cluster().controlPlaneCount === 1;
@@ -119,13 +119,13 @@ async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Pr
   for (const { host, ladder } of known) {
     const plan = await planOf?.(host.name).catch(() => undefined);
     if (plan === undefined) continue;
-    // The cluster reports what comes after the reboot.
+    // The cluster reports the stages after the reboot.
     const later = ladder.slice(ladder.indexOf('Rebooting') + 1);
     update({ ...host, rail: railOfPlan(plan, later) });
   }
 }
 
-/** What a simulated host is, in the order in which a service has it: model, memory, disks. */
+/** The hardware of a simulated host, in the service's order: model, memory, disks. */
 export function hardwareOf(machine: ShownHost['machine']): string {
   if (machine === undefined) return '';
   const disks = machine.devices
@@ -136,7 +136,7 @@ export function hardwareOf(machine: ShownHost['machine']): string {
   return ['simulated', memory, ...disks].join(', ');
 }
 
-/** Gives what tells the news of one host. */
+/** Returns a function that sends the news of one host. */
 function hostFollower({ lab, logs }: ShownRun, host: ShownHost, update: Update): () => void {
   const { hostId, events } = host;
   let read = 0;
@@ -176,7 +176,7 @@ function endOfHost(
   return { isGood: false, isStopped: outcome === 'stopped', text: outcome ?? '', failure };
 }
 
-/** Gives what tells the faults that have struck since it was called last. */
+/** Returns a function that sends the faults that occurred since its last call. */
 function faultFollower({ lab, hosts }: ShownRun, update: Update): () => void {
   const sources: readonly (readonly [where: string, struck: readonly Strike[]])[] = [
     ['inventory service', lab.inventory.faults?.struck ?? []],
@@ -202,7 +202,7 @@ function faultFollower({ lab, hosts }: ShownRun, update: Update): () => void {
   };
 }
 
-/** Tells of the objects of the cluster from when its API is up. */
+/** Sends the objects of the cluster once its API server is up. */
 function followObjectsOf(
   { lab: { cluster } }: ShownRun,
   update: Update,

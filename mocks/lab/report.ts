@@ -1,81 +1,81 @@
 import type { ClusterRecord } from '../inventory/records.ts';
 import type { DayReport } from '../cluster/day-2/day-after.ts';
 
-/** The newest upload of the controller's logs, in the folder of a run. */
+/** File name of the newest upload of the controller's logs, in the folder of a run. */
 export const CONTROLLER_LOGS = 'controller-logs.tar.gz';
 
-/** Said before a command that needs the API server of the cluster. */
+/** Note before a command that needs the API server of the cluster. */
 export const API_SERVER_ENDED =
   'the API server of the lab has ended; the command on a real cluster is';
 
-/** What a host is said to run that runs the system of the release. */
+/** Name of the release's system in reports. */
 export const RELEASE_OS = 'stock';
 
-/** An image as it fits into a line: its name and the beginning of its digest. */
+/** An image in a short form: its name and the beginning of its digest. */
 export const shortImage = (image: string): string =>
   image.replace(/^.*\/([^/@]+)@sha256:([0-9a-f]{8}).*$/, '$1@sha256:$2…');
 
 /**
- * What became of a host: `done` it is a node; `failed` its agent gave up; `stopped` the service
- * took the installation from it; `live` it started from the live medium again; `unfinished` the
- * lab's time was over.
+ * Outcome of a host. `done`: it is a node; `failed`: its agent gave up; `stopped`: the service
+ * withdrew the installation; `live`: it booted the live medium again; `unfinished`: the lab's time
+ * was over.
  */
 export type HostOutcome = 'done' | 'failed' | 'stopped' | 'live' | 'unfinished';
 
 interface FailureSummary {
   readonly code: string;
   readonly message: string;
-  /** The causes or the context, where they say more than the message. */
+  /** The causes or the context, if they add to the message. */
   readonly why?: string | undefined;
-  /** What to do next. */
+  /** The next action. */
   readonly hint?: string | undefined;
-  /** Where its agent left its logs, on this machine. */
+  /** Path of the agent's logs on this machine. */
   readonly logs?: string | undefined;
 }
 
-/** What happened on one host. */
+/** The report of one host. */
 export interface HostReport {
   readonly name: string;
   readonly role: string;
   readonly outcome: HostOutcome;
-  /** The last stage that the service accepted. */
+  /** The last stage accepted by the service. */
   readonly stage: string;
-  /** How often the host was started from its disk. */
+  /** Number of boots from the host's disk. */
   readonly boots: number;
-  /** What it runs, where operating systems are built: `stock`, or the image by digest. */
+  /** The host's system, if operating systems are built: `stock`, or the image by digest. */
   readonly system?: string | undefined;
   readonly agentStarts: number;
   readonly seconds: number;
-  /** Waits that were not over at the end: `was waiting until 2 masters are ready: 1 of 2, …`. */
+  /** Waits without an end: `was waiting until 2 masters are ready: 1 of 2, …`. */
   readonly waits: readonly string[];
-  /** How often the image was written to a disk. */
+  /** Number of writes of the image to a disk. */
   readonly writes: number;
-  /** Commands that no stand-in knows. */
+  /** Commands unknown to all stand-ins. */
   readonly unknownCommands: readonly string[];
   readonly failure?: FailureSummary | undefined;
   readonly secondAgent?: FailureSummary | undefined;
 }
 
-/** What was built, where operating systems are built. */
+/** The built images, if operating systems are built. */
 export interface LayeringReport {
   readonly images: readonly {
     readonly pool: string;
-    /** As nodes know it. */
+    /** Pull spec on the nodes. */
     readonly image: string;
-    /** Of its layers that the release has not, compressed, where they are real. */
+    /** Compressed size of its layers that are not in the release, if the layers are real. */
     readonly newBytes?: number | undefined;
-    /** What hosts pulled of it, where its layers are real. */
+    /** Bytes of the image that hosts pulled, if its layers are real. */
     readonly pulledBytes?: number | undefined;
   }[];
 }
 
-/** What `--report` writes. */
+/** The document of `--report`. */
 export interface LabReport {
   readonly scenario: string;
   /** installed: every host is a node; unfinished: the time was over. */
   readonly outcome: 'installed' | 'failed' | 'unfinished';
   readonly isAsExpected: boolean;
-  /** How the run differs from what was expected. */
+  /** Differences between the run and its expectations. */
   readonly differences: readonly string[];
   readonly seconds: number;
   readonly clusterStatus: string;
@@ -85,41 +85,42 @@ export interface LabReport {
     readonly status: string;
     readonly info: string;
   }[];
-  /** Requests that the inventory service of the lab has seen. */
+  /** Number of requests to the lab's inventory service. */
   readonly requests?: number | undefined;
-  /** Requests to any server that a fault has hit. */
+  /** Number of requests hit by a fault, to any server. */
   readonly faults: number;
   readonly layering?: LayeringReport | undefined;
   readonly dayAfter?: DayReport | undefined;
   readonly hosts: readonly HostReport[];
 }
 
-/** The outcome of a whole run, from those of its hosts. */
+/** The outcome of a whole run, from the outcomes of its hosts. */
 export function outcomeOf(hosts: readonly Pick<HostReport, 'outcome'>[]): LabReport['outcome'] {
   if (hosts.every(({ outcome }) => outcome === 'done')) return 'installed';
   return hosts.some(({ outcome }) => outcome === 'unfinished') ? 'unfinished' : 'failed';
 }
 
-/** Whether everything is installed: each host, and the cluster by what the service has of it. */
+/** Whether the whole installation succeeded: each host, and the cluster at the service. */
 export const isInstalled = ({
   outcome,
   clusterStatus,
 }: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
   outcome === 'installed' && !['error', 'cancelled'].includes(clusterStatus);
 
-/** Whether every host is a node, and the installation has failed all the same. */
+/** Whether the installation failed although every host is a node. */
 export const isMissed = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): boolean =>
   ended.outcome === 'installed' && !isInstalled(ended);
 
 /**
- * The outcome in words; where every host is a node and the installation has failed, both are said.
+ * The outcome in words; if the installation failed although every host is a node, the text has
+ * both.
  */
 export const outcomeWords = (ended: Pick<LabReport, 'outcome' | 'clusterStatus'>): string =>
   isMissed(ended)
     ? `every host is a node, the installation ended in ${ended.clusterStatus}`
     : ended.outcome;
 
-/** What a run leaves for its report. */
+/** Data of an ended run for its report. */
 export interface FinishedRun {
   readonly name: string;
   /** Milliseconds since the epoch. */
@@ -130,16 +131,16 @@ export interface FinishedRun {
     readonly store: {
       readonly cluster: () => Pick<ClusterRecord, 'status' | 'operators'>;
     };
-    /** Of a service of the lab's own. */
+    /** Requests to the lab's own service. */
     readonly requests?: readonly unknown[];
   };
-  /** Requests that a fault has hit. */
+  /** Number of requests hit by a fault. */
   readonly faults?: number;
   readonly layering?: LayeringReport | undefined;
   readonly dayAfter?: DayReport | undefined;
 }
 
-/** The report of a run that has ended now. */
+/** The report of a run that has just ended. */
 export function reportOf(run: FinishedRun): LabReport {
   const { name, startedAt, hosts, differences, inventory, faults = 0 } = run;
   const { layering, dayAfter } = run;

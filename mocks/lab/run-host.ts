@@ -1,4 +1,4 @@
-// One host from its live system to its place in the cluster.
+// Runs one host from its live system to its place in the cluster.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,7 @@ import { failedBy, type Lab, type LabHost } from './lab-host.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault } from './scenario.ts';
 
-/** Runs one host to its end and records the outcome there. Never rejects. */
+/** Runs one host to its end and records the outcome in it. Never rejects. */
 export async function runHost(lab: Lab, host: LabHost): Promise<void> {
   try {
     await untilItsTurn(lab, host);
@@ -77,7 +77,7 @@ async function runUntilItEnds(
         host.events.push(event);
         host.steps = stepsAfter(host.steps, event);
         due.push(...takeFaults(host.faults, event));
-        // What an agent tells that was killed already lets the next one be killed.
+        // Events of a killed agent must not trigger another kill.
         const fault = interruption === undefined ? due.shift() : undefined;
         if (fault === undefined) return;
         host.struck.push({ at: Date.now(), what: strikeText(fault) });
@@ -95,9 +95,8 @@ async function runUntilItEnds(
 }
 
 /**
- * Takes from the faults of a host the one that an event lets strike, if there is one. An agent that
- * is killed between the line of its journal and the event says of that step later that it has ended
- * before.
+ * Takes the fault of a host that an event triggers, if there is one. If an agent is killed between
+ * the journal's line and the event, its next run reports that step as reused.
  */
 function takeFaults(faults: HostFault[], event: RunEvent): readonly HostFault[] {
   const isEnd = event.type === 'step.finished' || event.type === 'step.reused';
@@ -139,11 +138,11 @@ function nodeKind({ scenario }: Lab, role: string): NodeKind {
 
 const POLL_INTERVAL_MILLIS = 50;
 
-/** Whether the node of a host is Ready, and there is no service any more that could hear of it. */
+/** Whether the node of a host is Ready while no service remains that could learn it. */
 const isNodeUnseen = ({ cluster }: Lab, { plan }: LabHost): boolean =>
   cluster?.hasServiceLeft() === true && cluster.state().phases[plan.name] === 'ready';
 
-/** Waits until the controller has said the last word about a host, or the service gave it up. */
+/** Waits until the controller has reported the end of a host, or the service gave it up. */
 async function untilSettled(lab: Lab, host: LabHost): Promise<void> {
   const isOpen = (): boolean => {
     const known = lab.inventory.store.host(host.hostId);
@@ -154,9 +153,9 @@ async function untilSettled(lab: Lab, host: LabHost): Promise<void> {
   }
 }
 
-// One start of an agent on one host, to its end.
+// One run of an agent on one host, to its end.
 
-/** How one agent is told from another on the same host. */
+/** Identifies one agent among those of a host. */
 interface AgentRun {
   readonly name: string;
   readonly onEvent: (event: RunEvent, agent: AgentProcess) => void;
@@ -164,7 +163,7 @@ interface AgentRun {
 
 const SERVICE_POLL_MILLIS = 200;
 
-/** Runs an agent with the command of the service; the service may take the installation from it. */
+/** Runs an agent with the service's command; the service may withdraw the installation. */
 async function runAgent(
   lab: Lab,
   host: LabHost,
@@ -200,14 +199,14 @@ async function runAgent(
   }
 }
 
-/** The next-step agent stops the container when the service has given the host up. */
+/** The next-step agent stops the container after the service has given the host up. */
 function isTaken({ inventory }: Lab, { hostId }: LabHost): boolean {
   const host = inventory.store.host(hostId);
   if (host === undefined || host.statusInfo.startsWith('Failed')) return false;
   return host.status === 'error' || host.status === 'cancelled';
 }
 
-/** The words of the agent of a host, as the service or its Ignition has them. */
+/** The arguments of a host's agent, from the service or its Ignition. */
 export function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
   const { plan, hostId, infraEnvId } = host;
   if (host.command !== undefined) return host.command;
@@ -224,7 +223,7 @@ export function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
   return [...command, ...site.flags];
 }
 
-/** The first disk as the service names it. */
+/** The first disk, by the service's name. */
 function firstDisk({ machine }: LabHost): string {
   const identity = machine.devices.all().find(({ type }) => type === 'disk')?.identity;
   return identity === undefined ? '/dev/sda' : `/dev/disk/by-id/wwn-${identity.wwn}`;
@@ -257,16 +256,16 @@ export function environmentOf(
   };
 }
 
-/** A fault that ended an agent, so that it has to be started again. */
+/** A fault that ends an agent, which then has to start again. */
 type Interruption = Exclude<HostFault['kind'], 'second-agent'>;
 
-/** Ends an agent as the fault says. What ran on the host in its name ends too. */
+/** Ends an agent as the fault says, with its programs on the host. */
 function interrupt(host: LabHost, agent: AgentProcess): void {
   agent.kill();
   host.server.powerOff();
 }
 
-/** Brings a host back after its agent was interrupted. */
+/** Restores a host after its agent was interrupted. */
 async function recover(host: LabHost, kind: Interruption): Promise<void> {
   if (kind === 'power-loss') {
     host.phase = 'lost its power';
@@ -275,7 +274,7 @@ async function recover(host: LabHost, kind: Interruption): Promise<void> {
   host.server.powerOn();
 }
 
-/** Starts another agent beside the one that runs, and keeps what it fails with. */
+/** Starts a second agent beside the running one, and records its failure. */
 async function runSecondAgent(lab: Lab, host: LabHost): Promise<void> {
   const name = 'second-agent';
   const end = await runAgent(lab, host, { name, onEvent: () => undefined });

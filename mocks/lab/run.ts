@@ -29,37 +29,37 @@ import { argumentsOf, environmentOf, runHost } from './run-host.ts';
 import { CONTROLLER_LOGS, type LabReport, outcomeOf, reportOf } from './report.ts';
 import type { Scenario } from './scenario.ts';
 
-/** What can be seen of a run while it continues. */
+/** The observable state of a running run. */
 export interface LabRun {
   readonly name: string;
   readonly lab: Lab;
   readonly hosts: readonly LabHost[];
-  /** What the agent of a host would say of its plan. */
+  /** The plan of a host's agent. */
   readonly planOf: (host: string) => Promise<Plan>;
-  /** Where each node is on the day after. */
+  /** Place of each node on the day after. */
   readonly whereabouts: Map<string, string>;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** Directory with everything that the hosts and agents leave. */
+  /** Directory with all files of the hosts and agents. */
   readonly folder: string;
 }
 
-/** How a scenario is run. */
+/** Inputs of a scenario's run. */
 interface RunOptions {
   readonly name: string;
   readonly scenario: Scenario;
   readonly bundle: string;
-  /** What an API server is started from; only a scenario with a cluster needs it. */
+  /** Programs and data of an API server; only a scenario with a cluster needs them. */
   readonly kube: KubeParts | undefined;
-  /** Where its hosts are; in the network of the lab unless given. */
+  /** Site of its hosts; default: the network of the lab. */
   readonly site?: LabSite;
   /** Ends the run early. */
   readonly signal: AbortSignal;
-  /** Called when the hosts are about to start; gives what ends the watching. */
+  /** Called right before the hosts start; returns a function that stops watching. */
   readonly watch: (run: LabRun) => () => void;
 }
 
-/** Runs a scenario to its end and gives the report. */
+/** Runs a scenario to its end and resolves with the report. */
 export async function runScenario(options: RunOptions): Promise<LabReport> {
   const { name, scenario } = options;
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
@@ -67,7 +67,7 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   using _limit = afterGivenTime(scenario.limitSeconds, () => {
     over.abort(new Error(`the limit of ${scenario.limitSeconds} s is over`));
   });
-  // What serves would keep this process from its end, where the cluster cannot start too.
+  // Running servers would keep this process alive, also if the cluster cannot start.
   await using opened = new AsyncDisposableStack();
   const world = await openWorld(scenario);
   opened.defer(() => world.objects.close());
@@ -111,16 +111,16 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     endWatching();
     await opened.disposeAsync();
   }
-  // What stands for the state of the cluster is no archive.
+  // The stand-in for the cluster's state is not an archive.
   const logs = store.controllerLogs().findLast(({ bytes }) => bytes[0] === GZIP_MAGIC);
   if (logs !== undefined) await writeFile(join(folder, CONTROLLER_LOGS), logs.bytes);
   return finalReport(run, [...complaints, ...(day?.violations ?? [])], day);
 }
 
-/** The first byte of a file of gzip (RFC 1952). */
+/** The first byte of a gzip file (RFC 1952). */
 const GZIP_MAGIC = 0x1f;
 
-/** The day after an installation that went well, where the scenario has one. */
+/** Runs the day after a successful installation, if the scenario has one. */
 async function dayAfter({ lab, hosts, whereabouts }: LabRun): Promise<DayOutcome | undefined> {
   const { faults } = lab.scenario.dayAfter ?? {};
   if (faults === undefined || hosts.some(({ outcome }) => outcome !== 'done')) return undefined;
@@ -134,8 +134,8 @@ async function planOfHost(lab: Lab, hosts: readonly LabHost[], name: string): Pr
 }
 
 /**
- * Where no cluster starts there is no controller either, so that the end of its hosts is that of
- * the installation.
+ * Without a cluster there is no controller either, so the end of its hosts is the end of the
+ * installation.
  */
 export function completeAlone(
   store: InventoryStore,
@@ -183,7 +183,7 @@ async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): P
   return { inventory, objects: store, token: issuer.issue({ infra_env_id: infraEnvId }) };
 }
 
-/** A disk image of zeroes with the header of a GPT, compressed as images are. */
+/** A disk image of zeros with a GPT header, compressed like real images. */
 function imageOf(kibibytes: number): Uint8Array {
   const image = Buffer.alloc(kibibytes * 1024);
   image.write('EFI PART', 512, 'latin1');
@@ -210,7 +210,7 @@ const openHosts = (
     }),
   );
 
-/** What ended a run before it was over. */
+/** The reason why a run ended early. */
 const endedBy = ({ aborted, reason }: AbortSignal, startedAt: number): readonly string[] =>
   aborted
     ? [

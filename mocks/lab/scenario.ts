@@ -10,16 +10,16 @@ import { HostPlan } from '../host/build-machine.ts';
 import { Fault } from '../http/fault.ts';
 import { Layering } from '../layering/plan.ts';
 
-/** A host of a scenario: the machine, and how its agent is started. */
+/** A host of a scenario: its machine, and the start of its agent. */
 export const HostSpec = HostPlan.extend({
   role: z.enum(['bootstrap', 'master', 'arbiter', 'worker']),
-  /** When its agent starts, counted from the beginning. */
+  /** Start of its agent, counted from the beginning. */
   startsAfterSeconds: z.number().min(0).default(0),
-  /** It starts once this host has joined, however long that takes. */
+  /** The agent starts once this host has joined. */
   startsAfterHost: z.string().optional(),
-  /** The disk as the service names it; by-id of the first disk unless given. */
+  /** The disk by the service's name; default: the by-id name of the first disk. */
   bootDevice: z.string().optional(),
-  /** The token that its agent is given; the one of the service unless given. */
+  /** The agent's token; default: the service's. */
   token: z.string().optional(),
   /** Arguments for coreos-installer. */
   installerArgs: z.array(z.string()).default([]),
@@ -37,9 +37,9 @@ const at = {
 };
 
 /**
- * What befalls a host: `power-loss` ends everything, loses what was in memory and starts the live
- * system again; `agent-killed` ends the agent alone; both start it again with the same command.
- * `second-agent` starts another one beside the first.
+ * A fault of a host. `power-loss`: ends all programs, loses unwritten memory and boots the live
+ * system again; `agent-killed`: ends only the agent; after both, the agent starts again with the
+ * same command. `second-agent`: starts another agent beside the first.
  */
 export const HostFault = z
   .strictObject({ kind: z.enum(['power-loss', 'agent-killed', 'second-agent']), ...at })
@@ -54,17 +54,17 @@ const StoredObject = z.strictObject({
   kibibytes: z.int().positive(),
 });
 
-/** What must have become of a host. */
+/** The expected outcome of a host. */
 export const HostExpectation = z.strictObject({
   outcome: z.enum(['done', 'failed', 'stopped', 'live', 'unfinished']),
-  /** Code of the failure, where the agent failed. */
+  /** Code of the failure, if the agent should fail. */
   failure: z.string().optional(),
   boots: z.int().optional(),
   agentStarts: z.int().optional(),
   writes: z.int().optional(),
-  /** What the host runs in the end: `stock` or `built`. */
+  /** The expected system of the host: `stock` or `built`. */
   system: z.enum(['stock', 'built']).optional(),
-  /** What the host must have said while it waited, as regular expressions. */
+  /** Expected statuses of the host's waits, as regular expressions. */
   statuses: z.array(z.string()).optional(),
   /** Failure of the second agent. */
   secondAgent: z.string().optional(),
@@ -81,14 +81,14 @@ export const Scenario = z.strictObject({
       openshiftVersion: z.string().default('4.20.1'),
       controlPlaneCount: z.int().default(3),
       kind: z.enum(['Cluster', 'AddHostsCluster']).default('Cluster'),
-      /** Who installs; with `agent-installer` the service runs on the bootstrap host itself. */
+      /** The installer; with `agent-installer` the service runs on the bootstrap host itself. */
       invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
-      /** The service speaks TLS, with a certificate of an authority that no host knows. */
+      /** The service uses TLS with a certificate of an authority unknown to the hosts. */
       isServiceUntrusted: z.boolean().default(false),
       ...clusterFields,
-      /** How long the service waits for the operators of the cluster; ten hours unless given. */
+      /** Time for which the service waits for the operators of the cluster; default: ten hours. */
       operatorsLimitSeconds: z.number().positive().optional(),
-      /** How long a byte takes from a host to the API server and back. */
+      /** Round trip from a host to the API server. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service tells hosts to write the final system before their first boot. */
       skipsMcoReboot: z.boolean().default(false),
@@ -96,8 +96,8 @@ export const Scenario = z.strictObject({
     .prefault({}),
   layering: Layering.optional(),
   /**
-   * Once it is installed the Machine Config Operator goes, and a person changes what nodes are to
-   * be.
+   * After the installation, the Machine Config Operator is removed, and a person changes the
+   * configuration of nodes.
    */
   dayAfter: z.strictObject({ faults: z.array(DayFault).default([]) }).optional(),
   pace: Pace.prefault({}),
@@ -111,31 +111,32 @@ export const Scenario = z.strictObject({
     })
     .prefault({}),
   /**
-   * How long it takes on two cores with other work. Each scenario of the folder says so, and its
-   * suite fails where it takes four times as long.
+   * Duration on two cores under load. Each scenario in the folder has one; its suite fails at four
+   * times the duration.
    */
   usualSeconds: z.number().positive().optional(),
-  /** After this time the lab gives up. */
+  /** The lab gives up after this time. */
   limitSeconds: z.number().positive().default(180),
   expect: z.strictObject({
     outcome: z.enum(['installed', 'failed']),
     /**
-     * Of the cluster at the service in the end; `installed` unless said, where a controller
+     * Expected status of the cluster at the service; default: `installed`, if a controller
      * completes the installation.
      */
     clusterStatus: z.string().optional(),
-    /**
-     * What the service has of the cluster in the end, as regular expressions; see `serviceLines`.
-     */
+    /** Expected state of the cluster at the service, as regular expressions; see `serviceLines`. */
     service: z.array(z.string()).default([]),
-    /** What the controller has logged, as regular expressions. */
+    /** Expected lines of the controller's log, as regular expressions. */
     controllerLog: z.array(z.string()).default([]),
     hosts: z.record(z.string(), HostExpectation).default({}),
   }),
 });
 export type Scenario = z.infer<typeof Scenario>;
 
-/** Whether a cluster with an API server starts; a single node starts its own, unseen. */
+/**
+ * Whether a cluster with an API server starts; a single node starts its own, which the lab does not
+ * see.
+ */
 export const hasCluster = ({ hosts, cluster }: Scenario): boolean =>
   cluster.controlPlaneCount !== 1 && hosts.some(({ role }) => role === 'bootstrap');
 
@@ -154,7 +155,7 @@ export async function scenarioNames(): Promise<readonly string[]> {
 
 /**
  * Reads a scenario.
- * @throws Error for an unknown name, ZodError for a scenario that is malformed
+ * @throws Error for an unknown name, ZodError for a malformed scenario
  */
 export async function readScenario(name: string): Promise<Scenario> {
   const names = await scenarioNames();
@@ -166,7 +167,7 @@ export async function readScenario(name: string): Promise<Scenario> {
   return parseScenario(await readFile(join(folder, `${name}.yaml`), 'utf8'));
 }
 
-/** Checks the text of a scenario, also that faults and expectations name its hosts. */
+/** Parses a scenario, and checks that faults and expectations name its hosts. */
 export function parseScenario(text: string): Scenario {
   const scenario = Scenario.parse(parse(text));
   const known = new Set(scenario.hosts.map(({ name }) => name));

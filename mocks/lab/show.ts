@@ -1,4 +1,4 @@
-// Shows a run to whoever started the lab.
+// Shows a run to the user of the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import type { LabOptions } from './options.ts';
@@ -14,13 +14,13 @@ import {
 } from './report.ts';
 import { linesOf, type LogCommands, type ShownRun } from './shown-run.ts';
 
-/** What a run is given by those who watch it. */
+/** Inputs of the display of a run. */
 interface Watched {
   readonly signal: AbortSignal;
   readonly watch: (run: ShownRun & { readonly folder: string }) => () => void;
 }
 
-/** Shows a run while it continues, tells its end, and gives the exit code. */
+/** Shows a running run and its end, and resolves with the exit code. */
 export async function showRun(
   { report: file, keeps, isPage, pageFile }: LabOptions,
   heading: PageHeading,
@@ -53,7 +53,7 @@ export async function showRun(
   }
 }
 
-/** Lets whoever sits at the terminal read a page that is served, until Ctrl-C. */
+/** Keeps a served page for the user at the terminal, until Ctrl-C. */
 export async function leavePage({ url }: Pick<LabPage, 'url'>, signal: AbortSignal): Promise<void> {
   const { stdout } = process;
   if (url === undefined || !stdout.isTTY || signal.aborted) return;
@@ -68,8 +68,8 @@ async function clearUp(folder: string | undefined, keeps: boolean): Promise<void
 }
 
 /**
- * Aborted when whoever started the lab stops it. A second signal does not end the cleaning up
- * behind the first: a terminal sends one to each process, and a parent may pass its own on.
+ * Aborted when the user stops the lab. A second signal does not interrupt the cleanup after the
+ * first: a terminal sends one to each process, and a parent may forward its own.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
@@ -102,8 +102,8 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
 }
 
 /**
- * What reads the logs of a run whose files are in a folder; of one whose files are removed, what
- * keeps them.
+ * The command that reads the logs of a run whose files are in a folder; if the files are removed,
+ * the command that keeps them.
  */
 function logCommands(scenario: string, folder: string | undefined): LogCommands {
   const removed = `removed; scripts/lab --scenario ${scenario} --keep keeps them`;
@@ -116,11 +116,11 @@ function logCommands(scenario: string, folder: string | undefined): LogCommands 
       };
 }
 
-/** The end of a run in words: each host, images, and what differs; the page shows more. */
+/** The end of a run in words: each host, images, and differences; the page shows more. */
 export function summaryOf(report: LabReport, folder: string | undefined): string {
   const { scenario, seconds, hosts, layering, differences, operators } = report;
   const hasMissed = isMissed(report);
-  // An operator that only waits for others did nothing wrong.
+  // An operator that only waits for others is not at fault.
   const unavailable = hasMissed ? operators.filter(({ status }) => status === 'failed') : [];
   const logs = logCommands(scenario, folder);
   const verdict = differences.length === 0 ? 'as expected' : 'not as expected:';
@@ -182,7 +182,7 @@ function failureLines(
   ];
 }
 
-/** Why the service took a host back, and what starting its agent again would do. */
+/** The reason why the service withdrew a host, and the effect of starting its agent again. */
 function stoppedLines(hosts: readonly HostReport[]): readonly string[] {
   const failed = hosts.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
   return [

@@ -7,7 +7,7 @@ import type { InventoryStore } from '../inventory/store.ts';
 import type { LabHost } from './lab-host.ts';
 import type { HostSpec } from './scenario.ts';
 
-/** What is looked at of a host, be it simulated or a virtual machine. */
+/** The shown state of a host, simulated or a virtual machine. */
 export interface ShownHost
   extends
     Pick<
@@ -20,16 +20,16 @@ export interface ShownHost
   readonly hardware?: string;
 }
 
-/** What a person runs to read the logs of a run, or to have them at all. */
+/** Commands that read the logs of a run, or keep them. */
 export interface LogCommands {
   /** Whether the files of the run stay after it. */
   readonly areKept: boolean;
-  /** By the path of the bundle that an agent left. */
+  /** The command for an agent's bundle, by its path. */
   readonly ofHost: (bundle: string) => string;
   readonly ofController: string;
 }
 
-/** What is looked at of a run while it continues. */
+/** The shown state of a running run. */
 export interface ShownRun {
   readonly name: string;
   readonly lab: {
@@ -40,19 +40,19 @@ export interface ShownRun {
       | undefined;
     readonly layered?: Pick<LayeredSite, 'network'> | undefined;
   };
-  /** The plan of a host that is known better than by its role alone. */
+  /** The plan of a host, if more than its role is known. */
   readonly planOf?: ((host: string) => Promise<Plan>) | undefined;
   readonly hosts: readonly ShownHost[];
-  /** Where each node is on the day after, by the name of its host. */
+  /** Place of each node on the day after, by the name of its host. */
   readonly whereabouts?: ReadonlyMap<string, string> | undefined;
-  /** What continues beside the hosts. */
+  /** Further work beside the hosts. */
   readonly beside?: (() => string) | undefined;
   readonly logs?: LogCommands | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }
 
-/** What the lab prints a line of where it changes, by the name of what it is about. */
+/** The printed line of each subject, by its name; a changed line is printed again. */
 export function linesOf({
   lab,
   hosts,
@@ -66,7 +66,7 @@ export function linesOf({
       const { name, role } = host.plan;
       const record = store.host(host.hostId);
       const stage = record?.status === 'error' ? 'Failed' : (record?.stage ?? '');
-      // The day after its installation a node is somewhere else.
+      // On the day after, a node may be in another place.
       const doing = whereabouts?.get(name) ?? doingOf(host);
       const more = doing === undefined ? '' : `, ${doing.replaceAll(/\s+/g, ' ')}`;
       return stage === '' ? [] : [[name, `${name} ${role}: ${stage}${more}`] as const];
@@ -75,7 +75,7 @@ export function linesOf({
   ];
 }
 
-/** Why a host failed, or what it waits for; undefined of one that does neither. */
+/** The failure of a host, or the reason of its wait; undefined without either. */
 function doingOf({ outcome, failure, steps }: ShownHost): string | undefined {
   if (outcome === 'done') return undefined;
   if (outcome !== undefined)
@@ -85,7 +85,7 @@ function doingOf({ outcome, failure, steps }: ShownHost): string | undefined {
   return wait?.attempt === undefined ? wait?.status : `waits for ${wait.sentence}: ${wait.status}`;
 }
 
-/** What a host is at before and after its agent; undefined while that is at work. */
+/** The phase of a host before and after its agent; undefined while the agent runs. */
 export function phaseOf(
   { boots, phase, hostId, plan, events }: ShownHost,
   { inventory, cluster }: ShownRun['lab'],
@@ -97,7 +97,7 @@ export function phaseOf(
   return ['', 'Rebooting'].includes(stage) ? phase : stage;
 }
 
-/** What a host is at after its reboot, for people. */
+/** The phases of a host after its reboot, in words. */
 const phaseWords: Readonly<Record<HostPhase, string>> = {
   live: 'starts from its disk',
   booting: 'starts from its disk',

@@ -14,15 +14,15 @@ export const singleIds = {
   host: '33333333-3333-4333-8333-333333333333',
 } as const;
 
-/** What the one host is, and what the cluster around it is at. */
+/** The one host and the state of its cluster. */
 export interface SingleHostPlan {
   readonly role: 'bootstrap' | 'master' | 'worker';
-  /** Two masters are done, so that a worker need not wait. */
+  /** Whether two masters are done, so that a worker need not wait. */
   readonly isControlPlaneDone: boolean;
   readonly write: z.input<typeof HostPlan>['write'];
   readonly token: string;
   readonly disks?: z.input<typeof HostPlan>['disks'];
-  /** What the service has of this host already. */
+  /** The service's present state of this host. */
   readonly own?: Partial<Pick<HostRecord, 'status' | 'stage' | 'stageInfo'>>;
 }
 
@@ -47,17 +47,17 @@ export async function openSingleHost(plan: SingleHostPlan) {
   return {
     machine,
     inventory,
-    /** Directory of everything, the host's files in `root` below it. */
+    /** Directory of all files; the host's files are in `root` below it. */
     folder,
-    /** The stand-in nsenter, by its whole path. */
+    /** Full path of the stand-in nsenter. */
     nsenter: join(folder, 'bin', 'nsenter'),
-    /** What the agent needs in its environment. */
+    /** Environment of the agent. */
     environment: {
       PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
       BOOTWRIGHT_HOST_ROOT: root,
       PULL_SECRET_TOKEN: plan.token,
     },
-    /** The words of an install, as the service emits the first of them. */
+    /** Arguments of an install, first those of the service. */
     words: singleHostWords(plan.role, inventory.url),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await inventory.close();
@@ -67,7 +67,7 @@ export async function openSingleHost(plan: SingleHostPlan) {
   };
 }
 
-/** The words of an install of the one host. */
+/** Arguments of an install of the one host. */
 export const singleHostWords = (role: string, url: string): readonly string[] => [
   ...['--role', role, '--infra-env-id', singleIds.infraEnv, '--cluster-id', singleIds.cluster],
   ...['--host-id', singleIds.host, '--boot-device', '/dev/sda', '--url', url],

@@ -1,5 +1,4 @@
-// The cluster that the hosts of a run form: its API server, what happens in it, and the jobs that
-// it runs.
+// The cluster of a run's hosts: its API server, its simulated events, and its jobs.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -20,18 +19,18 @@ import { hasCluster, type Scenario } from './scenario.ts';
 /** The cluster of a run, if one starts in it. */
 export interface StartedCluster extends AsyncDisposable {
   readonly cluster: RunningCluster | undefined;
-  /** Lets its jobs end, and gives what it has to complain of. */
+  /** Waits for the end of its jobs, and resolves with complaints. */
   readonly end: () => Promise<readonly string[]>;
 }
 
-/** With the controller, which waits for the service up to 20 seconds at a time. */
+/** Covers the controller, which waits for the service for up to 20 seconds at a time. */
 const JOB_LIMIT_MILLIS = 90_000;
 
-/** An address as an interface has it, `10.0.0.1/8`, without its prefix length. */
+/** An interface's address, `10.0.0.1/8`, without its prefix length. */
 export const withoutPrefix = (address: string): string => address.replace(/\/.*$/, '');
 
 /**
- * Starts what the hosts of a run need to start a cluster; nothing where none of them bootstraps
+ * Starts the parts that the hosts of a run need to start a cluster; undefined if no host bootstraps
  * one.
  */
 export async function openCluster(
@@ -81,7 +80,7 @@ function kubeOf({ kube, scenario }: Lab): KubeParts {
   return kube;
 }
 
-/** Lets a cluster live whose jobs run our bundle and leave what they leave in a folder. */
+/** Runs a cluster whose jobs run the built bundle and write their files into a folder. */
 export async function startCluster(
   site: Omit<ClusterSite, 'startJob'>,
   place: JobPlace,
@@ -106,14 +105,14 @@ export async function startCluster(
   };
 }
 
-/** Until bootkube has brought it up nobody answers at the address of the API. */
+/** Starts an API server that is unreachable until bootkube has brought it up. */
 export async function startUnreachable(parts: KubeParts, options?: KubeOptions): Promise<Kube> {
   const kube = await startKube(parts, options);
   kube.forwarder.moveTo({ port: await freePort() }, 'reset');
   return kube;
 }
 
-/** What the cluster has to know of a host. */
+/** The facts of a host that the cluster needs. */
 function memberOf(store: InventoryStore, { plan, hostId }: LabHost): NodeFacts {
   const host = store.host(hostId);
   return {
@@ -126,12 +125,12 @@ function memberOf(store: InventoryStore, { plan, hostId }: LabHost): NodeFacts {
 }
 
 /**
- * Up to this release of OpenShift 4 etcd has to be let start with less than three members
+ * Up to this release of OpenShift 4, etcd needs an override to start with fewer than three members
  * (assisted-installer, 2020).
  */
 const LAST_WITH_OVERRIDE = 6;
 
-/** What kind of cluster a scenario asks for, of these members. */
+/** The kind of cluster of a scenario with these members. */
 export function planOf(
   { cluster, pace }: Pick<Scenario, 'cluster' | 'pace'>,
   members: readonly NodeFacts[],
@@ -142,22 +141,19 @@ export function planOf(
   return { ...cluster, members, needsEtcdOverride, pace, version };
 }
 
-/** With what jobs run, and where. */
+/** Bundle, network and folder of the jobs. */
 interface JobPlace {
   readonly bundle: string;
   readonly folder: string;
   /** Words before the program, which enter the network of the nodes. */
   readonly enter?: readonly string[];
-  /** What every program in that network has in its environment. */
+  /** Environment of every program in that network. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The API server as pods reach it. */
+  /** URL of the API server for pods. */
   readonly apiServer?: string;
 }
 
-/**
- * Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the
- * run.
- */
+/** Runs the product as a pod of the cluster would; all its files are in the folder of the run. */
 function jobStarter(
   server: string,
   { bundle, folder, enter = [], environment = {}, apiServer = server }: JobPlace,
@@ -214,9 +210,9 @@ function jobStarter(
 }
 
 /**
- * Words that let a program see the log that a kubelet mounts into each container, by which it knows
- * its pod. Where a user may not have mounts of his own there is none, and the next process of the
- * same pod waits for the lease of the one before it.
+ * Words that show a program the log that a kubelet mounts into each container, by which it finds
+ * its pod. If a user may not mount, there is no such log, and the next process of the same pod
+ * waits for the lease of the one before it.
  */
 async function insidePod(home: string, podId: string): Promise<readonly string[]> {
   mayMount ??= spawnSync('unshare', ['-Urm', 'true']).status === 0;
