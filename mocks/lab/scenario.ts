@@ -37,9 +37,9 @@ const at = {
 };
 
 /**
- * A fault of a host. `power-loss`: ends all programs, loses unwritten memory and boots the live
- * system again; `agent-killed`: ends only the agent; after both, the agent starts again with the
- * same command. `second-agent`: starts another agent beside the first.
+ * A fault of a host. `power-loss`: ends all programs, loses the content of memory and boots the
+ * live system again; `agent-killed`: ends only the agent; after both, the agent starts again with
+ * the same command. `second-agent`: starts another agent beside the first.
  */
 export const HostFault = z
   .strictObject({ kind: z.enum(['power-loss', 'agent-killed', 'second-agent']), ...at })

@@ -30,8 +30,8 @@ const JOB_LIMIT_MILLIS = 90_000;
 export const withoutPrefix = (address: string): string => address.replace(/\/.*$/, '');
 
 /**
- * Starts the parts that the hosts of a run need to start a cluster; undefined if no host bootstraps
- * one.
+ * Starts the parts with which the hosts of a run start a cluster. If no host bootstraps one, the
+ * result has no cluster.
  */
 export async function openCluster(
   lab: Lab,
