@@ -33,9 +33,7 @@ export const isClusterPaused = (cluster: KubeObject | undefined, object: KubeObj
   partOf(cluster, 'spec', 'paused') === true ||
   object.metadata.annotations?.[capiNames.paused] !== undefined;
 
-/**
- * The owner of a kind of Cluster API, in any version: the version of the controlling owner differs.
- */
+/** The owner of a kind of Cluster API, in any API version. It need not be the controlling owner. */
 export const coreOwner = (
   { ownerReferences = [] }: Partial<OwnedMetadata>,
   kind: 'Cluster' | 'Machine',

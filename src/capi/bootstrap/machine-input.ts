@@ -74,8 +74,8 @@ export async function readMachineInput(
 }
 
 /**
- * Inputs that only the control plane has. A worker does not wait for them, unless its live system
- * comes from the release.
+ * Inputs that only the control plane has. A worker does not wait for them, unless its operating
+ * system comes from the release.
  */
 async function releaseOf(
   reading: Reading,

@@ -172,7 +172,7 @@ function creationFinding(
   const isMissing = hosts.length < replicas;
   if (code === 'kube.invalid' || code.startsWith('control-plane.'))
     return wrong('CreationFailed', message);
-  // An error of the installed cluster is none of these.
+  // With all Machines present, a 403 comes from the installed cluster.
   if (isMissing && isForbidden(failure)) return wrong('CreationFailed', message);
   return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
 }
