@@ -84,8 +84,7 @@ while :; do sleep 0.1; done
     const lines = readFileSync(order, 'utf8').split('\n');
     expect(lines).not.toContain('asked');
     expect(lines).not.toContain('beside');
-    // Only the reading of the disk and the zeros: each further program takes time on a busy
-    // machine.
+    // Only lsblk and the zeros of dd: each further program takes time on a busy machine.
     const programs = lines.flatMap((line) => /\b(?:lsblk|dd|wipefs|sgdisk)\b/.exec(line) ?? []);
     expect(programs.slice(-2)).toEqual(['lsblk', 'dd']);
     expect(() => process.kill(Number(readFileSync(writerPid, 'utf8')), 0)).toThrow('ESRCH');
