@@ -96,7 +96,7 @@ async function round(course: Course): Promise<Millis> {
   const listener = {
     opened: () => {
       answered(course);
-      // Without a list, the watch shows the objects at its begin, but not that an object has gone
+      // Without a list, the watch shows the objects at its start, but not that an object has gone
       // just before.
       if (known.version() === '') rereading = reread().catch(() => undefined);
     },
