@@ -191,8 +191,11 @@ export function restartLines(restart: Restart, isFailedAtService: boolean): read
     return [`a restart would begin at the first step: ${restart.because}`];
   const { reused, next } = restart;
   if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
+  if (isFailedAtService) {
+    const disk = reused === 0 ? 'nothing is destroyed yet; ' : '';
+    return [`${disk}a restart is refused until the cluster is reset at the service`];
+  }
   if (reused === 0) return ['a restart would begin at the first step: nothing is destroyed yet'];
-  if (isFailedAtService) return ['a restart is refused until the cluster is reset at the service'];
   return [
     `without a reboot, a restart with the same flags would keep what ${reused} steps did, and continue with:`,
     ...next.map(({ id }) => `  ${id}`),

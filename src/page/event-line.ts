@@ -54,7 +54,7 @@ function otherLine(event: RunEvent, lastWait?: string): EventLine | undefined {
       return status === lastWait ? undefined : info(`waits ${word} ${sentence}: ${status}`);
     }
     case 'wait.finished': {
-      const word = event.isReached ? 'reached' : 'timed out';
+      const word = event.isReached ? 'reached' : 'not reached';
       return info(`${word} after ${renderDuration(event.waited)}: ${event.sentence}`);
     }
     case 'command.started':

@@ -40,7 +40,7 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of the inventory service is not trusted',
-    hint: 'give its CA with --cacert, or check the clock of the host',
+    hint: 'give the CA of the service with --cacert FILE; where its certificate has expired or is not valid yet, check the clock of the host',
   },
   'inventory.unreadable': {
     kind: 'remote',

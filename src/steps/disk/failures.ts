@@ -74,7 +74,7 @@ export const diskFailures = {
   'disk.busy': {
     kind: 'host',
     title: 'The install disk is in use',
-    hint: 'stop the process that the message names, or what lsblk shows on the disk and its partitions (umount, swapoff, vgchange --activate n, mdadm --stop, multipath -f, zpool export), then run the same "podman run" line again',
+    hint: 'unmount or stop what the message names, or what lsblk shows on the disk and its partitions (umount, swapoff, vgchange --activate n, mdadm --stop, multipath -f, zpool export), then run the same "podman run" line again',
   },
   'disk.other-system': {
     kind: 'input',

@@ -26,7 +26,7 @@ describe('host/confirm-installation', () => {
       config,
       reports: fakeReports({ unanswered }),
     });
-    expect(notes).toEqual(['warn: the service has not answered; installing this host']);
+    expect(notes).toEqual(['warn: the service has not confirmed this host; installing it']);
   });
 
   it('fails when the service has cancelled the host', async () => {

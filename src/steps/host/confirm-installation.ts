@@ -67,7 +67,8 @@ export const confirmInstallation = step({
     const { refusedIn, unanswered } = await reports.settled(answerLimit, signal);
     signal.throwIfAborted();
     if (refusedIn === undefined) {
-      if (unanswered.length > 0) note('warn', 'the service has not answered; installing this host');
+      if (unanswered.length > 0)
+        note('warn', 'the service has not confirmed this host; installing it');
       return;
     }
     const said = `the inventory service takes no report of this host in status ${refusedIn}`;

@@ -345,10 +345,10 @@ function buildFailure(
   const more = last.filter((line) => !error.message.includes(line.trim()));
   const shown = more.length === 0 ? '' : `; its last lines: ${more.join(' | ')}`;
   const message = `the build for pool ${pool}: ${error.message}${shown}`;
-  return layeringFailure(isCutOff ? 'layering.build-cut-off' : 'layering.build-failed', message, {
-    cause: error,
-    context: { ...error.context, log },
-  });
+  const details = { cause: error, context: { ...error.context, log } };
+  if (isCutOff) return layeringFailure('layering.build-cut-off', message, details);
+  const hint = `correct the Containerfile in the MachineOSConfig of pool ${pool}; ${pool}-build.log in the bundle is the whole log of the build; then install again`;
+  return layeringFailure('layering.build-failed', message, { ...details, hint });
 }
 
 /**
