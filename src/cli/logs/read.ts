@@ -78,7 +78,7 @@ const missingIn = (
 const longestLine = 600;
 
 /** Whether the service has this host as failed: a run that it answers reports its failure. */
-const isToldToService = ({ host, failure }: Pick<BundleDocument, 'host' | 'failure'>): boolean =>
+const isReportedAsFailed = ({ host, failure }: Pick<BundleDocument, 'host' | 'failure'>): boolean =>
   host !== '' && failure !== undefined && !failure.code.startsWith('inventory.');
 
 /** A bundle for people. */
@@ -86,7 +86,7 @@ export function renderBundle({ missing, ...bundle }: BundleDocument): string {
   const { role, version, host, cluster, run, ended, step, wait, restart, files, failure } = bundle;
   const ids = Object.entries({ host, cluster, run }).filter(([, id]) => id !== '');
   const cut = files.filter(({ bytes = 0, of = 0 }) => of > bytes);
-  const [first = '', ...next] = restartLines(restart, isToldToService(bundle));
+  const [first = '', ...next] = restartLines(restart, isReportedAsFailed(bundle));
   const lines = [
     [`${role}, bootwright ${version}`, ...ids.map((id) => id.join(' '))].join(', '),
     ...endLines(bundle),
