@@ -24,8 +24,8 @@ import { allOf, type InstallationScope } from './scope.ts';
 import { installationStore, type InstallationStores } from './stores.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 
-/** Keys are names of nodes; this one counts the requests that are not approved. */
-const counting = '';
+/** Keys are names of nodes; this one, which no node has, counts the requests that are left. */
+const counting = '/left';
 
 /**
  * Approves the certificate requests of this cluster's hosts. All others are left for other
@@ -55,7 +55,7 @@ export function requestController(
       requests.onChange(({ before, after }) => {
         for (const node of claimedNodes(after ?? before)) add(node);
       });
-      nodes.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? counting));
+      nodes.onChange(({ before, after }) => add((after ?? before)?.metadata.name ?? ''));
       service.onChange((hosts) => {
         for (const { name } of hosts) add(name.toLowerCase());
       });
@@ -215,7 +215,7 @@ function leftNow(
       ? 'forbidden'
       : (cause ?? (claim && refusalNow(claim, nodes.get(claim.node), cluster)));
     const isFresh = now - Date.parse(metadata.creationTimestamp ?? '') < countsAfter;
-    if (why === undefined) addNode(claim?.node ?? counting);
+    if (why === undefined) addNode(claim?.node ?? '');
     else if (!isFresh) {
       const names = left.get(why) ?? [];
       left.set(why, names);
