@@ -156,6 +156,23 @@ describe('requests of version 2', () => {
     expect(ids[2]).not.toBe(ids[0]);
     expect(stand.server.seen[0]?.body).toBe(stand.server.seen[1]?.body);
   });
+
+  it('give the same object for a host that has not changed, so that no controller acts', async () => {
+    const answers = [
+      ['a', 'b'],
+      ['b', 'c'],
+    ].map((ids) =>
+      json(
+        200,
+        ids.map((id) => ({ id })),
+      ),
+    );
+    stand.server.answering(inTurn(...answers));
+    const inventory = stand.v2();
+    const before = await inventory.hosts('master', signal);
+    const after = await inventory.hosts('master', signal);
+    expect(after.map((one) => before.indexOf(one))).toEqual([1, -1]);
+  });
 });
 
 describe('the logs of the controller', () => {

@@ -1,11 +1,14 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { readAnswer } from './inventory-answer.ts';
+import { type LastHosts, readAnswer } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
 
 const url = 'http://a.example.com';
-const read = (record: keyof Records, text: string) =>
-  readAnswer(Readable.from([Buffer.from(text)]), record, url);
+const read = <Name extends keyof Records>(
+  record: Name,
+  text: string,
+  last: LastHosts = new Map(),
+) => readAnswer(Readable.from([Buffer.from(text)]), record, { url, last });
 
 it.each([
   ...['[null]', '[0]', '["a"]', '[[]]', '[{"id":"h"},0]', '[{"id":"h"}{"id":"i"}]', '[{"id":]}'],
@@ -24,6 +27,22 @@ it.each(['[null]', '[{"id":"h"},0]', '[{"id":"h"}][]', '{"hosts":[]}', '0'])(
   },
 );
 
+it('keeps the object of a host while the text of the host is the same', async () => {
+  const last: LastHosts = new Map();
+  const hostsOf = async (...hosts: readonly string[]) => {
+    const text = `{"id":"c","status":"installing","hosts":[${hosts.join()}]}`;
+    return (await read('installingCluster', text, last)).hosts;
+  };
+  const [a, b] = ['{"id":"a","status":"installing"}', '{"id":"b","status":"installing"}'];
+  const [first] = await hostsOf(a, b);
+  expect((await hostsOf(b, a))[1]).toBe(first);
+  expect(await hostsOf(a, a)).toEqual([first, first]);
+  const changed = await hostsOf(a.replace('installing', 'installed'));
+  expect(changed).toMatchObject([{ id: 'a', status: 'installed' }]);
+  // The hosts of earlier answers are forgotten.
+  expect(last.get('installingCluster')?.size).toBe(1);
+});
+
 const mebibyte = 'x'.repeat(1024 ** 2);
 
 /** Reads a text of many mebibytes between a first and a last part. */
@@ -35,7 +54,7 @@ async function readLong(record: keyof Records, [first, each, last]: readonly str
     }
     yield Buffer.from(last!);
   };
-  return readAnswer(Readable.from(chunks()), record, url);
+  return readAnswer(Readable.from(chunks()), record, { url, last: new Map() });
 }
 
 const longHost = '{"id":"N","inventory":"X"},';

@@ -19,6 +19,7 @@ import {
   shortText,
 } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
+import type { LastHosts } from './inventory-answer.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
 import { AttemptFailure, type CallerOptions, retriesFor, withRetry } from './retry.ts';
@@ -83,6 +84,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     connection: options.opened ?? connection(options.connection),
     clock: options.clock,
   };
+  const last: LastHosts = new Map();
   let token = options.token;
   /** Sends a request, and sends it again if the token was renewed meanwhile. */
   const ask = async (request: HttpRequest, signal: AbortSignal): Promise<Exchange> => {
@@ -129,7 +131,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       call(what, signal, async ({ body }, url) => {
         // The schemas take as long to load as all the rest; a report does not need them.
         const { readAnswer } = await import('./inventory-answer.ts');
-        return readAnswer(body, record, shown(url));
+        return readAnswer(body, record, { url: shown(url), last });
       }),
     download: (what, signal) =>
       call(what, signal, (answer, url) =>

@@ -8,7 +8,7 @@ const read = <Name extends keyof Records>(name: Name, value: unknown): Promise<R
   readAnswer(
     Readable.from((JSON.stringify(value).match(/.{1,7}/gs) ?? []).map((part) => Buffer.from(part))),
     name,
-    'http://a.example.com',
+    { url: 'http://a.example.com', last: new Map() },
   );
 
 describe('records of the service', () => {
