@@ -62,19 +62,14 @@ const properties: Readonly<Record<string, (units: Units, name: string) => string
     units.detailsOf(name).result ?? (units.stateOf(name) === 'failed' ? 'exit-code' : 'success'),
 };
 
-/**
- * `--value` prints only values; without it the output is `Name=value`, with a blank line between
- * units. systemd 239, the version of the oldest live image, has no `-P` (246, systemctl(1)).
- */
+/** Prints `Name=value`, with a blank line between units. */
 function show({ units, names, words, call }: UnitCall): number {
-  if (words.has('-P')) return fail(call, "systemctl: invalid option -- 'P'");
-  const isBare = words.has('--value');
   const asked = words.all('--property', '-p').flatMap((one) => one.split(','));
   const blocks = names.map((name) =>
     (asked.length === 0 ? Object.keys(properties) : asked)
       .flatMap((property) => {
         const value = properties[property]?.(units, name);
-        return value === undefined ? [] : [isBare ? value : `${property}=${value}`];
+        return value === undefined ? [] : [`${property}=${value}`];
       })
       .join('\n'),
   );

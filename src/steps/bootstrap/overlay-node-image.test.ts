@@ -3,6 +3,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { seconds } from '../../model/duration.ts';
+import { unitPropertiesArgv } from '../host/systemd-unit.ts';
 import { overlayNodeImage } from './overlay-node-image.ts';
 
 const pull = 'node-image-pull.service';
@@ -10,9 +11,8 @@ const overlay = 'node-image-overlay.service';
 const oc = '/usr/bin/oc';
 const stat = ['stat', oc] as const;
 const start = ['systemctl', 'start', '--no-block', pull, overlay] as const;
-const state = (unit: string): string[] => [
-  ...['systemctl', 'show', '--property=ActiveState', '--value', unit],
-];
+const state = unitPropertiesArgv;
+const is = (name: string): string => `ActiveState=${name}`;
 
 /** A live system without oc, without a bus, whose units end well. */
 function bareHost(): FakeHost {
@@ -26,17 +26,17 @@ function bareHost(): FakeHost {
     .on(start)
     .succeeds()
     .on(state(pull))
-    .prints('active')
+    .prints(is('active'))
     .on(state(overlay))
     .answers((_argv, host) => {
       host.withFile(oc, 'oc');
-      return 'active';
+      return is('active');
     });
 }
 
 describe('bootstrap/overlay-node-image', () => {
   it('starts both units at once and waits for one after the other', async () => {
-    const host = bareHost().on(state(pull)).inTurn('inactive', 'activating', 'active');
+    const host = bareHost().on(state(pull)).inTurn(is('inactive'), is('activating'), is('active'));
     const clock = fakeClock();
     const { events } = await runStep(overlayNodeImage, { host, clock });
     const states = host.ran.filter(([name]) => name !== 'busctl');
@@ -60,7 +60,7 @@ describe('bootstrap/overlay-node-image', () => {
     const clock = fakeClock();
     const host = bareHost()
       .on(state(pull))
-      .inTurn('activating', 'active')
+      .inTurn(is('activating'), is('active'))
       .on(['busctl', rest])
       .answers(async (_argv, _host, { signal }) => {
         await clock.sleep(200, signal).catch(() => undefined);
@@ -73,11 +73,11 @@ describe('bootstrap/overlay-node-image', () => {
   it('continues waiting while systemd does not answer', async () => {
     const host = bareHost()
       .on(['systemctl', 'show', rest])
-      .inTurn({ exitCode: 1 }, { exitCode: 1 }, 'active')
+      .inTurn({ exitCode: 1 }, { exitCode: 1 }, is('active'))
       .on(state(overlay))
       .answers((_argv, one) => {
         one.withFile(oc, 'oc');
-        return 'active';
+        return is('active');
       });
     const { events } = await runStep(overlayNodeImage, { host });
     expect(events).toContainEqual(
@@ -90,7 +90,7 @@ describe('bootstrap/overlay-node-image', () => {
   it('notes the status of a unit that failed', async () => {
     const host = bareHost()
       .on(state(overlay))
-      .prints('failed')
+      .prints(is('failed'))
       .on(['systemctl', 'status', overlay])
       .fails(3, '', 'node-image-overlay.sh: no space left');
     const { failure, events } = await tryStep(overlayNodeImage, { host });
@@ -119,7 +119,7 @@ describe('bootstrap/overlay-node-image', () => {
   });
 
   it('says when both ended well and oc is missing all the same', async () => {
-    const host = bareHost().on(state(overlay)).prints('active');
+    const host = bareHost().on(state(overlay)).prints(is('active'));
     const { failure } = await tryStep(overlayNodeImage, { host });
     expect(failure).toMatchObject({
       code: 'bootstrap.no-oc',

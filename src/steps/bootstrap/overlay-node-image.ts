@@ -1,10 +1,11 @@
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import {
+  readUnitProperties,
   unitMonitorArgv,
-  unitState,
-  unitStateArgv,
+  unitPropertiesArgv,
   unitStatus,
+  unitTexts,
   unitWatch,
 } from '../host/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
@@ -40,7 +41,7 @@ export const overlayNodeImage = step({
     forgetFailedArgv,
     startOverlayArgv,
     unitMonitorArgv(overlayUnits),
-    ...overlayUnits.map(unitStateArgv),
+    ...overlayUnits.map(unitPropertiesArgv),
   ],
   run: async (scope) => {
     const { host, signal } = scope;
@@ -73,13 +74,14 @@ async function start({ host, signal }: StepScope<'host'>): Promise<void> {
 
 async function untilActive(scope: StepScope<'host'>, unit: string): Promise<void> {
   const { host, until } = scope;
+  const text = unitTexts(unit);
   await until(
     `${unit} is active`,
     async (signal) => {
-      const state = await unitState(host, unit, signal);
-      if (state === 'active') return { done: undefined };
-      if (state === 'failed') throw await failed(scope, unit);
-      return { status: `${unit} is ${state}` };
+      const properties = await readUnitProperties(host, unit, signal);
+      if (properties.state === 'active') return { done: undefined };
+      if (properties.state === 'failed') throw await failed(scope, unit);
+      return { status: text(properties) };
     },
     { every: seconds(5), within: longestUnit, watch: unitWatch(host, overlayUnits) },
   );

@@ -8,8 +8,7 @@ import {
   parseUnitProperties,
   readUnitProperties,
   unitMonitorArgv,
-  unitState,
-  unitStateArgv,
+  unitPropertiesArgv,
   unitTexts,
   unitStatus,
   unitWatch,
@@ -62,13 +61,13 @@ describe('the watch of units', () => {
         await clock.sleep(seconds(1), call.signal);
         return { stdout: '> Type=signal' };
       })
-      .on(['systemctl', 'show', '--property=ActiveState', '--value', 'a.service'])
-      .inTurn('activating', 'active');
+      .on(unitPropertiesArgv('a.service'))
+      .inTurn('ActiveState=activating', 'ActiveState=active');
     const state = await untilOf(clock, signal, silently)(
       'a.service is active',
       async (inner) => {
-        const seen = await unitState(host, 'a.service', inner);
-        return seen === 'active' ? { done: clock.now() } : { status: seen };
+        const seen = await readUnitProperties(host, 'a.service', inner);
+        return seen.state === 'active' ? { done: clock.now() } : { status: seen.state };
       },
       { every: seconds(5), within: seconds(60), watch: unitWatch(host, ['a.service']) },
     );
@@ -89,32 +88,12 @@ describe('the watch of units', () => {
   });
 });
 
-describe('the state of a unit', () => {
-  it('is what systemctl prints', async () => {
-    const host = fakeHost().on(['systemctl', rest]).prints('failed\n');
-    expect(await unitState(host, 'a.service', signal)).toBe('failed');
-    expect(host.ran).toEqual([unitStateArgv('a.service')]);
-  });
-
-  it.each([
-    ['fails', fakeHost().on(['systemctl', rest]).fails(1, 'Transport endpoint is not connected')],
-    ['says nothing', fakeHost().on(['systemctl', rest]).succeeds()],
-    ['hangs', fakeHost({ clock: fakeClock() }).on(['systemctl', rest]).hangs()],
-  ])('is unknown while systemctl %s', async (_, host) => {
-    expect(await unitState(host, 'a.service', signal)).toMatch(/^unknown/);
-  });
-});
-
 describe('the status of a unit', () => {
   it('is what systemctl says of a unit that does not run', async () => {
     const host = fakeHost().on(['systemctl', 'status', 'a.service']).fails(3, '', 'a: dead');
     expect(await unitStatus(host, 'a.service', signal)).toBe('a: dead');
   });
 });
-
-const argv = [
-  ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', 'x.service'],
-];
 
 describe('the properties of a unit', () => {
   it.each([
@@ -129,13 +108,16 @@ describe('the properties of a unit', () => {
       'x.service failed (start-limit-hit) and was restarted',
     ],
     ['ActiveState=inactive\nSubState=dead\nResult=success', 'x.service is inactive'],
-    ['', 'the state of x.service is unknown (systemctl: command.unreadable)'],
+    ['', 'x.service is unknown (systemctl: command.unreadable)'],
   ])('%j reads: %s', (stdout, words) => {
     expect(unitTexts('x.service')(parseUnitProperties(stdout))).toBe(words);
   });
 
-  it('is not known while systemd does not answer', async () => {
-    const host = fakeHost().on(argv).fails(1, 'Failed to connect to bus');
+  it.each([
+    ['fails', fakeHost().on(['systemctl', rest]).fails(1, 'Transport endpoint is not connected')],
+    ['says nothing', fakeHost().on(['systemctl', rest]).succeeds()],
+    ['hangs', fakeHost({ clock: fakeClock() }).on(['systemctl', rest]).hangs()],
+  ])('are not known while systemctl %s', async (_, host) => {
     expect(await readUnitProperties(host, 'x.service', signal)).toMatchObject({ state: '' });
   });
 });

@@ -3,13 +3,6 @@ import { hours, seconds } from '../../model/duration.ts';
 import { AgentError, type FailureContext } from '../../model/failure.ts';
 import type { ExecOptions, Host } from '../../ports/host.ts';
 
-const unknownBy = (code: string): string => `unknown (systemctl: ${code})`;
-
-/** Prints only the state of a unit. systemd before 246, as in RHEL 8, has no `-P` for it. */
-export const unitStateArgv = (unit: string): readonly string[] => [
-  ...['systemctl', 'show', '--property=ActiveState', '--value', unit],
-];
-
 /** Prints the status of a unit and its last log lines, for people. */
 export const unitStatusArgv = (unit: string): readonly string[] => ['systemctl', 'status', unit];
 
@@ -28,8 +21,8 @@ export function busLabel(name: string): string {
 
 /**
  * Prints each change of some units until the monitor is stopped. systemd sends these signals while
- * it has at least one subscriber; logind subscribes when it starts. The output is text because
- * systemd before 240 has no other format. It is not parsed: each line is a reason to poll.
+ * it has at least one subscriber; logind subscribes when it starts. The output is not parsed: each
+ * line is a reason to poll.
  */
 export const unitMonitorArgv = (units: readonly string[]): readonly string[] => [
   'busctl',
@@ -63,24 +56,6 @@ export function unitWatch(host: Host, units: readonly string[]): Watch {
     }
   };
 }
-
-/**
- * The current `ActiveState` of a unit (`org.freedesktop.systemd1(5)`): `active`, `inactive`,
- * `failed`, `activating` and others; `unknown`, with the error code, if systemd cannot be asked.
- * @throws AgentError `command.not-found`, `command.stopped`
- */
-export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<string> {
-  try {
-    const { stdout } = await host.exec(unitStateArgv(unit), { signal, limit: seconds(30) });
-    return /^[a-z-]+$/.test(stdout) ? stdout : unknownBy('command.unreadable');
-  } catch (error) {
-    if (error instanceof AgentError && isPassing.has(error.code)) return unknownBy(error.code);
-    throw error;
-  }
-}
-
-/** systemd may be busy or reloading: the next poll tries again. */
-const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed-out']);
 
 /**
  * The output of `systemctl status` for a unit, for a log; empty if the command fails. It exits with
@@ -118,7 +93,7 @@ interface UnitProperties {
   readonly unread?: string;
 }
 
-/** Prints the properties that `parseUnitProperties` reads; every systemd since 235 knows them. */
+/** Prints the properties that `parseUnitProperties` reads. */
 export const unitPropertiesArgv = (unit: string): readonly string[] => [
   ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', unit],
 ];
@@ -159,7 +134,7 @@ export const hasFailed = ({ result, restarts }: UnitProperties): boolean =>
 export function unitTexts(unit: string): (properties: UnitProperties) => string {
   let failedWith = '';
   return ({ state, sub, result, restarts, unread }) => {
-    if (state === '') return `the state of ${unit} is ${unknownBy(unread ?? 'command.unreadable')}`;
+    if (state === '') return `${unit} is unknown (systemctl: ${unread ?? 'command.unreadable'})`;
     if (failedWith === '' && result !== '' && result !== 'success') failedWith = ` (${result})`;
     if (failedWith !== '' || restarts > 0) return `${unit} failed${failedWith} and was restarted`;
     return `${unit} is ${state === 'active' ? sub : state}`;
@@ -201,6 +176,9 @@ export async function lastLines(
   const text = await printed(host, unitLogArgv(unit), { signal });
   return text.split('\n').filter((line) => line.trim() !== '');
 }
+
+/** systemd may be busy or reloading: the next poll tries again. */
+const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed-out']);
 
 /**
  * The current properties of a unit; without a state if systemd does not answer.

@@ -8,7 +8,7 @@ import {
   blockUnit,
   controllerConfig,
 } from '../../layering/manifests/bootstrap-files.ts';
-import { unitStateArgv } from '../host/systemd-unit.ts';
+import { unitPropertiesArgv } from '../host/systemd-unit.ts';
 import { blockConfigServer, unblockConfigServer, serveImages } from './config-server.ts';
 
 describe('the block of the machine-config-server', () => {
@@ -28,8 +28,8 @@ describe('the block of the machine-config-server', () => {
     let armed = isArmed;
     const machine: FakeHost = fakeHost();
     return machine
-      .on(unitStateArgv(blockUnit.path))
-      .answers(() => (armed ? 'active' : 'inactive'))
+      .on(unitPropertiesArgv(blockUnit.path))
+      .answers(() => `ActiveState=${armed ? 'active' : 'inactive'}`)
       .on(blockArgv)
       .answers(() => {
         armed = true;
@@ -103,7 +103,9 @@ describe('layering/serve-images', () => {
   const emptyHost = () => {
     let isActive = false;
     const machine = fakeHost().on(['install', rest]).succeeds();
-    machine.on(['systemctl', 'show', rest]).answers(() => (isActive ? 'active' : 'inactive'));
+    machine
+      .on(['systemctl', 'show', rest])
+      .answers(() => `ActiveState=${isActive ? 'active' : 'inactive'}`);
     return machine.on(['systemd-run', rest]).answers(() => {
       isActive = true;
     });

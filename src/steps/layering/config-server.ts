@@ -11,7 +11,7 @@ import {
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { buildsOsImages } from '../conditions.ts';
-import { unitState, unitStateArgv } from '../host/systemd-unit.ts';
+import { readUnitProperties, unitPropertiesArgv } from '../host/systemd-unit.ts';
 import { callsOf, type HostScope, step } from '../step.ts';
 import { earlyPools, unlessRequested, whyRelease } from './conditions.ts';
 import { BuildRequest, PublishedPools } from './facts.ts';
@@ -33,7 +33,7 @@ async function startWatch(
   { path }: typeof blockUnit,
   argv: readonly string[],
 ): Promise<void> {
-  if ((await unitState(host, path, signal)) === 'active') return;
+  if ((await readUnitProperties(host, path, signal)).state === 'active') return;
   await host.exec(argv, { signal, limit: seconds(60) });
 }
 
@@ -59,7 +59,7 @@ export const blockConfigServer = step({
   when: buildsOsImages,
   skipIf: unlessRequested,
   limit: minutes(3),
-  preview: () => [unitStateArgv(blockUnit.path), blockArgv],
+  preview: () => [unitPropertiesArgv(blockUnit.path), blockArgv],
   run: (scope) => startWatch(scope, blockUnit, blockArgv),
 });
 
