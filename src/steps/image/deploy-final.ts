@@ -10,18 +10,14 @@ import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError, FailureKind } from '../../model/failure.ts';
 import {
   imageArgumentsFolder,
-  isArgumentsFile,
+  readBootEntry,
   readImageArguments,
-} from '../../os/image-arguments.ts';
-import { readBootEntry, splitArguments, without } from '../../os/kernel-arguments.ts';
+  splitArguments,
+  without,
+} from '../../os/kernel-arguments.ts';
 import { readPullError } from '../../os/pull-failure.ts';
 import type { Web } from '../../ports/web.ts';
-import {
-  type BlockDevice,
-  findPartition,
-  type FoundPartition,
-  freePercent,
-} from '../disk/block-devices.ts';
+import { findPartition, freePercent } from '../disk/block-devices.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import type { diskFailures } from '../disk/failures.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
@@ -51,16 +47,6 @@ type HostScope = StepScope<'host'>;
 const rootMount = '/mnt';
 const bootMount = '/mnt/boot';
 
-interface FinalOs {
-  readonly os: EncapsulatedMachineConfig;
-  readonly source: PullSource;
-  /**
-   * The root of the disk is also mounted at another mount point, whose users continue to write to
-   * it.
-   */
-  readonly isRootShared?: boolean;
-}
-
 /** The programs that `deployFinal` runs on the host. */
 export const deployPrograms = [
   ...['cat', 'find', 'fsfreeze', 'getenforce', 'growpart', 'lsblk', 'mount', 'ostree'],
@@ -83,6 +69,8 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
 /**
  * Deploys the final operating system to the written disk, so that the first boot starts it. After a
  * failure the disk boots the same system as before, and nothing stays mounted.
+ * @param final.isRootShared the root of the disk is also mounted at another mount point, whose users
+ * continue to write to it
  * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
  * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`, `disk.changed`; `command.*` of
  * another command
@@ -90,7 +78,15 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
 export async function deployFinal(
   scope: HostScope,
   target: TargetDisk,
-  { os, source, isRootShared = false }: FinalOs,
+  {
+    os,
+    source,
+    isRootShared = false,
+  }: {
+    readonly os: EncapsulatedMachineConfig;
+    readonly source: PullSource;
+    readonly isRootShared?: boolean;
+  },
 ): Promise<void> {
   const { host, signal, onExit, progress } = scope;
   const { disk, root, boot } = await findWrittenDisk(scope, target);
@@ -169,7 +165,7 @@ async function findImageArguments(scope: HostScope) {
     throw imageFailure('image.deploy-failed', `${entries}/${last} boots no deployment of ostree`);
   }
   const folder = `${rootMount}${entry.link}/${imageArgumentsFolder}`;
-  const names = (await host.list(folder, signal)).filter(isArgumentsFile);
+  const names = (await host.list(folder, signal)).filter((name) => name.endsWith('.toml'));
   const architecture = names.length === 0 ? '' : await readArchitecture(scope);
   const wanted: string[] = [];
   for (const name of names) {
@@ -211,19 +207,13 @@ async function deployFinalArgv(
   ];
 }
 
-interface WrittenDisk {
-  readonly disk: BlockDevice;
-  readonly root: FoundPartition;
-  readonly boot: FoundPartition;
-}
-
 /**
  * Waits until the partitions of a written disk are known: the table was written a moment ago, and
  * udev may still be reading the partitions.
  * @throws AgentError `wait.timed-out` after a minute
  */
-export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<WrittenDisk> {
-  const poll = async (signal: AbortSignal): Promise<PollResult<WrittenDisk>> => {
+export function findWrittenDisk(scope: HostScope, target: TargetDisk) {
+  const poll = async (signal: AbortSignal) => {
     const disk = await readTarget(scope.host, target, signal);
     try {
       const [root, boot] = [findPartition(disk, 'root'), findPartition(disk, 'boot')];
