@@ -31,17 +31,13 @@ export async function readBlockDevices(
     ...device,
     children: [...device.children.map(complete), ...(loops.get(device.kname) ?? [])],
   });
-  return Promise.all(roots.map((root) => withNamespaceId(host, complete(root), signal)));
-}
-
-async function withNamespaceId(
-  host: Host,
-  device: BlockDevice,
-  signal: AbortSignal,
-): Promise<BlockDevice> {
-  if (!device.kname.startsWith('nvme')) return device;
-  const text = await host.readText(`/sys/block/${device.kname}/nsid`, signal);
-  return { ...device, namespaceId: text?.trim() };
+  return Promise.all(
+    roots.map(complete).map(async (device) => {
+      if (!device.kname.startsWith('nvme')) return device;
+      const text = await host.readText(`/sys/block/${device.kname}/nsid`, signal);
+      return { ...device, namespaceId: text?.trim() };
+    }),
+  );
 }
 
 /**
@@ -140,17 +136,8 @@ export const isPartition = ({ type }: BlockDevice): boolean => type === 'part';
 export const isLeftover = (device: BlockDevice): boolean =>
   !isPartition(device) && device.type !== 'mpath' && (isMapped(device) || isArray(device));
 
-/** The purpose of a partition in the layout of CoreOS images. */
-type PartitionPurpose = 'esp' | 'boot' | 'root';
-
 /** GPT type of an EFI system partition (UEFI specification, 5.3.3). */
 export const espType = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
-
-const isFor: Readonly<Record<PartitionPurpose, (partition: BlockDevice) => boolean>> = {
-  esp: ({ partType }) => partType === espType,
-  boot: ({ label, partLabel }) => label === 'boot' || partLabel === 'boot',
-  root: ({ label, partLabel }) => label === 'root' || partLabel === 'root',
-};
 
 /** A partition found on a disk. */
 export interface FoundPartition {
@@ -172,8 +159,10 @@ export const partitionsOf = (disk: BlockDevice): readonly BlockDevice[] =>
  * partitions differently, and kept partitions may come before it.
  * @throws AgentError `disk.no-partition`
  */
-export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): FoundPartition {
-  const found = partitionsOf(disk).find(isFor[purpose]);
+export function findPartition(disk: BlockDevice, purpose: 'esp' | 'boot' | 'root'): FoundPartition {
+  const found = partitionsOf(disk).find(({ partType, label, partLabel }) =>
+    purpose === 'esp' ? partType === espType : label === purpose || partLabel === purpose,
+  );
   const number = found && numberOf(disk, found);
   if (found === undefined || number === undefined) {
     throw diskFailure('disk.no-partition', `${disk.path} has no ${purpose} partition`, {

@@ -1,8 +1,11 @@
 // Empties a disk. While the image is written, udev restarts LVM and RAID that are only stopped, and
 // then the writer fails with a busy disk. So the signatures are removed too, from the top down.
 // Nothing is forced: the kernel refuses a device that is in use.
+import type { Config } from '../../config/schema.ts';
+import { all, condition } from '../../engine/condition.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { writesDisk } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import {
   type BlockDevice,
@@ -18,7 +21,6 @@ import { diskFailure } from './failures.ts';
 import {
   cleansDisk,
   extraDisks,
-  formatsExtraDisks,
   hasOtherSystem,
   holdersOf,
   isBusy,
@@ -195,43 +197,36 @@ export const formatExtraDisks = step({
   title: 'Remove the partition tables of additional disks',
   uses: ['host', 'clock'],
   needs: { disk: TargetDisk },
-  when: formatsExtraDisks,
+  when: all(
+    writesDisk,
+    condition<Config>('additional disks are to be formatted', ({ disk }) => disk.format.length > 0),
+  ),
   effect: 'destroys',
   // The step waits for each busy disk.
   limit: hours(2),
   explain: ({ disk }) => disk.format.join(', '),
   preview: ({ disk }) => disk.format.flatMap(emptyingPreview),
   run: async (scope, { disk: target }) => {
-    const { host, config, signal } = scope;
+    const { host, config, signal, note } = scope;
     const decisions = await extraDisks(scope, await readDisks(host, target, signal), target.extra);
     for (const asked of config.disk.format) {
-      const decided = decisions.find(({ identity }) => identity.asked === asked);
-      await formatOrWarn(scope, asked, decided);
+      try {
+        const decided = decisions.find(({ identity }) => identity.asked === asked);
+        if (decided === undefined)
+          throw diskFailure('disk.not-formatted', `${asked} is not a disk of this host`);
+        if (decided.found instanceof AgentError) throw decided.found;
+        const problems = await emptyDisk(scope, decided.identity);
+        if (problems.length > 0) throw diskFailure('disk.not-formatted', problems.join('; '));
+        note('info', `${asked} has no partition table any more`);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof AgentError)) throw error;
+        const { code, hint, message } = error;
+        note('warn', `${asked} was not formatted: ${message}`, { code, hint });
+      }
     }
     const after = await readDisks(host, target, signal);
     const systems = otherSystems(after.roots, after.disk);
     if (systems.length > 0) throw hasOtherSystem(after.disk, systems);
   },
 });
-
-async function formatOrWarn(
-  scope: StepScope<'host' | 'clock'>,
-  asked: string,
-  decided: Awaited<ReturnType<typeof extraDisks>>[number] | undefined,
-): Promise<void> {
-  try {
-    if (decided === undefined)
-      throw diskFailure('disk.not-formatted', `${asked} is not a disk of this host`);
-    if (decided.found instanceof AgentError) throw decided.found;
-    const problems = await emptyDisk(scope, decided.identity);
-    if (problems.length > 0) throw diskFailure('disk.not-formatted', problems.join('; '));
-    scope.note('info', `${asked} has no partition table any more`);
-  } catch (error) {
-    scope.signal.throwIfAborted();
-    if (!(error instanceof AgentError)) throw error;
-    scope.note('warn', `${asked} was not formatted: ${error.message}`, {
-      code: error.code,
-      hint: error.hint,
-    });
-  }
-}

@@ -46,11 +46,6 @@ export interface ErasedDisk {
   readonly method: EraseMethod;
 }
 
-/** Prints the remaining signatures; nothing if the device has none. */
-const wipefsListArgv = (path: string): readonly string[] => [
-  ...['wipefs', '--noheadings', '--output', 'TYPE,OFFSET', path],
-];
-
 type EraseScope = StepScope<'host' | 'clock'>;
 
 /**
@@ -143,7 +138,8 @@ export const eraseDisk = (report: (erased: ErasedDisk) => void) =>
       });
       // 1: udev did not process the events of some disk in time.
       await host.exec(settleArgv, { signal, limit: minutes(1), accept: [0, 1] });
-      const { stdout } = await host.exec(wipefsListArgv(disk.path), { signal, limit: minutes(1) });
+      const signaturesArgv = ['wipefs', '--noheadings', '--output', 'TYPE,OFFSET', disk.path];
+      const { stdout } = await host.exec(signaturesArgv, { signal, limit: minutes(1) });
       if (stdout.trim() !== '') throw notWiped(disk, `it still has ${stdout.trim()}`);
       report({ disk, method });
     },
@@ -294,20 +290,14 @@ async function nvmeErasures(
   }
 }
 
-interface SanitizeStatus {
-  readonly isRunning: boolean;
-  /** The last sanitize operation succeeded. */
-  readonly isDone: boolean;
-  readonly percent: number;
-}
-
 /**
  * Parses the text of `nvme sanitize-log`: bits 2:0 of its status are 2 while the operation runs, 1
  * or 4 after success, 3 after a failure, and 0 if there was no operation; its progress is in units
  * of 1/65536 (NVM Express Base Specification, Sanitize Status log page).
+ * @returns `isDone` if the last operation succeeded
  * @throws AgentError `command.unreadable`
  */
-export function parseSanitizeLog(stdout: string): SanitizeStatus {
+export function parseSanitizeLog(stdout: string) {
   const progress = /\(SPROG\) *: *(\d+)/.exec(stdout)?.[1];
   const status = /\(SSTAT\) *: *(?:0x)?([0-9a-f]+)/i.exec(stdout)?.[1];
   if (progress === undefined || status === undefined)
@@ -317,15 +307,11 @@ export function parseSanitizeLog(stdout: string): SanitizeStatus {
   return { isRunning: state === 2, isDone: state === 1 || state === 4, percent };
 }
 
-const readSanitizeLog = async (
-  { host, signal }: EraseScope,
-  target: TargetDisk,
-): Promise<SanitizeStatus> => {
+async function readSanitizeLog({ host, signal }: EraseScope, target: TargetDisk) {
   const argv = ['nvme', 'sanitize-log', target.path];
-  return parseSanitizeLog(
-    (await execOnTarget({ host, target }, argv, { signal, limit: minutes(1) })).stdout,
-  );
-};
+  const options = { signal, limit: minutes(1) };
+  return parseSanitizeLog((await execOnTarget({ host, target }, argv, options)).stdout);
+}
 
 /** The drive continues by itself after the end of this run, and after a power loss too. */
 async function waitUntilSanitized(scope: EraseScope, disk: TargetDisk): Promise<void> {

@@ -332,9 +332,3 @@ export const cleansDisk = all(
   condition<Config>('the disk is to be cleaned', ({ disk }) => disk.cleanup),
   condition<Config>('no partition is kept', ({ image }) => !keepsPartitions(image.writerArgs)),
 );
-
-/** Further disks are formatted. */
-export const formatsExtraDisks = all(
-  writesDisk,
-  condition<Config>('additional disks are to be formatted', ({ disk }) => disk.format.length > 0),
-);

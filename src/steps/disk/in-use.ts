@@ -148,9 +148,6 @@ export async function removeStaleMounts(
   }
 }
 
-const isUnmounted = ({ context }: AgentError): boolean =>
-  String(context['stderr']).includes('not mounted');
-
 /**
  * Unmounts a mount point that a step has just mounted: when the step calls the returned function,
  * otherwise at the end of the step in any case.
@@ -168,7 +165,9 @@ export function unmountAtEnd(
       await host.exec(['umount', place], { signal, limit });
     } catch (error) {
       // A repeated poll has unmounted it already.
-      if (!(error instanceof AgentError) || !isUnmounted(error)) throw error;
+      const isUnmounted =
+        error instanceof AgentError && String(error.context['stderr']).includes('not mounted');
+      if (!isUnmounted) throw error;
     }
     isMounted = false;
   };

@@ -157,10 +157,9 @@ async function setEfiEntry(scope: StepScope<'host'>, target: TargetDisk): Promis
     attempt(
       host.exec(['efibootmgr', '-v', '--delete-bootnum', '--bootnum', number, '-l', file], options),
     );
-  const readMenu = async (): Promise<BootMenu> =>
-    parseMenu((await host.exec(readMenuArgv, options)).stdout);
+  const readMenu = async () => parseMenu((await host.exec(readMenuArgv, options)).stdout);
   // A host may not know the GUID of the partition.
-  const isOwn = ({ label, partUuid }: BootEntry): boolean =>
+  const isOwn = ({ label, partUuid }: { label: string; partUuid: string }): boolean =>
     label === bootLabel && (esp.partUuid === '' || partUuid === esp.partUuid);
 
   const before = await attempt(readMenu());
@@ -247,27 +246,13 @@ function shimPath(directories: readonly string[], architecture: string): string 
   return `\\EFI\\${vendor}\\${file}`;
 }
 
-interface BootEntry {
-  /** Four hexadecimal digits. */
-  readonly number: string;
-  readonly label: string;
-  /** Device path as efibootmgr prints it. */
-  readonly path: string;
-  /** GPT GUID of the partition that the entry boots, lower case; empty if it boots no disk. */
-  readonly partUuid: string;
-}
-
-/** The boot order and the boot entries of the firmware. */
-interface BootMenu {
-  readonly order: readonly string[];
-  readonly entries: readonly BootEntry[];
-}
-
 /**
  * Parses the output of `readMenuArgv` (efibootmgr 16 to 18).
+ * @returns the boot order of the firmware, and its entries with four hexadecimal digits, the device
+ * path as efibootmgr prints it, and the GPT GUID of the partition, empty if they boot no disk
  * @throws AgentError `command.unreadable`
  */
-export function parseMenu(stdout: string): BootMenu {
+export function parseMenu(stdout: string) {
   // `No BootOrder is set`, if the firmware has none.
   if (stdout.trim() !== '' && !/^(?:Boot|Timeout:|No Boot)/m.test(stdout)) {
     throw unreadableOutput('efibootmgr', 'boot menu', stdout);

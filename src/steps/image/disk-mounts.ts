@@ -7,29 +7,29 @@ import type { StepScope } from '../step.ts';
 /** Three attempts of a command that fails at once; a slow one is not repeated. */
 const tries = { every: seconds(5), within: seconds(10) };
 
-/** Options of a retried command. */
-interface TriedCommand {
-  /** Exit codes that are an answer, besides 0. */
-  readonly accept?: readonly number[];
-  /**
-   * Whether a further attempt failed because an earlier one had done the work, although it failed
-   * too.
-   */
-  readonly isDone?: (error: AgentError) => boolean;
-  readonly limit?: Millis;
-  /** Runs the command instead of the host port. */
-  readonly exec?: StepScope<'host'>['host']['exec'];
-}
-
 /**
  * Runs a command with a few attempts.
+ * @param options.accept exit codes that are an answer, besides 0
+ * @param options.isDone whether a further attempt failed because an earlier one had done the work,
+ * although it failed too
+ * @param options.exec runs the command instead of the host port
  * @returns its output
  * @throws AgentError of the last attempt; `disk.changed` at once
  */
 export async function tryCommand(
   { host, signal, until }: StepScope<'host'>,
   argv: readonly string[],
-  { accept = [0], isDone, limit = minutes(2), exec = host.exec }: TriedCommand = {},
+  {
+    accept = [0],
+    isDone,
+    limit = minutes(2),
+    exec = host.exec,
+  }: {
+    readonly accept?: readonly number[];
+    readonly isDone?: (error: AgentError) => boolean;
+    readonly limit?: Millis;
+    readonly exec?: typeof host.exec;
+  } = {},
 ): Promise<string> {
   let last: AgentError | undefined;
   const attempt = async (): Promise<PollResult<string>> => {

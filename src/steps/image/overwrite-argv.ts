@@ -36,23 +36,18 @@ export const imagesIn = (stdout: string): readonly string[] =>
     return reference === undefined ? [] : [readOrigin(reference).spec];
   });
 
-/** The images that the deployments of a disk may follow. */
-interface WantedOrigin {
-  /** Pull spec that one of them must follow. */
-  readonly image: string;
-  /**
-   * Pull spec of the pull. No deployment may follow an image of that registry, unless `image` is
-   * there too.
-   */
-  readonly source: string;
-}
-
 /**
  * Refuses a disk that does not follow an image, or that follows an image in the registry that was
  * only the source of the pull. Another image of an earlier run may remain.
+ * @param wanted.image pull spec that one of the deployments must follow
+ * @param wanted.source pull spec of the pull: no deployment may follow an image of that registry,
+ * unless `image` is there too
  * @throws AgentError `image.wrong-origin`
  */
-export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): void {
+export function refuseOrigins(
+  stdout: string,
+  { image, source }: { readonly image: string; readonly source: string },
+): void {
   const images = imagesIn(stdout);
   const passing = registryOf(source) === registryOf(image) ? undefined : registryOf(source);
   const wrong = images.filter((found) => registryOf(found) === passing || found === source);
