@@ -3,8 +3,7 @@ import { sum } from '../../test/support/os-samples.ts';
 import {
   digestInList,
   missingBytes,
-  bytesForPull,
-  readFreeBytes,
+  parseImageName,
   readInspected,
   readLayers,
 } from './registry-image.ts';
@@ -51,19 +50,6 @@ describe('an image in a registry', () => {
   });
 });
 
-it.each([
-  ['     Avail\n1612345344', 1612345344],
-  ['Avail', undefined],
-  ['', undefined],
-])('df prints %j', (stdout, bytes) => {
-  expect(readFreeBytes(stdout)).toBe(bytes);
-});
-
-it('needs room for what ostree keeps free, even when nothing is pulled', () => {
-  expect(bytesForPull(0)).toBeGreaterThan(500 * 1024 * 1024);
-  expect(bytesForPull(1000) - bytesForPull(0)).toBe(3000);
-});
-
 it('finds the manifest of an architecture in a list, and none where there is no list', () => {
   const list = JSON.stringify({
     schemaVersion: 2,
@@ -76,4 +62,37 @@ it('finds the manifest of an architecture in a list, and none where there is no 
   expect(digestInList(list, 'amd64')).toBe(`sha256:${sum('b')}`);
   expect(digestInList(list, 's390x')).toBeUndefined();
   expect(digestInList('{"schemaVersion":2,"layers":[]}', 'amd64')).toBeUndefined();
+});
+
+const digest = `sha256:${sum('a')}`;
+
+it.each([
+  ['quay.io/a/b:1.0', 'quay.io', undefined],
+  [`10.0.2.2:5000/os@${digest}`, '10.0.2.2:5000', digest],
+  ['localhost/os:latest', 'localhost', undefined],
+  ['localhost:5000/a/b/c_d__e-f:1', 'localhost:5000', undefined],
+  ['[fd00::1]:5000/os:1', '[fd00::1]:5000', undefined],
+])('reads %s', (text, host, known) => {
+  expect(parseImageName(text)).toMatchObject({ text, host });
+  expect(parseImageName(text).digest).toBe(known);
+});
+
+it.each([
+  '',
+  '-o',
+  '--help',
+  'os:1',
+  'library/os:1',
+  'quay.io/a/b',
+  `quay.io/a/b:1@${digest}`,
+  'quay.io/a/b@sha256:abc',
+  'quay.io/A/b:1',
+  'quay.io/a b:1',
+  'quay.io/a:1\n',
+  'docker://quay.io/a/b:1',
+  'ostree-unverified-registry:quay.io/a/b:1',
+])('refuses %j', (text) => {
+  expect(() => parseImageName(text)).toThrow(
+    expect.objectContaining({ code: 'os.bad-image-name', kind: 'input' }),
+  );
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type ImageName, readImageName, repositoryOf } from '../lib/image-name.ts';
+import { type ImageName, readImageName } from '../lib/image-name.ts';
 import { jsonIn } from '../lib/json.ts';
 import { osFailure } from './failures.ts';
 
@@ -83,19 +83,10 @@ const goNames: Readonly<Record<string, string>> = { x86_64: 'amd64', aarch64: 'a
 /** The architecture of a host by its name in Go. */
 export const goArchitecture = (machine: string): string => goNames[machine] ?? machine;
 
-/** Prints the free bytes of the file system with the deployments. */
-export const freeSpaceArgv = ['df', '--output=avail', '--block-size=1', '/sysroot'] as const;
-
 /** Prints the layers on the host, by the digests of their compressed blobs. */
 export const layersArgv = [
   ...['ostree', 'refs', '--repo=/ostree/repo', '--list', 'ostree/container/blob'],
 ] as const;
-
-/** The number that `df` prints below its heading. */
-export function readFreeBytes(stdout: string): number | undefined {
-  const last = stdout.trim().split('\n').at(-1)?.trim() ?? '';
-  return /^\d+$/.test(last) ? Number(last) : undefined;
-}
 
 /** Digests in refs of ostree-rs-ext: `ostree/container/blob/sha256_3A_HEX` means `sha256:HEX`. */
 export const readLayers = (stdout: string): ReadonlySet<string> =>
@@ -115,32 +106,13 @@ export const missingBytes = (
   layers.filter(({ digest }) => !present.has(digest)).reduce((sum, { bytes }) => sum + bytes, 0);
 
 /**
- * Upper bound of the ratio of a layer's size on disk to its compressed size: Lab CoreOS has 2.1.
- */
-const growth = 3;
-
-/**
- * ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come in
- * addition.
- */
-const reserve = 600 * 1024 * 1024;
-
-/** Free bytes that a pull needs. */
-export const bytesForPull = (missing: number): number => missing * growth + reserve;
-
-/** The name of an image that a node can switch to. */
-export interface NodeImageName extends ImageName {
-  /** Without tag and digest. */
-  readonly repository: string;
-}
-
-/**
- * Reads `HOST/PATH:TAG` or `HOST/PATH@sha256:DIGEST`. A name without a host means another image on
+ * Reads the name of an image that a node can switch to, `HOST/PATH:TAG` or
+ * `HOST/PATH@sha256:DIGEST`. A name without a host means another image on
  * each host. One without tag and digest is `latest` to some programs and an error to others. skopeo
  * refuses a name with both.
  * @throws AgentError `os.bad-image-name`
  */
-export function parseImageName(text: string): NodeImageName {
+export function parseImageName(text: string): ImageName {
   const name = readImageName(text);
   if (name === undefined || !/^(?:sha256:[0-9a-f]{64})?$/.test(name.digest ?? '')) {
     throw bad(text, 'is not the name of an image in a registry');
@@ -149,7 +121,7 @@ export function parseImageName(text: string): NodeImageName {
   if (!/[.:]/.test(host) && host !== 'localhost') throw bad(text, 'names no registry');
   if (tag === undefined && digest === undefined) throw bad(text, 'has neither tag nor digest');
   if (tag !== undefined && digest !== undefined) throw bad(text, 'has both a tag and a digest');
-  return { ...name, repository: repositoryOf(text) };
+  return name;
 }
 
 const bad = (text: string, why: string): Error =>

@@ -4,7 +4,7 @@ import { decideRollback, describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { rpmOstreeRollbackArgv } from '../../os/rpm-ostree.ts';
 import { nextOf, type OsStatus } from '../../os/status.ts';
-import { checkFreeSpace, planApply } from './check-image.ts';
+import { planApply } from './check-image.ts';
 import {
   ask,
   lockHost,
@@ -14,6 +14,7 @@ import {
   runCommands,
 } from './read-host.ts';
 import type { CommandScope, OsSnapshot } from './request.ts';
+import { checkFreeSpace } from './room.ts';
 import { dropNextBoot, removeOldImages, stagePlanned, verifyPlanned } from './stage.ts';
 
 /**

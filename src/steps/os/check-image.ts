@@ -1,28 +1,25 @@
-import { minutes, seconds } from '../../model/duration.ts';
+import type { ImageName } from '../../lib/image-name.ts';
+import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { decideApply } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { asksForChange, isChanged } from '../../os/kernel-arguments.ts';
 import {
   digestInList,
-  freeSpaceArgv,
   goArchitecture,
   inspectArgv,
   lacksArchitecture,
   layersArgv,
   missingBytes,
-  bytesForPull,
   rawManifestArgv,
-  readFreeBytes,
   readInspected,
   readLayers,
   type RegistryImage,
-  type NodeImageName,
   parseImageName,
 } from '../../os/registry-image.ts';
 import type { ApplyPlan, CommandScope, NodeRequest, OsSnapshot } from './request.ts';
 import { ask, findAuthFile, readArguments } from './read-host.ts';
-import { readArchitecture, unreadableOutput } from '../host-commands.ts';
+import { readArchitecture } from '../host-commands.ts';
 
 /**
  * Checks that the image exists and fits this host, and decides the action. Without skopeo on the
@@ -64,10 +61,7 @@ async function planFor(
   return { kind: isAsWanted ? 'nothing' : 'keep' };
 }
 
-async function inspect(
-  scope: CommandScope,
-  name: NodeImageName,
-): Promise<RegistryImage | undefined> {
+async function inspect(scope: CommandScope, name: ImageName): Promise<RegistryImage | undefined> {
   const { note } = scope;
   const auth = await findAuthFile(scope);
   const asked = await inspectOrFail(scope, inspectArgv(name.text, auth?.path));
@@ -124,24 +118,3 @@ export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 're
     context: { image },
   });
 }
-
-/**
- * Checks that the bytes to pull fit, if their number is known.
- * @throws AgentError `os.no-space`
- */
-export async function checkFreeSpace(
-  { host, signal }: Pick<CommandScope, 'host' | 'signal'>,
-  plan: ApplyPlan,
-): Promise<void> {
-  const { kind, missingBytes } = plan;
-  if (kind === 'keep' || kind === 'unlock' || missingBytes === undefined) return;
-  const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
-  const free = readFreeBytes(stdout);
-  const needed = bytesForPull(missingBytes);
-  if (free === undefined) throw unreadableOutput('df', 'free bytes', stdout);
-  if (free >= needed) return;
-  const what = `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`;
-  throw osFailure('os.no-space', what, { context: { free, needed, pulled: missingBytes } });
-}
-
-const mebibytes = (bytes: number): number => Math.ceil(bytes / (1024 * 1024));

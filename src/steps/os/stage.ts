@@ -27,7 +27,7 @@ import {
   readStatus,
   runCommands,
 } from './read-host.ts';
-import { checkBootRoom } from './boot-room.ts';
+import { checkBootRoom } from './room.ts';
 import { runPull } from './pull.ts';
 import type { ApplyPlan, CommandScope, OsSnapshot } from './request.ts';
 

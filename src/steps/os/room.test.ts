@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { bootcSaid } from '../../../test/support/bootc-node.ts';
 import { readBootcStatus } from '../../os/bootc.ts';
-import { checkBootRoom } from './boot-room.ts';
+import { checkBootRoom, checkFreeSpace } from './room.ts';
 
+const { signal } = new AbortController();
 const mebibyte = 1024 * 1024;
 const running = '1e898fe594a5ae8bc360cb325ef0ed9839340541cc2b7430e7a58c7e72484741';
 const staged = 'c9a83bf7ee63fc5d55017279ba207bee19eb9fe7f8fb3d36be813665d31fa790';
@@ -32,7 +33,7 @@ const check = (freeMiB: number, inBoot: readonly (readonly [string, number])[]) 
     status,
     commandLine: bootcSaid('cmdline.txt'),
   } as const;
-  return checkBootRoom({ host, signal: new AbortController().signal }, snapshot);
+  return checkBootRoom({ host, signal }, snapshot);
 };
 
 const own = `/boot/ostree/default-${running}`;
@@ -72,5 +73,27 @@ describe('room in /boot for what is staged', () => {
       message:
         '/boot has 20 MiB free, and 100 MiB of earlier systems; the kernel of 10.0.2.2:5000/lab/os:2 needs 150 MiB',
     });
+  });
+});
+
+describe('room for a pull', () => {
+  const reserve = 600 * mebibyte;
+  it.each([
+    [0, `     Avail\n${reserve}`, undefined],
+    [0, `Avail\n${reserve - 1}`, 'os.no-space'],
+    [1000, `Avail\n${reserve + 3000}`, undefined],
+    [1000, `Avail\n${reserve + 2999}`, 'os.no-space'],
+    [1000, 'Avail', 'command.unreadable'],
+    [1000, '', 'command.unreadable'],
+  ])('of %i bytes, where df prints %j', async (missingBytes, printed, code) => {
+    const host = fakeHost().on(['df', rest]).prints(printed);
+    const checked = checkFreeSpace({ host, signal }, { kind: 'switch', missingBytes });
+    if (code === undefined) await expect(checked).resolves.toBeUndefined();
+    else await expect(checked).rejects.toMatchObject({ code });
+  });
+
+  it.each(['keep', 'unlock'] as const)('is not asked for to %s', async (kind) => {
+    const checked = checkFreeSpace({ host: fakeHost(), signal }, { kind, missingBytes: 1000 });
+    await expect(checked).resolves.toBeUndefined();
   });
 });

@@ -1,12 +1,42 @@
 import { seconds } from '../../model/duration.ts';
 import { osFailure } from '../../os/failures.ts';
 import { describe } from '../../os/decide.ts';
-import { readFreeBytes } from '../../os/registry-image.ts';
 import { unreadableOutput } from '../host-commands.ts';
 import { ask } from './read-host.ts';
-import type { CommandScope, OsSnapshot } from './request.ts';
+import type { ApplyPlan, CommandScope, OsSnapshot } from './request.ts';
 
-const freeBootArgv = ['df', '--output=avail', '--block-size=1', '/boot'] as const;
+type RoomScope = Pick<CommandScope, 'host' | 'signal'>;
+
+async function freeBytes({ host, signal }: RoomScope, folder: string): Promise<number> {
+  const argv = ['df', '--output=avail', '--block-size=1', folder];
+  const { stdout } = await host.exec(argv, { signal, limit: seconds(30) });
+  const last = stdout.trim().split('\n').at(-1)?.trim() ?? '';
+  if (/^\d+$/.test(last)) return Number(last);
+  throw unreadableOutput('df', 'free bytes', stdout);
+}
+
+/** Upper bound of the ratio of a layer's size on disk to its compressed size: Lab CoreOS has 2.1. */
+const growth = 3;
+
+/**
+ * ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come in
+ * addition.
+ */
+const reserve = 600 * 1024 * 1024;
+
+/**
+ * Checks that the bytes to pull fit, if their number is known.
+ * @throws AgentError `os.no-space`
+ */
+export async function checkFreeSpace(scope: RoomScope, plan: ApplyPlan): Promise<void> {
+  const { kind, missingBytes } = plan;
+  if (kind === 'keep' || kind === 'unlock' || missingBytes === undefined) return;
+  const free = await freeBytes(scope, '/sysroot');
+  const needed = missingBytes * growth + reserve;
+  if (free >= needed) return;
+  const what = `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`;
+  throw osFailure('os.no-space', what, { context: { free, needed, pulled: missingBytes } });
+}
 
 /** Prints size and folder of each kernel and initramfs. */
 const kernelsArgv = (folder: string): readonly string[] => [
@@ -24,7 +54,7 @@ const bootFolder = '/boot/ostree';
  * @throws AgentError `os.no-space`
  */
 export async function checkBootRoom(
-  scope: Pick<CommandScope, 'host' | 'signal'>,
+  scope: RoomScope,
   { status, commandLine }: OsSnapshot,
 ): Promise<void> {
   const { staged } = status;
@@ -35,13 +65,10 @@ export async function checkBootRoom(
   if (needed === 0) return;
   const there = await sizes(scope, bootFolder);
   if ([...there.values()].includes(needed)) return;
-  const { stdout } = await scope.host.exec(freeBootArgv, {
-    signal: scope.signal,
-    limit: seconds(30),
-  });
-  const free = readFreeBytes(stdout);
-  if (free === undefined) throw unreadableOutput('df', 'free bytes', stdout);
-  const running = runningFolder(commandLine);
+  const free = await freeBytes(scope, '/boot');
+  const [, root, commit] =
+    /(?:^| )ostree=\/ostree\/boot\.[01]\/([^/ ]+)\/([0-9a-f]+)\//.exec(commandLine) ?? [];
+  const running = `${bootFolder}/${root}-${commit}`;
   const earlier = [...there].filter(([folder]) => folder !== running);
   const freed = earlier.reduce((sum, [, bytes]) => sum + bytes, 0);
   if (free + freed >= needed) return;
@@ -53,23 +80,13 @@ export async function checkBootRoom(
 }
 
 /** Bytes of kernel and initramfs, by their folder. */
-async function sizes(
-  scope: Pick<CommandScope, 'host' | 'signal'>,
-  folder: string,
-): Promise<ReadonlyMap<string, number>> {
+async function sizes(scope: RoomScope, folder: string): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
   for (const line of ((await ask(scope, kernelsArgv(folder))) ?? '').split('\n')) {
     const [, bytes, at = ''] = /^(\d+) (\S+)$/.exec(line) ?? [];
     if (bytes !== undefined) found.set(at, (found.get(at) ?? 0) + Number(bytes));
   }
   return found;
-}
-
-/** The folder of the running kernel. */
-function runningFolder(commandLine: string): string {
-  const [, stateroot, checksum] =
-    /(?:^| )ostree=\/ostree\/boot\.[01]\/([^/ ]+)\/([0-9a-f]+)\//.exec(commandLine) ?? [];
-  return `${bootFolder}/${stateroot}-${checksum}`;
 }
 
 const mebibytes = (bytes: number): number => Math.ceil(bytes / (1024 * 1024));
