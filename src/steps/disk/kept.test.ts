@@ -173,6 +173,7 @@ describe('refuseWipes', () => {
   });
 
   it.each([
+    '/dev/sda',
     data,
     '/dev/disk/by-partuuid/25000-uuid',
     '/dev/disk/by-label/var',

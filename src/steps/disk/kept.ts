@@ -168,17 +168,9 @@ function storagesIn(ignition: string | Uint8Array): readonly Storage[] {
   return [storage, ...inside.flatMap((one) => storagesIn(decodeResource(one)))];
 }
 
-/**
- * A disk, or a device below one, whose data an Ignition config would destroy, and the key of the
- * config.
- */
-interface Wipe {
-  readonly device?: string | undefined;
-  readonly by: string;
-}
-
-const wipesOfDisks = ({ disks = [] }: Storage): readonly Wipe[] =>
-  disks.flatMap(({ device, wipeTable, partitions = [] }) => [
+/** The devices whose data an Ignition config would destroy, and the key of the config. */
+const wipesOf = ({ disks = [], filesystems = [], luks = [], raid = [] }: Storage) => [
+  ...disks.flatMap(({ device, wipeTable, partitions = [] }) => [
     ...(wipeTable === true ? [{ device, by: 'wipeTable' }] : []),
     ...partitions
       .filter(({ wipePartitionEntry }) => wipePartitionEntry === true)
@@ -186,9 +178,7 @@ const wipesOfDisks = ({ disks = [] }: Storage): readonly Wipe[] =>
         device,
         by: `wipePartitionEntry of ${JSON.stringify(label)}`,
       })),
-  ]);
-
-const wipesOfDevices = ({ filesystems = [], luks = [], raid = [] }: Storage): readonly Wipe[] => [
+  ]),
   ...filesystems
     .filter(({ wipeFilesystem }) => wipeFilesystem === true)
     .map(({ device }) => ({ device, by: 'wipeFilesystem' })),
@@ -219,16 +209,11 @@ export async function refuseWipes(
     `/dev/disk/by-partlabel/${label}`,
     `/dev/disk/by-partuuid/${partUuid}`,
   ]);
+  const keptData = new Set([...names, bootDisk, ...keptNames]);
   const losses: string[] = [];
-  const addLosses = async (wipes: readonly Wipe[], among: readonly string[]): Promise<void> => {
-    for (const { device = '', by } of wipes) {
-      const real = (await host.realPath(device, signal)) ?? device;
-      if (among.includes(device) || among.includes(real)) losses.push(`${by} on ${device}`);
-    }
-  };
-  for (const storage of storagesIn(ignition)) {
-    await addLosses(wipesOfDisks(storage), [...names, bootDisk]);
-    await addLosses(wipesOfDevices(storage), keptNames);
+  for (const { device = '', by } of storagesIn(ignition).flatMap(wipesOf)) {
+    const real = (await host.realPath(device, signal)) ?? device;
+    if (keptData.has(device) || keptData.has(real)) losses.push(`${by} on ${device}`);
   }
   if (losses.length === 0) return;
   throw diskFailure(
