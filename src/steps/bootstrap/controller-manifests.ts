@@ -29,84 +29,78 @@ const roleRef = (kind: string) => ({
 
 const podSecurity = 'pod-security.kubernetes.io';
 
-/** The namespace of the controller, whose pod uses the network and files of its node. */
-const namespaceManifest = {
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: {
-    name: controllerNamespace,
-    labels: {
-      'security.openshift.io/scc.podSecurityLabelSync': 'false',
-      [`${podSecurity}/enforce`]: 'privileged',
-      [`${podSecurity}/audit`]: 'privileged',
-      [`${podSecurity}/warn`]: 'privileged',
-    },
-  },
-};
-
-/** Denies connections to pods of the namespace; a pod on the network of its node is exempt. */
-const networkPolicyManifest = {
-  apiVersion: 'networking.k8s.io/v1',
-  kind: 'NetworkPolicy',
-  metadata: { name: 'assisted-installer-network-policy', namespace: controllerNamespace },
-};
-
-/** The objects by the names that their files have in assisted-installer's `deploy` directory. */
-const objects: Readonly<Record<string, (config: Config, version: string) => object>> = {
-  cm: controllerConfigMap,
-  secret: controllerSecret,
-  pod: controllerJob,
-  'network-policy': () => networkPolicyManifest,
-  nm: () => namespaceManifest,
-  'role-binding': () => ({
-    ...rbac,
-    kind: 'ClusterRoleBinding',
-    metadata: { name: controllerName },
-    roleRef: roleRef('ClusterRole'),
-    subjects,
-  }),
-  /** The permissions of our own controller, or of assisted-installer-controller. */
-  role: (config) => ({
-    ...rbac,
-    kind: 'ClusterRole',
-    metadata: { name: controllerName },
-    rules: isOwnController(config) ? controllerRules : foreignRules,
-  }),
-  sa: () => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace }),
-};
-
-const ownObjects: typeof objects = {
-  'namespace-role': () => ({
-    ...rbac,
-    kind: 'Role',
-    metadata: inNamespace,
-    rules: controllerNamespaceRules,
-  }),
-  'namespace-role-binding': () => ({
-    ...rbac,
-    kind: 'RoleBinding',
-    metadata: inNamespace,
-    roleRef: roleRef('Role'),
-    subjects,
-  }),
-};
-
 /**
- * Every manifest of the controller as a file, in the order of their writing; only root may read a
- * file with a secret.
+ * Every manifest of the controller as a file, in the order of their writing, under the names that
+ * they have in assisted-installer's `deploy` directory; only root may read a file with a secret.
  */
-export const controllerManifests = (
+export function controllerManifests(
   given: Config,
   version = given.cluster.openshiftVersion,
-  config = asController(given),
-): readonly { readonly name: string; readonly content: string; readonly mode: number }[] =>
-  Object.entries({ ...objects, ...(isOwnController(config) ? ownObjects : {}) }).map(
-    ([name, make]) => ({
-      name: `assisted-installer-controller-${name}.yaml`,
-      content: renderYaml(make(config, version)),
-      mode: name === 'secret' ? 0o600 : 0o644,
-    }),
-  );
+): readonly { readonly name: string; readonly content: string; readonly mode: number }[] {
+  const config = asController(given);
+  const isOwn = isOwnController(config);
+  const objects: Readonly<Record<string, object>> = {
+    cm: controllerConfigMap(config),
+    secret: controllerSecret(config),
+    pod: controllerJob(config, version),
+    // Denies connections to pods of the namespace; a pod on the network of its node is exempt.
+    'network-policy': {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'assisted-installer-network-policy', namespace: controllerNamespace },
+    },
+    // The pod uses the network and files of its node.
+    nm: {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: controllerNamespace,
+        labels: {
+          'security.openshift.io/scc.podSecurityLabelSync': 'false',
+          [`${podSecurity}/enforce`]: 'privileged',
+          [`${podSecurity}/audit`]: 'privileged',
+          [`${podSecurity}/warn`]: 'privileged',
+        },
+      },
+    },
+    'role-binding': {
+      ...rbac,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: controllerName },
+      roleRef: roleRef('ClusterRole'),
+      subjects,
+    },
+    role: {
+      ...rbac,
+      kind: 'ClusterRole',
+      metadata: { name: controllerName },
+      rules: isOwn ? controllerRules : foreignRules,
+    },
+    sa: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace },
+    ...(isOwn
+      ? {
+          'namespace-role': {
+            ...rbac,
+            kind: 'Role',
+            metadata: inNamespace,
+            rules: controllerNamespaceRules,
+          },
+          'namespace-role-binding': {
+            ...rbac,
+            kind: 'RoleBinding',
+            metadata: inNamespace,
+            roleRef: roleRef('Role'),
+            subjects,
+          },
+        }
+      : {}),
+  };
+  return Object.entries(objects).map(([name, object]) => ({
+    name: `assisted-installer-controller-${name}.yaml`,
+    content: renderYaml(object),
+    mode: name === 'secret' ? 0o600 : 0o644,
+  }));
+}
 
 /**
  * The part of the configuration for the controller; without the settings of a service that only
@@ -155,13 +149,7 @@ const { secretName, key: tokenKey, folder: tokenFolder } = controllerToken;
 const labels = { app: controllerName } as const;
 
 /** The hostname of a service that runs on the hosts themselves. */
-const serviceHostname = 'assisted-api.local.openshift.io';
-
-interface HostMount {
-  readonly name: string;
-  readonly hostPath: string;
-  readonly mountPath: string;
-}
+const aliasOfService = (ip: string) => ({ ip, hostnames: ['assisted-api.local.openshift.io'] });
 
 /**
  * The job that runs the controller (assisted-installer, `assisted-installer-controller-pod.yaml`).
@@ -169,6 +157,7 @@ interface HostMount {
  */
 function controllerJob(config: Config, version: string): object {
   const mounts = hostMounts(config);
+  const { serviceIps } = config.controller;
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -178,13 +167,15 @@ function controllerJob(config: Config, version: string): object {
       template: {
         metadata: { labels },
         spec: {
-          ...hostAliases(config.controller.serviceIps),
+          ...(serviceIps.length === 0 ? {} : { hostAliases: serviceIps.map(aliasOfService) }),
           hostNetwork: true,
           containers: [
             {
               name: controllerName,
               image: controllerImage(config),
-              ...withoutService(config),
+              // Our own image starts the controller without an argument only if all variables of
+              // a service are set.
+              ...(config.service.url.isEmpty ? { args: ['controller'] } : {}),
               imagePullPolicy: 'IfNotPresent',
               env: environment(config, version),
               volumeMounts: [
@@ -195,7 +186,15 @@ function controllerJob(config: Config, version: string): object {
           ],
           volumes: [
             ...mounts.map(({ name, hostPath }) => ({ name, hostPath: { path: hostPath } })),
-            tokenVolume,
+            {
+              name: 'pull-secret',
+              // Only its owner may read the token in the container.
+              secret: {
+                secretName,
+                defaultMode: 0o400,
+                items: [{ key: tokenKey, path: 'token' }],
+              },
+            },
           ],
           restartPolicy: 'OnFailure',
           nodeSelector: { 'node-role.kubernetes.io/master': '' },
@@ -207,29 +206,7 @@ function controllerJob(config: Config, version: string): object {
   };
 }
 
-/**
- * Our own image starts the controller without an argument only if all variables of a service are
- * set.
- */
-const withoutService = ({ service }: Config): object =>
-  service.url.isEmpty ? { args: ['controller'] } : {};
-
-/** Only its owner may read the token in the container. */
-const tokenVolume = {
-  name: 'pull-secret',
-  secret: {
-    secretName,
-    defaultMode: 0o400,
-    items: [{ key: tokenKey, path: 'token' }],
-  },
-} as const;
-
 const isSingle = ({ cluster }: Config): boolean => cluster.controlPlaneCount === 1;
-
-function hostAliases(addresses: readonly string[]): object {
-  if (addresses.length === 0) return {};
-  return { hostAliases: addresses.map((ip) => ({ ip, hostnames: [serviceHostname] })) };
-}
 
 const urlKey = 'inventory-url';
 
@@ -263,9 +240,9 @@ function environment({ controller, service }: Config, version: string): readonly
   ];
 }
 
-function hostMounts(config: Config): readonly HostMount[] {
+function hostMounts(config: Config) {
   const { caFile } = config.service;
-  const mounts: HostMount[] = [
+  const mounts = [
     { name: 'host-ca-bundle', hostPath: '/etc/pki', mountPath: '/etc/pki' },
     {
       name: 'host-var-run-resolv-conf',
