@@ -9,28 +9,8 @@ const wipefsForcedArgv = (path: string): readonly string[] => [
   ...['wipefs', '--all', '--force', path],
 ];
 
-/**
- * Overwrites the boot code and the partition table. It bypasses the page cache: a flush of the data
- * that the writer left there could take minutes, and a stopped run has seconds.
- */
-const zeroTableArgv = (disk: string): readonly string[] => [
-  ...['dd', 'if=/dev/zero', `of=${disk}`, 'bs=1M', 'count=1', 'oflag=direct'],
-];
-
 /** Partitions that a CoreOS disk boots from (coreos-assembler, `create_disk.sh`). */
 const bootLabels = ['EFI-SYSTEM', 'boot'];
-
-/**
- * The partitions to overwrite if the table itself must stay; empty if the kept partitions are
- * unknown.
- */
-const bootPartitions = (disk: BlockDevice, kept: TargetDisk['kept']): readonly string[] =>
-  kept === undefined
-    ? []
-    : partitionsOf(disk)
-        .filter(({ partLabel, partUuid }) => partUuid !== '' && bootLabels.includes(partLabel))
-        .filter(({ partUuid }) => !kept.some((one) => one.partUuid === partUuid))
-        .map(({ path }) => path);
 
 /**
  * 2.4 s for either method: a check and the table, or a check and a signature for each of the two
@@ -62,13 +42,24 @@ export async function makeUnbootable(
   const confirm = (): Promise<BlockDevice> => readTarget(host, disk, signal, limit);
   const seen = await confirm();
   if (keepsPartitions) {
-    for (const [index, path] of bootPartitions(seen, disk.kept).entries()) {
+    const { kept } = disk;
+    // Without the kept partitions no partition is known to be another one.
+    const others = partitionsOf(seen).filter(
+      ({ partLabel, partUuid }) =>
+        partUuid !== '' &&
+        bootLabels.includes(partLabel) &&
+        kept?.some((one) => one.partUuid === partUuid) === false,
+    );
+    for (const [index, { path }] of others.entries()) {
       if (index > 0) await confirm();
       await host.exec(wipefsForcedArgv(path), { signal, limit });
     }
     return;
   }
-  await host.exec(zeroTableArgv(disk.path), { signal, limit });
+  // The boot code and the partition table. The page cache is bypassed: a flush of the data that the
+  // writer left there could take minutes, and a stopped run has seconds.
+  const zeroArgv = ['dd', 'if=/dev/zero', `of=${disk.path}`, 'bs=1M', 'count=1', 'oflag=direct'];
+  await host.exec(zeroArgv, { signal, limit });
   // The disk cannot boot from now on: a stopped run waits no longer.
   if (isStopped) return;
   await confirm();

@@ -2,17 +2,12 @@
 import { isMap } from 'yaml';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import { readWriterArgs, valueMistake, type WriterUse } from '../../model/writer-args.ts';
+import type { KernelArgumentChange } from '../../os/kernel-arguments.ts';
 import type { StepScope } from '../step.ts';
 import { diskFailure } from './failures.ts';
 
-/** Changes of kernel arguments in coreos-installer arguments. */
-export interface KernelArgumentChanges {
-  readonly append: readonly string[];
-  readonly remove: readonly string[];
-}
-
-/** Parses `--append-karg` and `--delete-karg`, as two words or one, in their order. */
-export function kernelArgumentChanges(writerArgs: readonly string[]): KernelArgumentChanges {
+/** The changes of `--append-karg` and `--delete-karg`; coreos-installer removes first, too. */
+export function kernelArgumentChanges(writerArgs: readonly string[]): KernelArgumentChange {
   const valuesOf = (name: string): readonly string[] =>
     usesIn(writerArgs).flatMap(({ option, value }) => (option === name ? [value] : []));
   return { append: valuesOf('append-karg'), remove: valuesOf('delete-karg') };

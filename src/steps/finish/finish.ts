@@ -64,7 +64,7 @@ export const findIronic = step({
 const unseenHandover = 1;
 
 /** A delay of whole minutes; 0 for none. */
-export const delayOf = (minutes: number): RebootDelay => ({
+const delayOf = (minutes: number): RebootDelay => ({
   when: minutes === 0 ? 'now' : `+${minutes}`,
 });
 

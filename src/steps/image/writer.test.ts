@@ -129,7 +129,6 @@ it.each([
   ['Read disk 1.0 MiB/113.7 MiB (0%)', true],
   ['Resetting partition table', true],
   // Before coreos-installer 0.10.
-  ['Clearing partition table', true],
   ['Error: checking for exclusive access to /dev/sda', false],
 ])('%s: the disk is touched: %s', (line, expected) => {
   const output = followWriter(() => 0);

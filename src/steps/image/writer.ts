@@ -32,12 +32,9 @@ const samplesKept = 10;
 /** Number of lines that are kept; the writer prints far fewer. */
 const linesKept = 200;
 
-/**
- * Lines that the writer prints only after it has changed the disk; before 0.10 it prints
- * `Clearing`.
- */
+/** Lines that the writer prints only after it has changed the disk. */
 const afterTouch =
-  /^(Resetting|Clearing|Preserving) partition table|^Writing Ignition config|^Install complete/;
+  /^(Resetting|Preserving) partition table|^Writing Ignition config|^Install complete/;
 
 export type FollowedWriter = ReturnType<typeof followWriter>;
 
@@ -46,7 +43,7 @@ export function followWriter(now: () => number) {
   let movedAt = now();
   let samples = [{ at: movedAt, bytes: 0 }];
   let read: ReadSoFar = { bytes: 0 };
-  let format: FormattedSoFar | undefined;
+  let format: ReturnType<typeof parseFormatLine>;
   let hasTouchedDisk = false;
   let lines: readonly string[] = [];
 
@@ -55,7 +52,8 @@ export function followWriter(now: () => number) {
     read = next;
     movedAt = now();
     samples = [...samples, { at: movedAt, bytes: next.bytes }].slice(-samplesKept);
-    if (next.percent !== undefined) return { ...percentOf(next.percent), ...speed() };
+    const { percent } = next;
+    if (percent !== undefined) return { info: `${percent}%`, percent, ...speed() };
     const amount = roundedDown(next.bytes / 1024 ** 2, mebibytesApart);
     return { info: amount === 0 ? '' : `${amount} MiB`, ...speed() };
   };
@@ -69,7 +67,7 @@ export function followWriter(now: () => number) {
     const left = Math.max(0, read.totalBytes - read.bytes);
     return { bytesPerSecond, remaining: Math.round((left * 1000) / bytesPerSecond) };
   };
-  const takeFormat = (next: FormattedSoFar): Progress | undefined => {
+  const takeFormat = (next: NonNullable<typeof format>): Progress | undefined => {
     if (next.cylinder === format?.cylinder) return undefined;
     format = next;
     movedAt = now();
@@ -107,8 +105,6 @@ export function followWriter(now: () => number) {
   };
 }
 
-const percentOf = (percent: number): Progress => ({ info: `${percent}%`, percent });
-
 const roundedDown = (value: number, step: number): number => Math.floor(value / step) * step;
 
 /** One progress line of the writer. It counts bytes of the stored image, not of the disk. */
@@ -143,17 +139,12 @@ function bytesOf(amount = '0', unit = 'B'): number {
   return Math.round(Number(amount) * 1024 ** exponent);
 }
 
-/** Progress of the low-level format of a DASD, for which coreos-installer runs dasdfmt. */
-interface FormattedSoFar {
-  readonly cylinder: number;
-  readonly percent: number;
-}
-
 /**
- * Parses `cyl 600 of 30051 |##---| 1% [37m 12s]` of dasdfmt `-p`; between two percentages the line
+ * Parses the progress of the low-level format of a DASD, for which coreos-installer runs dasdfmt:
+ * `cyl 600 of 30051 |##---| 1% [37m 12s]` of dasdfmt `-p`; between two percentages the line
  * ends at the bar.
  */
-function parseFormatLine(text: string): FormattedSoFar | undefined {
+function parseFormatLine(text: string) {
   const [, done, all] = /^cyl +(\d+) of +(\d+) \|/.exec(text) ?? [];
   if (done === undefined || Number(all) === 0) return undefined;
   return { cylinder: Number(done), percent: Math.floor((Number(done) * 100) / Number(all)) };

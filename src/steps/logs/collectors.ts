@@ -125,7 +125,7 @@ const tagsArgv = [
 ];
 
 /** Objects as YAML documents. */
-export const asYaml = (objects: readonly object[]): string =>
+const asYaml = (objects: readonly object[]): string =>
   objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
 
 /** Name, labels, conditions and the Machine Config Operator's annotations of a node. */
@@ -140,7 +140,7 @@ const nodeShape = ({ metadata, status }: KubeObject): object => {
 };
 
 /** The node and the state of a pod; none of its configuration. */
-export const podShape = ({ metadata, spec, status }: KubeObject): object => {
+const podShape = ({ metadata, spec, status }: KubeObject): object => {
   const { name, labels, creationTimestamp } = metadata;
   const { nodeName } = (spec ?? {}) as { readonly nodeName?: string };
   return { metadata: { name, labels, creationTimestamp }, spec: { nodeName }, status };
@@ -158,15 +158,14 @@ const fileShapes = (text: string, path: string): string =>
     .join('---\n');
 
 /** A line per event, the oldest first. */
-export const eventLines = (found: readonly KubeObject[]): string =>
+const eventLines = (found: readonly KubeObject[]): string =>
   found
-    .map((event) => ({ event, at: timeOf(event) }))
-    .toSorted((one, other) => one.at.localeCompare(other.at))
-    .map(({ event, at }) => {
+    .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
+    .map((event) => {
       const object = `${textAt(event, 'involvedObject', 'kind')}/${textAt(event, 'involvedObject', 'name')}`;
       const times = partOf(event, 'count');
       const often = typeof times === 'number' && times > 1 ? ` (${times} times)` : '';
-      return `${at} ${textAt(event, 'type')} ${textAt(event, 'reason')} ${object}: ${textAt(event, 'message')}${often}\n`;
+      return `${timeOf(event)} ${textAt(event, 'type')} ${textAt(event, 'reason')} ${object}: ${textAt(event, 'message')}${often}\n`;
     })
     .join('');
 
@@ -264,14 +263,8 @@ export const collectorsOf = (user: LogUser): readonly Collector[] =>
     from,
   }));
 
-interface TextEnd {
-  readonly text: string;
-  /** Bytes of the whole text. */
-  readonly size: number;
-}
-
-/** Undefined if nothing exists. */
-type Found = TextEnd | string | undefined;
+/** A text, or its end with the bytes of the whole text; undefined if nothing exists. */
+type Found = string | { readonly text: string; readonly size: number } | undefined;
 
 /**
  * The sources that are available to a collector. A row whose source is not available is missing.
@@ -412,44 +405,46 @@ const mostLogs = 20;
 const daemon = 'machine-config-daemon';
 const proxy = 'kube-rbac-proxy';
 
-type PodContainer = Readonly<Record<'pod' | 'container', string>>;
-
 /**
  * Containers with the controllers and builds first, without the proxies that authorize requests for
  * metrics.
  */
-function containersOf(found: readonly KubeObject[]): readonly PodContainer[] {
+function containersOf(found: readonly KubeObject[]) {
   const all = found.flatMap((object) =>
-    listAt(object, 'spec', 'containers').flatMap((one): readonly PodContainer[] => {
+    listAt(object, 'spec', 'containers').flatMap((one) => {
       const { name: container } = one as { readonly name: string };
       return container === proxy ? [] : [{ pod: object.metadata.name, container }];
     }),
   );
-  const isOfDaemon = ({ container }: PodContainer): boolean => container === daemon;
-  return [...all.filter((one) => !isOfDaemon(one)), ...all.filter(isOfDaemon)].slice(0, mostLogs);
-}
-
-type LogScope = Pick<LogReach, 'clock' | 'signal'> & {
-  readonly host: Pick<Host, 'readText'>;
-  readonly kube: Pick<Kube, 'podLog'>;
-};
-
-/** The wanted log and its length. */
-interface WantedLog {
-  readonly pod: KubeObject | undefined;
-  /** The complete log unless given. */
-  readonly sinceSeconds?: number;
-  /** The local file, if it is not at its usual path. */
-  readonly file?: string | undefined;
+  const last = ({ container }: { container: string }) => Number(container === daemon);
+  return all.toSorted((one, other) => last(one) - last(other)).slice(0, mostLogs);
 }
 
 /**
  * The log of the controller in the format of the service, a tar archive with the log as its one
  * file: the log of its pod, otherwise the local one, otherwise the reason why both are missing.
+ * @param log.sinceSeconds the complete log unless given
+ * @param log.file the local file, if it is not at its usual path
  */
 export async function controllerLogArchive(
-  { kube, host, clock, signal }: LogScope,
-  { pod, sinceSeconds, file = controllerLogFile }: WantedLog,
+  {
+    kube,
+    host,
+    clock,
+    signal,
+  }: Pick<LogReach, 'clock' | 'signal'> & {
+    readonly host: Pick<Host, 'readText'>;
+    readonly kube: Pick<Kube, 'podLog'>;
+  },
+  {
+    pod,
+    sinceSeconds,
+    file = controllerLogFile,
+  }: {
+    readonly pod: KubeObject | undefined;
+    readonly sinceSeconds?: number;
+    readonly file?: string | undefined;
+  },
 ): Promise<Uint8Array> {
   const { name = 'the controller', namespace = '' } = pod?.metadata ?? {};
   const sources = [
