@@ -69,8 +69,8 @@ export async function canDeploy(scope: HostScope): Promise<boolean> {
 /**
  * Deploys the final operating system to the written disk, so that the first boot starts it. After a
  * failure the disk boots the same system as before, and nothing stays mounted.
- * @param final.isRootShared the root of the disk is also mounted at another mount point, whose users
- * continue to write to it
+ * @param final.isRootShared the root of the disk is also mounted at another mount point, whose
+ * users continue to write to it
  * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
  * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`, `disk.changed`; `command.*` of
  * another command

@@ -10,8 +10,8 @@ const codes = { ...imageFailures, ...imageRelayFailures, ...diskFailures };
 const failed = failuresOf(codes);
 
 /**
- * Messages of coreos-installer 0.15 to 0.26 and their meaning. The first match in its output counts:
- * messages of causes come before messages of consequences.
+ * Messages of coreos-installer 0.15 to 0.26 and their meaning. The first match in its output
+ * counts: messages of causes come before messages of consequences.
  */
 const signatures: readonly (readonly [keyof typeof codes, RegExp])[] = [
   [

@@ -15,7 +15,7 @@ async function freeBytes({ host, signal }: RoomScope, folder: string): Promise<n
   throw unreadableOutput('df', 'free bytes', stdout);
 }
 
-/** Upper bound of the ratio of a layer's size on disk to its compressed size: Lab CoreOS has 2.1. */
+/** Upper bound of the ratio of a layer's size on disk to its compressed one; Lab CoreOS has 2.1. */
 const growth = 3;
 
 /**
