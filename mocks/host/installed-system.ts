@@ -3,7 +3,7 @@
 // for inspection.
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
+import { finalStateroot } from '../../src/steps/image/deploy-final.ts';
 import { rootArgument } from './commands/rpm-ostree.ts';
 import { grubLine } from './kernel-arguments.ts';
 import type { Machine, RunningSystem } from './machine.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 
-import { imagesIn, originsArgv } from '../../src/steps/image/overwrite-argv.ts';
+import { imagesIn, originsArgv } from '../../src/steps/image/deploy-final.ts';
 import type { TargetDisk } from '../../src/steps/disk/facts.ts';
 import { type LiveHost, udevLabels } from './deploy-image-host.ts';
 import { createLoopDisk, type LoopDisk } from './loop-disk.ts';

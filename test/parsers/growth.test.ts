@@ -114,7 +114,7 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     { architecture: 'x86_64', line: '4.16' },
   ],
   'steps/image/stream.ts#parseStream': (text) => [text, new SecretUrl('https://x/')],
-  'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
+  'steps/image/deploy-final.ts#refuseOrigins': (text) => [
     text,
     { image: 'h/i@sha256:0', source: 'x' },
   ],

@@ -17,6 +17,7 @@ import { readArchitecture, readBytes, readTextOr, unreadableOutput } from '../ho
 import { ignitionFileMissing } from '../ignition/failures.ts';
 import { HostIgnition, refuseOtherHash } from '../ignition/fetch-host.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
+import { authFile } from './deploy-final.ts';
 import { ChosenImage } from './facts.ts';
 import { imageFailure, imageFileMissing } from './failures.ts';
 import { headBytes, headOfUrl, refuseUnfit, verifyFile } from './image-file.ts';
@@ -29,7 +30,6 @@ import {
   readNmstate,
   writeNmstate,
 } from './network.ts';
-import { authFile } from './overwrite-argv.ts';
 import { compareLines, lineOfBuild, lineOfVersion, refuseOtherRelease } from './release.ts';
 import { explainImage, needsVerifying, resolveImage } from './source.ts';
 import { findInStream } from './stream.ts';

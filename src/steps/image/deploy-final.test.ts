@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { commandFailed, commandStopped } from '../../adapters/host/command-failures.ts';
 import { pullSamples } from '../../../test/support/os-samples.ts';
-import { canPivotAtFirstBoot, deployFailure } from './deploy-final.ts';
+import { canPivotAtFirstBoot, deployFailure, refuseOrigins } from './deploy-final.ts';
 
 const image = 'registry.example:5000/os@sha256:1';
 const { otherArchitecture, noRoom, cut, gone } = pullSamples;
@@ -27,5 +27,40 @@ describe('deployFailure', () => {
     const stopped = commandStopped({ argv: ['ostree'], duration: 1 }, 'enough');
     expect(deployFailure(stopped, image)).toBe(stopped);
     expect(canPivotAtFirstBoot(stopped)).toBe(true);
+  });
+});
+
+const final = `quay.example/team/os@sha256:${'a'.repeat(64)}`;
+const staging = '192.0.2.5:22626';
+const source = `${staging}/os@sha256:1`;
+const ofDisk = '[origin]\nrefspec=rhcos/x86_64/stable\n';
+const origin = (image: string): string =>
+  `[origin]\ncontainer-image-reference=ostree-unverified-registry:${image}\n`;
+
+describe('the origins of a disk', () => {
+  it.each([
+    ['one image', origin(final)],
+    ['one image twice', origin(final) + origin(final)],
+    ['an image of an earlier run beside it', origin(`${final.slice(0, -1)}b`) + origin(final)],
+  ])('may name %s', (_, stdout) => {
+    expect(() => refuseOrigins(ofDisk + stdout, { image: final, source })).not.toThrow();
+  });
+
+  it('may name what came from another place of its own registry', () => {
+    const near = 'quay.example/near/os@sha256:1';
+    const check = (stdout: string) => () => refuseOrigins(stdout, { image: final, source: near });
+    expect(check(origin(final))).not.toThrow();
+    expect(check(origin(final) + origin(near))).toThrow();
+  });
+
+  it.each([
+    ['nothing', ofDisk, 'nothing'],
+    ['another image', origin('quay.example/other'), 'quay.example/other'],
+    ['where it was pulled from', origin(source), source],
+    ['the registry of that beside it', origin(final) + origin(`${staging}/x`), `${staging}/x`],
+  ])('must not name %s', (_, stdout, found) => {
+    expect(() => refuseOrigins(stdout, { image: final, source })).toThrow(
+      expect.objectContaining({ code: 'image.wrong-origin', context: { found, image: final } }),
+    );
   });
 });

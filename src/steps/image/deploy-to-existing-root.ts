@@ -6,12 +6,11 @@ import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { asksForChange } from '../../os/kernel-arguments.ts';
 import { rpmOstreeArgumentsArgv, rpmOstreeChangeArgv } from '../../os/rpm-ostree.ts';
-import { deployFailure } from './deploy-final.ts';
+import { authFile, deployFailure, firstBootArgument } from './deploy-final.ts';
 import { networkFolder } from './choose.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { kernelArgumentChanges, usesIn, valueOf } from '../disk/writer-args.ts';
-import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
 

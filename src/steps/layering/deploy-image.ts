@@ -14,6 +14,7 @@ import { removeStaleMounts } from '../disk/in-use.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import {
+  authFile,
   canDeploy,
   canPivotAtFirstBoot,
   deployFinal,
@@ -22,7 +23,6 @@ import {
   findFinalOs,
 } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
-import { authFile } from '../image/overwrite-argv.ts';
 import { diskMounts, tryCommand } from '../image/disk-mounts.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
 import { mastersOf, whyNotServed, whyRelease, withReleaseFallback } from './conditions.ts';
