@@ -44,6 +44,34 @@ describe('the masker', () => {
     expect(maskerOf(key).mask('read MIIEvQIBADANBgkqhkiG9w0B')).toBe('read ***');
   });
 
+  it('leaves names and addresses of a kubeconfig, and takes out its keys', () => {
+    const { mask } = maskerOf(
+      [
+        'apiVersion: v1',
+        'clusters:',
+        '- cluster:',
+        '    server: https://api.lab.example.com:6443',
+        '  name: lab-of-the-north',
+        '    namespace: openshift-machine-config-operator',
+        'users:',
+        '- name: admin',
+        '    token: sha256~s3cret-of-the-administrator',
+        '    server: https://user:password@api.lab.example.com:6443',
+        '-----BEGIN RSA PRIVATE KEY-----',
+        '',
+      ].join('\n'),
+    );
+    for (const text of [
+      'https://api.lab.example.com:6443 cannot be reached',
+      'pods in openshift-machine-config-operator',
+      'of lab-of-the-north',
+      'no -----BEGIN RSA PRIVATE KEY----- in it',
+    ])
+      expect(mask(text)).toBe(text);
+    expect(mask('with sha256~s3cret-of-the-administrator')).toBe('with ***');
+    expect(mask('at https://user:password@api.lab.example.com:6443')).toBe('at ***');
+  });
+
   it('leaves text alone when there is nothing to hide', () => {
     expect(maskerOf('').mask('text')).toBe('text');
     expect(masker().mask('text')).toBe('text');
