@@ -1,4 +1,5 @@
 import type { HostPhase } from '../cluster/cluster-state.ts';
+import { waitText } from '../../src/engine/run-steps.ts';
 import type { Plan } from '../../src/engine/describe.ts';
 import type { MockServer } from '../http/mock-server.ts';
 import type { LayeredSite } from '../layering/plan.ts';
@@ -82,7 +83,7 @@ function doingOf({ outcome, failure, steps }: ShownHost): string | undefined {
     return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
   const { wait } =
     Object.values(steps).findLast((step) => step.state === 'running' && step.wait) ?? {};
-  return wait?.attempt === undefined ? wait?.status : `waits for ${wait.sentence}: ${wait.status}`;
+  return wait?.attempt === undefined ? wait?.status : waitText(wait);
 }
 
 /** The phase of a host before and after its agent; undefined while the agent runs. */

@@ -1,3 +1,4 @@
+import { waitText } from '../engine/run-steps.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import type { RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { cliFailure } from './failures.ts';
@@ -45,10 +46,8 @@ const tenths = (percent = 0): number => Math.floor(percent / 10);
 
 function waitOf(before: RunningStep | undefined, { wait }: RunningStep): readonly string[] {
   if (wait === undefined) return [];
-  const { sentence, status, attempt } = wait;
-  const line = `waits ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}`;
   const isSame = before?.wait?.sentence === wait.sentence && before.wait.status === wait.status;
-  return isSame ? [] : [line];
+  return isSame ? [] : [waitText(wait)];
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Environment } from '../config/environment.ts';
 import { proxiesIn } from '../config/load.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { limited } from '../engine/limit.ts';
+import { waitText } from '../engine/run-steps.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { readUpTo } from '../lib/read-up-to.ts';
@@ -50,8 +51,7 @@ export interface HostsCall {
  */
 export async function watchHosts({ urls, limit, environment }: HostsCall): Promise<number> {
   using stop = stopSignal();
-  using limited = limitedBy(stop.signal, limit);
-  const { signal } = limited;
+  const signal = limitedBy(stop.signal, limit);
   const reader = web({
     ...systemPorts,
     openLimit: answersWithin,
@@ -95,7 +95,7 @@ export function readHostStatus(
     cliFailure('cli.status-not-found', `${shownUrl(url)} ${what}`);
   const late = (): AgentError => notFound('does not answer to its end');
   return limited(clock, { limit: 2 * answersWithin, signal, late }, async (within) => {
-    const { body } = await reader.open(url, { signal: within });
+    const { body } = await reader.open(url, { peer: 'the host', signal: within });
     const text = (await readUpTo(body, mostBytes))?.toString() ?? '';
     const { data } = RunStatus.safeParse(jsonIn(text));
     if (data === undefined) throw notFound('serves no status of a run');
@@ -174,7 +174,7 @@ export async function watchHost(watch: HostWatch): Promise<HostOutcome> {
 
 function lastKnown(status: RunStatus | undefined, lastError: string | undefined): string {
   const steps = status?.running.map(({ step, wait }) =>
-    plainLine(wait === undefined ? step : `${step}, waits until ${wait.sentence}: ${wait.status}`),
+    plainLine(wait === undefined ? step : `${step}, ${waitText(wait)}`),
   );
   const error = lastError === undefined ? [] : [lastError];
   return [...(steps ?? ['never reached']), ...error].join('; ') || 'between two steps';

@@ -111,15 +111,19 @@ const others = ({ waits = [] }: StepState, sentence: string): readonly Waiting[]
   waits.filter((wait) => wait.sentence !== sentence);
 
 /**
- * A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`. For
- * a run that has ended, the caller gives another verb.
+ * A wait for people, without its times: `waits until 2 masters are ready: 1 of 2`. For a run that
+ * has ended, the caller gives another verb.
  */
-export const renderWait = (
-  { sentence, status, attempt, limit }: Omit<Waiting, 'since'>,
-  waited: Millis,
+export const waitText = (
+  { sentence, status, attempt }: Pick<Waiting, 'sentence' | 'status' | 'attempt'>,
   verb = 'waits',
-): string =>
-  `${verb} ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}, for ${renderDuration(waited)} of at most ${renderDuration(limit)}`;
+): string => `${verb} ${attempt === undefined ? 'until' : 'for'} ${sentence}: ${status}`;
+
+/**
+ * A wait for people: `waits until 2 masters are ready: 1 of 2, for 12 s of at most 20 min`.
+ */
+export const renderWait = (wait: Omit<Waiting, 'since'>, waited: Millis, verb?: string): string =>
+  `${waitText(wait, verb)}, for ${renderDuration(waited)} of at most ${renderDuration(wait.limit)}`;
 
 function progressed(
   before: StepState,

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../engine/events.ts';
 import { renderFailure } from '../engine/failures.ts';
+import { waitText } from '../engine/run-steps.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { PageLine } from './state.ts';
 
@@ -48,11 +49,8 @@ function otherLine(event: RunEvent, lastWait?: string): EventLine | undefined {
       const known = Object.entries(fields).map(([name, value]) => `${name} ${String(value)}`);
       return { level, text: known.length === 0 ? message : `${message} (${known.join(', ')})` };
     }
-    case 'wait.updated': {
-      const { attempt, sentence, status } = event;
-      const word = attempt === undefined ? 'until' : 'for';
-      return status === lastWait ? undefined : info(`waits ${word} ${sentence}: ${status}`);
-    }
+    case 'wait.updated':
+      return event.status === lastWait ? undefined : info(waitText(event));
     case 'wait.finished': {
       const word = event.isReached ? 'reached' : 'not reached';
       return info(`${word} after ${renderDuration(event.waited)}: ${event.sentence}`);

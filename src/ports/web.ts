@@ -3,6 +3,8 @@ import type { Download } from './inventory.ts';
 /** Options for reading a URL. */
 export interface WebRequest {
   readonly signal: AbortSignal;
+  /** The server in the words of an operator; default: the server. */
+  readonly peer?: string;
   /** Value of the Accept header. */
   readonly accept?: string;
   /** PEM certificates to trust in addition to the system's. */

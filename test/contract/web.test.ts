@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { web, type WebOptions } from '../../src/adapters/http/web.ts';
+import { reportRetries } from '../../src/engine/wait.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { userAgent } from '../../src/model/version.ts';
 import type { Web } from '../../src/ports/web.ts';
@@ -112,6 +113,18 @@ describe('the web', () => {
     );
     await expect(text(page.body)).resolves.toBe('abcdef');
     expect(notices).toEqual([1, 2]);
+  });
+
+  it('waits for a server by what it is, with its address', async () => {
+    server.answering(inTurn((_, response) => void response.writeHead(500).end(), pages));
+    const updated = vi.fn();
+    const peer = 'the machine-config-server';
+    await reportRetries({ updated, finished: () => undefined }, () =>
+      real().open(`${server.url}/page`, { peer, signal }),
+    );
+    expect(updated.mock.calls).toMatchObject([
+      [{ sentence: `${peer} at ${new URL(server.url).host}`, status: '500, attempt 1' }],
+    ]);
   });
 
   it('follows redirects, and gives name and password to their own server alone', async () => {

@@ -42,7 +42,7 @@ export function web(options: WebOptions): Web & { readonly close: () => Promise<
       const start = new URL(url);
       const shown = shownUrl(start);
       const policy = {
-        peer: start.host,
+        peer: `${request.peer ?? 'the server'} at ${start.host}`,
         what: shown,
         limit,
         silence: () =>

@@ -17,6 +17,9 @@ import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
 import { listening } from '../http-server.ts';
 
+/** The server that the relay reads from, in a wait. */
+const peer = 'the server of the image';
+
 /** Ports with which the relay reads. */
 export interface RelayMeans {
   readonly web: Web;
@@ -88,7 +91,7 @@ async function sendSignature(
   beside.pathname += '.sig';
   const limited = AbortSignal.any([signal, AbortSignal.timeout(signatureMillis)]);
   try {
-    const { body } = await web.open(beside.href, { signal: limited, tlsOnly });
+    const { body } = await web.open(beside.href, { peer, signal: limited, tlsOnly });
     const signature = await readUpTo(body, largestSignature);
     if (signature === undefined) response.writeHead(404).end();
     else response.writeHead(200, { 'content-length': signature.length }).end(signature);
@@ -114,7 +117,7 @@ async function sendImage(
   const hash = createHash('sha256');
   try {
     const { tlsOnly = false } = source;
-    const opened = await reading.web.open(source.url, { signal: reading.signal, tlsOnly });
+    const opened = await reading.web.open(source.url, { peer, signal: reading.signal, tlsOnly });
     response.writeHead(200, {
       'content-type': 'application/octet-stream',
       ...(opened.bytes === undefined ? {} : { 'content-length': opened.bytes }),
@@ -189,7 +192,7 @@ async function* resumedBody(
     }
     await clock.sleep(firstPause * 2 ** (cuts - 1), signal);
     resumed += 1;
-    const rest = await web.open(url, { signal, tlsOnly, range: [at, total - 1] });
+    const rest = await web.open(url, { peer, signal, tlsOnly, range: [at, total - 1] });
     refuseOther(opened, rest, total - at, source.sha256 !== undefined);
     ({ body } = rest);
   }

@@ -50,7 +50,7 @@ const sources: Readonly<Record<SourceName, IgnitionSource>> = {
     place: ({ ignition }) => String(ignition.url),
     open: async ({ host, web }, { ignition }, { signal }) => {
       const { caFile } = ignition;
-      const request = { signal, accept: ignitionAccept };
+      const request = { peer: 'the server of ignition.url', signal, accept: ignitionAccept };
       const url = ignition.url.reveal();
       if (caFile === '') return web.open(url, request);
       const ca = await readTextOr({ host, signal }, caFile, ignitionFileMissing);

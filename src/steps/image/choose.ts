@@ -264,7 +264,8 @@ async function checkUrl(
   url: SecretUrl,
   tlsOnly: boolean,
 ): Promise<void> {
-  refuseUnfit(await headOfUrl(web, url.reveal(), { signal, tlsOnly }), String(url), disk);
+  const request = { peer: 'the server of the image', signal, tlsOnly };
+  refuseUnfit(await headOfUrl(web, url.reveal(), request), String(url), disk);
 }
 
 /**

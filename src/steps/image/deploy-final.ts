@@ -389,7 +389,12 @@ async function fetchRendered(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const trust = ca === '' ? {} : { ca, caOnly: true };
-  const { body, origin } = await web.open(url, { signal, accept, ...trust });
+  const { body, origin } = await web.open(url, {
+    peer: 'the machine-config-server',
+    signal,
+    accept,
+    ...trust,
+  });
   const bytes = await readUpTo(body, largestBytes);
   if (bytes !== undefined) return decodeContent(resource, bytes);
   throw ignitionSourceFailure('ignition.oversized', `${shownUrl(origin)} sends more than 64 MiB`, {

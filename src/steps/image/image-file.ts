@@ -40,7 +40,7 @@ export const headBytes = 40 * 1024;
 export async function headOfUrl(
   web: Web,
   url: string,
-  request: Pick<WebRequest, 'signal' | 'tlsOnly'>,
+  request: Pick<WebRequest, 'peer' | 'signal' | 'tlsOnly'>,
 ): Promise<Buffer> {
   const { body } = await web
     .open(url, { ...request, range: [0, headBytes - 1] })

@@ -83,7 +83,8 @@ async function readStream(
 ): Promise<string> {
   const place = location.reveal();
   if (!/^https?:\/\//.test(place)) return readTextOr({ host, signal }, place, imageFileMissing);
-  const { body } = await web.open(place, { signal, tlsOnly: needsVerifying(config) });
+  const tlsOnly = needsVerifying(config);
+  const { body } = await web.open(place, { peer: 'the server of image.stream', signal, tlsOnly });
   const bytes = await readUpTo(body, largestBytes);
   if (bytes === undefined) throw unreadableStream(location, 'sends more than 16 MiB');
   return bytes.toString('utf8');
