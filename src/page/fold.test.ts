@@ -58,6 +58,23 @@ describe('a page after the events of an agent', () => {
     ]);
   });
 
+  it('counts a wait within a write as waiting', () => {
+    const step = 'image/write';
+    const wait = { step, sentence: 's', waited: 0 } as const;
+    const page = after(
+      started(10, step),
+      event(20, { type: 'wait.updated', ...wait, status: 'not yet', limit: 99 }),
+      event(30, { type: 'wait.updated', ...wait, status: 'nearly', limit: 99 }),
+      event(60, { type: 'wait.finished', ...wait, isReached: true }),
+      event(70, { type: 'step.finished', step, duration: 60 }),
+    );
+    expect(page.hosts[0]?.spans.map(({ work, from, until }) => [work, from, until])).toEqual([
+      ['write', 10, 20],
+      ['wait', 20, 60],
+      ['write', 60, 70],
+    ]);
+  });
+
   it('shows no percentage that falls, over attempts either', () => {
     const progress = (at: number, percent: number): PageUpdate =>
       event(at, { type: 'step.progress', step: 'image/write', progress: { info: '', percent } });

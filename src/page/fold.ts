@@ -165,7 +165,8 @@ function withFailure(
 }
 
 /**
- * The spans after an event: each running step of the rail has a span; background steps have none.
+ * The spans after an event: each running step of the rail has a span, and its waits have spans of
+ * their own; background steps have none.
  */
 function spansAfter({ rail, spans }: HostState, steps: RunSteps, event: RunEvent): readonly Span[] {
   const { at } = event;
@@ -174,15 +175,20 @@ function spansAfter({ rail, spans }: HostState, steps: RunSteps, event: RunEvent
   if (step === undefined) return spans;
   const { title } = step;
   if (isEnd(event)) return closed(spans, at, title, step.state === 'failed');
-  if (event.type !== 'step.started') return spans;
-  const [begun] = rail
-    .flat()
-    .flatMap(({ name: track, steps: own }) =>
-      own
-        .filter(({ id }) => id === event.step)
-        .map(({ work }) => ({ track, title, work, from: at })),
-    );
-  return begun === undefined ? spans : withSpan(closed(spans, at, title), begun);
+  const [begun] = rail.flat().flatMap(({ name: track, steps: own }): readonly Span[] =>
+    own
+      .filter(({ id }) => id === step.step)
+      .map(({ work }) => ({
+        track,
+        title,
+        work: step.wait === undefined ? work : 'wait',
+        from: at,
+      })),
+  );
+  const open = spans.findLast((span) => span.until === undefined && span.title === title);
+  const isBegun = event.type === 'step.started';
+  const isSame = !isBegun && (open === undefined || open.work === begun?.work);
+  return begun === undefined || isSame ? spans : withSpan(closed(spans, at, title), begun);
 }
 
 /** The spans with all open ones ended, or only those with a title. */

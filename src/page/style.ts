@@ -115,7 +115,7 @@ i.mark-bad { background: var(--bad); }
 rect.work-prepare { fill: var(--prepare); } rect.work-write { fill: var(--write); } rect.work-build { fill: var(--build); }
 rect.work-wait { fill: var(--wait); } rect.work-boot { fill: var(--boot); } rect.work-idle { fill: var(--idle); }
 rect.is-open { fill-opacity: .7; } rect.is-bad { stroke: var(--bad); stroke-width: 2; }
-rect.mark-bad { fill: var(--bad); } .mark-good { fill: var(--good); fill-opacity: .75; }
+rect.mark-bad { fill: var(--bad); } rect.mark-stopped { fill: var(--soft); } .mark-good { fill: var(--good); fill-opacity: .75; }
 .scale { color: var(--soft); } .scale text { fill: var(--soft); font-size: .75rem; } .scale rect { fill: var(--soft); }
 #time h3 { margin: 1rem 0 .4rem; }
 .kinds, #lines, #injected { background: linear-gradient(var(--panel) 33%, transparent) top / 100% 2.4rem local, linear-gradient(transparent, var(--panel) 67%) bottom / 100% 2.4rem local,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pageAfter } from './fold.ts';
 import { emptyPage, type HostState, type PageUpdate, type Span, type Work } from './state.ts';
-import { scaleOf, sharesOf, timelineOf } from './timeline.ts';
+import { scaleOf, sharesOf, timelineOf, timelineSection } from './timeline.ts';
 
 const span = (work: Work, from: number, until?: number): Span => ({
   track: '',
@@ -80,6 +80,22 @@ describe('the time line', () => {
     const hosts = [host([span('write', 90), span('boot', 95)])];
     const page = pageAfter({ ...emptyPage('', '', 0), hosts }, end);
     expect(timelineOf(page, 200)).toMatchObject({ until: 95, longest: [{ took: 0 }, { took: 0 }] });
+  });
+
+  it('says of a host that was stopped because of which host it was', () => {
+    const of = (name: string, isStopped: boolean): HostState => ({
+      ...host([span('write', 0, 40)]),
+      id: name,
+      name,
+      end: { at: 40, isGood: false, isStopped, text: '' },
+    });
+    const end = { at: 50, isGood: false, text: 'failed, as expected', details: [] };
+    const page = { ...emptyPage('', '', 0), hosts: [of('m1', true), of('m2', false)], end };
+    const [first = '', second = ''] = timelineSection(page, 60).text.split('class="row"').slice(1);
+    expect(first).toContain('aria-label="m1: write disks 40 ms, stopped because m2 failed"');
+    expect(first).toContain('<title>stopped because m2 failed</title>');
+    expect(first).not.toContain('failed, as expected');
+    expect(second).toContain('<title>end: failed, as expected</title>');
   });
 
   it('marks faults, and objects that became well', () => {

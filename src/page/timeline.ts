@@ -1,4 +1,5 @@
 import { type Millis, renderDuration } from '../model/duration.ts';
+import { stopReason } from './host-state.ts';
 import { html, type Html } from './html.ts';
 import type { HostState, PageState, Span, Work } from './state.ts';
 
@@ -30,10 +31,14 @@ export function timelineOf(page: PageState, now: number) {
   const longest = page.hosts.flatMap(({ name, spans }) =>
     spans.map((span) => ({ ...span, host: name, took: (span.until ?? until) - span.from })),
   );
+  const because = stopReason(page);
   return {
     from,
     until,
-    hosts: page.hosts.map((host) => hostTimeline(host, from, until)),
+    hosts: page.hosts.map((host) => ({
+      ...hostTimeline(host, from, until),
+      stopped: host.end?.isStopped === true ? because : undefined,
+    })),
     moments: momentsOf(page),
     /** The longest spans first. */
     longest: longest.toSorted((one, other) => other.took - one.took).slice(0, LONGEST_SHOWN),
@@ -81,7 +86,9 @@ function momentsOf({ faults, objects, end }: PageState) {
     ...objects.flatMap(({ kind, name, goodAt: at, state }) =>
       at === undefined ? [] : [{ at, text: `${kind} ${name}: ${state}`, isBad: false }],
     ),
-    ...(end?.isGood === false ? [{ at: end.at, text: `end: ${end.text}`, isBad: true }] : []),
+    ...(end?.isGood === false
+      ? [{ at: end.at, text: `end: ${end.text}`, isBad: true, isEnd: true }]
+      : []),
   ];
   return moments.toSorted((one, other) => one.at - other.at);
 }
@@ -133,19 +140,30 @@ export function timelineSection(page: PageState, now: number): Html {
 const percentOf = ({ from, until }: Timeline, span: number): string =>
   `${((100 * span) / (until - from)).toFixed(3)}%`;
 
+/** A part of a row of the time line. */
+interface RowParts {
+  readonly content: readonly Html[];
+  readonly rows?: number;
+  readonly end?: string;
+  /** The reason why a host was stopped: the end of the installation is not its own failure. */
+  readonly stopped?: string | undefined;
+}
+
 /** A row of the time line, with a mark for each bad moment. */
 function row(
   timeline: Timeline,
   name: string,
   label: string,
-  { content, rows = 1, end = '' }: { content: readonly Html[]; rows?: number; end?: string },
+  { content, rows = 1, end = '', stopped }: RowParts,
 ): Html {
   const height = rows * ROW_HEIGHT;
   const bad = timeline.moments.filter(({ isBad }) => isBad);
-  const marks = bad.map(({ at, text }) => {
-    const x = percentOf(timeline, at - timeline.from);
-    return html`<rect class="mark-bad" x="${x}" y="0" width="2" height="${height}"
-      ><title>${text}</title></rect
+  const marks = bad.map((moment) => {
+    const isStopped = 'isEnd' in moment && stopped !== undefined;
+    const kind = isStopped ? 'mark-stopped' : 'mark-bad';
+    const x = percentOf(timeline, moment.at - timeline.from);
+    return html`<rect class="${kind}" x="${x}" y="0" width="2" height="${height}"
+      ><title>${isStopped ? stopped : moment.text}</title></rect
     >`;
   });
   return html`<div class="row">
@@ -155,7 +173,7 @@ function row(
 }
 
 function hostRow(
-  { name, tracks, took, shares }: Timeline['hosts'][number],
+  { name, tracks, took, shares, stopped }: Timeline['hosts'][number],
   timeline: Timeline,
 ): Html {
   const times = kinds
@@ -173,9 +191,14 @@ function hostRow(
   const content = tracks.flatMap((spans, index) =>
     [whole, ...spans].map((span) => bar(span, index, timeline)),
   );
-  const label = `${name}: ${times.join(', ')}`;
-  const end = renderDuration(took);
-  return row(timeline, name, label, { content, rows: Math.max(1, tracks.length), end });
+  const label = [`${name}: ${times.join(', ')}`, ...(stopped === undefined ? [] : [stopped])];
+  const rows = Math.max(1, tracks.length);
+  return row(timeline, name, label.join(', '), {
+    content,
+    rows,
+    end: renderDuration(took),
+    stopped,
+  });
 }
 
 function bar(span: Omit<Span, 'work'> & { work: Kind }, index: number, of: Timeline): Html {
