@@ -12,6 +12,7 @@ import { decideRestart, type Restart } from '../engine/resume.ts';
 import { jsonIn } from '../lib/json.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration, seconds } from '../model/duration.ts';
+import { resetCall } from '../model/reset.ts';
 import { version } from '../model/version.ts';
 import { type RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { allRoles, chooseRole } from '../roles/choose.ts';
@@ -46,8 +47,10 @@ export async function runStatus(call: StatusCall): Promise<number> {
   if (call.watch) return follow(config, isJson);
   const shown = await readShown(config);
   if (isJson) printJson({ v: 1, ...shown });
-  else
-    print(renderStatus(shown, { now: Date.now(), isBehindService: !config.service.url.isEmpty }));
+  else {
+    const cluster = config.service.url.isEmpty ? undefined : config.cluster.id;
+    print(renderStatus(shown, { now: Date.now(), cluster }));
+  }
   return 0;
 }
 
@@ -136,10 +139,13 @@ export async function restartOf(config: Config, ran: string): Promise<Restart> {
   return decideRestart({ lines, header: { ...header, version, bootId } }, role, config);
 }
 
-/** The status for people. */
+/**
+ * The status for people.
+ * @param cluster id of the cluster at the service; undefined without a service
+ */
 export function renderStatus(
   { status, agent, restart }: ShownStatus,
-  { now, isBehindService }: { readonly now: number; readonly isBehindService: boolean },
+  { now, cluster }: { readonly now: number; readonly cluster: string | undefined },
 ): string {
   const { role, state, steps, ended } = status;
   const width = Math.max(0, ...status.running.map(({ step }) => step.length));
@@ -147,7 +153,7 @@ export function renderStatus(
     `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, now)}`,
     `${ended} of ${steps} steps ended`,
     ...status.running.flatMap((step) => stepLines(step, width, now)),
-    ...(agent === 'running' ? [] : restartLines(restart, isBehindService && state === 'failed')),
+    ...(agent === 'running' ? [] : restartLines(restart, state === 'failed' ? cluster : undefined)),
   ];
   return lines.map((line) => `${' '.repeat(line.search(/\S|$/))}${plainLine(line)}\n`).join('');
 }
@@ -183,17 +189,19 @@ function stepLines(running: RunningStep, width: number, now: number): readonly s
 
 /**
  * The next run, for people; all lines but the first are indented.
- * @param isFailedAtService whether the run failed at a service, which fails the whole cluster there
+ * @param failed id of the cluster that the run failed at its service
  */
-export function restartLines(restart: Restart, isFailedAtService: boolean): readonly string[] {
+export function restartLines(restart: Restart, failed: string | undefined): readonly string[] {
   if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
   if (restart.kind === 'set-aside')
     return [`a restart would begin at the first step: ${restart.because}`];
   const { reused, next } = restart;
   if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
-  if (isFailedAtService) {
+  if (failed !== undefined) {
     const disk = reused === 0 ? 'nothing is destroyed yet; ' : '';
-    return [`${disk}a restart is refused until the cluster is reset at the service`];
+    return [
+      `${disk}a restart is refused until the cluster is reset at the service: ${resetCall(failed)}`,
+    ];
   }
   if (reused === 0) return ['a restart would begin at the first step: nothing is destroyed yet'];
   return [

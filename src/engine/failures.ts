@@ -1,5 +1,6 @@
 import { renderDuration, seconds } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
+import { resetCall } from '../model/reset.ts';
 import type { FailureReport } from './events.ts';
 
 /** Failures of the engine itself. */
@@ -7,7 +8,7 @@ export const engineFailures = {
   'run.stopped': {
     kind: 'bug',
     title: 'The run was stopped by a signal',
-    hint: 'a service stops a host that it has cancelled, failed or reset: then reset the host there. Otherwise run the same "podman run" line again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false',
+    hint: `a service stops a host that it has cancelled, failed or reset: then reset the cluster there (${resetCall()}). Otherwise run the same "podman run" line again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false`,
   },
   'run.unexpected': {
     kind: 'bug',

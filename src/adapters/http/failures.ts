@@ -12,7 +12,7 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service does not have the requested record',
-    hint: 'check the ids of cluster, infra-env and host, and that the host is bound to the cluster; a service from before August 2021 needs --service.api v1',
+    hint: 'check --cluster-id, --infra-env-id and --host-id, and that the host is bound to the cluster; a service from before August 2021 needs --service.api v1',
   },
   'inventory.not-ready': {
     kind: 'remote',
@@ -29,18 +29,18 @@ export const inventoryFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service rejects the request as malformed',
-    hint: 'check the ids; an older or newer service may need another service.api',
+    hint: 'check --cluster-id, --infra-env-id and --host-id; an older service needs --service.api v1, a newer one v2',
   },
   'inventory.unreachable': {
     kind: 'remote',
     title: 'The inventory service is unreachable or fails',
-    hint: 'check the URL, name resolution, routes and proxies of the host, and the service itself',
+    hint: 'check --url, name resolution, routes and proxies (HTTPS_PROXY, NO_PROXY) of the host, and the service itself',
   },
   'inventory.untrusted': {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of the inventory service is not trusted',
-    hint: 'give the CA of the service with --cacert FILE; where its certificate has expired or is not valid yet, check the clock of the host',
+    hint: 'add --cacert FILE (setting service.caFile) to the line that failed, with the CA of the service in PEM; where its certificate has expired or is not valid yet, check the clock of the host',
   },
   'inventory.unreadable': {
     kind: 'remote',
@@ -70,7 +70,7 @@ export const webFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of a server is not trusted',
-    hint: 'give its CA with --cacert or in the trust store of the host, or check the clock of the host',
+    hint: 'add --cacert FILE (setting service.caFile) to the line that failed, with the CA of the server in PEM, or put the CA into the trust store of the host; check the clock of the host too',
   },
   'web.bad-authority': {
     kind: 'input',

@@ -9,6 +9,7 @@ import type { Journal } from '../../engine/journal.ts';
 import { mainLine, type Role } from '../../engine/role.ts';
 import { runRole } from '../../engine/run.ts';
 import { seconds } from '../../model/duration.ts';
+import { resetCall } from '../../model/reset.ts';
 import type { Masker } from '../../lib/masker.ts';
 import { maskerFor } from '../../lib/secret-values.ts';
 import { version } from '../../model/version.ts';
@@ -168,7 +169,7 @@ async function runAlone(run: Run): Promise<void> {
  * (assisted-service, `stop-installation`).
  */
 const stoppedByService = (status: string): string =>
-  `the inventory service has stopped this run: it has this host in status ${status}; reset the host there before another one`;
+  `the inventory service has stopped this run: it has this host in status ${status}; reset the cluster there before another run (${resetCall()})`;
 
 /** Interval between updates of progress in the status file; other changes are written at once. */
 const progressEvery = seconds(1);

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { resetCall } from '../../model/reset.ts';
 import { knowsHost } from '../conditions.ts';
 import { hostRole } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
@@ -11,13 +12,13 @@ export const installFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service has cancelled the installation of this host, or failed it',
-    hint: 'this run has changed no disk; reset the host in the service, or set service.stopIfCancelled to false to install it all the same',
+    hint: `this run has changed no disk; reset the cluster at the service (${resetCall()}), or add --service.stopIfCancelled=false to install this host all the same`,
   },
   'install.withdrawn': {
     kind: 'remote',
     isFinal: true,
     title: 'The inventory service has cancelled, failed or reset this host while it was installed',
-    hint: 'the host was not rebooted, and its disk may be written in part or in full; boot it from the discovery image again after a reset in the service, or set service.stopIfCancelled to false to finish it all the same',
+    hint: `the host was not rebooted, and its disk may be written in part or in full; reset the cluster at the service (${resetCall()}) and boot the host from the discovery image again, or add --service.stopIfCancelled=false to finish it all the same`,
   },
 } as const satisfies FailureTable;
 
