@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { renderWait } from '../../src/engine/run-steps.ts';
 import { gatheredText } from '../cluster/gathering.ts';
@@ -20,6 +21,7 @@ export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostRepo
       ({ argv }) => argv[0] === 'coreos-installer' && argv[1] === 'install',
     ).length,
     unknownCommands: [...machine.unknown],
+    log: join(host.folder, `agent-${agentStarts}.log`),
     secondAgent,
   };
 }

@@ -53,6 +53,8 @@ export interface HostReport {
   /** Commands unknown to all stand-ins. */
   readonly unknownCommands: readonly string[];
   readonly failure?: FailureSummary | undefined;
+  /** Path of the log of its last agent, as long as the files of the run are kept. */
+  readonly log?: string | undefined;
   readonly secondAgent?: FailureSummary | undefined;
 }
 

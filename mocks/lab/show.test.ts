@@ -64,7 +64,7 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     [
       'operator console: Degraded: no route',
       'next: the API server of the lab has ended; the command on a real cluster is: oc describe clusteroperator console',
-      'next: tar -xzOf /tmp/run/controller-logs.tar.gz',
+      'next: scripts/bootwright logs read /tmp/run/controller-logs.tar.gz',
     ],
   ],
 ])('the summary has the next commands for %s', (_, ended, folder, expected) => {
@@ -73,6 +73,15 @@ it.each<[string, LabReport, string | undefined, readonly string[]]>([
     .map((line) => line.trim());
   for (const line of expected) expect(lines).toContain(line);
   expect(lines.join()).not.toContain('operator cvo');
+});
+
+it('says of a host that was stopped why it has no bundle, and where its log is', () => {
+  const log = '/tmp/run/m1/agent-1.log';
+  const text = summaryOf({ ...failed, hosts: [{ ...host, outcome: 'stopped', log }] }, '/tmp/run');
+  expect(text).toContain('reset at the service: "Reset Cluster" in its UI, or POST /api/');
+  expect(text).toMatch(
+    /it has no bundle of logs, [^\n]*\n +next: scripts\/bootwright logs read \/tmp\/run\/m1\/agent-1\.log\n/,
+  );
 });
 
 it('says after a failure what its host was waiting for', () => {

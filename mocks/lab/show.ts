@@ -1,6 +1,7 @@
 // Shows a run to the user of the lab.
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
+import { resetCall } from '../../src/model/reset.ts';
 import type { LabOptions } from './options.ts';
 import { type LabPage, openLabPage, type PageHeading } from './page.ts';
 import {
@@ -112,7 +113,7 @@ function logCommands(scenario: string, folder: string | undefined): LogCommands 
     : {
         areKept: true,
         ofHost: (bundle) => `scripts/bootwright logs read ${bundle}`,
-        ofController: `tar -xzOf ${folder}/${CONTROLLER_LOGS}`,
+        ofController: `scripts/bootwright logs read ${folder}/${CONTROLLER_LOGS}`,
       };
 }
 
@@ -151,7 +152,8 @@ function hostLines(
   hosts: readonly HostReport[],
   logs: LogCommands,
 ): readonly string[] {
-  const { name, role, seconds, outcome, boots, stage, agentStarts, failure, secondAgent } = host;
+  const { name, role, seconds, outcome, boots, stage, agentStarts, failure, log } = host;
+  const { secondAgent } = host;
   const boot = boots === 1 ? 'one boot' : `${boots} boots`;
   const end = outcome === 'done' ? boot : `last stage: ${stage || 'none'}`;
   const more = [
@@ -159,6 +161,7 @@ function hostLines(
     ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
     ...(secondAgent === undefined ? [] : [`a second agent: ${secondAgent.code}`]),
     ...(outcome === 'stopped' ? stoppedLines(hosts) : []),
+    ...(outcome === 'stopped' && log !== undefined ? logLines(log, logs) : []),
     ...(failure === undefined ? [] : failureLines(failure, logs)),
     ...(outcome === 'done' ? [] : host.waits.map((wait) => `when it ended, it ${wait}`)),
   ];
@@ -167,6 +170,12 @@ function hostLines(
     ...more.map((text) => `      ${text}`),
   ];
 }
+
+/** An agent that is stopped has five seconds, and leaves no bundle. */
+const logLines = (log: string, { areKept, ofHost }: LogCommands): readonly string[] => [
+  'it has no bundle of logs, as the service gave it five seconds to stop; its log has all of its run',
+  `${areKept ? 'next' : 'logs'}: ${ofHost(log)}`,
+];
 
 function failureLines(
   { code, message, why, hint, logs }: NonNullable<HostReport['failure']>,
@@ -187,7 +196,7 @@ function stoppedLines(hosts: readonly HostReport[]): readonly string[] {
   const failed = hosts.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
   return [
     ...(failed.length === 0 ? [] : [`the cluster failed because of ${failed.join(', ')}`]),
-    'a restart would be refused until the cluster is reset at the service',
+    `a restart would be refused until the cluster is reset at the service: ${resetCall()}`,
   ];
 }
 

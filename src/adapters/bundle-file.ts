@@ -42,10 +42,15 @@ export async function writeBundle(path: string, bytes: Uint8Array): Promise<void
 
 const withoutMoment = (path: string): string => basename(path).replace(moment, '');
 
+/** The first bytes of a gzip file (RFC 1952). */
+const isPacked = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
+
 /**
- * The files of an untrusted bundle by name.
- * @throws AgentError `file.too-large`; the error of the system; an Error if it is not an archive,
+ * The files of an untrusted bundle by name; a file that is not packed is its own content.
+ * @throws AgentError `file.too-large`; the error of the system; an Error if the archive is damaged,
  * or is too large
  */
-export const readBundle = async (path: string): Promise<ReadonlyMap<string, string>> =>
-  readArchive(await readFileOf({ at: await ownOrHost(path), path, kind: 'bundle' }));
+export async function readBundle(path: string): Promise<ReadonlyMap<string, string>> {
+  const bytes = await readFileOf({ at: await ownOrHost(path), path, kind: 'bundle' });
+  return isPacked(bytes) ? readArchive(bytes) : new Map([[basename(path), bytes.toString()]]);
+}

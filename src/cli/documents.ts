@@ -1,10 +1,9 @@
 import * as z from 'zod';
 
-const v = z.literal(1).describe('version of this form');
 const word = z.string();
 
-/** The largest date (ECMA-262, time values). */
-const instant = z.number().min(0).max(8.64e15).describe('milliseconds since 1970');
+/** Milliseconds since 1970, up to the largest date (ECMA-262, time values). */
+const instant = z.number().min(0).max(8.64e15);
 
 /** Effect of the next run with the same flags. */
 const Restart = z.discriminatedUnion('kind', [
@@ -12,44 +11,54 @@ const Restart = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('set-aside'), because: word }),
   z.strictObject({
     kind: z.literal('resume'),
-    reused: z.int().describe('steps that finished and are not run again'),
+    /** Number of steps that finished and are not run again. */
+    reused: z.int(),
     next: z.array(z.object({ id: word, title: word })),
   }),
 ]);
 
 /** The manifest of a log bundle: its first file. A field is never removed within one version. */
 export const BundleManifest = z.object({
-  v,
+  v: z.literal(1),
   version: word,
   run: word,
   role: word,
-  host: word.describe('id of the host; empty where none was given'),
-  cluster: word.describe('id of the cluster; empty where none was given'),
-  since: instant
-    .optional()
-    .describe('milliseconds since 1970; left out of a run that did not begin'),
+  /** Ids of the host and the cluster; empty where none was given. */
+  host: word,
+  cluster: word,
+  /** Undefined for a run that did not begin. */
+  since: instant.optional(),
   ended: instant,
+  /** Undefined for logs that were collected on request. */
   failure: z
     .object({ code: word, kind: word, message: word, why: word.optional(), hint: word })
-    .optional()
-    .describe('left out of logs that were collected on request'),
-  state: word.optional().describe('of logs that were collected on request: how the run stood then'),
-  step: z
-    .object({ id: word, title: word, since: instant, attempts: z.int() })
-    .optional()
-    .describe('the step that the run failed by, or was at'),
+    .optional(),
+  /** The state of the run when its logs were collected on request. */
+  state: word.optional(),
+  /** The step that the run failed by, or was at. */
+  step: z.object({ id: word, title: word, since: instant, attempts: z.int() }).optional(),
+  /** The last wait. */
   wait: z
-    .object({ step: word, sentence: word, status: word, since: instant, limit: z.number() })
-    .optional()
-    .describe('what was waited for last'),
+    .object({
+      step: word,
+      sentence: word,
+      status: word,
+      attempt: z.int().optional(),
+      since: instant,
+      limit: z.number(),
+    })
+    .optional(),
   restart: Restart,
   files: z.array(
     z.object({
       name: word,
       what: word,
-      bytes: z.int().optional().describe('left out of a file that is not there'),
-      of: z.int().optional().describe('bytes that there were; the end of them is kept'),
-      missing: word.optional().describe('why it is not there'),
+      /** Undefined for a missing file. */
+      bytes: z.int().optional(),
+      /** Number of bytes before the cut; the end of them is kept. */
+      of: z.int().optional(),
+      /** The reason why the file is missing. */
+      missing: word.optional(),
     }),
   ),
 });

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path/posix';
 import { readBundle } from '../../adapters/bundle-file.ts';
 import { ownOrHost } from '../../adapters/host-root.ts';
+import { renderWait } from '../../engine/run-steps.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
@@ -10,14 +11,15 @@ import { type BundleDocument, BundleManifest } from '../documents.ts';
 import { cliFailure } from '../failures.ts';
 import { print, printJson, printNote } from '../messages.ts';
 import { restartLines } from '../status.ts';
+import { type LogDocument, readLog, renderLog } from './read-log.ts';
 
 /** The name of the manifest file. */
 export const manifestFile = 'manifest.json';
 
 /**
- * Prints a summary of log bundles, with at most eleven lines for each. A folder means all bundles
- * in it; a folder without one is a warning if there are others. For programs, several bundles are a
- * list.
+ * Prints a summary of log bundles and of bare logs, with at most thirteen lines for each. A folder
+ * means all bundles in it; a folder without one is a warning if there are others. For programs,
+ * several bundles are a list.
  * @throws AgentError `cli.bundle-not-read`
  */
 export async function runLogsRead({ values, format }: FilesCall): Promise<number> {
@@ -31,15 +33,18 @@ export async function runLogsRead({ values, format }: FilesCall): Promise<number
   for (const folder of empty) printNote('warning', `${folder} has no bundle of logs`);
   const paths = found.flatMap(([, bundles]) => bundles);
   const isOne = more.length === 0 && paths.length === 1 && paths[0] === path;
-  const documents: BundleDocument[] = [];
+  const documents: (BundleDocument | LogDocument)[] = [];
   // One after another: a bundle may take 64 MiB of memory.
   for (const one of paths) documents.push(await documentOf(one));
   if (format === 'json')
     printJson(isOne ? documents[0] : documents.map((one, at) => ({ path: paths[at], ...one })));
-  else if (isOne) print(documents.map(renderBundle).join(''));
-  else print(documents.map((one, at) => `${paths[at] ?? ''}:\n${renderBundle(one)}`).join('\n'));
+  else if (isOne) print(documents.map(rendered).join(''));
+  else print(documents.map((one, at) => `${paths[at] ?? ''}:\n${rendered(one)}`).join('\n'));
   return 0;
 }
+
+const rendered = (document: BundleDocument | LogDocument): string =>
+  'files' in document ? renderBundle(document) : renderLog(document);
 
 /** The bundles in a folder, the oldest first; any other path is a bundle itself. */
 async function bundlesAt(path: string): Promise<readonly string[]> {
@@ -48,19 +53,24 @@ async function bundlesAt(path: string): Promise<readonly string[]> {
     .catch(() => undefined);
   if (names === undefined) return [path];
   return names
-    .filter((name) => /^(?:bundle|logs)-.*\.tar\.gz$/.test(name))
+    .filter((name) => /^(?:(?:bundle|logs)-.*|controller[-_]logs)\.tar\.gz$/.test(name))
     .sort()
     .map((name) => join(path, name));
 }
 
-async function documentOf(path: string): Promise<BundleDocument> {
+/** A bundle by its manifest; an archive of the controller, or a log itself, by its lines. */
+async function documentOf(path: string): Promise<BundleDocument | LogDocument> {
   const files = await readBundle(path).catch((cause: unknown) => {
     throw cliFailure('cli.bundle-not-read', `${path} cannot be read`, { cause });
   });
   const manifest = BundleManifest.safeParse(jsonIn(files.get(manifestFile) ?? '')).data;
-  if (manifest === undefined)
-    throw cliFailure('cli.bundle-not-read', `${path} has no ${manifestFile} that is known`);
-  return { ...manifest, missing: missingIn(manifest, files) };
+  if (manifest !== undefined) return { ...manifest, missing: missingIn(manifest, files) };
+  for (const text of files.values()) {
+    const log = readLog(text);
+    if (log !== undefined) return log;
+  }
+  const what = `${path} has no ${manifestFile} that is known, and no log of Bootwright`;
+  throw cliFailure('cli.bundle-not-read', what);
 }
 
 const missingIn = (
@@ -77,16 +87,21 @@ const missingIn = (
 /** Maximum length of a line for people. */
 const longestLine = 600;
 
-/** Whether the service has this host as failed: a run that it answers reports its failure. */
-const isReportedAsFailed = ({ host, failure }: Pick<BundleDocument, 'host' | 'failure'>): boolean =>
-  host !== '' && failure !== undefined && !failure.code.startsWith('inventory.');
+/**
+ * The cluster that the service has as failed because of the run: a run that it answers reports its
+ * failure.
+ */
+const failedCluster = ({ host, cluster, failure }: BundleManifest): string | undefined =>
+  host === '' || failure === undefined || failure.code.startsWith('inventory.')
+    ? undefined
+    : cluster;
 
 /** A bundle for people. */
 export function renderBundle({ missing, ...bundle }: BundleDocument): string {
   const { role, version, host, cluster, run, ended, step, wait, restart, files, failure } = bundle;
   const ids = Object.entries({ host, cluster, run }).filter(([, id]) => id !== '');
   const cut = files.filter(({ bytes = 0, of = 0 }) => of > bytes);
-  const [first = '', ...next] = restartLines(restart, isReportedAsFailed(bundle));
+  const [first = '', ...next] = restartLines(restart, failedCluster(bundle));
   const lines = [
     [`${role}, bootwright ${version}`, ...ids.map((id) => id.join(' '))].join(', '),
     ...endLines(bundle),
@@ -95,9 +110,7 @@ export function renderBundle({ missing, ...bundle }: BundleDocument): string {
       : `in ${step.id}, ${step.title}, since ${date(step.since)}, attempt ${step.attempts}`,
     ...(wait === undefined
       ? []
-      : [
-          `${wait.step} was waiting until ${wait.sentence}: ${wait.status}; for ${span(wait.since, ended)} of at most ${renderDuration(wait.limit)}`,
-        ]),
+      : [`${wait.step} ${renderWait(wait, ended - wait.since, 'was waiting')}`]),
     ...(failure === undefined ? [] : [`next: ${failure.hint}`]),
     [first, next.map((line) => line.trim()).join('; ')].join(' '),
     `in the bundle: ${files.length - missing.length} of ${files.length} files`,
