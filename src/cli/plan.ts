@@ -1,10 +1,10 @@
 import { isInContainer, requireHost } from '../adapters/host-root.ts';
 import { loadConfig, missingIn } from '../config/load.ts';
-import { plainLine } from '../lib/plain-text.ts';
+import { plainLine, withTexts } from '../lib/plain-text.ts';
+import { maskerFor } from '../lib/secret-values.ts';
 import { shownText } from '../lib/shown-url.ts';
-import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
+import { describeRole, type Plan } from '../engine/describe.ts';
 import { asAgentError } from '../engine/failures.ts';
-import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './command.ts';
 import { renderFindings, withRefusals } from './config.ts';
@@ -22,9 +22,8 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   for (const note of notes) printNote('note', note);
   const unseen = await unseenFromContainer(config.host.root);
   if (unseen !== undefined) printNote('warning', plainLine(unseen));
-  const secrets = [config.service.token, config.s3.secretAccessKey];
   const plan = describeRole(chooseRole(config), config);
-  print(renderPlan(plan, format, secrets));
+  print(renderPlan(plan, format, maskerFor(config).mask));
   const refusals = withRefusals(await missingIn(loaded), config);
   const [first] = refusals;
   if (first === undefined) return 0;
@@ -48,37 +47,11 @@ async function unseenFromContainer(root: string): Promise<string | undefined> {
 }
 
 /** Renders a plan in one of its formats; masks secrets and passwords in URLs. */
-export const renderPlan = (
+export function renderPlan(
   plan: Plan,
   format: string,
-  secrets: readonly (Secret | undefined)[] = [],
-): string => {
-  const masked = maskPlan(plan, secrets);
+  mask = (text: string): string => text,
+): string {
+  const masked = withTexts(plan, (text) => shownText(mask(text))) as Plan;
   return format === 'json' ? jsonText({ v: 1, ...masked }) : renderPlanText(masked);
-};
-
-function maskPlan(plan: Plan, secrets: readonly (Secret | undefined)[]): Plan {
-  const hidden = secrets.flatMap((secret) =>
-    secret === undefined || secret.isEmpty ? [] : [secret.reveal()],
-  );
-  const word = (text: string): string =>
-    hidden.reduce((shown, value) => shown.replaceAll(value, MASK), shownText(text));
-  const step = (planned: PlannedStep): PlannedStep => ({
-    ...planned,
-    ...(planned.explanation === undefined ? {} : { explanation: word(planned.explanation) }),
-    commands: planned.commands.map((argv) => argv.map(word)),
-  });
-  const item = (planned: PlannedItem): PlannedItem =>
-    planned.kind === 'step'
-      ? { kind: 'step', step: step(planned.step) }
-      : {
-          kind: 'lanes',
-          lanes: planned.lanes.map(({ name, steps }) => ({ name, steps: steps.map(step) })),
-        };
-  return {
-    ...plan,
-    items: plan.items.map(item),
-    follow: plan.follow.map(step),
-    always: plan.always.map(step),
-  };
 }

@@ -1,4 +1,3 @@
-import { systemClock } from '../adapters/clock.ts';
 import { readGoDuration } from '../lib/go-duration.ts';
 import { flagFailure } from '../config/failures.ts';
 import { plainLine } from '../lib/plain-text.ts';
@@ -32,21 +31,14 @@ export async function printWaiting<Result>(
   }
 }
 
-/** A signal with a timer that can be released. */
-interface LimitedSignal extends Disposable {
-  readonly signal: AbortSignal;
-}
+/** The longest timer of Node, not quite 25 days; a longer one would end at once. */
+const longestTimer: Millis = 2 ** 31 - 1;
 
 /** Aborts with a signal, or after a limit; without a limit only with the signal. */
-export function limitedBy(stop: AbortSignal, limit: Millis | undefined): LimitedSignal {
-  const over = new AbortController();
-  const signal = AbortSignal.any([stop, over.signal]);
-  const end = (): void => {
-    over.abort(new Error('the time is over'));
-  };
-  if (limit !== undefined) void systemClock.sleep(limit, signal).then(end, () => undefined);
-  return { signal, [Symbol.dispose]: end };
-}
+export const limitedBy = (stop: AbortSignal, limit: Millis | undefined): AbortSignal =>
+  limit === undefined
+    ? stop
+    : AbortSignal.any([stop, AbortSignal.timeout(Math.min(limit, longestTimer))]);
 
 /**
  * The value of `--timeout`.

@@ -32,31 +32,23 @@ interface InstalledCall {
 export async function waitForCluster(call: InstalledCall): Promise<number> {
   const { kubeconfig, environment, limit } = call;
   using stop = stopSignal();
-  using limited = limitedBy(stop.signal, limit);
-  await using kube = openCluster(kubeconfig, environment);
-  const { signal } = limited;
-  const missing = await settling({
-    kube: kube.kube,
-    signal,
-    print: printAt,
-    clock: systemPorts.clock,
-  });
-  if (stop.signal.aborted) return stop.endCode();
-  if (missing === undefined) return 0;
-  throw cliFailure(
-    'cli.not-installed-in-time',
-    `the cluster is not installed within ${renderDuration(limit ?? 0)}: ${missing}`,
-  );
-}
-
-function openCluster(kubeconfig: string, environment: Environment) {
+  const signal = limitedBy(stop.signal, limit);
   const kube = kubeCluster({
     ...systemPorts,
     credentials: () => readNamed({ path: kubeconfig, kind: 'settings' }),
     proxies: proxiesIn(environment),
     emit: () => undefined,
   });
-  return { kube, [Symbol.asyncDispose]: () => kube.close() };
+  await using open = new AsyncDisposableStack();
+  open.defer(kube.close);
+  const { clock } = systemPorts;
+  const missing = await settling({ kube, signal, print: printAt, clock });
+  if (stop.signal.aborted) return stop.endCode();
+  if (missing === undefined) return 0;
+  throw cliFailure(
+    'cli.not-installed-in-time',
+    `the cluster is not installed within ${renderDuration(limit ?? 0)}: ${missing}`,
+  );
 }
 
 /** The service is asked at the same interval. */

@@ -93,8 +93,7 @@ async function watchInstallation(call: WatchCall, limit: Millis | undefined): Pr
     throw cliFailure('cli.page-not-served', `${call.listen} cannot be listened on`, { cause });
   });
   print(`page: ${server.url}\n`);
-  using limited = limitedBy(stop.signal, limit);
-  const { signal } = limited;
+  const signal = limitedBy(stop.signal, limit);
   try {
     const followed = call.until === undefined ? page : printing(page, source.mask);
     await source.follow(followed, signal).catch((thrown: unknown) => {

@@ -3,16 +3,21 @@ import type { RunEvent } from '../engine/events.ts';
 import { renderFailure } from '../engine/failures.ts';
 import { isEnd, type RunSteps, stepsAfter } from '../engine/run-steps.ts';
 
-const instant = z.number().describe('milliseconds since 1970');
-const span = z.number().describe('milliseconds');
+/** Milliseconds since 1970. */
+const instant = z.number();
+/** A duration in milliseconds. */
+const span = z.number();
 
 /** A wait of a running step. */
 const Wait = z.object({
-  sentence: z.string().describe('what must become true'),
-  status: z.string().describe('what is missing'),
-  attempt: z.int().optional().describe('of a request that is retried: how often it was tried'),
+  sentence: z.string(),
+  /** The missing condition. */
+  status: z.string(),
+  /** Number of attempts of a request that is retried. */
+  attempt: z.int().optional(),
   since: instant,
-  limit: span.describe('milliseconds from since; then the step fails'),
+  /** Counted from `since`; then the step fails. */
+  limit: span,
 });
 
 /** A running step. */
@@ -23,9 +28,11 @@ const RunningStep = z.object({
   since: instant,
   attempt: z.int(),
   info: z.string().optional(),
-  percent: z.number().optional().describe('0 to 100; never falls'),
+  /** 0 to 100; never falls. */
+  percent: z.number().optional(),
   bytesPerSecond: z.number().optional(),
-  remaining: span.optional().describe('milliseconds to the end of the step, at the present rate'),
+  /** Time to the end of the step at the present rate. */
+  remaining: span.optional(),
   wait: Wait.optional(),
 });
 export type RunningStep = z.infer<typeof RunningStep>;
@@ -35,7 +42,8 @@ export type RunningStep = z.infer<typeof RunningStep>;
  * ignored.
  */
 export const RunStatus = z.object({
-  v: z.literal(1).describe('version of this form'),
+  /** Version of this form. */
+  v: z.literal(1),
   run: z.string(),
   role: z.string(),
   version: z.string(),
@@ -43,14 +51,14 @@ export const RunStatus = z.object({
   since: instant,
   updated: instant,
   isResumed: z.boolean(),
-  process: z
-    .object({ pid: z.int(), startTicks: z.number(), bootId: z.string() })
-    .optional()
-    .describe('whose run it is: pid, field 22 of /proc/PID/stat, and the boot'),
-  steps: z.int().describe('steps of the main line'),
-  ended: z.int().describe('of these, finished or left out'),
+  /** The process of the run: pid, field 22 of /proc/PID/stat, and the boot. */
+  process: z.object({ pid: z.int(), startTicks: z.number(), bootId: z.string() }).optional(),
+  /** Number of steps of the main line; of these, number that finished or were left out. */
+  steps: z.int(),
+  ended: z.int(),
   running: z.array(RunningStep),
-  reason: z.string().optional().describe('why the run ended before its end'),
+  /** The reason why the run ended before its end. */
+  reason: z.string().optional(),
 });
 export type RunStatus = z.infer<typeof RunStatus>;
 
