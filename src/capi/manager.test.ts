@@ -8,7 +8,7 @@ it('is ready once every kind was listed, and stays so while the API server is aw
   const controllers = gaps.map(
     (_, at) => ({ reads: [{ gap: () => gaps[at] }] }) as unknown as Controller,
   );
-  const isReady = hasSynced([{ name: 'bootstrap', controllers }]);
+  const isReady = hasSynced(controllers);
   expect(isReady()).toBe(false);
   gaps[1] = undefined;
   expect(isReady()).toBe(true);

@@ -6,11 +6,15 @@ export function addCapi(capi: ProgramCommand): void {
   managing(
     capi.add(
       'manager',
-      'in the management cluster: run the providers',
+      'in the management cluster: run a provider',
       'Run by a deployment for each provider. If a flag is given twice, the last one counts. It runs until a signal; the next run continues.',
     ),
   )
-    .needs('--controllers <PROVIDERS>', 'bootstrap, control-plane, or both with a comma')
+    .addOption(
+      new Option('--controllers <PROVIDER>', 'the provider to run; required')
+        .choices(['bootstrap', 'control-plane'])
+        .makeOptionMandatory(),
+    )
     .option('--namespace <NAME>', 'work in one namespace; default: in all')
     .option('--inventory-address <ADDR>', 'answer the agents of hosts on HOST:PORT')
     .option('--inventory-url <URL>', 'where hosts reach that address')
@@ -18,7 +22,7 @@ export function addCapi(capi: ProgramCommand): void {
     .option('--health-address <ADDR>', 'serve /healthz and /readyz on HOST:PORT')
     .reads({
       POD_NAMESPACE:
-        'namespace of the leases; default: the namespace of the pod, or of the provider',
+        'namespace of the lease; default: the namespace of the pod, or of the provider',
       BOOTWRIGHT_IMAGE: 'the image that it runs from, for the Jobs of the installer',
       ...podEnvironment,
     })

@@ -9,19 +9,15 @@ import { bootstrapControllers, type BootstrapOptions } from '../../capi/bootstra
 import { asConfig } from '../../capi/bootstrap/status.ts';
 import { bootstrapStores } from '../../capi/bootstrap/stores.ts';
 import { controlPlaneControllers } from '../../capi/control-plane/controllers.ts';
-import { type ControlPlaneStores, controlPlaneStores } from '../../capi/control-plane/view.ts';
+import { controlPlaneStores } from '../../capi/control-plane/view.ts';
 import { inventoryRoutes } from '../../capi/inventory/routes.ts';
-import {
-  hasSynced,
-  type Provider,
-  type ProviderName,
-  providers,
-  runProviders,
-} from '../../capi/manager.ts';
+import { hasSynced, namespaceOf, type ProviderName } from '../../capi/manager.ts';
 import type { Environment } from '../../config/environment.ts';
 import { flagFailure } from '../../config/failures.ts';
+import { type Controller, runControllers } from '../../kube/manager.ts';
 import { hostInUrl } from '../../lib/address.ts';
 import { notesOf } from '../../engine/events.ts';
+import { seconds } from '../../model/duration.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import { commandCredentials, followingCluster } from '../cluster.ts';
 import { ownPod } from '../controller.ts';
@@ -29,8 +25,7 @@ import { addressIn, type PodCall, runInPod } from '../run-context.ts';
 
 /** Arguments of `capi manager`. */
 interface ManagerCall extends PodCall {
-  /** Providers, separated by commas. */
-  readonly controllers: string;
+  readonly controllers: ProviderName;
   /** The one namespace in which the manager handles clusters; all namespaces unless given. */
   readonly namespace?: string;
   readonly inventoryAddress?: string;
@@ -42,15 +37,20 @@ interface ManagerCall extends PodCall {
 }
 
 /**
- * Runs providers of Cluster API until a signal stops them. Of several managers, one works, by a
- * lease for each provider; all of them serve. Resolves with the exit code of the signal.
+ * The usual times of a provider (controller-runtime, `leaderelection`): a killed manager is
+ * replaced within 15 seconds.
+ */
+const times = { duration: seconds(15), renewDeadline: seconds(10), retryPeriod: seconds(2) };
+
+/**
+ * Runs a provider of Cluster API until a signal stops it. Of several managers, one works, by a
+ * lease; all of them serve. Resolves with the exit code of the signal.
  */
 export async function runCapiManager(call: ManagerCall): Promise<number> {
   // Half of the heap was garbage: on a large machine V8 lets a heap grow to three times its live
   // size before it collects.
   setFlagsFromString('--heap-growing-percent=25');
-  const { environment, kubeconfig, namespace } = call;
-  const names = providersIn(call.controllers);
+  const { environment, kubeconfig, namespace, controllers: provider } = call;
   const health = addressIn('--health-address', call.healthAddress);
   const credentials = await commandCredentials(environment, kubeconfig);
   return runInPod(call, async ({ emit, signal, metrics }) => {
@@ -58,19 +58,25 @@ export async function runCapiManager(call: ManagerCall): Promise<number> {
     const kube = followingCluster({ credentials, emit });
     open.defer(kube.close);
     const ports = { ...systemPorts, kube, emit, metrics, namespace };
-    const providers: Provider[] = [];
-    if (names.includes('bootstrap')) providers.push(await bootstrapOf(call, open, ports));
-    const stores = controlPlaneStores(ports, namespace);
-    if (names.includes('control-plane')) providers.push(controlPlaneOf(ports, environment, stores));
-    const served = health && (await serveHealth(health, hasSynced(providers)));
+    const controllers =
+      provider === 'bootstrap'
+        ? await bootstrapOf(call, open, ports)
+        : controlPlaneOf(ports, environment);
+    const served = health && (await serveHealth(health, hasSynced(controllers)));
     if (served !== undefined) open.defer(served.close);
-    await runProviders(
+    await runControllers(
       { ...ports, signal },
       {
-        providers,
-        namespace: ownNamespace(call),
-        pod: ownPod(),
+        name: 'capi-manager',
+        controllers,
         queueOpened: metrics?.queueOpened,
+        lease: {
+          lease: `bootwright-${provider}`,
+          namespace: ownNamespace(call),
+          pod: ownPod(),
+          isSingleNode: false,
+          times,
+        },
       },
     );
   });
@@ -86,7 +92,7 @@ async function bootstrapOf(
   call: ManagerCall,
   open: AsyncDisposableStack,
   { namespace, ...ports }: ProviderPorts,
-): Promise<Provider> {
+): Promise<readonly Controller[]> {
   const listen = addressIn('--inventory-address', call.inventoryAddress);
   const { certificateFolder } = call;
   // The template of the providers has one placeholder for both a name and an address.
@@ -105,8 +111,7 @@ async function bootstrapOf(
   const { close } = await serveRoutes(served, note);
   open.defer(close);
   const ca = certificateFolder === undefined ? undefined : authorityIn(certificateFolder);
-  const name = 'bootstrap' as const;
-  return { name, controllers: bootstrapControllers({ ...ports, stores, inventoryUrl, ca }) };
+  return bootstrapControllers({ ...ports, stores, inventoryUrl, ca });
 }
 
 /**
@@ -118,45 +123,28 @@ const authorityIn = (folder: string) => async (): Promise<string | undefined> =>
   return bytes?.toString();
 };
 
-function controlPlaneOf(
-  ports: ProviderPorts,
-  environment: Environment,
-  stores: ControlPlaneStores,
-): Provider {
+function controlPlaneOf(ports: ProviderPorts, environment: Environment): readonly Controller[] {
   const { emit } = ports;
-  const controllers = controlPlaneControllers({
+  return controlPlaneControllers({
     ...ports,
-    stores,
+    stores: controlPlaneStores(ports, ports.namespace),
     ownImage: environment['BOOTWRIGHT_IMAGE'],
     openGuest: (credentials) => followingCluster({ credentials, emit }),
-  });
-  return { name: 'control-plane', controllers };
-}
-
-/** @throws AgentError `cli.bad-flag` */
-function providersIn(text: string): readonly ProviderName[] {
-  const words = text.split(',').map((word) => word.trim());
-  const names = providers.filter((name) => words.includes(name));
-  const wrong = words.find((word) => !providers.some((name) => name === word));
-  if (wrong === undefined) return names;
-  const what = `--controllers: there is no provider ${JSON.stringify(wrong)}`;
-  throw flagFailure('cli.bad-flag', what, {
-    hint: `write ${providers.join(', ')}, or both with a comma between`,
   });
 }
 
 const accountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /**
- * The namespace of the leases: the namespace of the pod, else the namespace in which the manager
- * works, else the namespace of each provider.
+ * The namespace of the lease: the namespace of the pod, else the namespace in which the manager
+ * works, else the namespace of the provider.
  */
-function ownNamespace({ environment, namespace }: ManagerCall): string | undefined {
+function ownNamespace({ environment, namespace, controllers }: ManagerCall): string {
   const { POD_NAMESPACE = '' } = environment;
   if (POD_NAMESPACE !== '') return POD_NAMESPACE;
   try {
     return readFileSync(accountNamespace, 'utf8').trim();
   } catch {
-    return namespace;
+    return namespace ?? namespaceOf(controllers);
   }
 }
