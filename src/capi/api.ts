@@ -71,8 +71,6 @@ export const ownNames = {
    */
   inputsHash: 'bootwright.io/inputs-hash',
   generatedAt: 'bootwright.io/generated-at',
-  /** Annotation of the same Secret for a single node; without a value. */
-  singleNode: 'bootwright.io/single-node',
   /**
    * Annotation of a control plane, with any value: its masters are not compared before they are
    * installed.
@@ -87,8 +85,6 @@ export const ownNames = {
   allowDowngradeTo: 'bootwright.io/allow-downgrade-to',
   /** Annotation of a control plane, without a value: its bootstrap is complete. */
   bootstrapComplete: 'bootwright.io/bootstrap-complete',
-  /** Annotation of a kubeconfig Secret from version 1.1 and older: the time of its renewal. */
-  renewAt: 'bootwright.io/renew-at',
   /** Annotation of a control plane: the master under replacement. */
   remediation: 'bootwright.io/remediation',
   /** Annotation with the same value on the Machine that replaces it. */
@@ -307,7 +303,6 @@ export const assetKeys = {
   masterIgnition: 'master.ign',
   workerIgnition: 'worker.ign',
   kubeconfig: 'kubeconfig',
-  kubeconfigNoIngress: 'kubeconfig-noingress',
   kubeadminPassword: 'kubeadmin-password',
   metadata: 'metadata.json',
   /**

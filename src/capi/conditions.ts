@@ -1,70 +1,57 @@
 import { wholeSeconds } from '../model/duration.ts';
 import type { ApiCondition } from './api.ts';
 
-/** A condition before it is written. */
-export type NewCondition = Omit<ApiCondition, 'lastTransitionTime' | 'observedGeneration'>;
-
-/** The result of a check, with the remedy if it failed. */
-export interface CheckResult {
-  readonly isRight: boolean;
-  readonly reason: string;
-  readonly message?: string | undefined;
-}
+/** The content of a condition: the result of a check, with the remedy if it failed. */
+export type CheckResult = Pick<ApiCondition, 'status' | 'reason' | 'message'>;
 
 /** The result of a passed check. */
-export const right = (reason: string, message?: string): CheckResult => ({
-  isRight: true,
+export const right = (reason: string, message = ''): CheckResult => ({
+  status: 'True',
   reason,
   message,
 });
 
 /** The result of a failed check. */
-export const wrong = (reason: string, message?: string): CheckResult => ({
-  isRight: false,
+export const wrong = (reason: string, message = ''): CheckResult => ({
+  status: 'False',
   reason,
   message,
 });
 
-/** A condition from the result of a check. */
-export const conditionOfCheck = (
-  type: string,
-  { isRight, reason, message = '' }: CheckResult,
-): NewCondition => ({ type, status: isRight ? 'True' : 'False', reason, message });
-
 /** The condition `Paused`, which both providers write. */
-export const pausedCondition = (isPaused: boolean): NewCondition =>
-  isPaused
-    ? { type: 'Paused', status: 'True', reason: 'Paused' }
-    : { type: 'Paused', status: 'False', reason: 'NotPaused' };
+export const pausedCheck = (isPaused: boolean): CheckResult =>
+  isPaused ? right('Paused') : wrong('NotPaused');
 
 /** Maximum length of a message: `metav1.Condition` allows 32 KiB, but people read one line. */
 const longestMessage = 1024;
 
 /**
- * Replaces some conditions of an object. The transition time changes only with the status
- * (Kubernetes API conventions, conditions).
+ * Replaces some conditions of an object, by their types; an undefined one stays. The transition
+ * time changes only with the status (Kubernetes API conventions, conditions).
  */
 export function withConditions(
   before: readonly ApiCondition[] = [],
-  changed: readonly NewCondition[],
+  checks: Readonly<Record<string, CheckResult | undefined>>,
   now: number,
   generation: number | undefined,
 ): readonly ApiCondition[] {
   const at = wholeSeconds(now);
-  const next = changed.map(({ message = '', ...condition }): ApiCondition => {
-    const old = before.find(({ type }) => type === condition.type);
-    return {
-      ...condition,
+  const all = new Map(before.map((one) => [one.type, one]));
+  for (const [type, check] of Object.entries(checks)) {
+    if (check === undefined) continue;
+    const { status, reason, message = '' } = check;
+    const old = all.get(type);
+    all.set(type, {
+      type,
+      status,
+      reason,
       message:
         message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
-      lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime : at,
+      lastTransitionTime: old?.status === status ? old.lastTransitionTime : at,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
-    };
-  });
-  const types = new Set(next.map(({ type }) => type));
-  return [...before.filter(({ type }) => !types.has(type)), ...next].toSorted((one, other) =>
-    one.type < other.type ? -1 : 1,
-  );
+    });
+  }
+  return [...all.values()].toSorted((one, other) => (one.type < other.type ? -1 : 1));
 }
 
 /** The condition of a type, if it exists. */
@@ -99,7 +86,6 @@ const failures: ReadonlySet<string> = new Set([
   'HostNameNotUnique',
   'Expired',
   'AssetsLost',
-  'ReplicasChanged',
   'NewerThanSpec',
   'TooShort',
   'Failed',

@@ -29,8 +29,8 @@ describe('the MachineHealthChecks of a Cluster', () => {
     ['hours', { ...ready(7200), nodeStartupTimeoutSeconds: 7200 }, undefined],
     ['no limit for the start', { nodeStartupTimeoutSeconds: 0 }, undefined],
   ])('%s', (_, checks, why) => {
-    const { isRight, reason, message = '' } = healthChecksFinding([check(checks)], 'demo');
-    expect([isRight, reason]).toEqual(why === undefined ? [true, 'Valid'] : [false, 'TooShort']);
+    const { status, reason, message = '' } = healthChecksFinding([check(checks)], 'demo');
+    expect([status, reason]).toEqual(why === undefined ? ['True', 'Valid'] : ['False', 'TooShort']);
     if (why === undefined) return;
     expect(message).toContain(`MachineHealthCheck workers: ${why}`);
     expect(message).toContain('unhealthyLessThanOrEqualTo');
@@ -38,7 +38,7 @@ describe('the MachineHealthChecks of a Cluster', () => {
 
   it('are those of this Cluster alone', () => {
     const other = check(ready(600), { clusterName: 'other' });
-    expect(healthChecksFinding([other], 'demo').isRight).toBe(true);
+    expect(healthChecksFinding([other], 'demo').status).toBe('True');
   });
 
   it('of the sample replace no host', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { controlPlaneOf } from '../../test/support/capi-world.ts';
 import { type BootstrapConfig, type BootstrapConfigSpec, type Machine, ownNames } from './api.ts';
-import { hostsCondition, reportedOf } from './host-checks.ts';
+import { hostsCheck, reportedOf } from './host-checks.ts';
 
 /** Names and addresses from the infrastructure; the test tells them apart by their form. */
 interface Host {
@@ -30,10 +30,10 @@ const configOf = (name: string, { spec }: Host): BootstrapConfig => ({
   spec: { agent: { image: 'a' }, ...spec },
 });
 
-const conditionOf = (hosts: readonly Host[], annotations = {}) => {
+const checkOf = (hosts: readonly Host[], annotations = {}) => {
   const plane = controlPlaneOf();
   const named = hosts.map((host, at) => [`m${at}`, host] as const);
-  return hostsCondition({
+  return hostsCheck({
     controlPlane: { ...plane, metadata: { ...plane.metadata, annotations } },
     hosts: named.map(([name, host]) => ({
       machine: machineOf(name, host),
@@ -71,7 +71,7 @@ describe('HostsValid', () => {
     ],
     ['63 characters', [{ reports: ['a'.repeat(63)] }]],
   ])('is true with %s', (_, hosts) => {
-    expect(conditionOf(hosts)).toEqual({ type: 'HostsValid', status: 'True', reason: 'Valid' });
+    expect(checkOf(hosts)).toMatchObject({ status: 'True', reason: 'Valid' });
   });
 
   it.each<[string, string, readonly Host[]]>([
@@ -80,11 +80,6 @@ describe('HostsValid', () => {
       'HostNameNotUnique',
       'a is the name of m0, m1; give',
       [{ spec: registered('A') }, { reports: ['n1'], spec: registered('a') }],
-    ],
-    [
-      'HostNameInvalid',
-      'localhost is the name of m1; give',
-      [one, { reports: ['n1'], spec: registered('Localhost.localdomain') }],
     ],
     [
       'HostNameInvalid',
@@ -97,8 +92,8 @@ describe('HostsValid', () => {
       [{ reports: ['n0'], spec: registered(long) }],
     ],
   ])('is false: %s, %s', (...[reason, begin, hosts]) => {
-    const { message = '', ...condition } = conditionOf(hosts);
-    expect(condition).toEqual({ type: 'HostsValid', status: 'False', reason });
+    const { message = '', ...check } = checkOf(hosts);
+    expect(check).toEqual({ status: 'False', reason });
     expect(message.slice(0, begin.length)).toBe(begin);
   });
 
@@ -122,12 +117,7 @@ describe('HostsValid', () => {
       { [ownNames.skipHostChecks]: '' },
     ],
   ])('is unknown: %s, %s', (...[reason, message, hosts, annotations]) => {
-    expect(conditionOf(hosts, annotations)).toEqual({
-      type: 'HostsValid',
-      status: 'Unknown',
-      reason,
-      message,
-    });
+    expect(checkOf(hosts, annotations)).toEqual({ status: 'Unknown', reason, message });
   });
 });
 

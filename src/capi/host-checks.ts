@@ -1,7 +1,7 @@
 import { canonicalAddress } from '../lib/address.ts';
 import type { KubeObject } from '../ports/kube.ts';
 import { type BootstrapConfig, type Machine, ownNames } from './api.ts';
-import type { NewCondition } from './conditions.ts';
+import { type CheckResult, right, wrong } from './conditions.ts';
 import type { ControlPlaneView } from './control-plane/view.ts';
 
 /**
@@ -30,8 +30,6 @@ export function givenName({ spec }: Pick<BootstrapConfig, 'spec'>): string | und
  */
 const longestNodeName = 63;
 
-const isLocal = (name: string): boolean => /^localhost[46]?(?:\.|$)/.test(name);
-
 /** The possible names of a node, in lower case, as kubelets write them. */
 function namesOf(machine: KubeObject, config: BootstrapConfig | undefined): readonly string[] {
   const given = config && givenName(config)?.toLowerCase();
@@ -39,7 +37,7 @@ function namesOf(machine: KubeObject, config: BootstrapConfig | undefined): read
   if ((config?.spec.nodeRegistration?.name ?? '') !== '') return [];
   // The system that inspects a host may have no name for it, while the installed system has one.
   const seen = reportedOf(machine).names.map((one) => one.toLowerCase());
-  return [...new Set(seen)].filter((one) => !isLocal(one));
+  return [...new Set(seen)].filter((one) => !/^localhost[46]?(?:\.|$)/.test(one));
 }
 
 /** The reason why a host's name rules it out as a node; undefined if no reason is known. */
@@ -49,7 +47,6 @@ export function nodeNameProblem(
 ): string | undefined {
   const names = namesOf(machine, config);
   const { name } = machine.metadata;
-  if (names.some(isLocal)) return `localhost is the name of ${name}`;
   // A host may have several names. Its node takes one of them, which may be a shorter one.
   const isLong = names.length > 0 && names.every(({ length }) => length > longestNodeName);
   return isLong
@@ -62,41 +59,37 @@ export function nodeNameProblem(
  * their names, as known before their disks are written. While it is False, no master gets its
  * Ignition.
  */
-export function hostsCondition({
+export function hostsCheck({
   controlPlane,
   hosts: all,
-}: Pick<ControlPlaneView, 'controlPlane' | 'hosts'>): NewCondition {
-  const type = 'HostsValid';
-  const unknown = (reason: string, message = ''): NewCondition => ({
-    type,
+}: Pick<ControlPlaneView, 'controlPlane' | 'hosts'>): CheckResult {
+  const unknown = (reason: string, message = ''): CheckResult => ({
     status: 'Unknown',
     reason,
     message,
   });
-  const isFalse = (reason: string, what: string): NewCondition => {
-    const message = `${what}; give each master a name of its own; where what is reported is out of date, the annotation ${ownNames.skipHostChecks} of the control plane skips this check`;
-    return { type, status: 'False', reason, message };
-  };
+  const remedy = `give each master a name of its own; the annotation ${ownNames.skipHostChecks} of the control plane skips this check where the reports are out of date`;
   if (controlPlane.metadata.annotations?.[ownNames.skipHostChecks] !== undefined)
     return unknown('Skipped', `by the annotation ${ownNames.skipHostChecks}`);
-  const hosts = all
-    .filter(({ isDeleting }) => !isDeleting)
-    .map(({ machine, config }) => ({
-      name: machine.metadata.name,
-      names: namesOf(machine, config),
-      problem: nodeNameProblem(machine, config),
-    }));
-  const problem = hosts.find((one) => one.problem !== undefined)?.problem;
-  if (problem !== undefined) return isFalse('HostNameInvalid', problem);
-  const known = hosts.flatMap(({ names }) => names);
-  const shared = known.find((one, at) => known.indexOf(one) !== at);
-  if (shared !== undefined) {
-    const sharing = hosts.filter(({ names }) => names.includes(shared)).map(({ name }) => name);
-    return isFalse('HostNameNotUnique', `${shared} is the name of ${sharing.join(', ')}`);
-  }
+  const hosts = all.filter(({ isDeleting }) => !isDeleting);
   if (hosts.length === 0) return unknown('WaitingForMachines');
-  const silent = hosts.filter(({ names }) => names.length === 0).map(({ name }) => name);
+  const byName = new Map<string, string[]>();
+  const silent: string[] = [];
+  for (const { machine, config } of hosts) {
+    const { name } = machine.metadata;
+    const problem = nodeNameProblem(machine, config);
+    if (problem !== undefined) return wrong('HostNameInvalid', `${problem}; ${remedy}`);
+    const names = namesOf(machine, config);
+    if (names.length === 0) silent.push(name);
+    for (const one of names) byName.set(one, [...(byName.get(one) ?? []), name]);
+  }
+  const shared = [...byName].find(([, machines]) => machines.length > 1);
+  if (shared !== undefined)
+    return wrong(
+      'HostNameNotUnique',
+      `${shared[0]} is the name of ${shared[1].join(', ')}; ${remedy}`,
+    );
   return silent.length > 0
     ? unknown('NotReported', `no name is reported of ${silent.join(', ')}`)
-    : { type, status: 'True', reason: 'Valid' };
+    : right('Valid');
 }

@@ -1,4 +1,4 @@
-import { listAt, partOf } from '../kube/object.ts';
+import { listAt, partOf, textAt } from '../kube/object.ts';
 import type { Kube, KubeKind, KubeObject } from '../ports/kube.ts';
 import { isConflict } from '../ports/kube-failures.ts';
 import { capiNames, clusters, type OwnedMetadata, type OwnerReference } from './api.ts';
@@ -50,21 +50,15 @@ export const isControlledBy = (object: KubeObject, uid: string | undefined): boo
     return owner.controller === true && owner.uid === uid;
   });
 
-/** The bytes of a key in a Secret; undefined if absent. */
+/** The bytes of a key in a Secret; undefined if absent or empty. */
 export function secretBytes(secret: KubeObject | undefined, key: string): Buffer | undefined {
-  const value = partOf(secret, 'data', key);
-  return typeof value === 'string' ? Buffer.from(value, 'base64') : undefined;
+  const value = textAt(secret, 'data', key);
+  return value === '' ? undefined : Buffer.from(value, 'base64');
 }
-
-/** The text of a key in a Secret; undefined if absent. */
-export const secretText = (secret: KubeObject | undefined, key: string): string | undefined =>
-  secretBytes(secret, key)?.toString();
 
 /** The text of a key in a Secret; undefined if absent or empty. */
-export function secretValue(secret: KubeObject, key: string): string | undefined {
-  const text = secretText(secret, key);
-  return text === '' ? undefined : text;
-}
+export const secretText = (secret: KubeObject | undefined, key: string): string | undefined =>
+  secretBytes(secret, key)?.toString();
 
 /** The base64-encoded data of a Secret. */
 export const secretData = (

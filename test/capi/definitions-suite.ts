@@ -77,23 +77,22 @@ function describeDefinitions(): void {
     expect(await change({ replicas: 4 })).toBe(422);
   });
 
-  it('a single node while it is installed, by the scale subresource neither', async () => {
+  it('a single node until it is installed, by the scale subresource neither', async () => {
     const [name, to] = ['single', { spec: { replicas: 3 } }] as const;
     const single = { ...ref, name };
     const object = controlPlaneObject({ cluster: name, namespace: cluster }, { replicas: 1 });
     await rig.applyAll([object]);
     const date = '2026-11-27T00:00:00Z';
-    const assets = { secretName: 'a', hash: 'b', generatedAt: date, expiresAt: date };
     const complete = (status: string) => ({
       type: 'BootstrapComplete',
       status,
       reason: 'x',
       lastTransitionTime: date,
     });
-    await rig.client.mergeStatus(single, { assets, conditions: [complete('False')] });
     const refusal = 'masters can be added once the single node is installed';
-    await expect(rig.client.merge(single, to, 'scale')).rejects.toThrow(refusal);
     await expect(rig.client.merge(single, to)).rejects.toThrow(refusal);
+    await rig.client.mergeStatus(single, { conditions: [complete('False')] });
+    await expect(rig.client.merge(single, to, 'scale')).rejects.toThrow(refusal);
     await rig.client.mergeStatus(single, { conditions: [complete('True')] });
     expect(await statusOf(rig.client.merge(single, to, 'scale'))).toBe(200);
   });
@@ -119,6 +118,15 @@ function describeDefinitions(): void {
       { cluster: `plane-${(made += 1)}`, namespace: cluster },
       { configSpec: { ...configSpec, ...more } },
     );
+    expect(await statusOf(rig.client.create(controlPlanes, object))).toBe(status);
+  });
+
+  it.each([
+    [63, 200],
+    [64, 422],
+  ])('takes a control plane whose name has %i characters or not', async (length, status) => {
+    const name = 'a'.repeat(length);
+    const object = controlPlaneObject({ cluster: name, namespace: cluster });
     expect(await statusOf(rig.client.create(controlPlanes, object))).toBe(status);
   });
 

@@ -64,7 +64,7 @@ beforeEach(async () => {
   putSecret(kube, 'plane-install-assets', {
     'master.ign': pointer('master'),
     'worker.ign': pointer('worker'),
-    'kubeconfig-noingress': 'kind: Config',
+    kubeconfig: 'kind: Config',
   });
   const assets = assetsSecret();
   const packed = gzipSync('{"ignition":{"version":"3.2.0"}}').toString('base64');
@@ -450,7 +450,6 @@ describe('who may ask for what', () => {
     ['w0', progress(cluster, 'config-w0'), '{"current_stage":', 422],
     ['w0', progress(cluster, 'config-w0'), 'x'.repeat(20_000), 413],
     ['w0', progress(cluster, 'config-w0'), { current_stage: 'Installing', progress_info: 7 }, 422],
-    ['w0', `clusters/${cluster}/hosts?with-inventory=true`, undefined, 403],
     ['w0', `clusters/${cluster}/hosts?role=master`, undefined, 200],
     ['w0', 'clusters/cluster-other', undefined, 403],
     ['m1', `clusters/${cluster}/downloads/files?file_name=bootstrap.ign`, undefined, 403],
@@ -461,8 +460,12 @@ describe('who may ask for what', () => {
       403,
     ],
     ['m0', `clusters/${cluster}/downloads/files?file_name=..%2Fkubeadmin-password`, undefined, 422],
-    ['m0', `clusters/${cluster}/downloads/files?file_name=constructor`, undefined, 422],
-    ['m0', `clusters/${cluster}/downloads/credentials?file_name=kubeconfig`, undefined, 409],
+    [
+      'm0',
+      `clusters/${cluster}/downloads/credentials?file_name=kubeadmin-password`,
+      undefined,
+      422,
+    ],
     ['w0', `infra-env/${cluster}/hosts/config-m1/downloads/ignition`, undefined, 403],
     ['w0', `infra-env/${cluster}/hosts/config-w0/downloads/ignition`, undefined, 409],
   ] as const)('%s: %s', async (...[name, path, body, status]) => {

@@ -15,8 +15,7 @@ import {
 import { jobs, pods, secrets } from '../../src/kube/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { type Millis, seconds } from '../../src/model/duration.ts';
-import { assetsSecret } from '../../src/capi/control-plane/make-assets.ts';
-import { madeFiles } from '../../src/capi/control-plane/installer.ts';
+import { assetsSecret, madeFiles } from '../../src/capi/control-plane/installer.ts';
 import { partOf } from '../../src/kube/object.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
@@ -124,12 +123,6 @@ export function managementCluster(
   return kube;
 }
 
-/** A run of the installer, with its Job. */
-interface InstallerRun {
-  readonly releaseImage: string;
-  readonly isSingleNode: boolean;
-}
-
 const image = (name: string): string => `r.test/${name}@sha256:${'a'.repeat(64)}`;
 
 /**
@@ -137,7 +130,8 @@ const image = (name: string): string => `r.test/${name}@sha256:${'a'.repeat(64)}
  * do.
  */
 export function jobRunner(kube: FakeKube) {
-  const runs: InstallerRun[] = [];
+  /** Names of the Jobs that ran the installer. */
+  const runs: string[] = [];
   const complete = (job: KubeObject): void =>
     void kube.put(jobs, { ...job, status: { conditions: [{ type: 'Complete', status: 'True' }] } });
   const answer = (job: KubeObject): void => {
@@ -151,17 +145,13 @@ export function jobRunner(kube: FakeKube) {
   };
   const install = (job: KubeObject, now: Millis): void => {
     const { initContainers, containers } = partOf(job, 'spec', 'template', 'spec') as {
-      readonly initContainers: readonly {
-        readonly command: readonly string[];
-        readonly env: readonly { readonly value: string }[];
-      }[];
+      readonly initContainers: readonly { readonly command: readonly string[] }[];
       readonly containers: readonly { readonly args: readonly string[] }[];
     };
-    const [{ command, env } = { command: [], env: [] }] = initContainers;
     const args = containers[0]?.args ?? [];
     const argument = (flag: string): string => args[args.indexOf(flag) + 1] ?? '';
-    const isSingleNode = command.join(' ').includes('single-node-ignition-config');
-    runs.push({ releaseImage: env.at(-1)?.value ?? '', isSingleNode });
+    const isSingleNode = JSON.stringify(initContainers).includes('single-node-ignition-config');
+    runs.push(job.metadata.name);
     const file = (text: string): Uint8Array => Buffer.from(text);
     const files = {
       [isSingleNode ? madeFiles.singleNode : madeFiles.bootstrap]: file(`{"run":${runs.length}}`),
@@ -171,10 +161,13 @@ export function jobRunner(kube: FakeKube) {
       'auth/kubeconfig': file('guest'),
       'auth/kubeadmin-password': file('secret'),
     };
-    const [name, uid] = [argument('--control-plane'), argument('--uid')];
-    const owner = { ...controlPlaneType, name, uid, controller: true };
-    const [cluster, inputsHash] = [argument('--cluster'), argument('--inputs-hash')];
-    const place = { namespace: capiNamespace, cluster, inputsHash, owner };
+    const place = {
+      namespace: capiNamespace,
+      cluster: argument('--cluster'),
+      controlPlane: argument('--control-plane'),
+      uid: argument('--uid'),
+      inputsHash: argument('--inputs-hash'),
+    };
     kube.put(secrets, assetsSecret(files, place, now));
     complete(job);
   };

@@ -28,7 +28,7 @@ import {
   refOf,
   refTo,
   secretData,
-  secretValue,
+  secretText,
 } from '../objects.ts';
 import { machineIgnition, tokenPath } from './ignition.ts';
 import { Missing, readMachineInput, requireLabels } from './machine-input.ts';
@@ -39,7 +39,6 @@ import {
   configOwner,
   type ConfigView,
   configView,
-  roleOf,
   tokenKeys,
 } from './stores.ts';
 
@@ -125,12 +124,12 @@ async function reconcile(scope: BootstrapScope, key: string, signal: AbortSignal
   const object = stores.configs.get(name, namespace);
   const view = object && configView(asConfig(object), stores);
   if (view === undefined || view.config.metadata.deletionTimestamp !== undefined) return {};
-  const { config, machine } = view;
+  const { config, role } = view;
   const change = await changeOf(scope, view, signal);
   const status = statusAfter(config, change, clock.now());
   await patchStatus(kube, config, status, signal);
   if (change.dataSecretName !== undefined && config.status?.initialization === undefined)
-    note('info', `config ${name}: its host may boot`, { namespace, role: roleOf(machine) });
+    note('info', `config ${name}: its host may boot`, { namespace, role });
   const condition = findCondition(status.conditions, 'DataSecretAvailable');
   // Once a host is lost, time alone changes nothing more.
   const untilLost = (lostAt(status) ?? 0) - clock.now();
@@ -146,7 +145,7 @@ async function changeOf(
   view: ConfigView,
   signal: AbortSignal,
 ): Promise<StatusChange> {
-  const { config, cluster, machine } = view;
+  const { config, cluster, role } = view;
   const { metadata, status = {} } = config;
   if (isClusterPaused(cluster, config)) return { isPaused: true };
   const token = scope.stores.tokens.get(tokenSecretName(metadata.name), metadata.namespace);
@@ -156,7 +155,7 @@ async function changeOf(
     return {};
   }
   if (token !== undefined && isPrepared(view)) return {};
-  const change = { role: roleOf(machine), hostID: metadata.uid ?? '' };
+  const change = { role, hostID: metadata.uid ?? '' };
   try {
     await prepare(scope, view, signal);
     return { ...change, dataSecretName: metadata.name };
@@ -169,10 +168,10 @@ async function changeOf(
 }
 
 /** Whether the data of the host was made from the present config. */
-const isPrepared = ({ config: { status = {}, metadata }, machine }: ConfigView): boolean =>
+const isPrepared = ({ config: { status = {}, metadata }, role }: ConfigView): boolean =>
   status.initialization?.dataSecretCreated === true &&
   status.observedGeneration === metadata.generation &&
-  status.role === roleOf(machine) &&
+  status.role === role &&
   isConditionTrue(status.conditions, 'DataSecretAvailable');
 
 /**
@@ -208,7 +207,7 @@ async function prepare(
   if (existing === undefined) {
     const secret = secretFor(view, name, capiNames.secretType, {}, data);
     await kube.create({ ...ref, denials: 'final' }, secret, signal);
-  } else if (secretValue(existing, 'value') !== value)
+  } else if (secretText(existing, 'value') !== value)
     await kube.patch(ref, patchOf(existing, { data: secretData(data) }), signal);
 }
 
@@ -238,7 +237,7 @@ async function ensureToken(
   const ref = { kind: secretKind, namespace, name };
   const found = await kube.get(ref, signal);
   if (found !== undefined) {
-    const token = secretValue(found, tokenKeys.token);
+    const token = secretText(found, tokenKeys.token);
     if (isControlledBy(found, uid) && token !== undefined) return token;
     throw taken(name);
   }
@@ -270,7 +269,7 @@ function secretFor(
  * host's cluster was moved: the host has another id here.
  */
 function givenToken({ spec, metadata }: BootstrapConfig, data: KubeObject): string | undefined {
-  const value = secretValue(data, 'value') ?? '';
+  const value = secretText(data, 'value') ?? '';
   const isOwn = spec.inventory?.mode !== 'External';
   if (!isOwn || !value.includes(metadata.uid ?? '')) return undefined;
   try {

@@ -4,9 +4,9 @@ import { partOf } from '../../kube/object.ts';
 import { keyfileProblems } from '../../model/keyfiles.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, type BootstrapConfigSpec } from '../api.ts';
-import { isControlledBy, secretValue } from '../objects.ts';
+import { isControlledBy, secretText } from '../objects.ts';
 import type { MachineInput } from './ignition.ts';
-import { type ConfigView, roleOf } from './stores.ts';
+import type { ConfigView } from './stores.ts';
 
 /** The objects from which the input of a host is read. */
 interface Reading {
@@ -55,11 +55,11 @@ export async function readMachineInput(
   reading: Reading,
   own: Pick<MachineInput, 'inventoryUrl' | 'inventoryCa' | 'token'>,
 ): Promise<MachineInput> {
-  const { config, machine, cluster } = reading.view;
+  const { config, cluster, role } = reading.view;
   const { spec, metadata } = config;
   const { uid: clusterId = '' } = cluster.metadata;
   return {
-    role: roleOf(machine),
+    role,
     spec,
     hostId: metadata.uid ?? '',
     ...(await releaseOf(reading)),
@@ -82,9 +82,9 @@ async function releaseOf(
 ): Promise<
   Pick<MachineInput, 'existingRoot' | 'openshiftVersion' | 'controlPlaneCount' | 'mcoImage'>
 > {
-  const { config, machine, controlPlane } = reading.view;
+  const { config, role, controlPlane } = reading.view;
   const { osImage, writeMode } = config.spec;
-  const isWorker = roleOf(machine) === 'worker';
+  const isWorker = role === 'worker';
   const isDisk = writeMode !== 'ExistingRoot';
   if (isWorker && (isDisk || osImage !== undefined))
     return { existingRoot: isDisk ? undefined : osImage };
@@ -94,7 +94,7 @@ async function releaseOf(
   const assets = await secretNamed(reading, name);
   if (assets === undefined || !isControlledBy(assets, controlPlane.metadata.uid))
     throw new Missing('WaitingForAssets', `Secret ${name} of its control plane is not there yet`);
-  const existingRoot = isDisk ? undefined : (osImage ?? secretValue(assets, assetKeys.coreOsImage));
+  const existingRoot = isDisk ? undefined : (osImage ?? secretText(assets, assetKeys.coreOsImage));
   if (!isDisk && existingRoot === undefined)
     throw new Missing('OSImageUnknown', `set osImage: Secret ${name} names no image of CoreOS`);
   if (isWorker) return { existingRoot };
@@ -103,20 +103,20 @@ async function releaseOf(
     existingRoot,
     openshiftVersion: distributionVersion,
     controlPlaneCount: replicas,
-    mcoImage: secretValue(assets, assetKeys.mcoImage),
+    mcoImage: secretText(assets, assetKeys.mcoImage),
   };
 }
 
 async function externalInventory(reading: Reading) {
-  const { config, cluster } = reading.view;
+  const { config } = reading.view;
+  // The definition of the config requires all but `infraEnvId`.
   const { url = '', tokenSecretRef, clusterId = '', infraEnvId } = config.spec.inventory ?? {};
   if (!URL.canParse(url)) throw new Missing('InventoryUnknown', 'inventory.url is no URL');
-  const id = clusterId || (cluster.metadata.uid ?? '');
   return {
     inventoryUrl: url,
     token: await required(reading, tokenSecretRef?.name ?? '', 'token', 'InventoryTokenNotFound'),
-    clusterId: id,
-    infraEnvId: infraEnvId ?? id,
+    clusterId,
+    infraEnvId: infraEnvId ?? clusterId,
   };
 }
 
@@ -126,8 +126,7 @@ async function required(
   key: string,
   reason: string,
 ): Promise<string> {
-  const secret = name === '' ? undefined : await secretNamed(reading, name);
-  const text = secret && secretValue(secret, key);
+  const text = secretText(await secretNamed(reading, name), key);
   if (text === undefined) throw new Missing(reason, `Secret ${name} has no ${key}`);
   return text;
 }
@@ -162,9 +161,9 @@ async function keyfilesOf(reading: Reading): Promise<MachineInput['keyfiles']> {
   }
   // The Machine's own files come last, so that each replaces the general file of its name.
   const files = new Map<string, string>();
-  for (const key of keys) if (!key.includes('_')) files.set(key, secretValue(secret, key) ?? '');
+  for (const key of keys) if (!key.includes('_')) files.set(key, secretText(secret, key) ?? '');
   for (const key of keys)
-    if (key.startsWith(own)) files.set(key.slice(own.length), secretValue(secret, key) ?? '');
+    if (key.startsWith(own)) files.set(key.slice(own.length), secretText(secret, key) ?? '');
   const problems = files.size === 0 ? [] : keyfileProblems(files);
   if (problems.length > 0)
     throw new Missing('NetworkSecretInvalid', `Secret ${name}: ${problems.join('; ')}`);

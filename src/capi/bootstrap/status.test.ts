@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hours, minutes } from '../../model/duration.ts';
 import type { LadderName, Stage } from '../../model/stage.ts';
 import type { HostProgress } from '../api.ts';
-import { decideProgress, deriveConditions, shownProgress } from './status.ts';
+import { decideProgress, deriveChecks, shownProgress } from './status.ts';
 
 const now = Date.UTC(2026, 10, 27);
 const at = (time: number): string => new Date(time).toISOString();
@@ -123,9 +123,9 @@ describe('a report', () => {
 
 describe('conditions', () => {
   const made = { dataSecretCreated: true };
-  const reasons = (status: Parameters<typeof deriveConditions>[0], later = 0) =>
-    deriveConditions(status, now + later).map(
-      ({ type, status: is, reason }) => `${type}=${is} ${reason}`,
+  const reasons = (status: Parameters<typeof deriveChecks>[0], later = 0) =>
+    Object.entries(deriveChecks(status, now + later)).map(
+      ([type, { status: is, reason }]) => `${type}=${is} ${reason}`,
     );
 
   it.each<[HostProgress | undefined, number, string, string]>([

@@ -11,10 +11,8 @@ import {
 } from '../api.ts';
 import {
   type CheckResult,
-  conditionOfCheck,
   findCondition,
-  type NewCondition,
-  pausedCondition,
+  pausedCheck,
   right,
   withConditions,
   wrong,
@@ -42,40 +40,39 @@ export function statusAfter(
   { dataSecret, isPaused = false, ...change }: StatusChange,
   now: number,
 ): BootstrapConfigStatus {
+  const paused = { Paused: pausedCheck(isPaused) };
+  if (isPaused)
+    return { ...before, conditions: withConditions(before.conditions, paused, now, generation) };
   const made = { ready: true, initialization: { dataSecretCreated: true } };
-  const status: BootstrapConfigStatus = isPaused
-    ? before
-    : {
-        ...before,
-        ...(change.dataSecretName !== undefined && made),
-        ...change,
-        ...(generation !== undefined && { observedGeneration: generation }),
-      };
-  const changed = isPaused ? [] : deriveConditions(status, now, dataSecret);
-  const paused = pausedCondition(isPaused);
-  const conditions = withConditions(before.conditions, [paused, ...changed], now, generation);
-  return { ...status, conditions };
+  const status: BootstrapConfigStatus = {
+    ...before,
+    ...(change.dataSecretName !== undefined && made),
+    ...change,
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+  const checks = { ...paused, ...deriveChecks(status, now, dataSecret) };
+  return { ...status, conditions: withConditions(before.conditions, checks, now, generation) };
 }
 
 /**
  * Derives the conditions of a config from its status and the time: `DataSecretAvailable`,
  * `AgentReporting`, and `Ready`, which core mirrors to the Machine.
  */
-export function deriveConditions(
+export function deriveChecks(
   status: BootstrapConfigStatus,
   now: number,
   dataSecret?: CheckResult,
-): readonly NewCondition[] {
+): Readonly<Record<'DataSecretAvailable' | 'AgentReporting' | 'Ready', CheckResult>> {
   const isMade = status.initialization?.dataSecretCreated === true;
   const before = findCondition(status.conditions, 'DataSecretAvailable');
-  const { reason = 'WaitingForMachine', message = '' } = before?.status === 'False' ? before : {};
-  const data = dataSecret ?? (isMade ? right('Available') : wrong(reason, message));
+  const missing = before?.status === 'False' ? before : wrong('WaitingForMachine');
+  const data = dataSecret ?? (isMade ? right('Available') : missing);
   const isLost = now >= (lostAt(status) ?? Number.POSITIVE_INFINITY);
-  return [
-    conditionOfCheck('DataSecretAvailable', data),
-    conditionOfCheck('AgentReporting', reportingCheck(status, isLost)),
-    conditionOfCheck('Ready', readyCheck(status, data, isLost)),
-  ];
+  return {
+    DataSecretAvailable: data,
+    AgentReporting: reportingCheck(status, isLost),
+    Ready: readyCheck(status, data, isLost),
+  };
 }
 
 /** Stages after which the host itself reports no more. */
@@ -98,7 +95,7 @@ function readyCheck(
   data: CheckResult,
   isLost: boolean,
 ): CheckResult {
-  if (progress === undefined) return data.isRight ? wrong('WaitingForAgent') : data;
+  if (progress === undefined) return data.status === 'True' ? wrong('WaitingForAgent') : data;
   const message = shownProgress(progress);
   if (progress.stage === 'Done') return right('Installed');
   if (progress.stage === 'Failed') {
@@ -203,24 +200,11 @@ function withRemoved(before: BootstrapConfigStatus = {}, status: BootstrapConfig
     : { ...status, progress: { ...none, ...status.progress } };
 }
 
-/** A report of a stage, as the agent sends it. */
-export interface ReportedStage {
-  readonly stage: string;
-  readonly info: string;
-}
-
 /** The decision about a report; nothing changes if both fields are undefined. */
 interface ProgressDecision {
   readonly progress?: HostProgress;
   /** In the words of assisted-service (`UpdateInstallProgress`), which agents parse. */
   readonly refusal?: string;
-}
-
-interface ProgressContext {
-  readonly ladder: LadderName;
-  readonly now: number;
-  /** Whether the host reports this itself: a restarted host begins another attempt. */
-  readonly isOwn: boolean;
 }
 
 /** Maximum length of a host's text. */
@@ -229,12 +213,14 @@ const longestMessage = 1024;
 /**
  * Decides how a report changes the progress of a host. A stage never goes back, unless another
  * attempt begins. The agent sends a percentage only after a rise of several points.
+ * @param context `isOwn`: the host reports this itself; a restarted host begins another attempt
  */
 export function decideProgress(
   before: HostProgress | undefined,
-  { stage, info }: ReportedStage,
-  { ladder: name, isOwn, now }: ProgressContext,
+  { stage, info }: { readonly stage: string; readonly info: string },
+  context: { readonly ladder: LadderName; readonly now: number; readonly isOwn: boolean },
 ): ProgressDecision {
+  const { ladder: name, isOwn, now } = context;
   const ladder: readonly string[] = ladders[name];
   if (before?.stage === 'Done' && stage !== 'Done')
     return { refusal: `Can't set progress <${stage}> to host in status <installed>` };
@@ -264,6 +250,12 @@ function failed(before: HostProgress | undefined, info: string, now: number): Pr
 /** The stage in which a host failed; undefined if it had not reported a stage. */
 export const failedStageOf = ({ message = '' }: HostProgress): string | undefined =>
   stages.find((stage) => message.startsWith(`${stage}: `));
+
+/** The status of a host in the words of assisted-service. */
+export function serviceStatusOf(stage: string | undefined): string {
+  if (stage === 'Done') return 'installed';
+  return stage === 'Failed' ? 'error' : 'installing-in-progress';
+}
 
 type Position = Pick<HostProgress, 'stage' | 'attempt' | 'percent' | 'message'>;
 

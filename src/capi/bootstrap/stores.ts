@@ -63,6 +63,7 @@ export function configNameOf(machine: KubeObject): string {
 
 /** A config with its Machine, and the Machine's Cluster and control plane. */
 export interface ConfigView {
+  readonly role: MachineRole;
   readonly config: BootstrapConfig;
   readonly machine: KubeObject;
   readonly cluster: KubeObject;
@@ -84,6 +85,7 @@ export function configView(
   if (cluster === undefined) return undefined;
   const controlPlane = planes.get(controlPlaneNameOf(cluster), namespace);
   return {
+    role: roleOf(machine),
     config,
     machine,
     cluster,
@@ -98,7 +100,7 @@ function controlPlaneNameOf(cluster: KubeObject): string {
 }
 
 /** The role of a host, by its Machine alone. */
-export function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObject): MachineRole {
+function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObject): MachineRole {
   if (labels[capiNames.controlPlane] === undefined) return 'worker';
   return annotations[ownNames.role] === 'bootstrap' ? 'bootstrap' : 'master';
 }
@@ -107,7 +109,7 @@ export function roleOf({ metadata: { labels = {}, annotations = {} } }: KubeObje
 export function hostLadder({
   machine,
   controlPlane,
-}: Omit<ConfigView, 'config' | 'cluster'>): LadderName {
+}: Pick<ConfigView, 'machine' | 'controlPlane'>): LadderName {
   const role = roleOf(machine);
   return role === 'bootstrap' && controlPlane?.spec.replicas === 1 ? 'single-node' : role;
 }

@@ -6,7 +6,6 @@ import {
   controlPlaneIn,
   controlPlaneOf,
   controlPlaneUid,
-  installConfigOf,
   jobRunner,
   labMachines,
   labTemplates,
@@ -36,13 +35,12 @@ import {
   clusters,
   type OpenShiftControlPlane,
   controlPlanes,
-  type OwnedMetadata,
   capiMachines,
   ownNames,
 } from '../api.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import type { Kube } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { secretData, secretText } from '../objects.ts';
+import { secretText } from '../objects.ts';
 import { readMasters } from './guest.ts';
 import { machineName } from './machines.ts';
 
@@ -68,12 +66,10 @@ it('looks at the masters of a cluster that does not answer for a few seconds', a
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       }),
   };
-  const reading = expect(
-    readMasters({ kube, clock }, new AbortController().signal),
-  ).rejects.toMatchObject({ code: 'kube.unreachable' });
+  const reading = readMasters(kube, clock, new AbortController().signal);
   await settle();
   await clock.advance(seconds(5));
-  await reading;
+  await expect(reading).resolves.toEqual({ etcd: undefined });
 });
 
 describe('a control plane of three', () => {
@@ -171,32 +167,6 @@ describe('a control plane of three', () => {
       await pass();
       expect(conditionIn(kube, 'Installed')).toBe(condition);
     }
-  });
-
-  it('gives a kubeconfig that version 1.1 renewed that of the installer', async () => {
-    const { kube, guest, pass } = atWork();
-    guest.lastError(undefined).put(nodes, { metadata: { name: 'n0' } });
-    await pass();
-    const name = bootstrapIn(kube)?.metadata.name ?? '';
-    for (const stage of ['Waiting for control plane', 'Rebooting']) {
-      report(kube, name, stage);
-      await pass();
-    }
-    const published = (): KubeObject | undefined =>
-      kube.objectsOf(secrets).find(({ metadata }) => metadata.name === 'demo-kubeconfig');
-    const before = published();
-    if (before === undefined) throw new Error('no kubeconfig');
-    expect(secretText(before, 'value')).toBe('guest');
-    const annotations = { [ownNames.renewAt]: '2026-12-01T00:00:00Z' };
-    const data = { value: Buffer.from('short-lived').toString('base64') };
-    kube.put(secrets, { ...before, data, metadata: { ...before.metadata, annotations } });
-    await pass();
-    expect(secretText(published(), 'value')).toBe('guest');
-    expect(published()?.metadata.annotations?.[ownNames.renewAt]).toBeUndefined();
-    const { ownerReferences: _, ...free } = before.metadata as OwnedMetadata;
-    kube.put(secrets, { ...before, data, metadata: { ...free, annotations } });
-    await pass();
-    expect(secretText(published(), 'value')).toBe('short-lived');
   });
 
   it.each([
@@ -430,17 +400,6 @@ async function run(kube: FakeKube, installer = jobRunner(kube)): Promise<void> {
   await pass(seconds(2));
 }
 
-/** Makes a change right before the provider sees the files of the installer. */
-const onceMade = (kube: FakeKube, change: () => void) => {
-  const runner = jobRunner(kube);
-  const run: typeof runner.run = (now) => {
-    const before = runner.runs.length;
-    runner.run(now);
-    if (before === 0 && runner.runs.length === 1) change();
-  };
-  return { ...runner, run };
-};
-
 describe('what has changed since a decision', () => {
   it('nothing is done for another control plane of its name', async () => {
     const kube = managementCluster();
@@ -514,39 +473,6 @@ describe('what has changed since a decision', () => {
     guest.put(certificateSigningRequests, request);
     await pass();
     expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
-  });
-
-  it('files of a single node are not used for three masters', async () => {
-    const kube = managementCluster(controlPlaneOf({ replicas: 1 }));
-    const installer = onceMade(kube, () => {
-      const found = controlPlaneIn(kube);
-      if (found === undefined) return;
-      kube.put(controlPlanes, { ...found, spec: controlPlaneOf({ replicas: 3 }).spec });
-      const state = { kind: secrets, namespace: capiNamespace, name: 'demo-install-state' };
-      const data = secretData({ 'install-config.yaml': installConfigOf(3) });
-      const before = kube.objectsOf(secrets).find(({ metadata: { name } }) => name === state.name);
-      if (before !== undefined) kube.put(secrets, { ...before, data });
-    });
-    await run(kube, installer);
-    expect(installer.runs.map(({ isSingleNode }) => isSingleNode)).toEqual([true, false]);
-    const made = kube.objectsOf(secrets).find(({ metadata }) => metadata.name === assetsName);
-    expect(made?.metadata.annotations?.[ownNames.singleNode]).toBeUndefined();
-    expect(machinesIn(kube)).toHaveLength(1);
-  });
-
-  it('a single node is made once its number of masters is held', async () => {
-    const kube = managementCluster(controlPlaneOf({ replicas: 1 }));
-    const held: boolean[] = [];
-    const { create } = kube;
-    const watching: FakeKube['create'] = (selection, ...rest) => {
-      if (selection.kind.plural === labMachines.plural)
-        held.push(controlPlaneIn(kube)?.status?.assets !== undefined);
-      return create(selection, ...rest);
-    };
-    Object.assign(kube, { create: watching });
-    await run(kube);
-    expect(held).toEqual([true]);
-    expect(machinesIn(kube)).toHaveLength(1);
   });
 
   it('files of an earlier control plane of the name are not used', async () => {

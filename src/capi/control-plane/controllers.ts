@@ -8,7 +8,6 @@ import type { Queue, Result } from '../../kube/queue.ts';
 import { patchOf } from '../../kube/write.ts';
 import { seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { isForbidden, isRefused } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import {
   assetKeys,
@@ -17,14 +16,15 @@ import {
   kubeconfigSecretName,
   type OpenShiftControlPlane,
 } from '../api.ts';
-import { type CheckResult, findCondition, right, wrong } from '../conditions.ts';
-import { isControlledBy, placed, refOf, refTo, secretText } from '../objects.ts';
-import { type Guest, guestSeen, guestsOf, type OpenGuest } from './guest.ts';
+import { findCondition, right } from '../conditions.ts';
+import { placed, refOf, refTo, secretText } from '../objects.ts';
+import type { GuestSeen } from './guest-hosts.ts';
+import { type Guest, guestsOf, type OpenGuest, readMasters } from './guest.ts';
 import { readInstallInputs } from './inputs.ts';
 import type { ControlPlaneScope, Pass } from './pass.ts';
 import { carryOut } from './reconcile.ts';
 import { isMarked } from './remediate.ts';
-import { controlPlaneStatus } from './status.ts';
+import { assetsFailure, controlPlaneStatus } from './status.ts';
 import { readTemplate } from './template.ts';
 import { upgradeOf } from './upgrade.ts';
 import {
@@ -103,19 +103,17 @@ async function reconcile(work: Work, key: string, signal: AbortSignal): Promise<
     signal.throwIfAborted();
     failure = asAgentError(error);
   }
-  const assets = failure && assetsFinding(pass, failure);
-  const status = controlPlaneStatus(pass, {
-    template: creationFinding(view, failure) ?? pass.templateCheck,
-    assets,
-    guestGap: guest?.gap(),
-    healthChecks: stores.healthChecks.by('namespace', controlPlane.metadata.namespace ?? ''),
-  });
+  const status = controlPlaneStatus(pass, failure);
   if (!isDeepStrictEqual(status, controlPlane.status)) {
     const patch = patchOf(controlPlane, { status }, 'status');
     await kube.patch(refTo(controlPlanes, controlPlane), patch, signal);
   }
-  // A failure caused by the inputs is final until they change, or the Job is removed.
-  if (failure !== undefined && !(assets !== undefined && failure.isFinal)) throw failure;
+  if (failure !== undefined) {
+    const isOfAssets = assetsFailure(view, failure) !== undefined;
+    if (isOfAssets) noteFailure(pass, failure);
+    // A failure caused by the inputs is final until they change, or the Job is removed.
+    if (!isOfAssets || !failure.isFinal) throw failure;
+  }
   return mayChangeByTime(pass) ? { after: decideAgain } : {};
 }
 
@@ -128,73 +126,59 @@ async function passOf(
 ): Promise<Pass> {
   const { kube, stores } = work;
   const { controlPlane, hosts, replicas, cluster } = view;
+  const { namespace = '' } = controlPlane.metadata;
   const isActive = !view.isPaused && !view.isDeleting;
   const needsInputs = isActive && !view.hasAssets && !view.areAssetsLost;
   const isMissing = isActive && hosts.length < replicas;
   const jobs = stores.jobs.by('cluster', placed(controlPlane, cluster?.metadata.name));
-  const followed = guest?.gap() === undefined ? guest : undefined;
+  const seen = await guestOf(work, view, guest, signal);
   const { template, check = right('Found') } = isMissing
     ? await readTemplate(kube, controlPlane, signal)
     : {};
   return {
     ...work,
     view,
-    hasJobs: jobs.some((job) => isControlledBy(job, controlPlane.metadata.uid)),
+    hasJobs: jobs.length > 0,
     template,
     templateCheck: check,
     inputs: needsInputs ? await readInstallInputs(kube, controlPlane, signal) : undefined,
-    followed,
-    guest: await guestSeen(followed, view, signal),
-    upgrade: upgradeOf(controlPlane, followed?.clusterVersion.get('version')),
+    guest: seen,
+    guestGap: guest?.gap(),
+    upgrade: upgradeOf(controlPlane, seen?.clusterVersion),
+    healthChecks: stores.healthChecks.by('namespace', namespace),
   };
+}
+
+/** The guest, unless it does not answer; its masters are read again while one may be replaced. */
+async function guestOf(
+  { clock }: Work,
+  { hosts }: ControlPlaneView,
+  guest: Guest | undefined,
+  signal: AbortSignal,
+): Promise<GuestSeen | undefined> {
+  if (guest === undefined || guest.gap() !== undefined) return undefined;
+  const seen = guest.seen();
+  return hosts.some(({ machine }) => isMarked(machine))
+    ? { ...seen, ...(await readMasters(seen.kube, clock, signal)) }
+    : seen;
 }
 
 function mayChangeByTime({ view, inputs, templateCheck }: Pass): boolean {
   if (view.isPaused || view.isDeleting) return false;
   const checks = [templateCheck, inputs?.installState, inputs?.manifests];
   return (
-    checks.some((one) => one?.isRight === false) ||
+    checks.some((one) => one?.status === 'False') ||
     (view.hosts.length > 0 && !view.isBootstrapComplete) ||
     view.hosts.some(({ machine }) => isMarked(machine))
   );
 }
 
-/**
- * The reason why a Machine is not created: the API server refuses it, or cannot accept it now, as
- * with core's webhooks during an update of core.
- */
-function creationFinding(
-  { hosts, replicas, hasAssets }: ControlPlaneView,
-  failure: AgentError | undefined,
-): CheckResult | undefined {
-  if (failure === undefined || !hasAssets) return undefined;
-  const { code, message } = failure;
-  const isMissing = hosts.length < replicas;
-  if (code === 'kube.invalid' || code.startsWith('control-plane.'))
-    return wrong('CreationFailed', message);
-  // With all Machines present, a 403 comes from the installed cluster.
-  if (isMissing && isForbidden(failure)) return wrong('CreationFailed', message);
-  return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
-}
-
-const failureReasons: Readonly<Record<string, string>> = {
-  'installer.manifests-discarded': 'ManifestsDiscarded',
-  'installer.incomplete': 'ManifestsIncomplete',
-  'kube.denied': 'CreationFailed',
-  'kube.invalid': 'CreationFailed',
-};
-
-/** The reason why the files cannot be made; counts and logs each reason once. */
-function assetsFinding({ view, metrics, note }: Pass, error: AgentError): CheckResult | undefined {
-  const { code, message } = error;
-  const isOfInstaller = code.startsWith('installer.');
-  if (view.hasAssets || !(isOfInstaller || isRefused(error))) return undefined;
+/** Counts and logs once why the files cannot be made. */
+function noteFailure({ view, metrics, note }: Pass, { code, message }: AgentError): void {
   const { metadata, status } = view.controlPlane;
-  if (findCondition(status?.conditions, 'AssetsGenerated')?.message !== message) {
-    if (isOfInstaller) metrics?.installerEnded('failed');
-    note('warn', `the files of control plane ${metadata.name} cannot be made`, { code });
-  }
-  return wrong(failureReasons[code] ?? 'InstallerFailed', message);
+  if (findCondition(status?.conditions, 'AssetsGenerated')?.message === message) return;
+  if (code.startsWith('installer.')) metrics?.installerEnded('failed');
+  note('warn', `the files of control plane ${metadata.name} cannot be made`, { code });
 }
 
 /**

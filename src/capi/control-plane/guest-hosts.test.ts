@@ -50,7 +50,7 @@ const node = (name: string, isReady: boolean, providerID?: string): KubeObject =
 const reported = (hosts: readonly Host[], shown: KubeObject): readonly string[] => {
   const configs = new Map(hosts.map((host) => [host.name ?? 'w0', configOf(host)]));
   const view = { allMachines: hosts.map(machineOf), configs };
-  const reports = nodeReports(view, { nodes: [shown], requests: [] });
+  const reports = nodeReports(view, [shown]);
   return reports.map(({ config, stage }) => `${config.metadata.name} ${stage}`);
 };
 

@@ -5,29 +5,31 @@ import type { EtcdMembers } from '../../cluster/etcd.ts';
 import { addressesOf, readinessOf } from '../../cluster/node.ts';
 import { textAt } from '../../kube/object.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
 import type { BootstrapConfig, Machine } from '../api.ts';
+import { serviceStatusOf } from '../bootstrap/status.ts';
 import { givenName, reportedOf } from '../host-checks.ts';
 import type { ControlPlaneView } from './view.ts';
 
-/** The installed cluster's view of its hosts. */
+/** The installed cluster at the time of a pass. */
 export interface GuestSeen {
+  readonly kube: Kube;
   readonly nodes: readonly KubeObject[];
   readonly requests: readonly KubeObject[];
-  readonly clusterVersion?: KubeObject | undefined;
+  readonly clusterVersion: KubeObject | undefined;
   /**
    * PEM by which the cluster's config servers are trusted now, if it differs from the installer's.
    */
-  readonly configServerCa?: string | undefined;
+  readonly configServerCa: string | undefined;
   /** Read during the replacement of a master; undefined if the cluster does not show it. */
   readonly etcd?: EtcdMembers | undefined;
   /**
    * Whether a master's config server answers; if the cluster shows none, whether a master is ready
    * that could run one.
    */
-  readonly hasConfigServer?: boolean;
+  readonly hasConfigServer: boolean;
   /** The reason why the installation has not come to its end. */
-  readonly notSettled?: string | undefined;
+  readonly notSettled: string | undefined;
 }
 
 /** A stage of a host that follows from its node, as a rebooted host sends no reports. */
@@ -126,7 +128,10 @@ const silent: ReadonlySet<string> = new Set([
 ]);
 
 /** Reports of rebooted hosts from their nodes. */
-export function nodeReports(view: HostObjects, { nodes }: GuestSeen): readonly NodeReport[] {
+export function nodeReports(
+  view: HostObjects,
+  nodes: readonly KubeObject[],
+): readonly NodeReport[] {
   const hosts = hostsOf(view);
   const found = nodesOf(hosts, nodes);
   return hosts.flatMap((host): readonly NodeReport[] => {
@@ -141,14 +146,8 @@ export function nodeReports(view: HostObjects, { nodes }: GuestSeen): readonly N
   });
 }
 
-/** A host's status in the words of assisted-service. */
-function statusOf(stage: string): string {
-  if (stage === 'Done') return 'installed';
-  return stage === 'Failed' ? 'error' : 'installing-in-progress';
-}
-
 /** The hosts of a cluster in the form of the rules for certificate requests. */
-function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
+function knownCluster(view: HostObjects, nodes: readonly KubeObject[]): KnownCluster {
   const all = hostsOf(view).map(({ config, names, addresses }) => {
     const stage = config.status?.progress?.stage ?? '';
     const known: InventoryHost = {
@@ -157,7 +156,7 @@ function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
       role: '',
       name: names[0] ?? '',
       stage,
-      status: statusOf(stage),
+      status: serviceStatusOf(stage),
       addresses,
     };
     return { known, names };
@@ -176,14 +175,17 @@ function knownCluster(view: HostObjects, { nodes }: GuestSeen): KnownCluster {
  * The certificate requests to approve, by the rules of an installation's controller: the cluster
  * does not approve requests of hosts that join later.
  */
-export function approvals(view: HostObjects, guest: GuestSeen): readonly ReadRequest[] {
-  const open = guest.requests
+export function approvals(
+  view: HostObjects,
+  { nodes, requests }: Pick<GuestSeen, 'nodes' | 'requests'>,
+): readonly ReadRequest[] {
+  const open = requests
     .map(readRequest)
     .filter(({ state, claim }) => state === 'pending' && claim !== undefined);
   if (open.length === 0) return [];
-  const cluster = knownCluster(view, guest);
+  const cluster = knownCluster(view, nodes);
   return open.filter(({ claim }) => {
-    const node = guest.nodes.find(({ metadata }) => metadata.name === claim?.node);
+    const node = nodes.find(({ metadata }) => metadata.name === claim?.node);
     return claim !== undefined && refusalNow(claim, node, cluster) === undefined;
   });
 }

@@ -17,8 +17,6 @@ import { kubeFailure } from '../../ports/kube-failures.ts';
 import { type Kube, type KubeObject, type KubeSelection, selectionOf } from '../../ports/kube.ts';
 import { type Informer, informer } from '../../kube/informer.ts';
 import type { GuestSeen } from './guest-hosts.ts';
-import { isMarked } from './remediate.ts';
-import type { ControlPlaneView } from './view.ts';
 
 /** Reads the kubeconfig of a guest; undefined if there is none. */
 type ReadKubeconfig = (signal: AbortSignal) => Promise<string | undefined>;
@@ -28,20 +26,11 @@ export type OpenGuest = (
   kubeconfig: ReadKubeconfig,
 ) => Kube & { readonly close: () => Promise<void> };
 
-/** A guest with its informers. */
+/** An installed cluster that is followed. */
 export interface Guest {
-  readonly kube: Kube;
-  readonly clock: Clock;
-  readonly nodes: Informer;
-  readonly configServers: Informer;
-  /** The ConfigMap with the config servers' authority. */
-  readonly authorities: Informer;
-  /** CertificateSigningRequests. */
-  readonly requests: Informer;
-  readonly clusterVersion: Informer;
-  readonly clusterOperators: Informer;
   /** The reason why its API does not answer; undefined while it does. */
   readonly gap: () => string | undefined;
+  readonly seen: () => GuestSeen;
 }
 
 /** The machine-config operator runs the masters' config servers in this namespace. */
@@ -64,64 +53,73 @@ const configServerAuthority = { kind: configMaps, namespace, name: 'machine-conf
 const mastersLimit = seconds(5);
 
 /**
- * Reads, without the informers, the objects that decide whether a master can be removed.
- * @throws AgentError `kube.*`, `kube.unreachable` if it takes longer than a few seconds; the
- * signal's reason
+ * Reads, without the informers, the objects that decide whether a master can be removed. Without
+ * members of etcd none can, if the cluster does not answer within a few seconds.
+ * @throws the signal's reason
  */
 export async function readMasters(
-  { kube, clock }: Pick<Guest, 'kube' | 'clock'>,
+  kube: Pick<Kube, 'get' | 'list'>,
+  clock: Clock,
   signal: AbortSignal,
-): Promise<Pick<GuestSeen, 'nodes' | 'etcd'>> {
+): Promise<Partial<Pick<GuestSeen, 'nodes' | 'etcd'>>> {
   const late = (): Error => kubeFailure('kube.unreachable', 'the masters cannot be looked at');
-  const [ofNodes, ofPods, endpoints] = await limited(
-    clock,
-    { limit: mastersLimit, signal, late },
-    (inner) =>
-      Promise.all([
-        kube.list({ kind: nodes }, inner),
-        kube.list({ kind: pods, namespace: etcdNamespace }, inner),
-        kube.get(etcdEndpoints, inner),
-      ]),
-  );
-  return { nodes: ofNodes, etcd: etcdMembers(endpoints, ofPods) };
-}
-
-/** The guest by its informers; the objects that decide about a replacement are read again. */
-export async function guestSeen(
-  guest: Guest | undefined,
-  { hosts }: Pick<ControlPlaneView, 'hosts'>,
-  signal: AbortSignal,
-): Promise<GuestSeen | undefined> {
-  if (guest === undefined) return undefined;
-  const { clusterVersion: ofVersion, clusterOperators: operators } = guest;
-  const clusterVersion = ofVersion.get('version');
-  const authorities = textAt(guest.authorities.all()[0], 'data', 'ca-bundle.crt');
-  const isPem = authorities.includes('-----BEGIN CERTIFICATE-----');
-  const gap = ofVersion.gap() ?? operators.gap();
-  const seen = {
-    nodes: guest.nodes.all(),
-    requests: guest.requests.all(),
-    clusterVersion,
-    configServerCa: isPem ? authorities : undefined,
-    hasConfigServer: hasConfigServer(guest),
-    notSettled: gap?.reason ?? clusterNotSettled(clusterVersion, operators.all()),
-  };
-  if (!hosts.some(({ machine }) => isMarked(machine))) return seen;
   try {
-    return { ...seen, ...(await readMasters(guest, signal)) };
+    const [ofNodes, ofPods, endpoints] = await limited(
+      clock,
+      { limit: mastersLimit, signal, late },
+      (inner) =>
+        Promise.all([
+          kube.list({ kind: nodes }, inner),
+          kube.list({ kind: pods, namespace: etcdNamespace }, inner),
+          kube.get(etcdEndpoints, inner),
+        ]),
+    );
+    return { nodes: ofNodes, etcd: etcdMembers(endpoints, ofPods) };
   } catch {
     signal.throwIfAborted();
-    return seen;
+    return { etcd: undefined };
   }
 }
 
-function hasConfigServer(guest: Guest): boolean {
-  const [servers] = guest.configServers.all();
-  if (servers !== undefined) return countAt(servers, 'status', 'numberReady') > 0;
+type Stores = Readonly<
+  Record<
+    | 'nodes'
+    | 'configServers'
+    /** The ConfigMap with the config servers' authority. */
+    | 'authorities'
+    /** CertificateSigningRequests. */
+    | 'requests'
+    | 'versions'
+    | 'operators',
+    Informer
+  >
+>;
+
+/** The guest by its informers. */
+function seenIn(kube: Kube, stores: Stores): GuestSeen {
+  const { versions, operators } = stores;
+  const clusterVersion = versions.get('version');
+  const authorities = textAt(stores.authorities.all()[0], 'data', 'ca-bundle.crt');
+  const isPem = authorities.includes('-----BEGIN CERTIFICATE-----');
+  const gap = versions.gap() ?? operators.gap();
+  return {
+    kube,
+    nodes: stores.nodes.all(),
+    requests: stores.requests.all(),
+    clusterVersion,
+    configServerCa: isPem ? authorities : undefined,
+    hasConfigServer: hasConfigServer(stores),
+    notSettled: gap?.reason ?? clusterNotSettled(clusterVersion, operators.all()),
+  };
+}
+
+function hasConfigServer({ configServers: servers, nodes: all }: Stores): boolean {
+  const [server] = servers.all();
+  if (server !== undefined) return countAt(server, 'status', 'numberReady') > 0;
   const labels = [nodeLabel('master'), 'node-role.kubernetes.io/control-plane'];
   const isMaster = ({ metadata }: KubeObject): boolean =>
     labels.some((label) => metadata.labels?.[label] !== undefined);
-  return guest.nodes.all().some((node) => isMaster(node) && readinessOf(node).isReady);
+  return all.all().some((node) => isMaster(node) && readinessOf(node).isReady);
 }
 
 interface Followed extends Guest {
@@ -144,13 +142,13 @@ export function guestsOf(
     const kube = open(kubeconfig);
     const stop = new AbortController();
     const store = (selection: KubeSelection): Informer => informer({ kube, clock }, selection);
-    const stores = {
+    const stores: Stores = {
       nodes: store({ kind: nodes }),
       configServers: store(selectionOf(configServers)),
       authorities: store(selectionOf(configServerAuthority)),
       requests: store({ kind: certificateSigningRequests }),
-      clusterVersion: store(selectionOf({ kind: clusterVersions, name: 'version' })),
-      clusterOperators: store({ kind: clusterOperators }),
+      versions: store(selectionOf({ kind: clusterVersions, name: 'version' })),
+      operators: store({ kind: clusterOperators }),
     };
     for (const one of Object.values(stores)) {
       one.onChange(() => changed(key));
@@ -159,11 +157,9 @@ export function guestsOf(
     // An unreadable kubeconfig shows as a gap.
     const runs = Object.values(stores).map((one) => one.run(stop.signal).catch(() => undefined));
     return {
-      kube,
-      clock,
       uid,
-      ...stores,
       gap: () => stores.nodes.gap()?.reason,
+      seen: () => seenIn(kube, stores),
       end: async () => {
         stop.abort(new Error('the guest is not followed any more'));
         await Promise.all(runs);

@@ -73,7 +73,7 @@ export async function readInstallInputs(
     installState,
     manifests,
     hash: createHash('sha256').update(JSON.stringify(inputs)).digest('hex'),
-    inputs: installState.isRight && manifests.isRight ? inputs : undefined,
+    inputs: [installState, manifests].every(({ status }) => status === 'True') ? inputs : undefined,
   };
 }
 

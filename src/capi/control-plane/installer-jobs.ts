@@ -10,6 +10,7 @@ import { type CapiCluster, capiNames, type OpenShiftControlPlane } from '../api.
 import { readInstallConfig } from '../install-state.ts';
 import { createOnce, isControlledBy, refTo } from '../objects.ts';
 import {
+  assetsApp,
   installerFailure,
   installerFailures,
   type InstallerRun,
@@ -17,9 +18,7 @@ import {
   type InstallInputs,
 } from './installer.ts';
 import { beginOf, ownerOf } from './machines.ts';
-
-/** Label of all objects that take part in making the files of a cluster. */
-export const assetsApp = 'bootwright-installer';
+import type { Pass } from './pass.ts';
 
 /** A control plane and its inputs, for which Jobs run. */
 interface JobFor {
@@ -39,18 +38,31 @@ interface ReleaseImages {
 }
 
 /**
- * Takes the next step to make the files of a cluster by Jobs: reads the images of the release, then
- * runs its installer. Finds its Jobs again by their names; an event of a Job triggers the next
- * step.
+ * Takes the next step to make the files of a control plane by Jobs: reads the images of the
+ * release, then runs its installer. Finds its Jobs again by their names; an event of a Job triggers
+ * the next step. Makes files once, and never if a host may have used some.
  * @throws AgentError `installer.*` if a Job has failed
  */
-export async function stepByJobs(
-  { kube, ownImage }: { readonly kube: Kube; readonly ownImage?: string | undefined },
-  job: JobFor,
+export async function makeAssets(
+  { kube, ownImage, template, view, ...pass }: Pass,
   signal: AbortSignal,
 ): Promise<void> {
+  const { controlPlane, cluster, isInfrastructureReady, assets } = view;
+  const { inputs, hash = '' } = pass.inputs ?? {};
+  if (inputs === undefined || template === undefined || cluster === undefined) return;
+  if (!isInfrastructureReady || assets !== undefined) return;
   if (ownImage === undefined)
     throw installerFailure('installer.not-run', 'BOOTWRIGHT_IMAGE names no image');
+  await runJobs(kube, { controlPlane, cluster, inputs, hash }, ownImage, signal);
+}
+
+/** Takes the next step by the Jobs that exist. @throws AgentError if a Job has failed */
+async function runJobs(
+  kube: Kube,
+  job: JobFor,
+  ownImage: string,
+  signal: AbortSignal,
+): Promise<void> {
   const asked = imagesJob(job);
   const found = await existingJob(kube, job, asked, signal);
   if (found === undefined) await createOnce(kube, jobs, asked, signal);
@@ -142,22 +154,20 @@ async function ownJobs(
   );
 }
 
-/**
- * Removes the Jobs of a control plane and their account once the files exist. Returns whether there
- * were any: a store still shows Jobs that were just removed.
- */
-export async function removeJobs(
-  kube: Kube,
-  controlPlane: OpenShiftControlPlane,
+/** Removes the Jobs of a control plane and their account once the files exist. */
+export async function removeUsedJobs(
+  { view: { controlPlane, hasAssets }, hasJobs, kube, metrics }: Pass,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
+  if (!hasAssets || !hasJobs) return;
+  // A store still shows Jobs that were just removed.
   const found = await ownJobs(kube, controlPlane, signal);
-  if (found.length === 0) return false;
+  if (found.length === 0) return;
   const { namespace = '' } = controlPlane.metadata;
   for (const kind of [serviceAccounts, roles, roleBindings])
     await kube.remove({ kind, namespace, name: accountName(controlPlane) }, signal);
   for (const one of found) await removeJob(kube, one, signal);
-  return true;
+  metrics?.installerEnded('made');
 }
 
 const removeJob = (kube: Kube, job: KubeObject, signal: AbortSignal): Promise<void> =>

@@ -1,5 +1,13 @@
+import { Buffer } from 'node:buffer';
+import { gzipSync } from 'node:zlib';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { assetKeys, assetsSecretName, capiNames, controlPlaneType, ownNames } from '../api.ts';
 import { installStateKeys } from '../install-state.ts';
+import { secretData } from '../objects.ts';
+
+/** Label `app` of all objects that take part in making the files of a cluster. */
+export const assetsApp = 'bootwright-installer';
 
 /** A manifest of the user. */
 export interface InstallManifest {
@@ -22,9 +30,6 @@ export interface InstallInputs {
   /** Whether the cluster is a single node, which bootstraps in place. */
   readonly isSingleNode: boolean;
 }
-
-/** Files by their paths in the installer's folder, `auth/kubeconfig` for example. */
-export type InstallFiles = Readonly<Record<string, Uint8Array>>;
 
 /** Failures of the installer. */
 export const installerFailures = {
@@ -120,3 +125,72 @@ export const madeFiles = {
   password: 'auth/kubeadmin-password',
   metadata: 'metadata.json',
 } as const;
+
+/** Maximum size of a Secret (Kubernetes, `MaxSecretSize`). */
+const mostBytes = 1024 * 1024;
+
+/** The control plane of a Secret with files. */
+export interface AssetsOwner {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly controlPlane: string;
+  readonly uid: string;
+  readonly inputsHash: string;
+  /** Images of the release, if known. */
+  readonly mcoImage?: string;
+  readonly coreosImage?: string;
+}
+
+/**
+ * The Secret with the installer's files. Its creation decides: a later run discards its own files.
+ * @param files by their paths in the installer's folder
+ * @throws AgentError `installer.failed` if a file is missing, `installer.too-large`
+ */
+export function assetsSecret(
+  files: Readonly<Record<string, Uint8Array>>,
+  { namespace, cluster, controlPlane: name, uid, inputsHash, ...images }: AssetsOwner,
+  now: number,
+): KubeObject {
+  const file = (path: string): Uint8Array => {
+    const content = files[path];
+    if (content !== undefined) return content;
+    throw installerFailure('installer.failed', `the installer has not made ${path}`);
+  };
+  const { master, worker, password, metadata } = madeFiles;
+  const bootstrap = files[madeFiles.bootstrap] ?? file(madeFiles.singleNode);
+  const given: Readonly<Record<string, Uint8Array | string | undefined>> = {
+    [assetKeys.bootstrapIgnition]: gzipSync(bootstrap, { level: 9 }),
+    // A single node makes its own master Ignition while it bootstraps.
+    [assetKeys.masterIgnition]: files[master],
+    [assetKeys.workerIgnition]: file(worker),
+    [assetKeys.kubeconfig]: file(madeFiles.kubeconfig),
+    [assetKeys.kubeadminPassword]: files[password],
+    [assetKeys.metadata]: files[metadata],
+    [assetKeys.mcoImage]: images.mcoImage,
+    [assetKeys.coreOsImage]: images.coreosImage,
+  };
+  const contents = Object.entries(given).flatMap(([key, content]) =>
+    content === undefined ? [] : [[key, Buffer.from(content as string)] as const],
+  );
+  const size = contents.reduce((sum, [, { byteLength }]) => sum + byteLength, 0);
+  if (size > mostBytes) {
+    const sizes = contents.map(([key, { byteLength }]) => `${key} ${byteLength}`);
+    throw installerFailure('installer.too-large', `${size} bytes: ${sizes.join(', ')}`);
+  }
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: {
+      name: assetsSecretName(name),
+      namespace,
+      labels: { [capiNames.clusterName]: cluster },
+      annotations: {
+        [ownNames.inputsHash]: inputsHash,
+        [ownNames.generatedAt]: new Date(now).toISOString(),
+      },
+      ownerReferences: [{ ...controlPlaneType, name, uid, controller: true }],
+    } as KubeObject['metadata'],
+    data: secretData(Object.fromEntries(contents)),
+  };
+}

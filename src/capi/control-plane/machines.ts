@@ -44,15 +44,6 @@ export function machineName(
 }
 
 /**
- * The name of a control plane as a label (Cluster API, `format.MustFormatValue`: a hash if it is
- * too long).
- */
-const nameLabel = (name: string): string =>
-  name.length <= longestName
-    ? name
-    : `hash_${createHash('sha256').update(name).digest('hex').slice(0, 16)}_z`;
-
-/**
  * Labels that identify the Machines of a control plane, with their configs and infrastructure
  * machines.
  */
@@ -62,7 +53,8 @@ export const ownLabels = (
 ): Readonly<Record<string, string>> => ({
   [capiNames.clusterName]: cluster,
   [capiNames.controlPlane]: '',
-  [capiNames.controlPlaneName]: nameLabel(name),
+  // The definition of the control plane limits its name to the length of a label.
+  [capiNames.controlPlaneName]: name,
 });
 
 /** The same labels as a selector. */

@@ -1,9 +1,9 @@
 import type { Note } from '../../engine/events.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { CheckResult } from '../conditions.ts';
 import type { GuestSeen } from './guest-hosts.ts';
-import type { Guest } from './guest.ts';
 import type { InputsVerdict } from './inputs.ts';
 import type { UsableTemplate } from './template.ts';
 import type { UpgradeVerdict } from './upgrade.ts';
@@ -25,10 +25,13 @@ export interface Pass extends ControlPlaneScope {
   readonly templateCheck: CheckResult;
   /** Undefined while no files are due. */
   readonly inputs: InputsVerdict | undefined;
-  /** The installed cluster and its state; undefined while it does not answer. */
-  readonly followed: Guest | undefined;
+  /** The installed cluster; undefined while it does not answer. */
   readonly guest: GuestSeen | undefined;
+  /** The reason why it does not answer, if it is followed. */
+  readonly guestGap: string | undefined;
   readonly upgrade: UpgradeVerdict;
+  /** MachineHealthChecks in the namespace of the control plane. */
+  readonly healthChecks: readonly KubeObject[];
   /** Whether Jobs of the installer exist. */
   readonly hasJobs: boolean;
 }

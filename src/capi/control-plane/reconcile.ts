@@ -21,9 +21,10 @@ import {
 import { decideProgress, statusAfter, writeStatus } from '../bootstrap/status.ts';
 import { hostLadder } from '../bootstrap/stores.ts';
 import { isConditionTrue, withConditions } from '../conditions.ts';
-import { createOnce, isControlledBy, refTo, secretData } from '../objects.ts';
+import { createOnce, refTo, secretData } from '../objects.ts';
 import { approvals, type GuestSeen, nodeReports, type NodeReport } from './guest-hosts.ts';
-import { type Guest, guestSeen } from './guest.ts';
+import { readMasters } from './guest.ts';
+import { makeAssets, removeUsedJobs } from './installer-jobs.ts';
 import {
   cloneOf,
   configOf,
@@ -33,7 +34,6 @@ import {
   type NewMachine,
   ownerOf,
 } from './machines.ts';
-import { makeAssets, removeUsedJobs } from './make-assets.ts';
 import type { Pass } from './pass.ts';
 import {
   ownerRemediated,
@@ -78,7 +78,7 @@ export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean
   await removeUsedJobs(pass, signal);
   await makeAssets(pass, signal);
   if (!view.hasAssets && !view.isBootstrapComplete) return false;
-  if (areUnfit(view)) {
+  if (areUnused(view)) {
     await removeAssets(pass, signal);
     return false;
   }
@@ -104,7 +104,7 @@ type Task = (signal: AbortSignal) => Promise<void>;
 
 /** The due work for Machines, and in the installed cluster. */
 function dueTasks(pass: Pass, actions: readonly RemediationAction[]): readonly Task[] {
-  const { view, guest, followed } = pass;
+  const { view, guest } = pass;
   const tasks: Task[] = [(signal) => createMachine(pass, signal)];
   for (const { isDeleting, machine } of view.hosts)
     if (!isDeleting && !isConditionTrue(machine.status?.conditions, 'UpToDate'))
@@ -112,27 +112,28 @@ function dueTasks(pass: Pass, actions: readonly RemediationAction[]): readonly T
   for (const action of actions) tasks.push((signal) => remediate(pass, action, signal));
   const recorded = { annotations: { [ownNames.bootstrapComplete]: '' } };
   if (isCompleteUnrecorded(view)) tasks.push((signal) => setMetadata(pass, recorded, signal));
-  if (followed === undefined || guest === undefined) return tasks;
-  for (const one of nodeReports(view, guest)) tasks.push((signal) => reportNode(pass, one, signal));
+  if (guest === undefined) return tasks;
+  for (const one of nodeReports(view, guest.nodes))
+    tasks.push((signal) => reportNode(pass, one, signal));
   for (const request of approvals(view, guest))
-    tasks.push((signal) => approve(pass, followed, request, signal));
+    tasks.push((signal) => approve(pass, guest, request, signal));
   return [
     ...tasks,
     (signal) => publishKubeconfig(pass, signal),
     (signal) => trustConfigServer(pass, guest, signal),
-    (signal) => upgrade(pass, followed, signal),
+    (signal) => upgrade(pass, guest, signal),
   ];
 }
 
-/** The pass with objects read by requests; undefined if the control plane is gone. */
-async function readAgain(pass: Pass, signal: AbortSignal): Promise<Pass | undefined> {
-  const { kube, clock, followed } = pass;
-  const view = await readControlPlane(kube, pass.view.controlPlane, clock.now(), signal);
-  return view && { ...pass, view, guest: await guestSeen(followed, view, signal) };
-}
+/** The view with objects read by requests; undefined if the control plane is gone. */
+const readAgain = (
+  { kube, clock, view: { controlPlane } }: Pass,
+  signal: AbortSignal,
+): Promise<ControlPlaneView | undefined> =>
+  readControlPlane(kube, controlPlane, clock.now(), signal);
 
 async function setMetadata(
-  { kube, view: { controlPlane } }: Pass,
+  { kube, view: { controlPlane } }: Pick<Pass, 'kube' | 'view'>,
   metadata: object,
   signal: AbortSignal,
 ): Promise<void> {
@@ -149,15 +150,14 @@ const hasFinalizer = ({ controlPlane }: ControlPlaneView): boolean =>
 async function end(pass: Pass, signal: AbortSignal): Promise<boolean> {
   const { hosts } = pass.view;
   if (hosts.length === 0 ? !hasFinalizer(pass.view) : hosts.every(isBeingDeleted)) return false;
-  const again = await readAgain(pass, signal);
-  if (again === undefined || again.view.isPaused || !again.view.isDeleting) return false;
-  const { view } = again;
+  const view = await readAgain(pass, signal);
+  if (view === undefined || view.isPaused || !view.isDeleting) return false;
   for (const { machine } of view.hosts.filter((host) => !isBeingDeleted(host)))
     await removeMachine(pass, machine, signal);
   if (view.hosts.length > 0 || !hasFinalizer(view)) return false;
   const { finalizers = [] } = view.controlPlane.metadata;
   const others = finalizers.filter((one) => one !== ownNames.finalizer);
-  await setMetadata(again, { finalizers: others }, signal);
+  await setMetadata({ ...pass, view }, { finalizers: others }, signal);
   return true;
 }
 
@@ -173,16 +173,16 @@ async function removeMachine(
   note('info', `Machine ${name} is being deleted`);
 }
 
-/** Whether to replace the files. A host that has reported may have used them already. */
-const areUnfit = ({ isPaused, isDeleting, unfit, hosts }: ControlPlaneView): boolean =>
-  !isPaused && !isDeleting && unfit !== undefined && hosts.every(({ stage }) => stage === '');
+/** Whether to replace expired files. A host that has reported may have used them already. */
+const areUnused = ({ isPaused, isDeleting, areAssetsExpired, hosts }: ControlPlaneView): boolean =>
+  !isPaused && !isDeleting && areAssetsExpired && hosts.every(({ stage }) => stage === '');
 
 async function removeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
-  const { view } = (await readAgain(pass, signal)) ?? {};
-  if (view?.assets === undefined || !areUnfit(view)) return;
+  const view = await readAgain(pass, signal);
+  if (view?.assets === undefined || !areUnused(view)) return;
   const { name, uid } = view.assets.metadata;
   await pass.kube.remove({ ...refTo(secrets, view.assets), uid }, signal);
-  pass.note('info', `Secret ${name} does not fit any more, and is made again`);
+  pass.note('info', `Secret ${name} has expired, and is made again`);
 }
 
 /**
@@ -192,15 +192,8 @@ async function removeAssets(pass: Pass, signal: AbortSignal): Promise<void> {
  */
 function dueMachine(view: ControlPlaneView): NewMachine | undefined {
   const { controlPlane, cluster, hosts, replicas, isBootstrapReady } = view;
-  // With the files in its status, the API server forbids changing the number of masters of a single
-  // node.
-  const isCountKept = replicas > 1 || controlPlane.status?.assets !== undefined;
   const mayCreate =
-    view.unfit === undefined &&
-    view.isInfrastructureReady &&
-    view.hasAssets &&
-    !view.isBootstrapLost &&
-    isCountKept;
+    !view.areAssetsExpired && view.isInfrastructureReady && view.hasAssets && !view.isBootstrapLost;
   const isBootstrap = view.bootstrap === undefined && !isBootstrapReady;
   const isMissing = hosts.length < replicas && (isBootstrap || isBootstrapReady);
   if (cluster === undefined || !mayCreate || !isMissing) return undefined;
@@ -258,32 +251,33 @@ async function remediate(
   action: RemediationAction,
   signal: AbortSignal,
 ): Promise<void> {
-  const { kube, clock, note } = pass;
+  const { kube, clock, guest, note } = pass;
   if (action.type === 'record-remediation')
     return setMetadata(pass, { annotations: { [ownNames.remediation]: action.record } }, signal);
   const { machine } = action;
   const { name, uid } = machine.metadata;
   if (action.type === 'delete-machine') {
-    const again = await readAgain(pass, signal);
+    const view = await readAgain(pass, signal);
+    const masters = guest && { ...guest, ...(await readMasters(guest.kube, clock, signal)) };
     const isDue =
-      again !== undefined &&
-      remediations(again.view, again.guest).some(
+      view !== undefined &&
+      remediations(view, masters).some(
         (one) => one.type === 'delete-machine' && one.machine.metadata.uid === uid,
       );
     return isDue ? removeMachine(pass, machine, signal) : undefined;
   }
   // A MachineHealthCheck and core write the same list, so the API server refuses the write if the
   // list has changed since.
-  const { condition } = action;
+  const { check } = action;
   const before = machine.status?.conditions ?? [];
   const conditions =
-    condition === undefined
+    check === undefined
       ? before.filter(({ type }) => type !== ownerRemediated)
-      : withConditions(before, [condition], clock.now(), undefined);
+      : withConditions(before, { [ownerRemediated]: check }, clock.now(), undefined);
   const patch = patchOf(machine, { status: { conditions } }, 'status');
   await kube.patch(refTo(capiMachines, machine), patch, signal);
-  if (condition === undefined) return undefined;
-  const { reason, message: why = '' } = condition;
+  if (check === undefined) return undefined;
+  const { reason, message: why = '' } = check;
   note('info', `Machine ${name} is to be replaced, and is not yet`, { reason, why });
   return undefined;
 }
@@ -330,59 +324,49 @@ async function trustConfigServer(
 
 /** The cluster-version operator decides whether it accepts the update; nothing is ever forced. */
 async function upgrade(
-  { note, guest, upgrade: { update } }: Pass,
-  followed: Guest,
+  { note, upgrade: { update } }: Pass,
+  { kube, clusterVersion }: GuestSeen,
   signal: AbortSignal,
 ): Promise<void> {
-  if (guest?.clusterVersion === undefined || update === undefined) return;
-  const patch = patchOf(guest.clusterVersion, { spec: { desiredUpdate: update } });
-  await followed.kube.patch({ kind: clusterVersions, name: 'version' }, patch, signal);
+  if (clusterVersion === undefined || update === undefined) return;
+  const patch = patchOf(clusterVersion, { spec: { desiredUpdate: update } });
+  await kube.patch({ kind: clusterVersions, name: 'version' }, patch, signal);
   note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
 
 /** Reads a request and its node again right before the approval. */
 async function approve(
   { clock, note, view }: Pass,
-  followed: Guest,
+  { kube, nodes: before }: GuestSeen,
   { claim, metadata: { name, uid } }: ReadRequest,
   signal: AbortSignal,
 ): Promise<void> {
   if (claim === undefined) return;
   const ref = { kind: certificateSigningRequests, name };
   const [found, node] = await Promise.all([
-    followed.kube.get(ref, signal),
-    followed.kube.get({ kind: nodes, name: claim.node }, signal),
+    kube.get(ref, signal),
+    kube.get({ kind: nodes, name: claim.node }, signal),
   ]);
   if (found?.metadata.uid !== uid || found === undefined) return;
-  const others = followed.nodes.all().filter((one) => one.metadata.name !== claim.node);
+  const others = before.filter((one) => one.metadata.name !== claim.node);
   const now = { nodes: node === undefined ? others : [...others, node], requests: [found] };
   if (approvals(view, now).length === 0) return;
   const reason = 'NodeCSRApprove';
   const message = 'This CSR was approved by the Bootwright control-plane provider';
   const next = approved(found, { reason, message, at: clock.now() });
-  await followed.kube.replace(ref, next, { subresource: 'approval', signal });
+  await kube.replace(ref, next, { subresource: 'approval', signal });
   note('info', `certificate request ${name} is approved`, { node: claim.node });
 }
 
 /**
  * Publishes the kubeconfig of the Cluster (Cluster API contract). It is the installer's kubeconfig,
- * whose certificate is valid for ten years. Replaces a kubeconfig from an earlier version, whose
- * certificate is no longer renewed.
+ * whose certificate is valid for ten years.
  */
 async function publishKubeconfig({ kube, note, view }: Pass, signal: AbortSignal): Promise<void> {
-  const { controlPlane, cluster, kubeconfig: before } = view;
-  const isEarlier =
-    before?.metadata.annotations?.[ownNames.renewAt] !== undefined &&
-    isControlledBy(before, controlPlane.metadata.uid);
-  if (cluster === undefined || (before !== undefined && !isEarlier)) return;
+  const { controlPlane, cluster } = view;
+  if (cluster === undefined || view.kubeconfig !== undefined) return;
   const kubeconfig = await readAsset(kube, view, assetKeys.kubeconfig, signal);
   if (kubeconfig === undefined) return;
-  const data = secretData({ value: kubeconfig });
-  if (before !== undefined) {
-    const metadata = { annotations: { [ownNames.renewAt]: null } };
-    await kube.patch(refTo(secrets, before), patchOf(before, { metadata, data }), signal);
-    return;
-  }
   const { name } = cluster.metadata;
   const secret = {
     apiVersion: 'v1',
@@ -394,7 +378,7 @@ async function publishKubeconfig({ kube, note, view }: Pass, signal: AbortSignal
       labels: { [capiNames.clusterName]: name },
       ownerReferences: [ownerOf(controlPlane, true)],
     } as KubeObject['metadata'],
-    data,
+    data: secretData({ value: kubeconfig }),
   };
   await createOwned(kube, controlPlane, secrets, secret, signal);
   note('info', `the API of Cluster ${name} answers`);

@@ -138,14 +138,14 @@ function seenOf(world: World) {
       },
       now,
     ),
-    guest: { nodes, requests: [], ...(knowsEtcd ? { etcd } : {}) },
+    guest: { nodes, ...(knowsEtcd ? { etcd } : {}) },
   };
 }
 
 const summary = (action: RemediationAction): string => {
   if (action.type === 'delete-machine') return `delete ${action.machine.metadata.name}`;
   if (action.type === 'report-remediation')
-    return `${action.machine.metadata.name} ${action.condition?.reason ?? 'healthy'}`;
+    return `${action.machine.metadata.name} ${action.check?.reason ?? 'healthy'}`;
   if (action.record === null) return 'end';
   const { machine, retry } = JSON.parse(action.record) as { machine: string; retry: number };
   return `begin ${machine} ${retry}`;
@@ -323,7 +323,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
   it('says each reason once', () => {
     const world: World = { masters: [bad, good, { isReady: false }] };
     const [report] = remediationsIn(world).filter((action) => action.type === 'report-remediation');
-    const said = { ...marks[1], ...report?.condition } as ApiCondition;
+    const said = { ...marks[1], ...report?.check } as ApiCondition;
     const conditions = [condition('HealthCheckSucceeded', 'False'), said];
     expect(
       decided({ masters: [{ isReady: false, conditions }, good, { isReady: false }] }),

@@ -4,7 +4,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis, renderDuration, seconds, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { capiNames, type Machine, ownNames } from '../api.ts';
-import { findCondition, type NewCondition } from '../conditions.ts';
+import { type CheckResult, findCondition, wrong } from '../conditions.ts';
 import { reportedOf } from '../host-checks.ts';
 import type { ControlPlaneHost, ControlPlaneView } from './view.ts';
 import { type GuestSeen, nodesOfMachines } from './guest-hosts.ts';
@@ -35,8 +35,11 @@ export type RemediationAction =
       readonly type: 'report-remediation';
       readonly machine: Machine;
       /** Undefined: the Machine is healthy again, so the condition is removed. */
-      readonly condition: NewCondition | undefined;
+      readonly check: CheckResult | undefined;
     };
+
+/** The masters in the installed cluster. */
+type Masters = Pick<GuestSeen, 'nodes' | 'etcd'>;
 
 /** Replacements within this time count together: an installation takes up to an hour. */
 const countedTogether: Millis = hours(24);
@@ -87,7 +90,7 @@ export function toBeFollowed({ controlPlane, hosts }: ControlPlaneView): string 
  */
 export function remediations(
   view: ControlPlaneView,
-  guest: GuestSeen | undefined,
+  guest: Masters | undefined,
 ): readonly RemediationAction[] {
   const { now, hosts } = view;
   // Without the files, a removed master could not be installed again.
@@ -142,26 +145,23 @@ function byUrgency(
   return rank(one) < rank(other) ? -1 : 1;
 }
 
-type Refusal = Pick<NewCondition, 'reason' | 'message'>;
-
 /** The reasons match those of kubeadm's control plane, which people know. */
-const never = (message: string): Refusal => ({ reason: 'CannotBeRemediated', message });
-const later = (message: string): Refusal => ({ reason: 'RemediationDeferred', message });
+const never = (message: string): CheckResult => wrong('CannotBeRemediated', message);
+const later = (message: string): CheckResult => wrong('RemediationDeferred', message);
 
-function reportOf(machine: Machine, why: Refusal | undefined): readonly RemediationAction[] {
+function reportOf(machine: Machine, check: CheckResult | undefined): readonly RemediationAction[] {
   const before = findCondition(machine.status?.conditions, ownerRemediated);
-  const condition = why && { type: ownerRemediated, status: 'False' as const, ...why };
-  if (before?.reason === why?.reason && before?.message === why?.message) return [];
-  return [{ type: 'report-remediation', machine, condition }];
+  if (before?.reason === check?.reason && before?.message === check?.message) return [];
+  return [{ type: 'report-remediation', machine, check }];
 }
 
 /** The reason why a master may not be replaced now; undefined if it may. */
 function refusalOf(
   host: ControlPlaneHost,
   view: ControlPlaneView,
-  guest: GuestSeen | undefined,
-): Refusal | undefined {
-  if (host.isDeleting) return { reason: 'MachineDeleting', message: 'a new Machine follows it' };
+  guest: Masters | undefined,
+): CheckResult | undefined {
+  if (host.isDeleting) return wrong('MachineDeleting', 'a new Machine follows it');
   const again = 'delete the Cluster, and start the installation again';
   if (!view.isBootstrapComplete) return never(`the bootstrap is not complete: ${again}`);
   if (host.isBootstrap && !hasJoined(host))
@@ -179,7 +179,7 @@ function refusalOf(
 function retryRefusal(
   host: ControlPlaneHost,
   { controlPlane, now }: ControlPlaneView,
-): Refusal | undefined {
+): CheckResult | undefined {
   const { remediation = {} } = controlPlane.spec;
   const { maxRetry = defaultRetries, retryPeriodSeconds = 0 } = remediation;
   if (retryOf(host, now) > maxRetry) {
@@ -211,8 +211,8 @@ function retryOf({ machine }: ControlPlaneHost, now: number): number {
 function etcdRefusal(
   host: ControlPlaneHost,
   view: ControlPlaneView,
-  guest: GuestSeen | undefined,
-): Refusal | undefined {
+  guest: Masters | undefined,
+): CheckResult | undefined {
   if (guest?.etcd === undefined) return later('the members of etcd cannot be read');
   const { members, readyOn } = guest.etcd;
   const nodes = nodesOfMachines(view, guest.nodes);

@@ -1,58 +1,48 @@
 import { readGoDuration } from '../../lib/go-duration.ts';
 import { type Millis, minutes, renderDuration, wholeSeconds } from '../../model/duration.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { isForbidden, isRefused } from '../../ports/kube-failures.ts';
 import { assetsSecretName, type ControlPlaneStatus, ownNames, sharedConditions } from '../api.ts';
 import {
   type CheckResult,
-  conditionOfCheck,
   findCondition,
   isConditionTrue,
-  pausedCondition,
+  pausedCheck,
   right,
   withConditions,
   wrong,
 } from '../conditions.ts';
 import { healthChecksFinding } from '../health-checks.ts';
-import { hostsCondition } from '../host-checks.ts';
+import { hostsCheck } from '../host-checks.ts';
 import { ownSelector } from './machines.ts';
 import type { Pass } from './pass.ts';
 import { assetsLifetime, type ControlPlaneHost, type ControlPlaneView } from './view.ts';
 
-/** Findings for the status that are in neither the view nor the guest. */
-export interface Findings {
-  readonly template: CheckResult;
-  /** The reason why the files could not be made from the inputs. */
-  readonly assets: CheckResult | undefined;
-  /** The reason why the API of the guest does not answer. */
-  readonly guestGap: string | undefined;
-  /** MachineHealthChecks in the namespace of the control plane. */
-  readonly healthChecks: readonly KubeObject[];
-}
-
-type Seen = Pick<Pass, 'view' | 'inputs' | 'guest' | 'upgrade'>;
-
-/** The status of a control plane, with the fields of both contracts (Cluster API). */
-export function controlPlaneStatus(pass: Seen, findings: Findings): ControlPlaneStatus {
+/**
+ * The status of a control plane, with the fields of both contracts (Cluster API).
+ * @param failure the first failure of the pass
+ */
+export function controlPlaneStatus(
+  pass: Pass,
+  failure: AgentError | undefined,
+): ControlPlaneStatus {
   const { view, guest, upgrade } = pass;
   const { controlPlane, hosts, cluster, bootstrap, now } = view;
   const { generation } = controlPlane.metadata;
   const before = controlPlane.status ?? {};
-  const paused = pausedCondition(view.isPaused);
-  if (view.isPaused)
-    return { ...before, conditions: withConditions(before.conditions, [paused], now, generation) };
+  const conditionsOf = (checks: Parameters<typeof withConditions>[1]) =>
+    withConditions(
+      before.conditions,
+      { Paused: pausedCheck(view.isPaused), ...checks },
+      now,
+      generation,
+    );
+  if (view.isPaused) return { ...before, conditions: conditionsOf({}) };
   const isInitialized =
     view.isInitialized || (view.kubeconfig !== undefined && guest !== undefined);
   const count = (type: string): number =>
     hosts.filter(({ machine }) => isConditionTrue(machine.status?.conditions, type)).length;
   const { version } = upgrade;
-  const checks = checksOf(pass, findings, isInitialized);
-  const conditions = [
-    paused,
-    hostsCondition(view),
-    ...Object.entries(checks).flatMap(([type, check]) =>
-      check ? [conditionOfCheck(type, check)] : [],
-    ),
-  ];
   return {
     ...before,
     ...(isInitialized && {
@@ -71,14 +61,14 @@ export function controlPlaneStatus(pass: Seen, findings: Findings): ControlPlane
     ...assetsOf(view),
     ...(bootstrap && { bootstrapMachine: bootstrap.machine.metadata.name }),
     ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: withConditions(before.conditions, conditions, now, generation),
+    conditions: conditionsOf(checksOf(pass, failure, isInitialized)),
   };
 }
 
 function assetsOf(view: ControlPlaneView): Pick<ControlPlaneStatus, 'assets'> {
   const { annotations = {} } = view.assets?.metadata ?? {};
   const at = Date.parse(annotations[ownNames.generatedAt] ?? '');
-  if (!view.hasAssets || view.unfit !== undefined || Number.isNaN(at)) return {};
+  if (!view.hasAssets || view.areAssetsExpired || Number.isNaN(at)) return {};
   return {
     assets: {
       secretName: assetsSecretName(view.controlPlane.metadata.name),
@@ -91,8 +81,8 @@ function assetsOf(view: ControlPlaneView): Pick<ControlPlaneStatus, 'assets'> {
 
 /** The conditions by type; an undefined condition stays as it was. */
 function checksOf(
-  pass: Seen,
-  findings: Findings,
+  pass: Pass,
+  failure: AgentError | undefined,
   isInitialized: boolean,
 ): Readonly<Record<string, CheckResult | undefined>> {
   const { view, inputs, guest } = pass;
@@ -110,16 +100,17 @@ function checksOf(
   const names = hosts.map(({ machine }) => machine.metadata.name).join(', ');
   const available = right('Available');
   return {
+    HostsValid: hostsCheck(view),
     InstallStateValid: inputs?.installState,
     ManifestsValid: inputs?.manifests,
-    AssetsGenerated: assetsCheck(pass, findings),
-    HealthChecksValid: healthChecksFinding(findings.healthChecks, view.cluster?.metadata.name),
+    AssetsGenerated: assetsCheck(pass, failure),
+    HealthChecksValid: healthChecksFinding(pass.healthChecks, view.cluster?.metadata.name),
     ...bootstrapChecks(view),
-    MachinesCreated: machinesCheck(view, findings),
+    MachinesCreated: machinesCheck(pass, failure),
     MachinesReady: areReady ? right('Ready') : wrong('NotReady', unready.map(hostText).join('; ')),
     KubeconfigAvailable: view.kubeconfig ? available : wrong('WaitingForAPI'),
     [configServerAvailable]: hasServer ? available : wrong('WaitingForMasters'),
-    Available: availableCheck(pass, findings),
+    Available: availableCheck(pass),
     Installed: installedCheck(pass),
     Deleting: view.isDeleting
       ? right('DeletingMachines', names === '' ? '' : `waiting for Machines: ${names}`)
@@ -128,9 +119,17 @@ function checksOf(
   };
 }
 
-function assetsCheck({ view, inputs }: Seen, { template, assets }: Findings): CheckResult {
+function assetsCheck(
+  { view, inputs, templateCheck }: Pass,
+  failure: AgentError | undefined,
+): CheckResult {
   const name = assetsSecretName(view.controlPlane.metadata.name);
-  if (view.hasAssets) return view.unfit ?? right('Generated');
+  if (view.areAssetsExpired)
+    return wrong(
+      'Expired',
+      'the certificates of the bootstrap are too old to begin with; delete the Cluster and start again',
+    );
+  if (view.hasAssets) return right('Generated');
   if (view.areAssetsLost) {
     const message = `Secret ${name} was removed, and other files would not fit to the hosts that have its own: restore it from a backup`;
     return wrong(
@@ -144,14 +143,32 @@ function assetsCheck({ view, inputs }: Seen, { template, assets }: Findings): Ch
   if (view.assets !== undefined)
     return waiting(`Secret ${name} is of another control plane; remove it`);
   if (view.cluster === undefined) return waiting('no Cluster owns the control plane yet');
-  const checks = [inputs?.installState, inputs?.manifests, template];
-  const missing = checks.find((one) => one?.isRight === false);
+  const checks = [inputs?.installState, inputs?.manifests, templateCheck];
+  const missing = checks.find((one) => one?.status === 'False');
   if (missing !== undefined) return waiting(missing.message ?? missing.reason);
   return view.isInfrastructureReady
-    ? (assets ?? wrong('Generating'))
+    ? ((failure && assetsFailure(view, failure)) ?? wrong('Generating'))
     : waiting(
         'the infrastructure of the Cluster is not provisioned, or has no control plane endpoint',
       );
+}
+
+const failureReasons: Readonly<Record<string, string>> = {
+  'installer.manifests-discarded': 'ManifestsDiscarded',
+  'installer.incomplete': 'ManifestsIncomplete',
+  'kube.denied': 'CreationFailed',
+  'kube.invalid': 'CreationFailed',
+};
+
+/** The reason why the files cannot be made; undefined if a failure has another cause. */
+export function assetsFailure(
+  { hasAssets }: ControlPlaneView,
+  error: AgentError,
+): CheckResult | undefined {
+  const { code, message } = error;
+  return hasAssets || !(code.startsWith('installer.') || isRefused(error))
+    ? undefined
+    : wrong(failureReasons[code] ?? 'InstallerFailed', message);
 }
 
 /** A host with its stage, for people. */
@@ -207,9 +224,14 @@ function bootstrapChecks(
   );
 }
 
-function machinesCheck(view: ControlPlaneView, { template }: Findings): CheckResult {
+function machinesCheck(
+  { view, templateCheck }: Pass,
+  failure: AgentError | undefined,
+): CheckResult {
   const { hosts, replicas } = view;
-  if (!template.isRight) return template;
+  const creation = failure && creationFailure(view, failure);
+  if (creation !== undefined) return creation;
+  if (templateCheck.status === 'False') return templateCheck;
   if (hosts.length >= replicas) return right('Created');
   const created = `${hosts.length} of ${replicas} Machines are made`;
   return !view.isBootstrapReady && hosts.length > 0
@@ -220,7 +242,28 @@ function machinesCheck(view: ControlPlaneView, { template }: Findings): CheckRes
     : wrong('WaitingForAssets', created);
 }
 
-function availableCheck({ view, guest }: Seen, findings: Findings): CheckResult {
+/**
+ * The reason why a Machine is not created: the API server refuses it, or cannot accept it now, as
+ * with core's webhooks during an update of core.
+ */
+function creationFailure(
+  { hosts, replicas, hasAssets }: ControlPlaneView,
+  failure: AgentError,
+): CheckResult | undefined {
+  if (!hasAssets) return undefined;
+  const { code, message } = failure;
+  const isMissing = hosts.length < replicas;
+  // With all Machines present, a 403 comes from the installed cluster.
+  if (
+    code === 'kube.invalid' ||
+    code.startsWith('control-plane.') ||
+    (isMissing && isForbidden(failure))
+  )
+    return wrong('CreationFailed', message);
+  return isMissing && code === 'kube.failed' ? wrong('CreationDelayed', message) : undefined;
+}
+
+function availableCheck({ view, guest, guestGap }: Pass): CheckResult {
   const { hosts, controlPlane } = view;
   const before = findCondition(controlPlane.status?.conditions, 'Available');
   // Once the control plane has been available, a failure concerns a host that came later.
@@ -229,12 +272,13 @@ function availableCheck({ view, guest }: Seen, findings: Findings): CheckResult 
   if (failed.length > 0) return wrong('HostInstallationFailed', failed.map(failureText).join('; '));
   if (!view.isBootstrapComplete && !wasAvailable)
     return wrong('Installing', hosts.map(hostText).join('; '));
-  const { guestGap = 'the API of the cluster does not answer' } = findings;
-  return guest === undefined ? wrong('APIUnreachable', guestGap) : right('Available');
+  return guest === undefined
+    ? wrong('APIUnreachable', guestGap ?? 'the API of the cluster does not answer')
+    : right('Available');
 }
 
 /** The end of the installation. It stays, also during a later update. */
-function installedCheck({ view, guest }: Seen): CheckResult {
+function installedCheck({ view, guest }: Pass): CheckResult {
   if (isConditionTrue(view.controlPlane.status?.conditions, 'Installed')) return right('Installed');
   if (!view.isBootstrapComplete || guest === undefined) return wrong('WaitingForAPI');
   const { notSettled } = guest;

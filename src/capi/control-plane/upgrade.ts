@@ -2,7 +2,7 @@ import { conditionOf, listAt, partOf, textAt } from '../../kube/object.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type OpenShiftControlPlane, ownNames } from '../api.ts';
-import type { CheckResult } from '../conditions.ts';
+import { type CheckResult, right, wrong } from '../conditions.ts';
 
 /** The version of a cluster by its own operator, and the update to request. */
 export interface UpgradeVerdict {
@@ -31,31 +31,28 @@ export function upgradeOf(
   if (clusterVersion === undefined || done === undefined) return {};
   const version = textAt(done, 'version');
   const wanted = digestOf(releaseImage);
-  const is = (isRight: boolean, reason: string, message?: string): UpgradeVerdict => ({
-    version,
-    finding: { isRight, reason, message },
-  });
-  if (wanted === '') return is(false, 'NoDigest', 'spec.releaseImage has no digest');
+  const found = (finding: CheckResult): UpgradeVerdict => ({ version, finding });
+  if (wanted === '') return found(wrong('NoDigest', 'spec.releaseImage has no digest'));
   if (digestOf(textAt(done, 'image')) === wanted && history[0] === done)
-    return is(false, 'UpToDate');
+    return found(wrong('UpToDate'));
   const isAsked = [
     ['spec', 'desiredUpdate', 'image'],
     ['status', 'desired', 'image'],
   ].some((path) => digestOf(textAt(clusterVersion, ...path)) === wanted);
-  if (isAsked) return progressOf(clusterVersion, is);
+  if (isAsked) return found(progressOf(clusterVersion));
   const newer = [history[0], partOf(clusterVersion, 'status', 'desired')]
     .map((one) => textAt(one as KubeObject | undefined, 'version'))
     .find((one) => isNewer(one, distributionVersion));
   const allowed = metadata.annotations?.[ownNames.allowDowngradeTo];
   if (newer !== undefined && allowed !== distributionVersion) {
     const message = `the cluster has or gets ${newer}, and spec.distributionVersion is ${distributionVersion}: take releaseImage and distributionVersion of the cluster over into the control plane, or set its annotation ${ownNames.allowDowngradeTo} to the lower version`;
-    return is(false, 'NewerThanSpec', message);
+    return found(wrong('NewerThanSpec', message));
   }
   const upgradeable = conditionOf(clusterVersion, 'Upgradeable');
   if (upgradeable.status === 'False' && isOtherMinor(version, distributionVersion))
-    return is(false, 'NotUpgradeable', upgradeable.message);
+    return found(wrong('NotUpgradeable', upgradeable.message));
   const update = { version: distributionVersion, image: releaseImage, force: false } as const;
-  return { ...is(true, 'Requested', `${version} to ${distributionVersion}`), update };
+  return { ...found(right('Requested', `${version} to ${distributionVersion}`)), update };
 }
 
 const inNumbers = new Intl.Collator('en', { numeric: true });
@@ -77,15 +74,12 @@ function isNewer(one: string, other: string): boolean {
 const candidateOf = (version: string): string => /-([^+]+)/.exec(version)?.[1] ?? '';
 
 /** Progress in the operator's own words. */
-function progressOf(
-  clusterVersion: KubeObject,
-  is: (isRight: boolean, reason: string, message?: string) => UpgradeVerdict,
-): UpgradeVerdict {
+function progressOf(clusterVersion: KubeObject): CheckResult {
   const accepted = conditionOf(clusterVersion, 'ReleaseAccepted');
-  if (accepted.status === 'False') return is(false, 'ReleaseRefused', accepted.message);
+  if (accepted.status === 'False') return wrong('ReleaseRefused', accepted.message);
   const failing = conditionOf(clusterVersion, 'Failing');
-  if (failing.status === 'True') return is(true, 'Failing', failing.message);
-  return is(true, 'Progressing', conditionOf(clusterVersion, 'Progressing').message);
+  if (failing.status === 'True') return right('Failing', failing.message);
+  return right('Progressing', conditionOf(clusterVersion, 'Progressing').message);
 }
 
 /**

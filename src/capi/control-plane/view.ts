@@ -21,9 +21,9 @@ import {
   type OwnerReference,
   ownNames,
 } from '../api.ts';
-import { type CheckResult, isConditionTrue, wrong } from '../conditions.ts';
+import { isConditionTrue } from '../conditions.ts';
 import { coreOwner, isClusterPaused, isControlledBy, placed, secretText } from '../objects.ts';
-import { assetsApp } from './installer-jobs.ts';
+import { assetsApp } from './installer.ts';
 
 /** A host of the control plane. */
 export interface ControlPlaneHost {
@@ -61,8 +61,8 @@ export interface ControlPlaneView {
   readonly hasAssets: boolean;
   /** The files are gone, and hosts may have used them: new files would not match. */
   readonly areAssetsLost: boolean;
-  /** The reason why no bootstrap can start with the files. */
-  readonly unfit: CheckResult | undefined;
+  /** The certificates of the bootstrap are too old to begin with. */
+  readonly areAssetsExpired: boolean;
   /** Whether the bootstrap host has a control plane that others can join. */
   readonly isBootstrapReady: boolean;
   readonly isBootstrapComplete: boolean;
@@ -193,7 +193,7 @@ export async function readAsset(
 export const assetsLifetime: Millis = hours(24);
 
 /** Part of the lifetime that a bootstrap needs for its own end. */
-export const assetsReserve: Millis = hours(2);
+const assetsReserve: Millis = hours(2);
 
 /** The objects of a control plane from the API server. */
 interface ControlPlaneObjects extends Pick<
@@ -237,7 +237,7 @@ export function viewOf(objects: ControlPlaneObjects, now: number): ControlPlaneV
     isInfrastructureReady: isInfrastructureReady(cluster),
     hasAssets,
     areAssetsLost: !hasAssets && (isBootstrapReady || hosts.some(({ stage }) => stage !== '')),
-    unfit: hasAssets && !isBootstrapReady ? unfitness(assets, replicas, now) : undefined,
+    areAssetsExpired: hasAssets && !isBootstrapReady && isExpired(assets, now),
     isBootstrapReady,
     isBootstrapComplete,
     isBootstrapLost: isBootstrapReady && !isBootstrapComplete && bootstrap === undefined,
@@ -313,20 +313,7 @@ function hasReached(
   return stage !== '' && stage !== 'Failed' && ladder.indexOf(stage) >= ladder.indexOf(wanted);
 }
 
-function unfitness(
-  assets: KubeObject | undefined,
-  replicas: number,
-  now: number,
-): CheckResult | undefined {
-  const { annotations = {} } = assets?.metadata ?? {};
-  const again = 'delete the Cluster and start again';
-  const generatedAt = Date.parse(annotations[ownNames.generatedAt] ?? '');
-  if (now > generatedAt + assetsLifetime - assetsReserve)
-    return wrong(
-      'Expired',
-      `the certificates of the bootstrap are too old to begin with; ${again}`,
-    );
-  return annotations[ownNames.singleNode] === undefined || replicas === 1
-    ? undefined
-    : wrong('ReplicasChanged', `the files were made for a single node; ${again}`);
+function isExpired(assets: KubeObject | undefined, now: number): boolean {
+  const generatedAt = Date.parse(assets?.metadata.annotations?.[ownNames.generatedAt] ?? '');
+  return now > generatedAt + assetsLifetime - assetsReserve;
 }

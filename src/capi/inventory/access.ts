@@ -2,49 +2,24 @@ import { timingSafeEqual } from 'node:crypto';
 import { textAt } from '../../kube/object.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
-import {
-  type HttpAnswer,
-  HttpRefusal,
-  jsonAnswer,
-  type RouteRequest,
-} from '../../ports/http-route.ts';
+import { HttpRefusal, type RouteRequest } from '../../ports/http-route.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type OwnedMetadata, tokenSecretName } from '../api.ts';
 import { secrets } from '../../kube/kinds.ts';
 import { asConfig } from '../bootstrap/status.ts';
 import { hashOfToken } from '../bootstrap/controller.ts';
-import type { MachineRole } from '../bootstrap/ignition.ts';
 import {
   type BootstrapStores,
   configNameOf,
   type ConfigView,
   configView,
-  roleOf,
   tokenKeys,
 } from '../bootstrap/stores.ts';
 import { isControlledBy, placed } from '../objects.ts';
 
-/** Ends a request with an error that a client of assisted-service understands. */
-export class RefusedCall extends HttpRefusal {
-  override readonly answer: HttpAnswer;
-
-  constructor(status: number, reason: string, headers: Readonly<Record<string, string>> = {}) {
-    super(status, reason);
-    // In the form of its framework, or of its own handlers (assisted-service swagger, `infra_error`
-    // and `error`).
-    const isOfFramework = [401, 403, 422].includes(status);
-    const body = isOfFramework
-      ? { code: status, message: reason }
-      : { code: String(status), kind: 'Error', id: status, reason };
-    const answer = jsonAnswer(status, body);
-    this.answer = { ...answer, headers: { ...answer.headers, ...headers } };
-  }
-}
-
-/** The caller by its token: one host of one cluster, with its role. */
+/** The caller by its token: one host of one cluster. */
 export interface Caller extends ConfigView {
   readonly token: string;
-  readonly role: MachineRole;
   readonly hostId: string;
   readonly clusterId: string;
 }
@@ -58,7 +33,7 @@ interface AccessScope {
 /**
  * Identifies the caller. Looks the token up by its hash, so that no answer shows how close a wrong
  * token is.
- * @throws RefusedCall 401 without a valid token, 503 before the first list, or if the token has not
+ * @throws HttpRefusal 401 without a valid token, 503 before the first list, or if the token has not
  * been seen yet
  */
 export async function callerOf(
@@ -73,15 +48,14 @@ export async function callerOf(
     return {
       ...view,
       token,
-      role: roleOf(view.machine),
       hostId: view.config.metadata.uid ?? '',
       clusterId: view.cluster.metadata.uid ?? '',
     };
   const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
   const secret = isToken ? await unseenSecret({ stores, kube }, params['host'], signal) : undefined;
   throw isBehind || (secret !== undefined && isSame(hashOfToken(token), secret))
-    ? new RefusedCall(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
-    : new RefusedCall(401, 'unauthenticated for invalid credentials');
+    ? new HttpRefusal(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
+    : new HttpRefusal(401, 'unauthenticated for invalid credentials');
 }
 
 /**
@@ -121,7 +95,7 @@ function isSame(hash: string, secret: KubeObject): boolean {
 }
 
 /**
- * @throws RefusedCall 403 unless the ids in the path belong to the caller's cluster, and the host
+ * @throws HttpRefusal 403 unless the ids in the path belong to the caller's cluster, and the host
  * id, if there is one, to a host of it
  */
 export function requireOwn(
@@ -132,10 +106,10 @@ export function requireOwn(
   if (!isOwn || (host !== undefined && host !== hostId)) throw forbidden();
 }
 
-const forbidden = (): RefusedCall =>
-  new RefusedCall(403, 'the token is not for this host or cluster');
+const forbidden = (): HttpRefusal =>
+  new HttpRefusal(403, 'the token is not for this host or cluster');
 
-/** @throws RefusedCall 403 for a host that is not the bootstrap host */
+/** @throws HttpRefusal 403 for a host that is not the bootstrap host */
 export function requireBootstrap({ role }: Caller): void {
   if (role !== 'bootstrap') throw forbidden();
 }
@@ -143,7 +117,7 @@ export function requireBootstrap({ role }: Caller): void {
 /**
  * The host of a report: the caller's own. The bootstrap host also reports for the other hosts of
  * its cluster.
- * @throws RefusedCall 403 for any other
+ * @throws HttpRefusal 403 for any other
  */
 export function reportedHost(
   stores: BootstrapStores,
@@ -181,7 +155,7 @@ export function requestLimit(clock: Pick<Clock, 'elapsed'>): (hostId: string) =>
     for (const [id, until] of usedUntil) if (until <= now) usedUntil.delete(id);
     const until = (usedUntil.get(hostId) ?? now) + share;
     if (until - now > allowed.atOnce * share)
-      throw new RefusedCall(429, 'too many requests of this host', { 'retry-after': '1' });
+      throw new HttpRefusal(429, 'too many requests of this host', { 'retry-after': '1' });
     usedUntil.set(hostId, until);
   };
 }

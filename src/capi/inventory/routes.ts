@@ -13,6 +13,7 @@ import { Secret } from '../../model/secret.ts';
 import { stages } from '../../model/stage.ts';
 import {
   type HttpAnswer,
+  HttpRefusal,
   type HttpRoute,
   jsonAnswer,
   type RouteRequest,
@@ -29,20 +30,24 @@ import {
   ownNames,
   sharedConditions,
 } from '../api.ts';
-import { decideProgress, failedStageOf, statusAfter, writeStatus } from '../bootstrap/status.ts';
+import {
+  decideProgress,
+  failedStageOf,
+  serviceStatusOf,
+  statusAfter,
+  writeStatus,
+} from '../bootstrap/status.ts';
 import { hostLogBytes, nodeIgnition } from '../bootstrap/ignition.ts';
 import {
   type BootstrapStores,
   configOwner,
   type ConfigView,
   hostLadder,
-  roleOf,
 } from '../bootstrap/stores.ts';
 import {
   type Caller,
   callerOf,
   hostsOf,
-  RefusedCall,
   reportedHost,
   requestLimit,
   requireBootstrap,
@@ -53,12 +58,12 @@ import {
   isControlledBy,
   secretBytes,
   secretData,
-  secretValue,
+  secretText,
 } from '../objects.ts';
 import { textAt } from '../../kube/object.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { readControlPlane } from '../control-plane/view.ts';
-import { givenName, hostsCondition, nodeNameProblem, reportedOf } from '../host-checks.ts';
+import { givenName, hostsCheck, nodeNameProblem, reportedOf } from '../host-checks.ts';
 import { isConditionTrue } from '../conditions.ts';
 
 /** Scope of the inventory. */
@@ -122,8 +127,12 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
     route('PUT', `${host}/progress`, takeProgress, { ...report, atOnce: 1024 }),
     // Singular, as in assisted-service.
     route('GET', 'infra-env/{infraEnv}/hosts/{host}/downloads/ignition', hostIgnition),
-    route('GET', `${cluster}/downloads/files`, (call) => assetFile(call, files)),
-    route('GET', `${cluster}/downloads/credentials`, (call) => assetFile(call, credentials)),
+    route('GET', `${cluster}/downloads/files`, (call) =>
+      assetFile(call, 'bootstrap.ign', assetKeys.bootstrapIgnition),
+    ),
+    route('GET', `${cluster}/downloads/credentials`, (call) =>
+      assetFile(call, 'kubeconfig-noingress', assetKeys.kubeconfig),
+    ),
     route('GET', cluster, showCluster),
     route('GET', `${cluster}/hosts`, listHosts),
     route('PUT', `${host}/logs-progress`, noContent, report),
@@ -144,7 +153,7 @@ const Progress = z.object({
 
 /**
  * Writes a report to the status of its host. While the host is paused, the agent has to retry.
- * @throws RefusedCall 409 for a report behind the known progress, 422 for an invalid report
+ * @throws HttpRefusal 409 for a report behind the known progress, 422 for an invalid report
  */
 async function takeProgress(call: Call): Promise<HttpAnswer> {
   const { stores, caller, request, kube, clock, metrics } = call;
@@ -154,7 +163,7 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
     jsonIn(Buffer.from(await request.bytes()).toString()),
   );
   if (!success)
-    throw new RefusedCall(422, 'a report has current_stage, and may have progress_info');
+    throw new HttpRefusal(422, 'a report has current_stage, and may have progress_info');
   const report = { stage: data.current_stage, info: maskOf(caller)(data.progress_info) };
   refuseWhilePaused(view);
   const context = { ladder: hostLadder(view), isOwn: view === caller };
@@ -164,7 +173,7 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
       ...context,
       now,
     });
-    if (refusal !== undefined) throw new RefusedCall(409, refusal);
+    if (refusal !== undefined) throw new HttpRefusal(409, refusal);
     return progress && statusAfter(config, { progress }, now);
   };
   await call.inTurn(() => writeStatus(kube, view.config, change, request.signal));
@@ -179,16 +188,16 @@ function maskOf({ token }: Caller): (text: string) => string {
   return mask;
 }
 
-/** @throws RefusedCall 503 with Retry-After */
+/** @throws HttpRefusal 503 with Retry-After */
 function refuseWhilePaused({ cluster, config }: ConfigView): void {
   if (isClusterPaused(cluster, config))
-    throw new RefusedCall(503, 'the cluster is paused', { 'retry-after': '30' });
+    throw new HttpRefusal(503, 'the cluster is paused', { 'retry-after': '30' });
 }
 
 /**
  * Stores the end of a failed host's log in a Secret beside its config. Accepts archives of other
  * senders and the log of the controller without storing them, so that the host ends in time.
- * @throws RefusedCall 429 while the host has another upload, so that a slow upload takes no place
+ * @throws HttpRefusal 429 while the host has another upload, so that a slow upload takes no place
  * of another host
  */
 async function takeLogs(call: Call): Promise<HttpAnswer> {
@@ -196,17 +205,17 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
   const { hostId } = caller;
   const type = request.query.get('logs_type');
   if (type !== 'host' && type !== 'controller')
-    throw new RefusedCall(422, 'logs_type in query should be one of [host controller]');
+    throw new HttpRefusal(422, 'logs_type in query should be one of [host controller]');
   if (type === 'controller') requireBootstrap(caller);
   else requireOwn(caller, { host: request.query.get('host_id') ?? hostId });
   refuseWhilePaused(caller);
   if (uploading.has(hostId))
-    throw new RefusedCall(429, 'another log of this host is being sent', { 'retry-after': '10' });
+    throw new HttpRefusal(429, 'another log of this host is being sent', { 'retry-after': '10' });
   uploading.add(hostId);
   try {
     // Masks twice the stored length, so that no secret of several lines is cut in two.
     const upload = await readLast(request.body, 2 * hostLogBytes);
-    if (upload.length === 0) throw new RefusedCall(422, 'upfile in formData is required');
+    if (upload.length === 0) throw new HttpRefusal(422, 'upfile in formData is required');
     const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
     if (text !== undefined) await storeLog(call, text);
   } finally {
@@ -218,7 +227,7 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
 /**
  * Writes the log of the caller, then its place in the status. The Secret lives as long as the
  * config.
- * @throws RefusedCall 409 if another Secret has its name
+ * @throws HttpRefusal 409 if another Secret has its name
  */
 async function storeLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
   const { config } = caller;
@@ -228,7 +237,7 @@ async function storeLog({ kube, clock, caller, request }: Call, text: string): P
   const own = logSecretName(name);
   const before = await kube.get({ kind: secrets, namespace, name: own }, request.signal);
   if (before !== undefined && !isControlledBy(before, uid))
-    throw new RefusedCall(409, `Secret ${own} is of somebody else`);
+    throw new HttpRefusal(409, `Secret ${own} is of somebody else`);
   const metadata = {
     name: own,
     namespace,
@@ -258,23 +267,23 @@ const later = { 'retry-after': '10' } as const;
  * The Ignition that the host writes to its disk. A worker gets it once the cluster runs: the
  * bootstrap host's config server does not serve workers (openshift/installer, pull request 10590).
  * A master gets it once the control plane's hosts have no conflicts.
- * @throws RefusedCall 409 with Retry-After until then
+ * @throws HttpRefusal 409 with Retry-After until then
  */
 async function hostIgnition(call: Call): Promise<HttpAnswer> {
   const { role, controlPlane, config, machine } = call.caller;
   const isWorker = role === 'worker';
   if (isWorker && !servesWorkers(controlPlane))
-    throw new RefusedCall(409, 'the control plane of the cluster is not initialized yet', later);
+    throw new HttpRefusal(409, 'the control plane of the cluster is not initialized yet', later);
   const assets = await assetsOf(call);
   const key = isWorker ? assetKeys.workerIgnition : assetKeys.masterIgnition;
-  const pointer = secretValue(assets, key);
-  if (pointer === undefined) throw new RefusedCall(409, `${key} is not there yet`, later);
+  const pointer = secretText(assets, key);
+  if (pointer === undefined) throw new HttpRefusal(409, `${key} is not there yet`, later);
   const problem = isWorker ? nodeNameProblem(machine, config) : undefined;
-  if (problem !== undefined) throw new RefusedCall(409, problem, later);
+  if (problem !== undefined) throw new HttpRefusal(409, problem, later);
   if (!isWorker) await requireValidHosts(call);
   const text = nodeIgnition({
     pointer,
-    configServerCa: secretValue(assets, assetKeys.configServerCa),
+    configServerCa: secretText(assets, assetKeys.configServerCa),
     nodeRegistration: config.spec.nodeRegistration,
     providerID: textAt(machine, 'spec', 'providerID'),
   });
@@ -283,60 +292,44 @@ async function hostIgnition(call: Call): Promise<HttpAnswer> {
 
 /**
  * Checks the hosts again with fresh reads, as a written disk cannot be restored.
- * @throws RefusedCall 409 with Retry-After while hosts of the control plane conflict
+ * @throws HttpRefusal 409 with Retry-After while hosts of the control plane conflict
  */
 async function requireValidHosts({ kube, clock, caller, request }: Call): Promise<void> {
   const { controlPlane } = caller;
   const view =
     controlPlane && (await readControlPlane(kube, controlPlane, clock.now(), request.signal));
-  const { status, message = '' } = view === undefined ? {} : hostsCondition(view);
-  if (status === 'False') throw new RefusedCall(409, message, later);
+  const { status, message = '' } = view === undefined ? {} : hostsCheck(view);
+  if (status === 'False') throw new HttpRefusal(409, message, later);
 }
-
-/** Keys of the assets by file name. */
-const files: Readonly<Record<string, string>> = {
-  'bootstrap.ign': assetKeys.bootstrapIgnition,
-  'master.ign': assetKeys.masterIgnition,
-  'worker.ign': assetKeys.workerIgnition,
-};
-const credentials: Readonly<Record<string, string>> = {
-  kubeconfig: assetKeys.kubeconfig,
-  'kubeconfig-noingress': assetKeys.kubeconfigNoIngress,
-};
 
 /** An Ignition is far smaller; a Secret that unpacks to more was not made by the provider. */
 const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
 
 /**
- * A file of the cluster, only for the bootstrap host, as it holds all keys of the cluster.
- * @throws RefusedCall 403 for others, 422 for an unknown name, 409 for a file that does not exist
- * yet, and for bootstrap.ign as `requireValidHosts`
+ * The one file at a path, only for the bootstrap host, as it holds keys of the cluster.
+ * @throws HttpRefusal 403 for others, 422 for another name, 409 for a file that does not exist yet,
+ * and for bootstrap.ign as `requireValidHosts`
  */
-async function assetFile(call: Call, keys: Readonly<Record<string, string>>): Promise<HttpAnswer> {
+async function assetFile(call: Call, name: string, key: string): Promise<HttpAnswer> {
   requireBootstrap(call.caller);
-  const name = call.request.query.get('file_name') ?? '';
-  const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
-  if (key === undefined)
-    throw new RefusedCall(
-      422,
-      `file_name in query should be one of [${Object.keys(keys).join(' ')}]`,
-    );
+  if (call.request.query.get('file_name') !== name)
+    throw new HttpRefusal(422, `file_name in query should be ${name}`);
   const bytes = secretBytes(await assetsOf(call), key);
-  if (bytes === undefined || bytes.length === 0)
-    throw new RefusedCall(409, `${name} is not there yet`, later);
-  if (key === assetKeys.bootstrapIgnition) await requireValidHosts(call);
-  return download(name, key.endsWith('.gz') ? gunzipSync(bytes, unpacking) : bytes);
+  if (bytes === undefined) throw new HttpRefusal(409, `${name} is not there yet`, later);
+  if (key !== assetKeys.bootstrapIgnition) return download(name, bytes);
+  await requireValidHosts(call);
+  return download(name, gunzipSync(bytes, unpacking));
 }
 
 async function assetsOf({ kube, caller, request }: Call): Promise<KubeObject> {
   const { controlPlane } = caller;
   if (controlPlane === undefined)
-    throw new RefusedCall(409, 'the cluster has no control plane yet', later);
+    throw new HttpRefusal(409, 'the cluster has no control plane yet', later);
   const { name, namespace = '', uid } = controlPlane.metadata;
   const ref = { kind: secrets, namespace, name: assetsSecretName(name) };
   const assets = await kube.get(ref, request.signal);
   if (assets === undefined || !isControlledBy(assets, uid))
-    throw new RefusedCall(409, 'the files of the installer are not there yet', later);
+    throw new HttpRefusal(409, 'the files of the installer are not there yet', later);
   return assets;
 }
 
@@ -354,81 +347,53 @@ const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean
   controlPlane?.status?.initialization?.controlPlaneInitialized === true &&
   isConditionTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
 
-/** The fields of assisted-service's cluster that an agent reads. */
+/** The fields of assisted-service's cluster that our agent reads; undefined ones are not sent. */
 function showCluster({ stores, caller, request }: Call): HttpAnswer {
-  const { cluster, controlPlane, role, clusterId } = caller;
+  const { controlPlane, role, clusterId } = caller;
   const isAdded = role === 'worker' && servesWorkers(controlPlane);
   const areHostsShown = request.query.get('exclude-hosts') !== 'true';
   return jsonAnswer(200, {
     id: clusterId,
     kind: isAdded ? 'AddHostsCluster' : 'Cluster',
-    name: cluster.metadata.name,
-    href: `/api/assisted-install/v2/clusters/${clusterId}`,
-    status: 'installing',
-    status_info: 'Installation in progress',
-    openshift_version: controlPlane?.spec.distributionVersion ?? '',
-    control_plane_count: controlPlane?.spec.replicas ?? 3,
-    monitored_operators: [],
     hosts: areHostsShown
       ? hostsOf(stores, caller).map((one) => shownHost(one, role === 'bootstrap'))
-      : null,
+      : undefined,
   });
 }
 
 /** The role of a host in the service's list: the bootstrap host is a master. */
-const listedRole = ({ machine }: ConfigView): 'master' | 'worker' =>
-  roleOf(machine) === 'worker' ? 'worker' : 'master';
+const listedRole = ({ role }: ConfigView): 'master' | 'worker' =>
+  role === 'worker' ? 'worker' : 'master';
 
-function listHosts({ stores, caller, request: { query } }: Call): HttpAnswer {
-  const role = query.get('role');
-  const withInventory = query.get('with-inventory') === 'true';
-  if (withInventory) requireBootstrap(caller);
+function listHosts({ stores, caller, request }: Call): HttpAnswer {
+  const role = request.query.get('role');
   const listed = hostsOf(stores, caller).filter((one) => role === null || listedRole(one) === role);
   return jsonAnswer(
     200,
-    listed.map((one) => shownHost(one, withInventory)),
+    listed.map((one) => shownHost(one, false)),
   );
 }
 
-/** The fields of assisted-service's host that an agent reads; undefined fields are not sent. */
+/** The fields of assisted-service's host that our agent reads; undefined ones are not sent. */
 function shownHost(view: ConfigView, withInventory: boolean): object {
   const { config, machine, cluster } = view;
   const { progress } = config.status ?? {};
-  const { uid: id = '' } = config.metadata;
-  const clusterId = cluster.metadata.uid ?? '';
-  const reported = reportedOf(machine);
-  const hostname = givenName(config) ?? reported.names[0] ?? machine.metadata.name;
-  // In the form of the service's discovery agent.
-  const [v6, v4] = [true, false].map((isV6) =>
-    reported.addresses
-      .filter((one) => one.includes(':') === isV6)
-      .map((one) => `${one}/${isV6 ? 64 : 24}`),
+  const { names, addresses } = reportedOf(machine);
+  const [ipv6_addresses, ipv4_addresses] = [true, false].map((isV6) =>
+    addresses.filter((one) => one.includes(':') === isV6),
   );
-  const eth0 = { name: 'eth0', ipv4_addresses: v4, ipv6_addresses: v6 };
   return {
-    id,
-    kind: 'Host',
-    infra_env_id: clusterId,
-    cluster_id: clusterId,
-    href: `/api/assisted-install/v2/infra-envs/${clusterId}/hosts/${id}`,
-    requested_hostname: hostname,
+    id: config.metadata.uid,
+    infra_env_id: cluster.metadata.uid,
+    requested_hostname: givenName(config) ?? names[0] ?? machine.metadata.name,
     role: listedRole(view),
-    bootstrap: roleOf(machine) === 'bootstrap' || undefined,
-    status: statusOf(progress?.stage),
-    status_info: progress?.message ?? '',
+    status: serviceStatusOf(progress?.stage),
     progress: progress && {
       // A failed host stays at the stage of its failure.
       current_stage: progress.stage === 'Failed' ? failedStageOf(progress) : progress.stage,
-      progress_info: progress.percent === undefined ? progress.message : `${progress.percent}%`,
-      stage_started_at: progress.stageStartedAt,
-      stage_updated_at: progress.updatedAt,
     },
-    inventory: withInventory ? JSON.stringify({ hostname, interfaces: [eth0] }) : undefined,
+    inventory: withInventory
+      ? JSON.stringify({ interfaces: [{ ipv4_addresses, ipv6_addresses }] })
+      : undefined,
   };
-}
-
-function statusOf(stage: string | undefined): string {
-  if (stage === undefined) return 'installing';
-  if (stage === 'Done') return 'installed';
-  return stage === 'Failed' ? 'error' : 'installing-in-progress';
 }

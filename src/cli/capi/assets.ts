@@ -3,12 +3,11 @@ import { systemClock } from '../../adapters/clock.ts';
 import { kubeCluster } from '../../adapters/kube/kube.ts';
 import { systemPorts } from '../../adapters/random.ts';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
-import { controlPlaneType } from '../../capi/api.ts';
-import { assetsSecret } from '../../capi/control-plane/make-assets.ts';
 import {
+  type AssetsOwner,
+  assetsSecret,
   discarded,
   installerFailure,
-  type InstallFiles,
   madeFiles,
 } from '../../capi/control-plane/installer.ts';
 import { installerLog } from '../../capi/control-plane/installer-jobs.ts';
@@ -19,15 +18,8 @@ import { commandCredentials } from '../cluster.ts';
 import { withoutJournal } from '../run-context.ts';
 
 /** Arguments of `capi assets`. */
-interface AssetsCall {
+interface AssetsCall extends AssetsOwner {
   readonly folder: string;
-  readonly namespace: string;
-  readonly cluster: string;
-  readonly controlPlane: string;
-  readonly uid: string;
-  readonly inputsHash: string;
-  readonly mcoImage?: string;
-  readonly coreosImage?: string;
   readonly environment: Environment;
 }
 
@@ -37,27 +29,16 @@ interface AssetsCall {
  * file is missing.
  */
 export async function runCapiAssets(call: AssetsCall): Promise<number> {
-  const { folder, namespace, cluster, controlPlane: name, uid, inputsHash } = call;
+  const { folder, environment } = call;
   return withoutJournal({ level: 'info', stream: 'stderr' }, async ({ emit, signal }) => {
     const log = await readFileOf({ at: join(folder, installerLog), kind: 'settings' });
     const lost = discarded(log.toString());
     if (lost !== undefined) throw installerFailure('installer.manifests-discarded', lost);
-    const object = assetsSecret(
-      await filesIn(folder),
-      {
-        namespace,
-        cluster,
-        inputsHash,
-        owner: { ...controlPlaneType, name, uid, controller: true },
-        mcoImage: call.mcoImage,
-        coreOsImage: call.coreosImage,
-      },
-      systemClock.now(),
-    );
+    const object = assetsSecret(await filesIn(folder), call, systemClock.now());
     const kube = kubeCluster({
       ...systemPorts,
       emit,
-      credentials: await commandCredentials(call.environment, undefined),
+      credentials: await commandCredentials(environment, undefined),
     });
     try {
       await createOnce(kube, secrets, object, signal);
@@ -68,7 +49,7 @@ export async function runCapiAssets(call: AssetsCall): Promise<number> {
 }
 
 /** The files in the installer's folder that the Secret holds. */
-async function filesIn(folder: string): Promise<InstallFiles> {
+async function filesIn(folder: string): Promise<Readonly<Record<string, Uint8Array>>> {
   const found = await Promise.all(
     Object.values(madeFiles).map(async (name) => {
       const content = await ifPresent(readFileOf({ at: join(folder, name), kind: 'host' }));
