@@ -50,8 +50,9 @@ export const filesOfSecret = ({ data }: KubeObject): readonly (readonly [string,
     .toSorted(([one], [other]) => (one < other ? -1 : 1));
 
 /**
- * The findings of all manifests of one installation together. No later program reads a manifest
- * before bootkube applies it, on a host whose disk is written.
+ * The findings of all manifests of one installation together; of their references only where there
+ * is no other error. No later program reads a manifest before bootkube applies it, on a host whose
+ * disk is written.
  */
 export function checkManifests(secrets: readonly KubeObject[]): readonly ManifestFinding[] {
   const findings: ManifestFinding[] = [];
@@ -74,7 +75,9 @@ export function checkManifests(secrets: readonly KubeObject[]): readonly Manifes
       for (const object of readManifest(file, bytes, add)) requireOnce(objects, name, object, add);
     }
   }
-  return findings;
+  return findings.every(({ isWarning }) => isWarning)
+    ? [...findings, ...referencesIn(secrets)]
+    : findings;
 }
 
 /** The place of a key's earlier use; at its first use, records the place and returns undefined. */
@@ -225,11 +228,8 @@ function objectFindings(source: SourceObject): readonly LintFinding[] {
   return kind === 'MachineOSConfig' ? lintOSConfig(source) : [];
 }
 
-/**
- * Findings about Secrets and pools to which MachineOSConfigs refer and that no manifest has. Called
- * for manifests without other errors.
- */
-export function checkReferences(secrets: readonly KubeObject[]): readonly ManifestFinding[] {
+/** Findings about Secrets and pools to which MachineOSConfigs refer and that no manifest has. */
+function referencesIn(secrets: readonly KubeObject[]): readonly ManifestFinding[] {
   const files = secrets.flatMap((secret) =>
     filesOfSecret(secret).map(([file, bytes]) => ({
       path: `${secret.metadata.name}/${file}`,

@@ -3,7 +3,7 @@ import { textAt } from '../../kube/object.ts';
 import type { LadderName } from '../../model/stage.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type Informer, informer } from '../../kube/informer.ts';
+import { informer } from '../../kube/informer.ts';
 import {
   type BootstrapConfig,
   bootstrapConfigs,
@@ -19,23 +19,13 @@ import {
 import { coreOwner, placed } from '../objects.ts';
 import type { MachineRole } from './ignition.ts';
 
-/** Informers of the provider. All objects of a config are in its namespace. */
-export interface BootstrapStores {
-  readonly configs: Informer<'uid'>;
-  /** Indexed by their Cluster. */
-  readonly machines: Informer<'cluster'>;
-  readonly clusters: Informer;
-  readonly controlPlanes: Informer;
-  /** Tokens of agents, indexed by their hash. */
-  readonly tokens: Informer<'hash'>;
-}
-
-/** Makes the informers of the provider, for one namespace or for all. */
-export const bootstrapStores = (
-  ports: Pick<Ports, 'kube' | 'clock'>,
-  namespace?: string,
-): BootstrapStores => ({
+/**
+ * Makes the informers of the provider, for one namespace or for all. All objects of a config are in
+ * its namespace.
+ */
+export const bootstrapStores = (ports: Pick<Ports, 'kube' | 'clock'>, namespace?: string) => ({
   configs: informer(ports, { kind: bootstrapConfigs, namespace }, { uid: (one) => [uidOf(one)] }),
+  /** Indexed by their Cluster. */
   machines: informer(
     ports,
     { kind: capiMachines, namespace },
@@ -43,12 +33,15 @@ export const bootstrapStores = (
   ),
   clusters: informer(ports, { kind: clusters, namespace }),
   controlPlanes: informer(ports, { kind: controlPlanes, namespace }),
+  /** Tokens of agents, indexed by their hash. */
   tokens: informer(
     ports,
     { kind: secretKind, labelSelector: ownNames.agentToken, namespace },
     { hash: (secret) => [textAt(secret, 'data', tokenKeys.hash)] },
   ),
 });
+
+export type BootstrapStores = ReturnType<typeof bootstrapStores>;
 
 const uidOf = ({ metadata }: KubeObject): string => metadata.uid ?? '';
 

@@ -9,10 +9,8 @@ import { type CheckResult, right, wrong } from '../conditions.ts';
 import { installConfigProblems, installStateKeys, readInstallConfig } from '../install-state.ts';
 import {
   checkManifests,
-  checkReferences,
   filesOfSecret,
   installerFolders,
-  type ManifestFinding,
   manifestFindingText,
 } from '../manifests.ts';
 import { secretText } from '../objects.ts';
@@ -46,7 +44,7 @@ export async function readInstallInputs(
       : kube.list({ kind: secrets, namespace, labelSelector }, signal),
   ]);
   const inputs: InstallInputs = {
-    installConfig: secretText(secret, installStateKeys.config),
+    config: secretText(secret, installStateKeys.config),
     state: secretText(secret, installStateKeys.state),
     manifests: manifestSecrets.flatMap((one) => {
       const found = one.metadata.annotations?.[ownNames.manifestFolder];
@@ -78,14 +76,14 @@ export async function readInstallInputs(
 }
 
 function stateFinding(
-  { stateSecret, installConfig: config, state }: InstallInputs,
+  { stateSecret, ...given }: InstallInputs,
   expected: Parameters<typeof installConfigProblems>[1],
 ): CheckResult {
   const invalid = (why: string): CheckResult => wrong('Invalid', `Secret ${stateSecret}${why}`);
-  if (config === undefined && state === undefined)
+  if (given.config === undefined && given.state === undefined)
     return invalid(` has no key ${installStateKeys.config} or ${installStateKeys.state}`);
   try {
-    const read = readInstallConfig({ config, state });
+    const read = readInstallConfig(given);
     const problems = read === undefined ? [] : installConfigProblems(read, expected);
     return problems.length === 0 ? right('Valid') : invalid(`: ${problems.join('; ')}`);
   } catch (error) {
@@ -122,9 +120,7 @@ const mostShown = 5;
 
 function manifestsFinding(all: readonly KubeObject[]): CheckResult {
   if (all.length === 0) return right('NoneSelected');
-  const isError = ({ isWarning }: ManifestFinding): boolean => !isWarning;
-  const own = checkManifests(all).filter(isError);
-  const errors = own.length > 0 ? own : checkReferences(all);
+  const errors = checkManifests(all).filter(({ isWarning }) => !isWarning);
   if (errors.length === 0) return right('Valid');
   const shown = errors.slice(0, mostShown).map(manifestFindingText);
   if (errors.length > mostShown) shown.push(`and ${errors.length - mostShown} more`);

@@ -279,9 +279,8 @@ const containerOf = (name: string, image: string, limits: readonly string[], mor
  */
 function imagesJob(job: JobFor): KubeObject {
   const { controlPlane, inputs } = job;
-  const { installConfig: config, state } = inputs;
   // The FIPS installer is a separate program, linked against the libraries of its system.
-  const isFips = readInstallConfig({ config, state })?.['fips'] === true;
+  const isFips = readInstallConfig(inputs)?.['fips'] === true;
   const installer = isFips ? 'baremetal-installer' : 'installer';
   const imageOf = (name: string): string => `cluster-version-operator image ${name}`;
   // The container image of CoreOS has had several names.

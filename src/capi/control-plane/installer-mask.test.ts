@@ -4,7 +4,7 @@ import { installerMask } from './installer-mask.ts';
 const auth = 'dXNlcjpwYXNzd29yZA==';
 
 it.each([
-  ['an install-config', { installConfig: `pullSecret: '{"auths":{"r.test":{"auth":"${auth}"}}}'` }],
+  ['an install-config', { config: `pullSecret: '{"auths":{"r.test":{"auth":"${auth}"}}}'` }],
   ['a state', { state: JSON.stringify({ config: { pullSecret: `{"auth":"${auth}"}` } }) }],
 ])('takes the secrets of %s out of a line', (_, given) => {
   const mask = installerMask(given);

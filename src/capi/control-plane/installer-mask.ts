@@ -1,19 +1,17 @@
 import { Secret } from '../../model/secret.ts';
 import { masker } from '../../lib/masker.ts';
+import type { InstallState } from '../install-state.ts';
 
 /** Secrets are longer than this; words of a configuration that may be printed are shorter. */
 const shortestSecret = 12;
 
 /** Masks in the installer's output the secrets of its install-config and its state. */
 export function installerMask({
-  installConfig = '',
+  config = '',
   state = '',
-}: {
-  readonly installConfig?: string | undefined;
-  readonly state?: string | undefined;
-}): (text: string) => string {
+}: Partial<InstallState>): (text: string) => string {
   const { mask, register } = masker();
-  const secrets = [installConfig, state].flatMap((text) => [
+  const secrets = [config, state].flatMap((text) => [
     ...text.matchAll(/pullSecret\\?"?:\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|(\S.*))/g),
     ...text.matchAll(/"(?:auth|password|token)\\*":\s*\\*"()()([^"\\]+)/g),
   ]);

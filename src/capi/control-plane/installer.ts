@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { assetKeys, assetsSecretName, capiNames, controlPlaneType, ownNames } from '../api.ts';
-import { installStateKeys } from '../install-state.ts';
+import { type InstallState, installStateKeys } from '../install-state.ts';
 import { secretData } from '../objects.ts';
 
 /** Label `app` of all objects that take part in making the files of a cluster. */
@@ -18,11 +18,8 @@ export interface InstallManifest {
   readonly secret: string;
 }
 
-/** Inputs of the installer. Either `installConfig` or `state` is set. */
-export interface InstallInputs {
-  readonly installConfig: string | undefined;
-  /** Text of `.openshift_install_state.json`. */
-  readonly state: string | undefined;
+/** Inputs of the installer. Its install-config or its state exists. */
+export interface InstallInputs extends InstallState {
   /** The name of the Secret that holds them. */
   readonly stateSecret: string;
   readonly manifests: readonly InstallManifest[];
@@ -82,7 +79,7 @@ export interface InstallerRun {
  * @throws AgentError `installer.incomplete`
  */
 export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
-  const { installConfig, state, manifests, isSingleNode, stateSecret } = inputs;
+  const { config, state, manifests, isSingleNode, stateSecret } = inputs;
   const command = isSingleNode ? 'single-node-ignition-config' : 'ignition-configs';
   const ofState = (key: string) => ({ path: key, secret: stateSecret, key });
   const laid = manifests.map(({ folder, name: key, secret }) => ({
@@ -96,7 +93,7 @@ export function installerRuns(inputs: InstallInputs): readonly InstallerRun[] {
   const isWhole = laid.length === 0 || laid.some(({ path }) => path === first);
   if (state !== undefined && isWhole)
     return [{ command, files: [ofState(installStateKeys.state), ...laid] }];
-  if (installConfig === undefined) {
+  if (config === undefined) {
     const what = `${first} is not among the ${manifests.length} manifests`;
     throw installerFailure('installer.incomplete', what);
   }

@@ -35,18 +35,8 @@ import {
   ownerOf,
 } from './machines.ts';
 import type { Pass } from './pass.ts';
-import {
-  ownerRemediated,
-  type RemediationAction,
-  remediations,
-  toBeFollowed,
-} from './remediate.ts';
-import {
-  type ControlPlaneHost,
-  type ControlPlaneView,
-  readAsset,
-  readControlPlane,
-} from './view.ts';
+import { ownerRemediated, type Remediations, remediations, toBeFollowed } from './remediate.ts';
+import { type ControlPlaneView, readAsset, readControlPlane } from './view.ts';
 
 /** Failures of the control-plane provider. */
 export const controlPlaneFailures = {
@@ -82,10 +72,10 @@ export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean
     await removeAssets(pass, signal);
     return false;
   }
-  const actions = remediations(view, guest);
+  const due = remediations(view, guest);
   const isRecordDue = isCompleteUnrecorded(view);
   const failures: unknown[] = [];
-  for (const task of dueTasks(pass, actions))
+  for (const task of dueTasks(pass, due))
     try {
       await task(signal);
     } catch (error) {
@@ -93,7 +83,7 @@ export async function carryOut(pass: Pass, signal: AbortSignal): Promise<boolean
       failures.push(error);
     }
   if (failures.length > 0) throw failures[0];
-  return isRecordDue || actions.some(({ type }) => type === 'record-remediation');
+  return isRecordDue || due.record !== undefined;
 }
 
 const isCompleteUnrecorded = ({ isBootstrapComplete, controlPlane }: ControlPlaneView): boolean =>
@@ -103,13 +93,18 @@ const isCompleteUnrecorded = ({ isBootstrapComplete, controlPlane }: ControlPlan
 type Task = (signal: AbortSignal) => Promise<void>;
 
 /** The due work for Machines, and in the installed cluster. */
-function dueTasks(pass: Pass, actions: readonly RemediationAction[]): readonly Task[] {
+function dueTasks(pass: Pass, { record, remove, reports }: Remediations): readonly Task[] {
   const { view, guest } = pass;
   const tasks: Task[] = [(signal) => createMachine(pass, signal)];
   for (const { isDeleting, machine } of view.hosts)
     if (!isDeleting && !isConditionTrue(machine.status?.conditions, 'UpToDate'))
       tasks.push((signal) => markUpToDate(pass, machine, signal));
-  for (const action of actions) tasks.push((signal) => remediate(pass, action, signal));
+  for (const one of reports) tasks.push((signal) => reportRemediation(pass, one, signal));
+  if (record !== undefined)
+    tasks.push((signal) =>
+      setMetadata(pass, { annotations: { [ownNames.remediation]: record } }, signal),
+    );
+  if (remove !== undefined) tasks.push((signal) => removeMarked(pass, remove, signal));
   const recorded = { annotations: { [ownNames.bootstrapComplete]: '' } };
   if (isCompleteUnrecorded(view)) tasks.push((signal) => setMetadata(pass, recorded, signal));
   if (guest === undefined) return tasks;
@@ -148,20 +143,16 @@ const hasFinalizer = ({ controlPlane }: ControlPlaneView): boolean =>
  * ever.
  */
 async function end(pass: Pass, signal: AbortSignal): Promise<boolean> {
-  const { hosts } = pass.view;
-  if (hosts.length === 0 ? !hasFinalizer(pass.view) : hosts.every(isBeingDeleted)) return false;
   const view = await readAgain(pass, signal);
   if (view === undefined || view.isPaused || !view.isDeleting) return false;
-  for (const { machine } of view.hosts.filter((host) => !isBeingDeleted(host)))
-    await removeMachine(pass, machine, signal);
+  for (const { machine, isDeleting } of view.hosts)
+    if (!isDeleting) await removeMachine(pass, machine, signal);
   if (view.hosts.length > 0 || !hasFinalizer(view)) return false;
   const { finalizers = [] } = view.controlPlane.metadata;
   const others = finalizers.filter((one) => one !== ownNames.finalizer);
   await setMetadata({ ...pass, view }, { finalizers: others }, signal);
   return true;
 }
-
-const isBeingDeleted = ({ isDeleting }: ControlPlaneHost): boolean => isDeleting;
 
 async function removeMachine(
   { kube, note }: Pass,
@@ -246,29 +237,24 @@ async function markUpToDate(
   await kube.apply(manifest, signal, { manager, subresource: 'status' });
 }
 
-async function remediate(
-  pass: Pass,
-  action: RemediationAction,
+/** Deletes a marked Machine if it may still be replaced by objects read again. */
+async function removeMarked(pass: Pass, machine: Machine, signal: AbortSignal): Promise<void> {
+  const { clock, guest } = pass;
+  const view = await readAgain(pass, signal);
+  const masters = guest && { ...guest, ...(await readMasters(guest.kube, clock, signal)) };
+  const remove = view && remediations(view, masters).remove;
+  if (remove?.metadata.uid === machine.metadata.uid) await removeMachine(pass, machine, signal);
+}
+
+/**
+ * A MachineHealthCheck and core write the same list, so the API server refuses the write if the
+ * list has changed since.
+ */
+async function reportRemediation(
+  { kube, clock, note }: Pass,
+  { machine, check }: Remediations['reports'][number],
   signal: AbortSignal,
 ): Promise<void> {
-  const { kube, clock, guest, note } = pass;
-  if (action.type === 'record-remediation')
-    return setMetadata(pass, { annotations: { [ownNames.remediation]: action.record } }, signal);
-  const { machine } = action;
-  const { name, uid } = machine.metadata;
-  if (action.type === 'delete-machine') {
-    const view = await readAgain(pass, signal);
-    const masters = guest && { ...guest, ...(await readMasters(guest.kube, clock, signal)) };
-    const isDue =
-      view !== undefined &&
-      remediations(view, masters).some(
-        (one) => one.type === 'delete-machine' && one.machine.metadata.uid === uid,
-      );
-    return isDue ? removeMachine(pass, machine, signal) : undefined;
-  }
-  // A MachineHealthCheck and core write the same list, so the API server refuses the write if the
-  // list has changed since.
-  const { check } = action;
   const before = machine.status?.conditions ?? [];
   const conditions =
     check === undefined
@@ -276,10 +262,10 @@ async function remediate(
       : withConditions(before, { [ownerRemediated]: check }, clock.now(), undefined);
   const patch = patchOf(machine, { status: { conditions } }, 'status');
   await kube.patch(refTo(capiMachines, machine), patch, signal);
-  if (check === undefined) return undefined;
+  if (check === undefined) return;
   const { reason, message: why = '' } = check;
+  const { name } = machine.metadata;
   note('info', `Machine ${name} is to be replaced, and is not yet`, { reason, why });
-  return undefined;
 }
 
 /** Turns the state of a node into the progress of its host, by the rules for any report. */

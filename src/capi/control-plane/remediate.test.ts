@@ -8,7 +8,7 @@ import {
   type Machine,
   ownNames,
 } from '../api.ts';
-import { type RemediationAction, remediations, toBeFollowed } from './remediate.ts';
+import { type Remediations, remediations, toBeFollowed } from './remediate.ts';
 import { viewOf } from './view.ts';
 
 const at = '2026-11-27T12:00:00Z';
@@ -108,10 +108,11 @@ function seenOf(world: World) {
       ),
     ),
   };
-  const annotations =
-    remediates === undefined ? {} : { [ownNames.remediation]: recordOf(remediates) };
+  const annotations = {
+    ...(remediates === undefined ? {} : { [ownNames.remediation]: recordOf(remediates) }),
+    ...(isComplete && { [ownNames.bootstrapComplete]: '' }),
+  };
   const metadata = { ...controlPlane.metadata, annotations, finalizers: [ownNames.finalizer] };
-  const complete = condition('BootstrapComplete', isComplete ? 'True' : 'False');
   const configs = machines.map(({ metadata: { name } }): BootstrapConfig => ({
     metadata: { name },
     spec: { agent: { image: 'x' } },
@@ -119,7 +120,7 @@ function seenOf(world: World) {
   return {
     view: viewOf(
       {
-        controlPlane: { ...controlPlane, metadata, status: { conditions: [complete] } },
+        controlPlane: { ...controlPlane, metadata },
         cluster: {
           metadata: { name: 'demo' },
           spec: { controlPlaneEndpoint: { host: 'api', port: 6443 } },
@@ -142,21 +143,22 @@ function seenOf(world: World) {
   };
 }
 
-const summary = (action: RemediationAction): string => {
-  if (action.type === 'delete-machine') return `delete ${action.machine.metadata.name}`;
-  if (action.type === 'report-remediation')
-    return `${action.machine.metadata.name} ${action.check?.reason ?? 'healthy'}`;
-  if (action.record === null) return 'end';
-  const { machine, retry } = JSON.parse(action.record) as { machine: string; retry: number };
-  return `begin ${machine} ${retry}`;
-};
-
-const remediationsIn = (world: World): readonly RemediationAction[] => {
+const remediationsIn = (world: World): Remediations => {
   const { view, guest } = seenOf(world);
   return remediations(view, guest);
 };
 
-const decided = (world: World): readonly string[] => remediationsIn(world).map(summary);
+function decided(world: World): readonly string[] {
+  const { reports, record, remove } = remediationsIn(world);
+  const words = reports.map(
+    ({ machine, check }) => `${machine.metadata.name} ${check?.reason ?? 'healthy'}`,
+  );
+  if (remove !== undefined) words.push(`delete ${remove.metadata.name}`);
+  if (record === null) words.push('end');
+  if (typeof record !== 'string') return words;
+  const { machine, retry } = JSON.parse(record) as { machine: string; retry: number };
+  return [...words, `begin ${machine} ${retry}`];
+}
 
 const good: Master = {};
 const bad: Master = { isMarked: true, isReady: false };
@@ -322,7 +324,7 @@ describe('a master that a MachineHealthCheck has marked', () => {
 
   it('says each reason once', () => {
     const world: World = { masters: [bad, good, { isReady: false }] };
-    const [report] = remediationsIn(world).filter((action) => action.type === 'report-remediation');
+    const [report] = remediationsIn(world).reports;
     const said = { ...marks[1], ...report?.check } as ApiCondition;
     const conditions = [condition('HealthCheckSucceeded', 'False'), said];
     expect(

@@ -23,20 +23,18 @@ const Remediation = z.object({
 
 type Remediation = z.infer<typeof Remediation>;
 
-/** An action in the replacement of masters. */
-export type RemediationAction =
-  | {
-      readonly type: 'record-remediation';
-      /** Value of the annotation; null once the replacement is done or withdrawn. */
-      readonly record: string | null;
-    }
-  | { readonly type: 'delete-machine'; readonly machine: Machine }
-  | {
-      readonly type: 'report-remediation';
-      readonly machine: Machine;
-      /** Undefined: the Machine is healthy again, so the condition is removed. */
-      readonly check: CheckResult | undefined;
-    };
+/** The due work for the replacement of masters. */
+export interface Remediations {
+  /** New value of the annotation; null once the replacement is done or withdrawn. */
+  readonly record?: string | null;
+  /** The Machine to delete. */
+  readonly remove?: Machine;
+  /** Changes of `OwnerRemediated`; undefined removes it, as the Machine is healthy again. */
+  readonly reports: readonly {
+    readonly machine: Machine;
+    readonly check: CheckResult | undefined;
+  }[];
+}
 
 /** The masters in the installed cluster. */
 type Masters = Pick<GuestSeen, 'nodes' | 'etcd'>;
@@ -88,43 +86,44 @@ export function toBeFollowed({ controlPlane, hosts }: ControlPlaneView): string 
  * first: a later pass carries it out, or removes the record if the replacement is no longer
  * allowed.
  */
-export function remediations(
-  view: ControlPlaneView,
-  guest: Masters | undefined,
-): readonly RemediationAction[] {
+export function remediations(view: ControlPlaneView, guest: Masters | undefined): Remediations {
   const { now, hosts } = view;
   // Without the files, a removed master could not be installed again.
-  if (view.isPaused || view.isDeleting || !view.hasAssets) return [];
-  const { annotations = {} } = view.controlPlane.metadata;
+  if (view.isPaused || view.isDeleting || !view.hasAssets) return { reports: [] };
   const marked = hosts.filter(({ machine }) => isMarked(machine)).toSorted(byUrgency);
   const refused = new Map(marked.map((host) => [host, refusalOf(host, view, guest)]));
   const first = marked.find((host) => refused.get(host) === undefined);
-  const others = marked.flatMap((host) => {
-    const why = refused.get(host) ?? later('another master is replaced first');
-    return host === first ? [] : reportOf(host.machine, why);
-  });
-  const healthy = hosts.flatMap(({ machine, isDeleting }) =>
-    isHealthyAgain(machine) && !isDeleting ? reportOf(machine, undefined) : [],
-  );
-  return [...others, ...healthy, ...next()];
-
-  function next(): readonly RemediationAction[] {
-    const over = { type: 'record-remediation', record: null } as const;
-    if (annotations[ownNames.remediation] === undefined) {
-      if (first === undefined) return [];
-      const { name: machine, uid = '' } = first.machine.metadata;
-      const kept: Remediation = { machine, uid, at: wholeSeconds(now), retry: retryOf(first, now) };
-      return [{ type: 'record-remediation', record: JSON.stringify(kept) }];
-    }
-    const record = remediationIn(annotations[ownNames.remediation]);
-    const subject = hosts.find(({ machine }) => machine.metadata.uid === record?.uid);
-    if (subject === undefined) return toBeFollowed(view) === undefined ? [over] : [];
-    if (subject.isDeleting) return [];
-    const { machine } = subject;
-    return refused.has(subject) && refused.get(subject) === undefined
-      ? [{ type: 'delete-machine', machine }]
-      : [over];
+  const others = marked
+    .filter((host) => host !== first)
+    .map((host) => ({
+      machine: host.machine,
+      check: refused.get(host) ?? later('another master is replaced first'),
+    }));
+  const healthy = hosts
+    .filter(({ machine, isDeleting }) => isHealthyAgain(machine) && !isDeleting)
+    .map(({ machine }) => ({ machine, check: undefined }));
+  const reports = [...others, ...healthy].filter(isNews);
+  const text = view.controlPlane.metadata.annotations?.[ownNames.remediation];
+  if (text === undefined) {
+    if (first === undefined) return { reports };
+    const { name: machine, uid = '' } = first.machine.metadata;
+    const kept: Remediation = { machine, uid, at: wholeSeconds(now), retry: retryOf(first, now) };
+    return { reports, record: JSON.stringify(kept) };
   }
+  const record = remediationIn(text);
+  const subject = hosts.find(({ machine }) => machine.metadata.uid === record?.uid);
+  if (subject === undefined)
+    return toBeFollowed(view) === undefined ? { reports, record: null } : { reports };
+  if (subject.isDeleting) return { reports };
+  return refused.has(subject) && refused.get(subject) === undefined
+    ? { reports, remove: subject.machine }
+    : { reports, record: null };
+}
+
+/** Whether a report differs from the condition of the Machine. */
+function isNews({ machine, check }: Remediations['reports'][number]): boolean {
+  const before = findCondition(machine.status?.conditions, ownerRemediated);
+  return before?.reason !== check?.reason || before?.message !== check?.message;
 }
 
 /**
@@ -148,12 +147,6 @@ function byUrgency(
 /** The reasons match those of kubeadm's control plane, which people know. */
 const never = (message: string): CheckResult => wrong('CannotBeRemediated', message);
 const later = (message: string): CheckResult => wrong('RemediationDeferred', message);
-
-function reportOf(machine: Machine, check: CheckResult | undefined): readonly RemediationAction[] {
-  const before = findCondition(machine.status?.conditions, ownerRemediated);
-  if (before?.reason === check?.reason && before?.message === check?.message) return [];
-  return [{ type: 'report-remediation', machine, check }];
-}
 
 /** The reason why a master may not be replaced now; undefined if it may. */
 function refusalOf(

@@ -36,70 +36,20 @@ export interface ControlPlaneHost {
 }
 
 /** A control plane with the objects on which its decisions depend, and derived facts. */
-export interface ControlPlaneView {
-  /** The time of the decision. */
-  readonly now: number;
-  readonly controlPlane: OpenShiftControlPlane;
-  /** The owner; undefined until core has set it. */
-  readonly cluster: CapiCluster | undefined;
-  /** All Machines of the cluster. */
-  readonly allMachines: readonly Machine[];
-  /** Configs of the cluster by name. */
-  readonly configs: ReadonlyMap<string, BootstrapConfig>;
-  /** Metadata of the Secret with the installer's files, of any control plane of that name. */
-  readonly assets: KubeObject | undefined;
-  /** Metadata of the kubeconfig's Secret, from the provider or from a user. */
-  readonly kubeconfig: KubeObject | undefined;
-  /** The hosts of this control plane, including hosts that are being deleted. */
-  readonly hosts: readonly ControlPlaneHost[];
-  readonly bootstrap: ControlPlaneHost | undefined;
-  readonly replicas: number;
-  readonly isDeleting: boolean;
-  readonly isPaused: boolean;
-  readonly isInfrastructureReady: boolean;
-  /** Whether the Secret with the installer's files belongs to this control plane. */
-  readonly hasAssets: boolean;
-  /** The files are gone, and hosts may have used them: new files would not match. */
-  readonly areAssetsLost: boolean;
-  /** The certificates of the bootstrap are too old to begin with. */
-  readonly areAssetsExpired: boolean;
-  /** Whether the bootstrap host has a control plane that others can join. */
-  readonly isBootstrapReady: boolean;
-  readonly isBootstrapComplete: boolean;
-  /**
-   * The bootstrap host is gone after other hosts may have started with it: the installation cannot
-   * continue.
-   */
-  readonly isBootstrapLost: boolean;
-  readonly isInitialized: boolean;
-}
+export type ControlPlaneView = ReturnType<typeof viewOf>;
 
-/** Informers of all control planes and of the objects on which their decisions depend. */
-export interface ControlPlaneStores {
-  /** Indexed by namespace. */
-  readonly controlPlanes: Informer<'namespace'>;
-  readonly clusters: Informer;
-  /** Indexed by namespace and cluster. */
-  readonly machines: Informer<'cluster'>;
-  readonly configs: Informer<'cluster'>;
-  /** Metadata of the Secrets of clusters, which hold installers' files and hosts' data. */
-  readonly secrets: Informer;
-  readonly manifests: Informer;
-  readonly installStates: Informer;
-  /** Indexed by namespace. */
-  readonly healthChecks: Informer<'namespace'>;
-  /** Jobs of the installer, indexed by namespace and cluster. */
-  readonly jobs: Informer<'cluster'>;
-}
-
-/** Makes the informers for one namespace or for all. */
+/**
+ * Makes the informers of all control planes and of the objects on which their decisions depend, for
+ * one namespace or for all.
+ */
 export function controlPlaneStores(
   ports: Pick<Ports, 'kube' | 'clock'>,
   namespace: string | undefined,
-): ControlPlaneStores {
+) {
   const all = (selection: KubeSelection): Informer => informer(ports, { ...selection, namespace });
   const byNamespace = (kind: KubeKind): Informer<'namespace'> =>
     informer(ports, { kind, namespace }, { namespace: (one) => [one.metadata.namespace ?? ''] });
+  /** Indexed by namespace and cluster. */
   const byCluster = (selection: KubeSelection): Informer<'cluster'> =>
     informer(ports, { ...selection, namespace }, { cluster: clusterKeysOf });
   return {
@@ -108,12 +58,16 @@ export function controlPlaneStores(
     clusters: all({ kind: clusters }),
     machines: byCluster({ kind: capiMachines }),
     configs: byCluster({ kind: bootstrapConfigs }),
+    // Metadata of the Secrets of clusters, which hold installers' files and hosts' data.
     secrets: all({ kind: secretMetadata, labelSelector: capiNames.clusterName }),
     manifests: all({ kind: secretMetadata, labelSelector: ownNames.installManifests }),
     installStates: all({ kind: secretMetadata, labelSelector: ownNames.installState }),
+    // Jobs of the installer.
     jobs: byCluster({ kind: jobs, labelSelector: `app=${assetsApp}` }),
   };
 }
+
+export type ControlPlaneStores = ReturnType<typeof controlPlaneStores>;
 
 const clusterKeysOf = (object: KubeObject): readonly string[] => {
   const cluster = object.metadata.labels?.[capiNames.clusterName];
@@ -196,19 +150,23 @@ export const assetsLifetime: Millis = hours(24);
 const assetsReserve: Millis = hours(2);
 
 /** The objects of a control plane from the API server. */
-interface ControlPlaneObjects extends Pick<
-  ControlPlaneView,
-  'controlPlane' | 'cluster' | 'assets' | 'kubeconfig'
-> {
+interface ControlPlaneObjects {
+  readonly controlPlane: OpenShiftControlPlane;
+  /** The owner; undefined until core has set it. */
+  readonly cluster: CapiCluster | undefined;
   readonly machines: readonly KubeObject[];
   readonly configs: readonly KubeObject[];
+  /** Metadata of the Secret with the installer's files, of any control plane of that name. */
+  readonly assets: KubeObject | undefined;
+  /** Metadata of the kubeconfig's Secret, from the provider or from a user. */
+  readonly kubeconfig: KubeObject | undefined;
 }
 
-/** Derives the facts of a control plane from its objects. */
-export function viewOf(objects: ControlPlaneObjects, now: number): ControlPlaneView {
+/** Derives the facts of a control plane from its objects at the time of the decision. */
+export function viewOf(objects: ControlPlaneObjects, now: number) {
   const { controlPlane, cluster, assets } = objects;
   const { metadata, spec, status } = controlPlane;
-  const configs = new Map(
+  const configs: ReadonlyMap<string, BootstrapConfig> = new Map(
     (objects.configs as readonly BootstrapConfig[]).map((one) => [one.metadata.name, one]),
   );
   const allMachines = objects.machines as readonly Machine[];
@@ -216,7 +174,6 @@ export function viewOf(objects: ControlPlaneObjects, now: number): ControlPlaneV
     .filter((machine) => isControlledBy(machine, metadata.uid))
     .map((machine) => hostOf(machine, configs));
   const bootstrap = hosts.find(({ isBootstrap }) => isBootstrap);
-  const replicas = spec.replicas ?? 3;
   const hasAssets = areOwnAssets(controlPlane, assets);
   const kubeconfig = usableKubeconfig(controlPlane, objects.kubeconfig);
   const isBootstrapComplete = isComplete(controlPlane, bootstrap);
@@ -225,27 +182,37 @@ export function viewOf(objects: ControlPlaneObjects, now: number): ControlPlaneV
     now,
     controlPlane,
     cluster,
+    /** All Machines of the cluster, and its configs by name. */
     allMachines,
     configs,
     assets,
     kubeconfig,
+    /** The hosts of this control plane, including hosts that are being deleted. */
     hosts,
     bootstrap,
-    replicas,
+    replicas: spec.replicas ?? 3,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isPaused: isClusterPaused(cluster, controlPlane),
     isInfrastructureReady: isInfrastructureReady(cluster),
+    /** Whether the Secret with the installer's files belongs to this control plane. */
     hasAssets,
+    /** The files are gone, and hosts may have used them: new files would not match. */
     areAssetsLost: !hasAssets && (isBootstrapReady || hosts.some(({ stage }) => stage !== '')),
+    /** The certificates of the bootstrap are too old to begin with. */
     areAssetsExpired: hasAssets && !isBootstrapReady && isExpired(assets, now),
+    /** Whether the bootstrap host has a control plane that others can join. */
     isBootstrapReady,
     isBootstrapComplete,
+    /**
+     * The bootstrap host is gone after other hosts may have started with it: the installation
+     * cannot continue.
+     */
     isBootstrapLost: isBootstrapReady && !isBootstrapComplete && bootstrap === undefined,
-    isInitialized: status?.initialization?.controlPlaneInitialized ?? status?.initialized ?? false,
+    isInitialized: status?.initialization?.controlPlaneInitialized ?? false,
   };
 }
 
-function hostOf(machine: Machine, configs: ControlPlaneView['configs']): ControlPlaneHost {
+function hostOf(machine: Machine, configs: ReadonlyMap<string, BootstrapConfig>): ControlPlaneHost {
   const { name, annotations, deletionTimestamp } = machine.metadata;
   const config = configs.get(machine.spec.bootstrap.configRef?.name ?? name);
   return {
@@ -282,11 +249,10 @@ const isInfrastructureReady = (cluster: CapiCluster | undefined): boolean =>
 // clusterctl moves Secrets and annotations with a cluster, but not a status. The kubeconfig is
 // published once the API has answered, and an annotation records the end of the bootstrap.
 const isComplete = (
-  { metadata, status, spec }: OpenShiftControlPlane,
+  { metadata, spec }: OpenShiftControlPlane,
   bootstrap: ControlPlaneHost | undefined,
 ): boolean =>
   metadata.annotations?.[ownNames.bootstrapComplete] !== undefined ||
-  isConditionTrue(status?.conditions, 'BootstrapComplete') ||
   hasReached(bootstrap, 'Rebooting', spec.replicas) ||
   bootstrap?.machine.status?.nodeRef !== undefined;
 

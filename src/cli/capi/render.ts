@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { ifPresent, readFileOf } from '../../adapters/file-access.ts';
 import { ownNames } from '../../capi/api.ts';
 import { installStateKeys, readInstallConfig } from '../../capi/install-state.ts';
-import { checkManifests, checkReferences } from '../../capi/manifests.ts';
+import { checkManifests } from '../../capi/manifests.ts';
 import {
   clusterNameOf,
   type InstallFile,
@@ -138,9 +138,7 @@ async function fileIn(folder: string, name: string): Promise<InstallFile | undef
  * @throws AgentError `capi.input-invalid`
  */
 function refuseInvalid(manifests: readonly KubeObject[]): void {
-  const own = checkManifests(manifests);
-  const isRight = own.every(({ isWarning }) => isWarning);
-  const findings = isRight ? [...own, ...checkReferences(manifests)] : own;
+  const findings = checkManifests(manifests);
   const folders = new Map(
     manifests.map(({ metadata: { name, annotations } }) => [
       name,
