@@ -7,19 +7,11 @@ import {
 import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 
-/** Every fault of a command. */
-export const commandFaults = [
-  /** The host does not have the program. */
-  'missing',
-  /** It exits with a code that is not an answer. */
-  'fails',
-  /** It does not end before its limit. */
-  'hangs',
-  /** It does its work, and prints meaningless bytes. */
-  'garbage',
-] as const;
-/** A fault of a command by its name. */
-export type CommandFault = (typeof commandFaults)[number];
+/**
+ * A fault of a command: the host does not have the program; it exits with a code that is not an
+ * answer; it does not end before its limit; it does its work, and prints meaningless bytes.
+ */
+export type CommandFault = 'missing' | 'fails' | 'hangs' | 'garbage';
 
 /** Meaningless bytes for the parser of a command's output. */
 export const garbage = '\u001f\ufffd\u0000\ufffd {"';

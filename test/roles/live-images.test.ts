@@ -1,9 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { unknownTo } from '../live-images/check-argv.ts';
 import { generations } from '../live-images/generations.ts';
-import { begin, end, plannedSteps, runProcess } from './fault-processes.ts';
+import { describeRole, type PlannedStep } from '../../src/engine/describe.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
+import { commandHosts, runCommands } from './command-hosts.ts';
 import { corners } from './corners.ts';
-import { faultHosts } from './fault-hosts.ts';
+
+/** Every step of the role in a configuration. */
+function plannedSteps(config: Config): readonly PlannedStep[] {
+  const { items, always, follow } = describeRole(chooseRole(config), config);
+  const main = items.flatMap((item) =>
+    item.kind === 'step' ? [item.step] : item.lanes.flatMap(({ steps }) => steps),
+  );
+  return [...main, ...always, ...follow];
+}
 
 /** The first line of OpenShift 4 with these steps, by the prefix of their id. */
 const firstLine: Readonly<Record<string, number>> = {
@@ -39,16 +50,11 @@ beforeAll(async () => {
     // For some programs a plan knows no arguments.
     for (const argv of commands.filter(([, first]) => first !== '…')) learn(id, argv);
   }
-  for (const faultHost of faultHosts) {
-    const kept = begin(faultHost);
-    await runProcess(faultHost, kept, {
-      faultOf: (step, argv) => {
-        learn(step, argv);
-        return undefined;
-      },
+  for (const host of Object.values(commandHosts))
+    await runCommands(host, (step, argv) => {
+      learn(step, argv);
+      return undefined;
     });
-    end(kept);
-  }
 });
 
 describe.each(generations)('$name', (generation) => {

@@ -2,7 +2,6 @@ import { fakeClock } from './fake-clock.ts';
 import { any, fakeHost, type FakeHost, type FakeResult, rest } from './fake-host.ts';
 import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from './os-samples.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { Host } from '../../src/ports/host.ts';
 import type { CommandScope, NodeRequest } from '../../src/steps/os/request.ts';
 
@@ -137,12 +136,12 @@ const order: NodeRequest = {
 export async function runOnNode(
   change: (scope: CommandScope) => Promise<boolean>,
   host: Host,
-  { clock = fakeClock(), ...asked }: Partial<NodeRequest> & { readonly clock?: Clock } = {},
+  asked: Partial<NodeRequest> = {},
 ): Promise<{ readonly isRestarted: boolean; readonly notes: readonly string[] }> {
   const notes: string[] = [];
   const isRestarted = await change({
     host,
-    clock,
+    clock: fakeClock(),
     signal: new AbortController().signal,
     note: (level, message) => void notes.push(`${level}: ${message}`),
     progress: () => undefined,

@@ -1,21 +1,40 @@
-// The hosts for the table of command faults; together they run each command of each role.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// Hosts that together run each command of each role, and a process on one of them.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publish } from '../../mocks/host/images.ts';
-import { cornerOf, ownController } from './corners.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import { memoryJournal } from '../support/memory-journal.ts';
 import { bootstrapFile } from './control-plane.ts';
-import { type Host, ignition, imageSha256, imageUrl, type World } from './world.ts';
+import { cornerOf, ownController } from './corners.ts';
+import { faultyHost, type FaultOf, workClock } from './faulty-host.ts';
+import { type Life, live } from './processes.ts';
+import { withStepHosts } from './step-hosts.ts';
+import { type Host, ignition, imageSha256, imageUrl, newWorld, type World } from './world.ts';
 
-/** A host, and its differences before the first process. */
-export interface FaultHost {
-  readonly name: string;
+/** A host, and its differences before its process. */
+interface CommandHost {
   readonly host: Host;
   readonly prepare?: (world: World) => World;
-  /** A failed step is repeated on the same host, which costs less than another host. */
-  readonly chains?: true;
-  /** Error code of its run without any fault of a command. */
-  readonly code?: string;
+}
+
+/** Runs one process on such a host; `faultOf` sees each command of each step. */
+export async function runCommands(
+  { host, prepare = (world) => world }: CommandHost,
+  faultOf: FaultOf,
+): Promise<Life> {
+  const world = prepare(newWorld(host));
+  const clock = workClock();
+  const life = await live(world, {
+    config: host.config,
+    journal: memoryJournal(),
+    commands: 1e6,
+    time: clock,
+    changed: (role) =>
+      withStepHosts(role, (step, own) => faultyHost(own, { step, clock, faultOf })),
+  });
+  world.machine.units.reset([], []);
+  rmSync(world.machine.files.root, { recursive: true });
+  return life;
 }
 
 const built = {
@@ -36,10 +55,9 @@ const failing =
 
 const nodeImage = 'registry.example/node:4.20.1-x86_64';
 
-/** Cheap ones first: a command runs on the first host that has it. */
-export const faultHosts: readonly FaultHost[] = [
-  {
-    name: 'a worker in the running root',
+/** By what brings commands that no other host runs. */
+export const commandHosts: Readonly<Record<string, CommandHost>> = {
+  'a worker in the running root': {
     host: {
       config: cornerOf('worker', {
         image: {
@@ -50,8 +68,7 @@ export const faultHosts: readonly FaultHost[] = [
       plan: {},
     },
   },
-  {
-    name: 'an arbiter with an image file, that ironic boots',
+  'an arbiter with an image file, that ironic boots': {
     host: {
       config: cornerOf('arbiter', {
         image: { file: '/run/media/iso/image.raw', sha256: imageSha256 },
@@ -62,8 +79,7 @@ export const faultHosts: readonly FaultHost[] = [
       plan: { units: ['ironic-agent.service'] },
     },
   },
-  {
-    name: 'a master with the image of a stream',
+  'a master with the image of a stream': {
     host: {
       config: cornerOf('master', {
         image: { stream: '/opt/stream.json', nodeImage },
@@ -83,18 +99,15 @@ export const faultHosts: readonly FaultHost[] = [
       return world;
     },
   },
-  {
-    name: 'a worker whose disk takes no image',
+  'a worker whose disk takes no image': {
     host: {
       config: cornerOf('worker', {}),
       plan: {
         write: { seconds: 0.002, flushSeconds: 0, lineMillis: 1, failsAtPercent: [50, 50, 50] },
       },
     },
-    code: 'image.disk-error',
   },
-  {
-    name: 'a master of Power whose disk keeps a partition',
+  'a master of Power whose disk keeps a partition': {
     host: {
       config: cornerOf('master', { image: { writerArgs: ['--save-partlabel', 'data'] } }),
       plan: { disks: [{ name: 'sda', leftovers: 'data' }] },
@@ -106,8 +119,7 @@ export const faultHosts: readonly FaultHost[] = [
       return world;
     },
   },
-  {
-    name: 'a master that was installed before',
+  'a master that was installed before': {
     host: { config: cornerOf('master', {}), plan: {} },
     prepare: (world) => {
       const { firmware } = world.machine;
@@ -117,8 +129,7 @@ export const faultHosts: readonly FaultHost[] = [
       return world;
     },
   },
-  {
-    name: 'a master whose firmware puts a new entry last',
+  'a master whose firmware puts a new entry last': {
     host: { config: cornerOf('master', {}), plan: {} },
     prepare: (world) => {
       let { order } = world.machine.firmware;
@@ -133,15 +144,13 @@ export const faultHosts: readonly FaultHost[] = [
       return world;
     },
   },
-  {
-    name: 'a master of an appliance with LVM on its disk',
+  'a master of an appliance with LVM on its disk': {
     host: {
       config: cornerOf('master', { image: { skipMcoReboot: true } }),
       plan: { registryKibibytes: 4, disks: [{ name: 'sda', leftovers: 'lvm' }] },
     },
   },
-  {
-    name: 'a single node with RAID on its disk and another to format',
+  'a single node with RAID on its disk and another to format': {
     host: {
       config: cornerOf('single node', { disk: { format: ['/dev/sdb'] } }),
       plan: {
@@ -152,8 +161,7 @@ export const faultHosts: readonly FaultHost[] = [
       },
     },
   },
-  {
-    name: 'a worker with the image of its pool',
+  'a worker with the image of its pool': {
     host: {
       config: cornerOf('worker', {
         cluster: { openshiftVersion: '4.21.0' },
@@ -162,8 +170,7 @@ export const faultHosts: readonly FaultHost[] = [
       plan: {},
     },
   },
-  {
-    name: 'a bootstrap host without oc and without a name, of OpenShift 4.6',
+  'a bootstrap host without oc and without a name, of OpenShift 4.6': {
     host: {
       config: cornerOf('bootstrap', {
         cluster: { openshiftVersion: '4.6.62' },
@@ -172,31 +179,22 @@ export const faultHosts: readonly FaultHost[] = [
       plan: { hasOc: false, nodeImageSeconds: 0.001, hostname: 'localhost' },
     },
   },
-  { name: 'a bootstrap host', host: { config: cornerOf('bootstrap', {}), plan: {} } },
-  {
-    name: 'a bootstrap host whose progress.service fails',
+  'a bootstrap host': { host: { config: cornerOf('bootstrap', {}), plan: {} } },
+  'a bootstrap host whose progress.service fails': {
     host: { config: cornerOf('bootstrap', { bootstrap: { lanes: 'in-turn' } }), plan: {} },
     prepare: failing('progress.service'),
-    code: 'cluster.etcd-bootstrap-failed',
   },
-  {
-    name: 'a single node whose bootkube.service fails',
+  'a single node whose bootkube.service fails': {
     host: { config: cornerOf('single node', {}), plan: {} },
     prepare: failing('bootkube.service'),
-    code: 'cluster.bootkube-failed',
   },
-  {
-    name: 'a bootstrap host that builds operating systems',
+  'a bootstrap host that builds operating systems': {
     host: { config: cornerOf('bootstrap', built), plan: {}, layering: {} },
-    chains: true,
   },
-  {
-    name: 'a bootstrap host that hands operating systems over',
+  'a bootstrap host that hands operating systems over': {
     host: { config: cornerOf('bootstrap', {}), plan: {}, layering: {} },
-    chains: true,
   },
-  {
-    name: 'a bootstrap host that the service knows no addresses of',
+  'a bootstrap host that the service knows no addresses of': {
     host: {
       config: cornerOf('bootstrap', { images: ownController }),
       plan: {},
@@ -219,4 +217,4 @@ export const faultHosts: readonly FaultHost[] = [
       }),
     }),
   },
-];
+};
