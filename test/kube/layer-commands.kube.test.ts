@@ -25,7 +25,7 @@ import {
   rendered,
 } from '../layering/hand-over-site.ts';
 import { followGuide } from '../guides/follow-guide.ts';
-import { nodeObject } from '../layering/layered-pool.ts';
+import { masterOn } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
 import { putSite } from './layered-masters.ts';
@@ -47,9 +47,7 @@ beforeAll(async () => {
   writeFileSync(kubeconfig, rig.kubeconfig);
   kube = clusterOf(rig.kubeconfig);
   await putSite(rig.client);
-  const image = { currentImage: final, desiredImage: final };
-  const settings = { currentConfig: rendered, desiredConfig: rendered, state: 'Done', ...image };
-  await rig.client.apply(nodes, nodeObject('m1', 'master', settings));
+  await rig.client.apply(nodes, masterOn('m1', rendered, final));
 });
 afterAll(async () => {
   await kube.close();

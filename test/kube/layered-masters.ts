@@ -19,7 +19,7 @@ import {
   rendered,
   site,
 } from '../layering/hand-over-site.ts';
-import { nodeObject } from '../layering/layered-pool.ts';
+import { masterOn } from '../layering/layered-pool.ts';
 
 /** The facts of the gate before the pivot. */
 export const gateFacts = {
@@ -34,14 +34,6 @@ export const gateFacts = {
   },
 };
 
-const annotations = {
-  currentConfig: rendered,
-  desiredConfig: rendered,
-  currentImage: final,
-  desiredImage: final,
-  state: 'Done',
-};
-
 const condition = (type: string, status: string) => ({
   type,
   status,
@@ -53,7 +45,7 @@ const condition = (type: string, status: string) => ({
 /** Puts two masters that run the image into a cluster, with the status of their pool. */
 export async function putLayeredMasters(client: KubeClient): Promise<void> {
   for (const name of ['m1', 'm2']) {
-    await client.apply(nodes, nodeObject(name, 'master', annotations));
+    await client.apply(nodes, masterOn(name, rendered, final));
   }
   await client.mergeStatus(
     { kind: machineConfigPools, name: 'master' },

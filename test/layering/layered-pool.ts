@@ -140,3 +140,13 @@ export function layeredCluster(change: LayeredPool = {}): ClusterSnapshot {
     jobs: jobs.map((name) => ({ metadata: { name, namespace: 'x' } })),
   };
 }
+
+/** A master that has booted an image and joined with it, with the annotations of its daemon. */
+export const masterOn = (name: string, rendered: string, image: string): KubeObject =>
+  nodeObject(name, 'master', {
+    currentConfig: rendered,
+    desiredConfig: rendered,
+    currentImage: image,
+    desiredImage: image,
+    state: 'Done',
+  });

@@ -58,14 +58,11 @@ const refused = (): string | undefined => disk.refused;
 
 const path = (): string => join(folder, 'install-dir/journal.jsonl');
 
-/** The step whose commands fail. */
-type FailingStep = (step: string) => 'fails' | undefined;
-
 /** One process with a journal in a file, which accepts this many lines. */
 async function processOn(
   world: World,
   { config }: Host,
-  how: Partial<Parameters<typeof live>[1]> & Partial<Disk> & { readonly fails?: FailingStep } = {},
+  how: Partial<Pick<Disk, 'fault' | 'takes'>> = {},
 ): Promise<Life & { readonly commands: number }> {
   disk.takes = how.takes ?? sound;
   disk.fault = how.fault ?? 'full disk';
@@ -85,9 +82,8 @@ async function processOn(
     time: clock,
     changed: (role) =>
       withStepHosts(role, (step, own) =>
-        faultyHost(own, { step, clock, faultOf: () => how.fails?.(step) }),
+        faultyHost(own, { step, clock, faultOf: () => undefined }),
       ),
-    ...how,
   });
   await file.close();
   return { ...life, commands: world.machine.ran.length - before };
@@ -192,38 +188,6 @@ describe.each(roles)('the journal of a %s', (kind) => {
       rmSync(world.machine.files.root, { recursive: true });
     }
     expect(violations).toEqual([]);
-  });
-});
-
-describe.each(['full disk', 'read-only'] as const)('a %s', (fault) => {
-  const host: Host = { config: cornerOf('master', {}), plan: {} };
-
-  it('hides no cause of a step that failed', async () => {
-    const world = newWorld(host);
-    const fails: FailingStep = (step) => (step === 'disk/resolve' ? 'fails' : undefined);
-    await processOn(world, host, { fails });
-    const lines = (await readFile(path(), 'utf8')).split('\n').length - 1;
-    rmSync(dirname(path()), { recursive: true });
-    const life = await processOn(newWorld(host), host, { fails, takes: lines - 1, fault });
-    expect(refusedRow().row?.write).toBe('failed');
-    expect(violationOf(life, host, fault)).toBeUndefined();
-    expect(life.error).toMatchObject({ code: 'command.failed' });
-  });
-
-  it('hides no stop of a step', async () => {
-    const stop = new AbortController();
-    const life = await processOn(newWorld(host), host, {
-      signal: stop.signal,
-      heard: (event) => {
-        if (event.type !== 'step.started' || event.step !== 'disk/resolve') return;
-        disk.takes = 0;
-        stop.abort(new Error('stopped by hand'));
-      },
-      fault,
-    });
-    expect(refusedRow().row?.write).toBe('stopped');
-    expect(violationOf(life, host, fault)).toBeUndefined();
-    expect(life.error).toMatchObject({ message: 'stopped by hand' });
   });
 });
 
