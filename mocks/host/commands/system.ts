@@ -1,93 +1,23 @@
-import { parseDocument, stringify } from 'yaml';
 import { type Call, fail, print, type Program, type Programs, sortWords } from '../call.ts';
-import { placeFor, readFile, stat, watchFile, writeFile } from '../files.ts';
+import { isThere, placeFor, readFile, stat, watchFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
 import { transpose } from './transpose.ts';
 
 const nothing: Program = () => 0;
 
-/**
- * The parsed members of a state, and the members that it may have besides (nmstate 2.2.57,
- * `net_state.rs`).
- */
-interface State {
-  readonly interfaces?: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly 'profile-name'?: string;
-    readonly vlan?: { readonly id: number; readonly 'base-iface': string };
-    readonly 'link-aggregation'?: { readonly port: readonly string[] };
-  }[];
-}
-const stateFields = new Set(
-  'description hostname dns-resolver route-rules routes interfaces ovs-db ovn'.split(' '),
-);
-
-const interfaceTypes = new Set('ethernet bond vlan linux-bridge dummy'.split(' '));
-
-/**
- * `nmstatectl gc` in the format of 2.2.57: its keyfiles have only the identity of a connection.
- * `test/installer` compares both.
- */
+/** `nmstatectl gc` of one ethernet interface, in the form of mocks/logs/nmstatectl. */
 const nmstatectl: Program = async ({ files }, call) => {
-  const text = await readFile(await files.real(call.argv[2] ?? ''), 'utf8').catch(() => undefined);
-  if (text === undefined)
+  if (!isThere(await files.real(call.argv[2] ?? '')))
     return fail(call, 'std::io::Error: No such file or directory (os error 2)');
-  const document = parseDocument(text);
-  if (document.errors.length > 0) return fail(call, 'Provide file is not valid NetworkState');
-  const state = (document.toJS() ?? {}) as State;
-  const unknown = Object.keys(state).find((field) => !stateFields.has(field));
-  if (unknown !== undefined)
-    return fail(call, `Provide file is not valid NetworkState: unknown field \`${unknown}\``);
-  const { interfaces = [] } = state;
-  const ports = new Map(
-    interfaces.flatMap(({ name, 'link-aggregation': bond }) =>
-      (bond?.port ?? []).map((port) => [port, name] as const),
-    ),
-  );
-  const undefinedPorts = [...ports.keys()]
-    .filter((port) => !interfaces.some(({ name }) => name === port))
-    .map((name) => ({ name, type: 'ethernet' }));
-  const warn = (text: string): void => {
-    call.err(`[2026-01-01T00:00:00Z WARN  nmstate] ${text}\n`);
-  };
-  for (const { name } of undefinedPorts) warn(`Assuming undefined port ${name} as ethernet`);
-  const known = interfaces.map((one) => {
-    if (interfaceTypes.has(one.type)) return one;
-    warn(`Unsupported interface type ${one.type}`);
-    warn(`Setting unknown type interface ${one.name} to ethernet`);
-    return { ...one, type: 'ethernet' };
-  });
-  if ('hostname' in state) {
-    const cannot = 'Cannot store hostname configuration to keyfile of NetworkManager';
-    warn(`${cannot}, please edit /etc/hostname manually`);
-  }
-  const keyfiles = [...known, ...undefinedPorts].map(({ name, type, ...more }) => {
-    const id = ('profile-name' in more ? more['profile-name'] : undefined) ?? name;
-    const bond = ports.get(name);
-    const lines = [
-      ...['[connection]', `id=${id}`, `interface-name=${name}`],
-      ...(bond === undefined ? [] : [`master=${bond}`, 'slave-type=bond']),
-      `type=${type === 'ethernet' ? '802-3-ethernet' : type}`,
-      ...('vlan' in more
-        ? ['', '[vlan]', `id=${more.vlan.id}`, `parent=${more.vlan['base-iface']}`]
-        : []),
-    ];
-    return [`${id}.nmconnection`, `${lines.join('\n')}\n`];
-  });
-  return print(call, `${stringify({ NetworkManager: keyfiles })}\n`);
+  const lines = ['[connection]', 'id=eno1', 'interface-name=eno1', 'type=802-3-ethernet'];
+  const keyfile = lines.map((line) => `    ${line}\n`).join('');
+  return print(call, `NetworkManager:\n- - eno1.nmconnection\n  - |\n${keyfile}`);
 };
 
-/**
- * `nmcli --offline connection modify`: of the connections that NetworkManager 1.52 refuses, it
- * refuses only a VLAN without a parent; other input is printed unchanged.
- */
+/** `nmcli --offline connection modify` takes any connection, and prints it unchanged. */
 const nmcli: Program = async (_machine, call) => {
-  let text = '';
-  for await (const bytes of call.stdin) text += Buffer.from(bytes).toString('utf8');
-  return /^type=vlan$/m.test(text) && !/^parent=/m.test(text)
-    ? fail(call, 'Error: Error writing connection: vlan.parent: property is not specified')
-    : print(call, text);
+  for await (const bytes of call.stdin) call.out(Buffer.from(bytes).toString('utf8'));
+  return 0;
 };
 
 /** File of systemd for a scheduled shutdown. */
