@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { format } from 'prettier';
 import { configJsonSchema } from '../src/config/show.ts';
 import { version } from '../src/model/version.ts';
-import { cliPage, manPage } from './docs/cli.ts';
+import { cliPage } from './docs/cli.ts';
 import { configurationPage } from './docs/configuration.ts';
 import { capiFiles } from './docs/capi.ts';
 import { deployFiles } from './docs/deploy.ts';
@@ -18,7 +18,6 @@ const json = (value: unknown): Promise<string> =>
 /** Every generated page by its path from the top of the tree. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
-    'docs/bootwright.1': manPage(),
     'docs/cli.md': cliPage(),
     'docs/configuration.md': configurationPage(),
     'docs/configuration.schema.json': await json(configJsonSchema()),

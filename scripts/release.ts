@@ -105,7 +105,6 @@ function makeFiles(version: string, platforms: readonly string[], base: readonly
     writeFileSync(join(folder, name), content);
   };
   put(`bootwright-${version}.cdx.json`, read('dist/bootwright.cdx.json'));
-  put('bootwright.1', read('docs/bootwright.1'));
   // The configurations name the schema to an editor.
   const paths = ['deploy', 'docs/configuration.schema.json', 'LICENSE'];
   const output = `--output=${join(folder, `bootwright-${version}-deploy.tar.gz`)}`;

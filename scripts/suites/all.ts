@@ -147,7 +147,7 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'cli',
-    about: 'the built program: help, the man page, errors, exit codes',
+    about: 'the built program: help, errors, exit codes',
     parts: ['apt-packages'],
     needsBundle: true,
     tests: { include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },

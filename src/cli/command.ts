@@ -53,8 +53,7 @@ export const commonExitCodes: Readonly<Record<string, string>> = {
 type Run = (call: never) => number | Promise<number>;
 
 /**
- * A command of the program. Parsing, help, suggestions, `docs/cli.md` and the man page are made
- * from it.
+ * A command of the program. Parsing, help, suggestions and `docs/cli.md` are made from it.
  */
 export class ProgramCommand extends Command {
   /** Takes every flag of an install. The code of an install parses the flags, by Go's rules. */

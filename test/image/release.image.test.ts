@@ -101,12 +101,11 @@ describe('scripts/release', () => {
     expect(git('status', '--porcelain')).toBe('');
   });
 
-  it('makes images, the bill of materials, notes, the man page and manifests', () => {
+  it('makes images, the bill of materials, notes and manifests', () => {
     expect(readdirSync(made).sort()).toEqual(
       [
         ...['cdx.json', 'oci.tar'].map((end) => `bootwright-${version}.${end}`),
         `bootwright-${version}-deploy.tar.gz`,
-        'bootwright.1',
         ...['NOTES.md', 'SHA256SUMS'],
       ].sort(),
     );
@@ -132,6 +131,5 @@ describe('scripts/release', () => {
     expect(fileOf('NOTES.md')).toMatch(
       new RegExp(`^# Bootwright ${version}\n[^]*${Digest}[^]*amd64 [\\d.]+ MB[^]*- It\\.\n$`),
     );
-    expect(fileOf('bootwright.1')).toContain(`bootwright ${version}`);
   });
 });
