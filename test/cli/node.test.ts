@@ -2,10 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../support/os-samples.ts';
-import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
-import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-system.ts';
-import { placeStandIn, serveHost } from '../../mocks/host/socket-server.ts';
+import { rpmOstreeDeployment, rpmOstreeOutput } from '../support/os-samples.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
@@ -59,39 +56,4 @@ describe('bootwright node', () => {
     expect([exitCode, stdout]).toEqual([4, '']);
     expect(stderr).toMatch(/^failed: \S+: .+\n(?:why: .+\n)?next: .+\n$/m);
   });
-});
-
-it('moves a simulated node to another image by the real program', async () => {
-  const home = await mkdtemp(join(folder, 'host-'));
-  const machine = buildMachine(HostPlan.parse({ name: 'm1' }), join(home, 'root'));
-  machine.images.inRegistries.set(imageOf('2'), { digest: `sha256:${'2'.repeat(64)}`, labels: {} });
-  await startFromDisk(machine, { image: imageOf('1'), pullSecret: '{}' });
-  const server = await serveHost(machine, join(home, 'socket'));
-  await placeStandIn(join(home, 'bin'), join(home, 'socket'));
-  const apply = async (...more: readonly string[]): Promise<unknown> => {
-    const words = ['node', 'apply', imageOf('2'), ...more];
-    const { exitCode, stderr } = await bundle.run(words, {
-      environment: {
-        PATH: join(home, 'bin'),
-        BOOTWRIGHT_HOST_ROOT: join(home, 'root'),
-        https_proxy: 'proxy.example:3128',
-      },
-    });
-    return exitCode === 0 ? 0 : stderr;
-  };
-  try {
-    expect(await apply()).toBe(0);
-    const asked = machine.ran.find(({ argv }) => argv[0] === 'skopeo');
-    expect(asked?.env).toEqual(expect.arrayContaining(['https_proxy', 'HTTPS_PROXY', 'no_proxy']));
-    expect(await apply('--record', '--reboot')).toBe(0);
-    const record = join(home, 'root/etc/machine-config-daemon/currentimage');
-    expect(await readFile(record, 'utf8')).toBe(imageOf('2'));
-    expect(machine.reboot).toBeDefined();
-    await restartFromDisk(machine);
-    expect(await apply('--record', '--reboot')).toBe(0);
-    expect(machine).toMatchObject({ running: { booted: imageOf('2') }, unknown: [] });
-    expect(machine.reboot).toBeUndefined();
-  } finally {
-    await server.close();
-  }
 });

@@ -8,9 +8,6 @@ import { type ClusterWork, reportPod } from '../site.ts';
 /** The image of the manifests, which stands for our own. */
 const ownImage = 'bootwright';
 
-const listIn = (object: unknown, ...path: readonly string[]): readonly unknown[] =>
-  [partAt(object, ...path) ?? []].flat();
-
 /** The only container of a pod. */
 export const containerOf = (pod: KubeObject): unknown => partAt(pod, 'spec', 'containers', '0');
 
@@ -18,78 +15,54 @@ export const containerOf = (pod: KubeObject): unknown => partAt(pod, 'spec', 'co
 export const isOurs = (pod: KubeObject): boolean => textIn(containerOf(pod), 'image') === ownImage;
 
 /** The app label of a pod. */
-export const appOf = ({ metadata: { labels } }: KubeObject): string => labels?.['app'] ?? '';
+const appOf = ({ metadata: { labels } }: KubeObject): string => labels?.['app'] ?? '';
 
 /** Whether a pod has ended for good. */
 export const isOver = (pod: KubeObject): boolean =>
   ['Succeeded', 'Failed'].includes(textIn(pod, 'status', 'phase'));
 
-const masterTaint = 'node-role.kubernetes.io/master';
-const ownNode = [
-  'nodeAffinity',
-  'requiredDuringSchedulingIgnoredDuringExecution',
-  'nodeSelectorTerms',
-  '0',
-  'matchFields',
-  '0',
-  'values',
-  '0',
-];
-
-interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-}
-
-/**
- * The taints of a node that its kubelet, the node controllers and the installation set; the lab has
- * none of these.
- */
-function taintsOf(node: KubeObject): readonly Taint[] {
-  const given = (listIn(node, 'spec', 'taints') as readonly Taint[]).filter(
-    ({ effect }) => effect !== 'PreferNoSchedule',
+/** The node that the controller of a DaemonSet has written into the affinity of its pod. */
+const nodeOfDaemonSet = (pod: KubeObject): string =>
+  textIn(
+    pod,
+    ...['spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'],
+    ...['nodeSelectorTerms', '0', 'matchFields', '0', 'values', '0'],
   );
-  const added: readonly (readonly [key: string, isSo: boolean])[] = [
-    ['node.kubernetes.io/unschedulable', partAt(node, 'spec', 'unschedulable') === true],
-    ['node.kubernetes.io/not-ready', !isReady(node)],
-    [masterTaint, hasRole(node, 'master') && !hasRole(node, 'worker')],
-  ];
-  const effect = 'NoSchedule';
-  return [...given, ...added.flatMap(([key, isSo]) => (isSo ? [{ key, effect }] : []))];
-}
 
-/** Kubernetes, `staging/src/k8s.io/api/core/v1/toleration.go`, `ToleratesTaint`. */
-const isTolerated = (pod: KubeObject, { key, value = '', effect }: Taint): boolean =>
-  listIn(pod, 'spec', 'tolerations').some((one) => {
-    const [own, ofEffect] = [textIn(one, 'key'), textIn(one, 'effect')];
-    if (ofEffect !== '' && ofEffect !== effect) return false;
-    if (textIn(one, 'operator') === 'Exists') return own === '' || own === key;
-    return own === key && textIn(one, 'value') === value;
-  });
+/** Whether a Ready node takes a pod of a Deployment: a cordon and a master are tolerated or not. */
+function takes(node: KubeObject, pod: KubeObject): boolean {
+  const tolerations = [partAt(pod, 'spec', 'tolerations') ?? []].flat();
+  const tolerates = (key: string): boolean => tolerations.some((one) => textIn(one, 'key') === key);
+  const selector = Object.entries(partAt(pod, 'spec', 'nodeSelector') ?? {});
+  const { labels = {} } = node.metadata;
+  const isCordoned = partAt(node, 'spec', 'unschedulable') === true;
+  return (
+    isReady(node) &&
+    selector.every(([key, value]) => labels[key] === value) &&
+    (!isCordoned || tolerates('node.kubernetes.io/unschedulable')) &&
+    (hasRole(node, 'worker') || tolerates('node-role.kubernetes.io/master'))
+  );
+}
 
 interface Choice {
   readonly pods: readonly KubeObject[];
   readonly nodes: readonly KubeObject[];
 }
 
-/**
- * The node of a pod: of the nodes that its spec and their taints allow, the one with the fewest
- * pods of its app, workers first.
- */
+/** The node of a pod: of those that take it, the one with the fewest pods of its app. */
 function chooseNode(pod: KubeObject, { pods, nodes }: Choice): string | undefined {
-  const made = textIn(pod, 'spec', 'affinity', ...ownNode);
-  const selector = Object.entries(partAt(pod, 'spec', 'nodeSelector') ?? {});
-  const same = pods.filter((one) => appOf(one) === appOf(pod) && !isOver(one));
-  const others = (name: string): number =>
-    same.filter((one) => textIn(one, 'spec', 'nodeName') === name).length;
-  const order = (node: KubeObject): number =>
-    others(node.metadata.name) + (hasRole(node, 'master') ? 0.5 : 0);
+  const made = nodeOfDaemonSet(pod);
+  if (made !== '') return made;
+  const others = (node: KubeObject): number =>
+    pods.filter(
+      (one) =>
+        appOf(one) === appOf(pod) &&
+        !isOver(one) &&
+        textIn(one, 'spec', 'nodeName') === node.metadata.name,
+    ).length;
   const [first] = nodes
-    .filter(({ metadata: { name } }) => made === '' || made === name)
-    .filter(({ metadata: { labels = {} } }) => selector.every(([key, one]) => labels[key] === one))
-    .filter((node) => taintsOf(node).every((taint) => isTolerated(pod, taint)))
-    .toSorted((one, other) => order(one) - order(other));
+    .filter((node) => takes(node, pod))
+    .toSorted((one, other) => others(one) - others(other));
   return first?.metadata.name;
 }
 
