@@ -14,16 +14,32 @@ import { join } from 'node:path';
 import { outputStream } from '../../src/cli/messages.ts';
 import { renderDuration } from '../../src/model/duration.ts';
 import { allSuites, type Suite } from './all.ts';
-import {
-  countsOf,
-  failedOutcome,
-  isGreen,
-  none,
-  type Outcome,
-  outcomeOf,
-  summaryOf,
-  type VitestReport,
-} from './outcome.ts';
+
+/** The tests of a suite by how they ended. */
+interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** What is read of the report of vitest (`--reporter=json`). */
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numTotalTests: number;
+}
+
+/** A run that broke before it had a report. */
+const none: VitestReport = { numPassedTests: 0, numFailedTests: 0, numTotalTests: 0 };
+
+const broken: Outcome = { passed: 0, failed: 1, skipped: 0 };
+
+/** Whether a suite ran a test, none failed, and none was skipped. */
+const isGreen = ({ passed, failed, skipped }: Outcome): boolean =>
+  passed > 0 && failed === 0 && skipped === 0;
+
+const countsOf = (name: string, { passed, failed, skipped }: Outcome): string =>
+  `${name}: ${passed} passed, ${failed} failed, ${skipped} skipped`;
 
 type Argv = readonly [string, ...string[]];
 
@@ -60,7 +76,6 @@ async function run([program, ...args]: Argv, output: number): Promise<number> {
 
 /** Runs the static checks beside each other. */
 async function runChecks(output: number): Promise<Outcome> {
-  const names = Object.keys(checks);
   const codes = await Promise.all(
     Object.entries(checks).map(async ([name, argv]) => {
       const code = await run(argv, output);
@@ -68,9 +83,8 @@ async function runChecks(output: number): Promise<Outcome> {
       return code;
     }),
   );
-  const failures = names.filter((_, index) => codes[index] !== 0);
-  const failed = failures.length;
-  return { passed: names.length - failed, failed, skipped: 0, failures };
+  const failed = codes.filter((code) => code !== 0).length;
+  return { passed: codes.length - failed, failed, skipped: 0 };
 }
 
 /** Runs a project of vitest; a run that broke counts as a failure. */
@@ -81,13 +95,15 @@ async function runTests(name: string, output: number): Promise<Outcome> {
   const argv = [process.execPath, vitest, 'run', '--project', name, ...reporters] as const;
   const exitCode = await run([...argv], output);
   const left = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as VitestReport) : none;
-  return outcomeOf(left, exitCode);
+  const { numPassedTests: passed, numFailedTests, numTotalTests: total } = left;
+  const failed = Math.max(numFailedTests, exitCode === 0 ? 0 : 1);
+  return { passed, failed, skipped: total - passed - numFailedTests };
 }
 
 /** Builds the parts that a suite needs and runs it. */
 async function runSuite({ name, parts = [], tests }: Suite, output: number): Promise<Outcome> {
   if (parts.length > 0 && (await run(['node', 'scripts/parts.ts', ...parts], output)) !== 0)
-    return failedOutcome('a part could not be built; its message is above');
+    return broken;
   return tests === undefined ? runChecks(output) : runTests(name, output);
 }
 
@@ -118,7 +134,7 @@ async function runAll(suites: readonly Suite[]): Promise<ReadonlyMap<string, Out
       ended.set(suite.name, await runShown(suite, isBeside));
   };
   await Promise.all(Array.from({ length: isBeside ? atOnce : 1 }, work));
-  return new Map(suites.map(({ name }) => [name, ended.get(name) ?? failedOutcome('did not end')]));
+  return new Map(suites.map(({ name }) => [name, ended.get(name) ?? broken]));
 }
 
 async function main(names: readonly string[]): Promise<number> {
@@ -138,12 +154,19 @@ async function main(names: readonly string[]): Promise<number> {
   const needsBundle = chosen.some((suite) => suite.needsBundle);
   if (needsBundle && (await run(['node', 'scripts/build.ts'], process.stdout.fd)) !== 0) {
     print('FAIL the program could not be built; the message is above');
-    print(countsOf('tests', failedOutcome('')));
+    print(countsOf('tests', broken));
     return 1;
   }
   const results = await runAll(chosen);
-  print(['', ...summaryOf(results)].join('\n'));
-  return [...results.values()].every(isGreen) ? 0 : 1;
+  const outcomes = [...results.values()];
+  const sum = (count: keyof Outcome): number =>
+    outcomes.reduce((total, outcome) => total + outcome[count], 0);
+  print('');
+  for (const [name, outcome] of results)
+    print(`${isGreen(outcome) ? 'ok  ' : 'FAIL'} ${countsOf(name, outcome)}`);
+  const all = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+  print(countsOf('tests', all));
+  return outcomes.every(isGreen) ? 0 : 1;
 }
 
 const exitCode = await main(process.argv.slice(2));
