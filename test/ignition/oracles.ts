@@ -38,7 +38,7 @@ export function startMergeOracle(): MergeOracle {
 }
 
 /** Starts a program that answers each line of JSON with another. */
-function startOracle(part: CachedPart) {
+export function startOracle(part: CachedPart) {
   const binary = join(partFolder(part), 'bin', part.name);
   const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

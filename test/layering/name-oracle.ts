@@ -1,10 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { layeringName } from '../../scripts/parts/oracles.ts';
-import { partFolder } from '../../scripts/parts/part.ts';
 import { hashSalt } from '../../src/layering/api/build-name.ts';
+import { startOracle } from '../ignition/oracles.ts';
 
 /** The answer of the operator's libraries for three objects. */
 export interface NameAnswer {
@@ -27,21 +24,7 @@ export interface NameOracle {
 
 /** Starts the Go program that uses the libraries of the Machine Config Operator. */
 export function startNameOracle(): NameOracle {
-  const binary = join(partFolder(layeringName), 'bin', 'layering-name');
-  const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const { ask, stop } = startOracle(layeringName);
   const salt = Buffer.from(hashSalt).toString('hex');
-  return {
-    ask: async (objects) => {
-      child.stdin.write(`${JSON.stringify({ salt, ...objects })}\n`);
-      const answer = await answers.next();
-      if (answer.done === true) throw new Error(`${binary} ended`);
-      return JSON.parse(answer.value) as NameAnswer;
-    },
-    stop: () => {
-      child.stdin.end();
-      return ended;
-    },
-  };
+  return { ask: async (objects) => (await ask({ salt, ...objects })) as NameAnswer, stop };
 }
