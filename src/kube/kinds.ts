@@ -1,7 +1,10 @@
 import type { KubeKind } from '../ports/kube.ts';
 
-const core = (plural: string): KubeKind => ({ group: '', version: 'v1', plural });
+const kindsOf =
+  (group: string, version = 'v1') =>
+  (plural: string): KubeKind => ({ group, version, plural });
 
+const core = kindsOf('');
 export const nodes = core('nodes');
 export const pods = core('pods');
 export const events = core('events');
@@ -11,82 +14,39 @@ export const secretMetadata: KubeKind = { ...secrets, isMetadataOnly: true };
 export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
 
-export const deployments: KubeKind = { group: 'apps', version: 'v1', plural: 'deployments' };
-export const jobs: KubeKind = { group: 'batch', version: 'v1', plural: 'jobs' };
+export const deployments = kindsOf('apps')('deployments');
+export const jobs = kindsOf('batch')('jobs');
+export const leases = kindsOf('coordination.k8s.io')('leases');
+export const podDisruptionBudgets = kindsOf('policy')('poddisruptionbudgets');
+export const clusterRoleBindings = kindsOf('rbac.authorization.k8s.io')('clusterrolebindings');
+export const validatingAdmissionPolicyBindings = kindsOf('admissionregistration.k8s.io')(
+  'validatingadmissionpolicybindings',
+);
+export const certificateSigningRequests = kindsOf('certificates.k8s.io')(
+  'certificatesigningrequests',
+);
 
-export const clusterRoleBindings: KubeKind = {
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural: 'clusterrolebindings',
-};
-
-export const validatingAdmissionPolicyBindings: KubeKind = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: 'validatingadmissionpolicybindings',
-};
-
-export const certificateSigningRequests: KubeKind = {
-  group: 'certificates.k8s.io',
-  version: 'v1',
-  plural: 'certificatesigningrequests',
-};
-
-const machineConfiguration = (plural: string): KubeKind => ({
-  group: 'machineconfiguration.openshift.io',
-  version: 'v1',
-  plural,
-});
+const machineConfiguration = kindsOf('machineconfiguration.openshift.io');
 export const machineConfigs = machineConfiguration('machineconfigs');
 export const machineConfigNodes = machineConfiguration('machineconfignodes');
 export const machineConfigPools = machineConfiguration('machineconfigpools');
 export const machineOSConfigs = machineConfiguration('machineosconfigs');
 export const machineOSBuilds = machineConfiguration('machineosbuilds');
 
-export const podDisruptionBudgets: KubeKind = {
-  group: 'policy',
-  version: 'v1',
-  plural: 'poddisruptionbudgets',
-};
-
 /** Image streams, with the images of a release by name. */
-export const imageStreams: KubeKind = {
-  group: 'image.openshift.io',
-  version: 'v1',
-  plural: 'imagestreams',
-};
+export const imageStreams = kindsOf('image.openshift.io')('imagestreams');
+export const etcds = kindsOf('operator.openshift.io')('etcds');
+export const machines = kindsOf('machine.openshift.io', 'v1beta1')('machines');
 
-const operated = (plural: string): KubeKind => ({
-  group: 'operator.openshift.io',
-  version: 'v1',
-  plural,
-});
-export const etcds = operated('etcds');
-
-const config = (plural: string): KubeKind => ({
-  group: 'config.openshift.io',
-  version: 'v1',
-  plural,
-});
+const config = kindsOf('config.openshift.io');
 export const clusterVersions = config('clusterversions');
 export const clusterOperators = config('clusteroperators');
 
-const olm = (plural: string): KubeKind => ({
-  group: 'operators.coreos.com',
-  version: 'v1alpha1',
-  plural,
-});
+const olm = kindsOf('operators.coreos.com', 'v1alpha1');
 export const subscriptions = olm('subscriptions');
 export const clusterServiceVersions = olm('clusterserviceversions');
 export const installPlans = olm('installplans');
-export const leases: KubeKind = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
-const metal3 = (plural: string): KubeKind => ({ group: 'metal3.io', version: 'v1alpha1', plural });
+const metal3 = kindsOf('metal3.io', 'v1alpha1');
 export const bareMetalHosts = metal3('baremetalhosts');
 export const provisionings = metal3('provisionings');
-
-export const machines: KubeKind = {
-  group: 'machine.openshift.io',
-  version: 'v1beta1',
-  plural: 'machines',
-};
