@@ -1,14 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import { nodes as nodeKind, pods as podKind } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { annotationOf, listAt, partOf } from '../../kube/object.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
 import { fieldsOf } from '../../lib/fields.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
-import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
+import {
+  isDraining,
+  mustLeave,
+  placeOf,
+  requestOf,
+} from '../../layering/roll-out/blocked-drain.ts';
 import { isCordoned, unreadyReason } from '../../layering/roll-out/node-state.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { type Action, type ActionTable, performActions } from '../../kube/actions.ts';
 import type { Controller } from '../../kube/manager.ts';
 import type { Queue } from '../../kube/queue.ts';
 import { patchOf, readAgain } from '../../kube/write.ts';
@@ -43,18 +48,10 @@ const longDrain: Millis = hours(1);
 /** Interval of reads of a node's pods during its drain. */
 const readPodsEvery: Millis = seconds(5);
 
-interface NodeChange extends Action {
-  readonly type: 'cordon' | 'disown-cordon' | 'drained' | 'uncordon';
-  readonly node: KubeObject;
-}
-
-interface Eviction extends Action {
-  readonly type: 'evict';
-  readonly node: KubeObject;
-  readonly pod: KubeObject;
-}
-
-type DrainAction = NodeChange | Eviction;
+/** A change of a node for its request, or the eviction of one of its pods. */
+type DrainAction = { readonly request: string } & (
+  { readonly type: keyof typeof nodePatches } | { readonly type: 'evict'; readonly pod: KubeObject }
+);
 
 /** A node that requests a drain, or an uncordon. */
 interface DrainView {
@@ -88,12 +85,6 @@ interface Blocked {
 
 /** The pause before another eviction of a blocked pod is doubled up to this limit. */
 const longestPause: Millis = seconds(30);
-
-/** The unanswered request of a node; empty without one. */
-const requestOf = (node: KubeObject): string => {
-  const request = annotationOf(node, nodeKeys.desiredDrain);
-  return request === annotationOf(node, nodeKeys.lastAppliedDrain) ? '' : request;
-};
 
 /** Adds nodes with a request to the queue of drains; its keys are names of nodes. */
 export function watchDrains({ nodes }: PoolStores, add: Queue['add']): void {
@@ -147,13 +138,16 @@ export function drainController(
         leaving,
         due: leaving.filter((pod) => drain && isDue(pod, drain, clock.elapsed())),
       };
-      const fresh = async (): Promise<DrainView | undefined> => {
+      const perform = async (action: DrainAction): Promise<void> => {
+        // Another client may have changed the node since the stores were read.
         const now = await readAgain(kube, { kind: nodeKind, name }, node, signal);
-        if (now === undefined || (await isOperatedNow(scope, [now], signal))) return undefined;
-        return { ...view, node: now };
+        if (now === undefined || (await isOperatedNow(scope, [now], signal))) return;
+        const again = drainActions({ ...view, node: now });
+        if (!again.some((one) => isDeepStrictEqual(one, action))) return;
+        if (action.type === 'evict') await evict(scope, name, action.pod, drain, signal);
+        else await changeNode(scope, now, action.type, signal);
       };
-      const table = drainTable(scope, drain);
-      await performActions({ seen: view, decide: drainActions, readAgain: fresh, table }, signal);
+      await eachOf(drainActions(view), perform, signal);
       if (drain === undefined || leaving.length === 0) return { after: readPodsEvery };
       const status = leftText(name, leaving, drain.blocked);
       if (pool !== undefined) await reportLate(scope, pool, drain, status, signal);
@@ -247,78 +241,110 @@ function endsWithRound(node: KubeObject): boolean {
 /** The due actions for a node, by its own annotations. */
 function drainActions({ node, leaving, due, isInherited }: DrainView): readonly DrainAction[] {
   const request = requestOf(node);
-  const { name } = node.metadata;
-  const of = (type: NodeChange['type']): DrainAction => ({ type, target: request, node });
-  if (request.startsWith('uncordon-')) return [of('uncordon')];
+  if (request.startsWith('uncordon-')) return [{ type: 'uncordon', request }];
   if (!request.startsWith('drain-')) return [];
   // An uncordon since then asks for pods there: the node is cordoned again first.
-  const isOurs = annotationOf(node, cordonedKey) === 'true';
-  if (!isCordoned(node) || (isInherited && !isOurs)) return [of('cordon')];
-  if (annotationOf(node, cordonedKey) !== '' && !endsWithRound(node)) return [of('disown-cordon')];
-  if (leaving.length === 0) return [of('drained')];
-  return due.map((pod) => ({
-    type: 'evict',
-    target: `${name} ${pod.metadata.uid ?? ''}`,
-    node,
-    pod,
-  }));
+  const mark = annotationOf(node, cordonedKey);
+  if (!isCordoned(node) || (isInherited && mark !== 'true')) return [{ type: 'cordon', request }];
+  if (mark !== '' && !endsWithRound(node)) return [{ type: 'disown-cordon', request }];
+  if (leaving.length === 0) return [{ type: 'drained', request }];
+  return due.map((pod) => ({ type: 'evict', request, pod }));
 }
 
-function drainTable(scope: PoolScope, drain: Drain | undefined): ActionTable<DrainAction> {
-  const { kube, clock, note } = scope;
-  const change =
-    (bodyOf: (node: KubeObject, request: string) => Parameters<typeof patchOf>[1]) =>
-    async ({ type, node }: NodeChange, signal: AbortSignal): Promise<void> => {
-      const { name } = node.metadata;
-      const request = requestOf(node);
-      const patch = patchOf(node, bodyOf(node, request));
-      await kube.patch({ kind: nodeKind, name }, patch, signal);
-      note('info', `node ${name}: ${type}`, { request });
-    };
-  return {
-    // An answer of an earlier round must not count for the end of this one.
-    cordon: change(() => ({
-      metadata: { annotations: { [cordonedKey]: 'true', [nodeKeys.lastAppliedDrain]: null } },
-      spec: { unschedulable: true },
-    })),
-    'disown-cordon': change(() => ({ metadata: { annotations: { [cordonedKey]: null } } })),
-    drained: change((node, request) => ({
-      metadata: {
-        annotations: {
-          [nodeKeys.lastAppliedDrain]: request,
-          ...(endsWithRound(node) ? {} : { [cordonedKey]: 'false' }),
-        },
-      },
-    })),
-    uncordon: change((node, request) => {
-      const taints = listAt(node, 'spec', 'taints');
-      const others = taints.filter((one) => fieldsOf(one)['key'] !== operatorTaint);
-      return {
-        metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request, [cordonedKey]: null } },
-        spec: {
-          ...(endsWithRound(node) ? { unschedulable: null } : {}),
-          ...(others.length < taints.length ? { taints: others } : {}),
-        },
-      };
-    }),
-    evict: async ({ node, pod }, signal) => {
-      const { name, namespace = '', uid = '' } = pod.metadata;
+/** The most actions that run at once. */
+const mostAtOnce = 8;
+
+/**
+ * Performs actions; a failed one does not delay the others.
+ * @throws the first failure, after all have ended; the signal's reason
+ */
+async function eachOf(
+  actions: readonly DrainAction[],
+  perform: (action: DrainAction) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const failures: unknown[] = [];
+  const left = [...actions];
+  const work = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
       try {
-        await kube.evict({ namespace, name, uid }, signal);
+        await perform(next);
       } catch (error) {
         signal.throwIfAborted();
-        const { code, message } = asAgentError(error);
-        const before = drain?.blocked.get(uid);
-        if (before?.message !== message)
-          note('warn', `pod ${placeOf(pod)} cannot be evicted`, { code, reason: message });
-        const pause = Math.min(longestPause, (before?.pause ?? readPodsEvery / 2) * 2);
-        drain?.blocked.set(uid, { message, pause, until: clock.elapsed() + pause });
-        return;
+        failures.push(error);
       }
-      drain?.blocked.delete(uid);
-      note('info', `pod ${placeOf(pod)} is evicted`, { node: node.metadata.name });
-    },
+    }
   };
+  await Promise.all(Array.from({ length: mostAtOnce }, work));
+  if (failures.length > 0) throw failures[0];
+}
+
+type PatchBody = (node: KubeObject, request: string) => Parameters<typeof patchOf>[1];
+
+/** The merge patch of each change of a node. */
+const nodePatches = {
+  // An answer of an earlier round must not count for the end of this one.
+  cordon: () => ({
+    metadata: { annotations: { [cordonedKey]: 'true', [nodeKeys.lastAppliedDrain]: null } },
+    spec: { unschedulable: true },
+  }),
+  'disown-cordon': () => ({ metadata: { annotations: { [cordonedKey]: null } } }),
+  drained: (node, request) => ({
+    metadata: {
+      annotations: {
+        [nodeKeys.lastAppliedDrain]: request,
+        ...(endsWithRound(node) ? {} : { [cordonedKey]: 'false' }),
+      },
+    },
+  }),
+  uncordon: (node, request) => {
+    const taints = listAt(node, 'spec', 'taints');
+    const others = taints.filter((one) => fieldsOf(one)['key'] !== operatorTaint);
+    return {
+      metadata: { annotations: { [nodeKeys.lastAppliedDrain]: request, [cordonedKey]: null } },
+      spec: {
+        ...(endsWithRound(node) ? { unschedulable: null } : {}),
+        ...(others.length < taints.length ? { taints: others } : {}),
+      },
+    };
+  },
+} as const satisfies Readonly<Record<string, PatchBody>>;
+
+async function changeNode(
+  { kube, note }: PoolScope,
+  node: KubeObject,
+  type: keyof typeof nodePatches,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = node.metadata;
+  const request = requestOf(node);
+  const patch = patchOf(node, nodePatches[type](node, request));
+  await kube.patch({ kind: nodeKind, name }, patch, signal);
+  note('info', `node ${name}: ${type}`, { request });
+}
+
+async function evict(
+  { kube, clock, note }: PoolScope,
+  node: string,
+  pod: KubeObject,
+  drain: Drain | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace = '', uid = '' } = pod.metadata;
+  try {
+    await kube.evict({ namespace, name, uid }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    const before = drain?.blocked.get(uid);
+    if (before?.message !== message)
+      note('warn', `pod ${placeOf(pod)} cannot be evicted`, { code, reason: message });
+    const pause = Math.min(longestPause, (before?.pause ?? readPodsEvery / 2) * 2);
+    drain?.blocked.set(uid, { message, pause, until: clock.elapsed() + pause });
+    return;
+  }
+  drain?.blocked.delete(uid);
+  note('info', `pod ${placeOf(pod)} is evicted`, { node });
 }
 
 /** The most pods that a status names. */
@@ -351,5 +377,5 @@ async function reportLate(
   drain.isReported = true;
   const message = `the drain has taken more than an hour; it continues, and the node is not rebooted: ${status}`;
   scope.note('warn', `pool ${pool}: ${message}`);
-  await poolEvent(scope, pool, { type: 'Warning', reason: 'FailedToDrain', message })(signal);
+  await poolEvent(scope, pool, { type: 'Warning', reason: 'FailedToDrain', message }, signal);
 }

@@ -8,8 +8,7 @@ import {
   restrictedPod,
   rule,
 } from '../../layering/manifests/service-account.ts';
-import { eventNamespace } from '../../kube/write.ts';
-import { controllerApp } from './stores.ts';
+import { controllerApp, eventNamespace } from './stores.ts';
 
 const name = controllerApp;
 const follow = ['list', 'watch'] as const;

@@ -1,11 +1,10 @@
 import { etcdCluster, etcdNamespace, maySpareMember } from '../../cluster/etcd.ts';
 import { nodes as nodeKind, pods as podKind } from '../../kube/kinds.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
-import { chooseNode, type NodeChoice } from '../../layering/roll-out/choose-node.ts';
+import { chooseNode } from '../../layering/roll-out/choose-node.ts';
 import { type RollOutTarget, rollOutTarget } from '../../layering/roll-out/target.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { type Action, performActions } from '../../kube/actions.ts';
 import type { Controller } from '../../kube/manager.ts';
 import { patchOf } from '../../kube/write.ts';
 import {
@@ -30,14 +29,6 @@ export const nodeControllerFailures = {
 
 const nodeControllerFailure = failuresOf(nodeControllerFailures);
 
-interface NodeChange extends Action {
-  readonly type: 'change-node';
-  readonly node: KubeObject;
-  readonly to: RollOutTarget;
-  /** Number of nodes with a member of etcd, if this node has one; otherwise 0. */
-  readonly members: number;
-}
-
 /**
  * Sets the configuration and image of a pool on its nodes, if the operator does not run the pool;
  * as many nodes change at once as may be unavailable. All its state is in the cluster: a killed
@@ -60,17 +51,13 @@ export function rollOutController(
       const choice = choiceOf(seen);
       if (!('node' in choice))
         return choice.waitsFor === undefined ? {} : { status: `pool ${pool}: ${choice.waitsFor}` };
-      const decide = (view: PoolView): readonly NodeChange[] =>
-        changesDue(view, view === seen ? choice : choiceOf(view));
-      const plan = {
-        seen,
-        decide,
-        readAgain: () => readAgain(scope, pool, signal),
-        table: {
-          'change-node': (change: NodeChange) => changeNode(scope, pool, change, signal),
-        },
-      };
-      await performActions<PoolView, NodeChange>(plan, signal);
+      // A watch may be late: the choice is made once more by fresh requests, right before the write.
+      const view = await readView(scope, pool, signal);
+      const again = choiceOf(view);
+      if (!('node' in again)) return {};
+      await requireEtcd(scope, view.members?.length ?? 0, signal);
+      if (!(await isOperatedNow(scope, [again.node], signal)))
+        await changeNode(scope, pool, again.node, again.target, signal);
       return {};
     },
   };
@@ -95,21 +82,18 @@ function ownerReports(scope: PoolScope) {
     const message =
       owner === '' ? 'bootwright node controller runs this pool' : `hands off: ${owner}`;
     scope.note('info', `pool ${pool}: ${message}`);
-    await poolEvent(scope, pool, { type: 'Normal', reason: 'PoolOwner', message })(signal);
+    await poolEvent(scope, pool, { type: 'Normal', reason: 'PoolOwner', message }, signal);
   };
 }
 
-/** The next change in the pool: at most one node. */
-function changesDue(view: PoolView, choice: PoolChoice): readonly NodeChange[] {
-  if (!('node' in choice) || choice.target === undefined) return [];
-  const { node, target: to } = choice;
-  const members = view.members?.length ?? 0;
-  return [{ type: 'change-node', target: view.snapshot.pool, node, to, members }];
-}
-
-type PoolChoice = NodeChoice & { readonly target?: RollOutTarget };
-
-function choiceOf({ snapshot, doubled, members }: PoolView): PoolChoice {
+/** The node of the pool that changes next and its target, or the reason why none does. */
+function choiceOf({
+  snapshot,
+  doubled,
+  members,
+}: PoolView):
+  | { readonly node: KubeObject; readonly target: RollOutTarget }
+  | { readonly waitsFor: string | undefined } {
   const { machineConfigPool: pool, nodes } = snapshot;
   if (pool === undefined || pool.metadata.deletionTimestamp !== undefined)
     return { waitsFor: 'the pool is being deleted' };
@@ -118,31 +102,18 @@ function choiceOf({ snapshot, doubled, members }: PoolView): PoolChoice {
   const found = rollOutTarget(snapshot);
   if (!('target' in found)) return found;
   const { target } = found;
-  const counted = members === undefined ? {} : { members };
-  return { ...chooseNode({ pool, nodes, target, ...counted }), target };
-}
-
-/** Reads the pool again; undefined while the operator runs it, or the node that changes next. */
-async function readAgain(
-  scope: PoolScope,
-  pool: string,
-  signal: AbortSignal,
-): Promise<PoolView | undefined> {
-  const view = await readView(scope, pool, signal);
-  const [change] = changesDue(view, choiceOf(view));
-  if (change === undefined) return undefined;
-  await requireEtcd(scope, change.members, signal);
-  return (await isOperatedNow(scope, [change.node], signal)) ? undefined : view;
+  const choice = chooseNode({ pool, nodes, target, members });
+  return 'node' in choice ? { ...choice, target } : choice;
 }
 
 async function changeNode(
   scope: PoolScope,
   pool: string,
-  change: NodeChange,
+  node: KubeObject,
+  target: RollOutTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const { node, to } = change;
-  const { config, image = null } = to;
+  const { config, image = null } = target;
   const { name } = node.metadata;
   const annotations = { [nodeKeys.desiredConfig]: config, [nodeKeys.desiredImage]: image };
   const patch = patchOf(node, { metadata: { annotations } });
@@ -150,7 +121,7 @@ async function changeNode(
   const message = `node ${name} is to have MachineConfig ${config}${image === null ? '' : ` and image ${image}`}`;
   scope.note('info', `pool ${pool}: ${message}`);
   const reason = 'SetDesiredConfigAndOSImage';
-  await poolEvent(scope, pool, { type: 'Normal', reason, message })(signal);
+  await poolEvent(scope, pool, { type: 'Normal', reason, message }, signal);
 }
 
 /** A single member has no quorum to lose. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  events,
   machineConfigPools,
   machineOSBuilds,
   machineOSConfigs,
@@ -28,7 +29,7 @@ import type { Ports } from '../../ports/ports.ts';
 import { type Informer, informer } from '../../kube/informer.ts';
 import type { Queue } from '../../kube/queue.ts';
 import type { Note } from '../../engine/events.ts';
-import { recordEvent } from '../../kube/write.ts';
+import { asAgentError } from '../../engine/failures.ts';
 
 /** Label of the pods of this controller. */
 export const controllerApp = 'bootwright-node-controller';
@@ -117,7 +118,7 @@ export interface PoolView {
   /** Its nodes that another custom pool selects too. */
   readonly doubled: readonly string[];
   /** All nodes with a member of etcd, if a node of the pool has one. */
-  readonly members?: readonly KubeObject[];
+  readonly members: readonly KubeObject[] | undefined;
 }
 
 /**
@@ -147,7 +148,7 @@ export function storedView(pool: string, stores: PoolStores): PoolView {
       osConfig: osConfigs.get(pool),
     },
     doubled: nodes.by('doubled', pool).map(({ metadata: { name } }) => name),
-    ...(own.some(carriesMember) ? { members: nodes.by('etcd', '') } : {}),
+    members: own.some(carriesMember) ? nodes.by('etcd', '') : undefined,
   };
 }
 
@@ -183,7 +184,7 @@ export async function readView(
     doubled: selected
       .filter((node) => doubledIn(poolsOf(node)).includes(pool))
       .map(({ metadata: { name } }) => name),
-    ...(roles.length === 0 ? {} : { members: [...byName.values()] }),
+    members: roles.length === 0 ? undefined : [...byName.values()],
   };
 }
 
@@ -265,13 +266,44 @@ function isNews({ before, after }: KubeChange): boolean {
   return !isDeepStrictEqual(read(before), read(after));
 }
 
-/** Creates an event of a pool. */
-export const poolEvent = (
-  scope: PoolScope,
+/** Namespace of events about cluster-scoped objects (client-go, `record.makeEvent`). */
+export const eventNamespace = 'default';
+
+/**
+ * Creates an event of a pool, shown by `kubectl describe`. Events are for people: a failure is
+ * logged, and no caller waits for it.
+ * @throws the signal's reason
+ */
+export async function poolEvent(
+  { kube, clock, note }: PoolScope,
   pool: string,
   event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
-): ((signal: AbortSignal) => Promise<void>) => {
+  signal: AbortSignal,
+): Promise<void> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  // client-go names events by their time, so that each is a separate event.
+  const time = (BigInt(Math.round(now)) * 1_000_000n).toString(16);
   const apiVersion = 'machineconfiguration.openshift.io/v1';
-  const involved = { apiVersion, kind: 'MachineConfigPool', name: pool };
-  return (signal) => recordEvent(scope, { ...event, involved, component: controllerApp }, signal);
-};
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: {
+      name: `${pool}.${time}.${event.reason.toLowerCase()}`,
+      namespace: eventNamespace,
+    },
+    involvedObject: { apiVersion, kind: 'MachineConfigPool', name: pool },
+    ...event,
+    count: 1,
+    firstTimestamp: at,
+    lastTimestamp: at,
+    source: { component: controllerApp },
+  };
+  try {
+    await kube.create({ kind: events, namespace: eventNamespace }, object, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message: reason } = asAgentError(error);
+    note('info', `an event of MachineConfigPool ${pool} could not be made`, { code, reason });
+  }
+}

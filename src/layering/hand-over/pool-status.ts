@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, partOf, textAt } from '../../kube/object.ts';
 import { nodeKeys } from '../api/node-keys.ts';
+import { isPaused } from '../api/machine-config-pool.ts';
 import { buildConditions } from '../api/os-build.ts';
 import { isSelectedBy } from '../../kube/selector.ts';
 import {
@@ -77,7 +78,7 @@ export function poolStatus(pool: string, cluster: ClusterSnapshot): PoolStatus {
   return {
     pool,
     isLayered: osConfig !== undefined,
-    isPaused: partOf(machineConfigPool, 'spec', 'paused') === true,
+    isPaused: isPaused(machineConfigPool),
     conditions: {
       updated: conditionOf(machineConfigPool, 'Updated').status,
       updating: conditionOf(machineConfigPool, 'Updating').status,

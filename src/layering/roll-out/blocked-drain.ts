@@ -3,24 +3,20 @@ import { annotationOf, countAt, partOf, textAt, ownersOf } from '../../kube/obje
 import { nodeKeys } from '../api/node-keys.ts';
 import { isSelectedBy } from '../../kube/selector.ts';
 
-/** A pod that blocks the drain of a node, with the budget that forbids its eviction. */
-export interface DrainBlocker {
-  /** NAMESPACE/NAME of the pod. */
-  readonly pod: string;
-  readonly budget: string;
-}
-
-/** Whether a node waits for its drain. */
-export const isDraining = (node: KubeObject): boolean => {
-  const wanted = annotationOf(node, nodeKeys.desiredDrain);
-  return wanted.startsWith('drain-') && wanted !== annotationOf(node, nodeKeys.lastAppliedDrain);
+/** The unanswered request of a node, `drain-CONFIG` or `uncordon-CONFIG`; empty without one. */
+export const requestOf = (node: KubeObject): string => {
+  const request = annotationOf(node, nodeKeys.desiredDrain);
+  return request === annotationOf(node, nodeKeys.lastAppliedDrain) ? '' : request;
 };
 
-/** The pods of a node that a drain must evict, and whose eviction a budget forbids now. */
+/** Whether a node waits for its drain. */
+export const isDraining = (node: KubeObject): boolean => requestOf(node).startsWith('drain-');
+
+/** The pods of a node that a drain must evict, and whose eviction a budget forbids now, with it. */
 export function drainBlockers(
   node: string,
   { pods, budgets }: Readonly<Record<'pods' | 'budgets', readonly KubeObject[]>>,
-): readonly DrainBlocker[] {
+): readonly Readonly<Record<'pod' | 'budget', string>>[] {
   return pods
     .filter((pod) => textAt(pod, 'spec', 'nodeName') === node && mustLeave(pod))
     .flatMap((pod) => {

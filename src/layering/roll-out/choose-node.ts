@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, partOf } from '../../kube/object.ts';
+import { annotationOf } from '../../kube/object.ts';
+import { isPaused } from '../api/machine-config-pool.ts';
 import { nodeKeys } from '../api/node-keys.ts';
 import {
   desiredOf,
@@ -10,24 +11,6 @@ import {
   unavailableReason,
 } from './node-state.ts';
 import type { RollOutTarget } from './target.ts';
-
-/** Nodes and state of a pool at the moment of a choice. */
-export interface PoolNodes {
-  readonly pool: KubeObject;
-  readonly nodes: readonly KubeObject[];
-  /**
-   * All nodes with a member of etcd, in any pool, if the nodes of this pool have one: one of them
-   * may be away.
-   */
-  readonly members?: readonly KubeObject[];
-  readonly target: RollOutTarget;
-}
-
-/**
- * The node that changes next, or the reason why none does; without a reason every node has the
- * target as its desired state.
- */
-export type NodeChoice = { readonly node: KubeObject } | { readonly waitsFor: string | undefined };
 
 /**
  * A node finishes its current change first; a node without an agent would never begin. A cordoned
@@ -43,14 +26,27 @@ const orderOf = ({ metadata }: KubeObject): string =>
   [metadata.labels?.[zone], metadata.creationTimestamp, metadata.name].join('\n');
 
 /**
- * The node of a pool that gets the target next: by zone, then by age, oldest first. A node is
+ * The node of a pool that gets the target next, or the reason why none does; without a reason every
+ * node has it as its desired state. The order is by zone, then by age, oldest first. A node is
  * changed only while the number of other unavailable nodes is below the limit, so a node that stays
  * degraded blocks the rest. A paused pool begins nothing.
+ * @param members all nodes with a member of etcd, in any pool, if the nodes of this pool have one:
+ * one of them may be away
  */
-export function chooseNode({ pool, nodes, members, target }: PoolNodes): NodeChoice {
+export function chooseNode({
+  pool,
+  nodes,
+  members,
+  target,
+}: {
+  readonly pool: KubeObject;
+  readonly nodes: readonly KubeObject[];
+  readonly members?: readonly KubeObject[] | undefined;
+  readonly target: RollOutTarget;
+}): { readonly node: KubeObject } | { readonly waitsFor: string | undefined } {
   const open = nodes.filter((node) => !isSameTarget(desiredOf(node), target));
   if (open.length === 0) return { waitsFor: undefined };
-  if (partOf(pool, 'spec', 'paused') === true) return { waitsFor: 'the pool is paused' };
+  if (isPaused(pool)) return { waitsFor: 'the pool is paused' };
   const limit = members === undefined ? ownLimit(pool, nodes.length) : 1;
   const away = (members ?? nodes).flatMap((node) => {
     const reason = unavailableReason(node);

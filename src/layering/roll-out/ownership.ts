@@ -5,24 +5,11 @@ import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { countAt, partOf, textAt, ownersOf } from '../../kube/object.ts';
 
 /**
- * The Deployment whose pod rolls out to pools, and the lease of that pod (machine-config-operator,
- * `manifests/machineconfigcontroller`).
+ * The operator's programs that work on pools: one rolls out, the other builds images. Each is the
+ * name of a Deployment and of its pod's lease, and the label `k8s-app` of its pods
+ * (machine-config-operator, `manifests/machineconfigcontroller` and `machineosbuilder`).
  */
-export const operatorDeployment = 'machine-config-controller';
-
-/**
- * The Deployment whose pod builds images of layered pools (machine-config-operator,
- * `manifests/machineosbuilder`), and its lease.
- */
-export const builderDeployment = 'machine-os-builder';
-
-/**
- * The operator's programs that work on pools; also the values of the label `k8s-app` of their pods.
- */
-export const operatorPrograms = [operatorDeployment, builderDeployment] as const;
-
-/** Label selectors of their pods, which also work when the Deployments are deleted. */
-export const operatorSelectors = operatorPrograms.map((name) => `k8s-app=${name}`);
+export const operatorPrograms = ['machine-config-controller', 'machine-os-builder'] as const;
 
 /** The lease of Bootwright's node controller, in the operator's namespace. */
 export const nodeControllerLease = 'bootwright-node-controller';
@@ -163,7 +150,8 @@ export async function operatorReasonNow(
       : [nodes.length === 1 ? { fieldSelector: `spec.nodeName=${node}` } : {}];
   const list = (selector: object): Promise<readonly KubeObject[]> =>
     kube.list({ kind: podKind, namespace, ...selector }, signal);
-  const controllers = operatorSelectors.map((labelSelector) => ({ labelSelector }));
+  // The label finds their pods even when the Deployments are deleted.
+  const controllers = operatorPrograms.map((name) => ({ labelSelector: `k8s-app=${name}` }));
   const refs = operatorRefs(namespace);
   const read = async (all: readonly KubeRef[]): Promise<readonly KubeObject[]> =>
     (await Promise.all(all.map((ref) => kube.get(ref, signal)))).filter((one) => one !== undefined);

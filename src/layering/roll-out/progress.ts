@@ -18,7 +18,7 @@ import {
   poolStatus,
 } from '../hand-over/pool-status.ts';
 import type { PoolSnapshot } from '../hand-over/invariants.ts';
-import { drainBlockers, isDraining } from './blocked-drain.ts';
+import { drainBlockers, isDraining, requestOf } from './blocked-drain.ts';
 import {
   desiredOf,
   hasDesired,
@@ -138,9 +138,7 @@ function waitOf(node: KubeObject, seen: Seen): string {
   if (conditionOf(node, 'Ready').status !== 'True')
     return `not Ready${forTime(conditionOf(node, 'Ready').since, cluster.now)}`;
   if (isAtWork) return workText(node);
-  if (at('desiredDrain').startsWith('uncordon-') && at('desiredDrain') !== at('lastAppliedDrain')) {
-    return 'to be uncordoned';
-  }
+  if (requestOf(node).startsWith('uncordon-')) return 'to be uncordoned';
   return isDesired && seen.nextBuild === undefined ? cordonText(node) : turnText(node, seen);
 }
 
