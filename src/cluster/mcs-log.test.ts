@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { inventoryHost } from '../../test/support/fake-inventory.ts';
 import { hostIndexOf } from './host-index.ts';
-import { addressesAsking, isMcsLog, readOn, unreadLog } from './mcs-log.ts';
+import { addressesAsking, isMcsLog } from './mcs-log.ts';
 
 /** A line as the kubelet writes it, with a timestamp before it. */
 const line = (by: string, agent = 'Ignition/2.14.0'): string =>
@@ -53,47 +53,6 @@ describe('addresses that asked for Ignition', () => {
   });
 });
 
-describe('reading on in a log', () => {
-  const readAll = (...texts: readonly string[]) => texts.reduce(readOn, unreadLog);
-
-  it('looks at new lines only, and waits for whole ones', () => {
-    const half = v4 + zoned.slice(0, -20);
-    const first = readAll(half);
-    expect([...first.asked]).toEqual(['192.168.126.12']);
-    expect(first.read).toBe(v4.length);
-    expect([...readOn(first, v4 + zoned).asked]).toEqual([
-      '192.168.126.12',
-      'fe80::5054:ff:fe9a:4739',
-    ]);
-  });
-
-  it('gives the same again when nothing is new', () => {
-    const log = readAll(v4);
-    expect(readOn(log, v4)).toBe(log);
-    expect(readOn(unreadLog, '')).toBe(unreadLog);
-  });
-
-  it('keeps the same set when nobody new asked', () => {
-    const log = readAll(v4);
-    expect(readOn(log, v4 + v4).asked).toBe(log.asked);
-  });
-
-  it.each([
-    ['shorter', zoned],
-    ['as long', zoned.padEnd(v4.length * 3, ' ') + '\n'],
-    ['longer', zoned + named + zoned + zoned],
-  ])('begins again with a %s file under the same name, and forgets nobody', (_, other) => {
-    const log = readAll(v4 + v4 + v4, other);
-    expect(log.asked).toContain('fe80::5054:ff:fe9a:4739');
-    expect(log.asked).toContain('192.168.126.12');
-    expect(log.read).toBe(other.length);
-  });
-
-  it('begins again after the file was emptied', () => {
-    expect([...readAll(v4, '', zoned).asked]).toHaveLength(2);
-  });
-});
-
 it('who asked is kept, and not the log with it', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -102,15 +61,16 @@ it('who asked is kept, and not the log with it', () => {
     return process.memoryUsage().heapUsed;
   };
   let written = 'http: TLS handshake error from 192.168.111.5:41234: EOF\n'.repeat(10_000);
-  let log = unreadLog;
+  const asked = new Set<string>();
   const before = heap();
   for (let host = 100; host < 130; host += 1) {
     written += line(`address:"192.168.126.${host}:32780"`);
-    log = readOn(log, Buffer.from(written).toString('utf8'));
+    for (const address of addressesAsking(Buffer.from(written).toString('utf8')))
+      asked.add(address);
   }
   // Thirty times the log is more than fifteen megabytes.
   expect(heap() - before).toBeLessThan(8_000_000);
-  expect(log.asked.size).toBe(30);
+  expect(asked.size).toBe(30);
 });
 
 it.each([

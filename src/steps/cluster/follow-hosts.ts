@@ -1,5 +1,5 @@
 import { hostIndexOf } from '../../cluster/host-index.ts';
-import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../cluster/mcs-log.ts';
+import { addressesAsking, containerLogs, isMcsLog } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type PollResult, silently, untilOf } from '../../engine/wait.ts';
@@ -104,7 +104,6 @@ function pollOf(
  * requests. A failed read is logged once and repeated at the next poll.
  */
 function serverOf({ host, note, config }: StepScope<'host'>) {
-  const logs = new Map<string, McsLog>();
   const noted = new Set<string>();
   const asked = new Set<string>();
   let isOver = !isActive(buildsOsImages, config);
@@ -149,9 +148,7 @@ function serverOf({ host, note, config }: StepScope<'host'>) {
           const path = await host.realPath(`${containerLogs}/${name}`, signal);
           if (path === undefined) return;
           const text = (await host.readText(path, signal)) ?? '';
-          const log = readOn(logs.get(name) ?? unreadLog, text);
-          logs.set(name, log);
-          for (const address of log.asked) asked.add(address);
+          for (const address of addressesAsking(text)) asked.add(address);
         });
       }
       return asked;
