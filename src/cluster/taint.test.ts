@@ -3,7 +3,7 @@ import { nodeObject } from '../../test/support/cluster-objects.ts';
 import {
   cloudTaint,
   clusterHasCredentials,
-  hasCloudTaint,
+  mayNeedUntaint,
   removesCloudTaint,
   serviceHasCredentials,
   untaintPatch,
@@ -13,10 +13,6 @@ describe('whether the cloud provider taint is removed', () => {
   it.each([
     ['nutanix', 'assisted-service', '4.15.0', false, true],
     ['vsphere', 'assisted-service', '4.15.0', true, true],
-    ['none', 'assisted-service', '4.15.0', false, false],
-    ['baremetal', 'agent-installer', '4.15.0', false, false],
-    ['', 'agent-installer', '4.15.0', false, false],
-    ['external', '', '4.15.0', false, false],
     ['vsphere', 'agent-installer', '4.14.0-rc0', false, true],
     ['vsphere', 'agent-installer', '4.15.0', false, true],
     ['vsphere', 'agent-installer', '4.14.0', true, true],
@@ -29,16 +25,19 @@ describe('whether the cloud provider taint is removed', () => {
   ])(
     'on %s, begun by %s, %s, credentials %s: %s',
     (...[platform, invoker, version, hasCredentials, isRemoved]) => {
-      const facts = { platform, invoker, version, hasCredentials };
-      expect(removesCloudTaint(facts)).toBe(isRemoved);
+      const facts = { platform, invoker, version };
+      expect(removesCloudTaint(facts, () => hasCredentials)).toBe(isRemoved);
     },
   );
+
+  it.each(['none', 'baremetal', '', 'external'])('on %s: never', (platform) => {
+    expect(mayNeedUntaint(platform)).toBe(false);
+  });
 });
 
 describe('the patch that removes it', () => {
   it('names the place and tests what stands there', () => {
     const node = nodeObject({ name: 'm1', taints: ['a', cloudTaint, 'b'] });
-    expect(hasCloudTaint(node)).toBe(true);
     expect(untaintPatch(node)).toEqual({
       type: 'json',
       body: [
@@ -51,7 +50,6 @@ describe('the patch that removes it', () => {
 
   it('is none for a node without it', () => {
     const node = nodeObject({ name: 'm1', taints: ['a'] });
-    expect(hasCloudTaint(node)).toBe(false);
     expect(untaintPatch(node)).toBeUndefined();
   });
 });

@@ -16,40 +16,23 @@ const cloudPlatforms: ReadonlySet<string> = new Set(['nutanix', 'vsphere']);
 /** Since this release the vSphere controller runs early enough to remove the taint. */
 const controllerSince: ReleaseVersion = [4, 15, 0];
 
-/** Facts that decide whether the cloud provider taint is removed. */
-interface TaintFacts {
-  readonly platform: string;
-  readonly invoker: string;
-  /**
-   * Version of OpenShift. An unreadable version counts as old: a taint that stays blocks the
-   * cluster.
-   */
-  readonly version: string;
-  /** The vCenter accepts the credentials of the cluster. */
-  readonly hasCredentials: boolean;
-}
-
-/** Whether the removal depends on credentials. */
-export const needsCredentials = ({ platform, invoker }: Pick<TaintFacts, 'platform' | 'invoker'>) =>
-  platform === 'vsphere' && invoker === agentBased;
-
 /** Whether a platform may need the taint removed at all. */
 export const mayNeedUntaint = (platform: string): boolean => cloudPlatforms.has(platform);
 
 /**
- * Whether we remove the cloud provider taint (assisted-installer, `removeUninitializedTaint`): on
- * Nutanix and vSphere, unless the vSphere controller can do it.
+ * Whether we remove the cloud provider taint on such a platform (assisted-installer,
+ * `removeUninitializedTaint`): always, unless the vSphere controller can do it. An unreadable
+ * version counts as old: a taint that stays blocks the cluster.
+ * @param hasCredentials asked only where it decides: the vCenter accepts the cluster's credentials
  */
-export function removesCloudTaint(facts: TaintFacts): boolean {
-  if (!mayNeedUntaint(facts.platform)) return false;
-  if (!needsCredentials(facts) || !facts.hasCredentials) return true;
-  const version = releaseVersion(facts.version);
-  return version === undefined || !isAtLeast(version, controllerSince);
+export function removesCloudTaint(
+  { platform, invoker, version }: Readonly<Record<'platform' | 'invoker' | 'version', string>>,
+  hasCredentials: () => boolean,
+): boolean {
+  if (platform !== 'vsphere' || invoker !== agentBased || !hasCredentials()) return true;
+  const release = releaseVersion(version);
+  return release === undefined || !isAtLeast(release, controllerSince);
 }
-
-/** Whether a node has the cloud provider taint. */
-export const hasCloudTaint = (node: KubeObject): boolean =>
-  taintsOf(node).some(({ key }) => key === cloudTaint);
 
 /**
  * Removes the first cloud provider taint of a node; undefined when it has none. The patch names the

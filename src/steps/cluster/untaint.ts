@@ -8,9 +8,7 @@ import { nodes } from '../../kube/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import {
   clusterHasCredentials,
-  hasCloudTaint,
   mayNeedUntaint,
-  needsCredentials,
   removesCloudTaint,
   serviceHasCredentials,
   untaintPatch,
@@ -18,7 +16,7 @@ import {
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryCluster } from '../../ports/inventory.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { KubeObject, KubePatch } from '../../ports/kube.ts';
 import { givenVersion } from '../conditions.ts';
 import type { StepScope } from '../step.ts';
 import { askBriefly, type Tasks } from './inventory-hosts.ts';
@@ -39,15 +37,15 @@ export function untaintOf(
 ): (seen: readonly KubeObject[]) => void {
   let isWanted: boolean | undefined;
   const noted = new Set<string>();
-  const untaint = async (tainted: readonly KubeObject[], signal: AbortSignal): Promise<void> => {
+  const untaint = async (
+    tainted: readonly { readonly name: string; readonly patch: KubePatch }[],
+    signal: AbortSignal,
+  ): Promise<void> => {
     let what = 'decide whether to remove the cloud provider taint';
     try {
       isWanted ??= await decideUntaint(scope, installConfig, signal);
-      for (const node of isWanted ? tainted : []) {
-        const { name } = node.metadata;
+      for (const { name, patch } of isWanted ? tainted : []) {
         what = `remove the cloud provider taint from ${name}`;
-        const patch = untaintPatch(node);
-        if (patch === undefined) continue;
         await scope.kube.patch({ kind: nodes, name }, patch, signal);
         scope.note('info', `removed the cloud provider taint from ${name}`);
       }
@@ -60,7 +58,10 @@ export function untaintOf(
     }
   };
   return (seen) => {
-    const tainted = seen.filter((node) => !readinessOf(node).isReady && hasCloudTaint(node));
+    const tainted = seen.flatMap((node) => {
+      const patch = readinessOf(node).isReady ? undefined : untaintPatch(node);
+      return patch === undefined ? [] : [{ name: node.metadata.name, patch }];
+    });
     if (tainted.length > 0 && isWanted !== false)
       tasks.run('remove the taint', retryAfter, (signal) => untaint(tainted, signal));
   };
@@ -77,11 +78,10 @@ export async function decideUntaint(
   if (!mayNeedUntaint(platform)) return false;
   const installer = await scope.kube.get(invokerRef, signal);
   const invoker = invokerOf(installer);
-  const hasCredentials =
-    needsCredentials({ platform, invoker }) &&
-    (cluster === undefined ? clusterHasCredentials(installConfig) : serviceHasCredentials(cluster));
   const version = givenVersion(scope.config) ?? installerVersion(installer) ?? '';
-  return removesCloudTaint({ platform, invoker, version, hasCredentials });
+  return removesCloudTaint({ platform, invoker, version }, () =>
+    cluster === undefined ? clusterHasCredentials(installConfig) : serviceHasCredentials(cluster),
+  );
 }
 
 /** The cluster in the service; undefined if the service does not answer in a short time. */
