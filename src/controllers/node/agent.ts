@@ -21,18 +21,17 @@ import {
   type NodeAgentScope,
 } from './node-object.ts';
 
-/** The last failure, until the desired state changes. */
-interface Failing {
-  readonly desired: string;
-  readonly count: number;
-  /** Time of the next attempt on the clock. */
-  readonly at: Millis;
-  readonly reason: string;
-}
-
 /** Times on the clock that decide when the next pass is due. */
 interface Pace {
-  failing?: Failing | undefined;
+  /** The last failure, until the desired state changes; `at` is the time of the next attempt. */
+  failing?:
+    | {
+        readonly desired: string;
+        readonly count: number;
+        readonly at: Millis;
+        readonly reason: string;
+      }
+    | undefined;
   /** When the host, which was asked to reboot, should be down. */
   leavesBy?: Millis | undefined;
   /** Status of a node that has its desired state; undefined while a change may have begun. */
@@ -66,7 +65,7 @@ export function nodeAgent({
   const pace: Pace = {};
   const common = {
     ...ports,
-    config: { nodeName },
+    nodeName,
     observed: leaseObserver(ports.clock),
     note: notesOf(emit, id),
     progress: (progress: Progress) => emit({ type: 'step.progress', step: id, progress }),

@@ -25,19 +25,16 @@ import {
 } from './node-object.ts';
 import type { NodeView } from './read-node.ts';
 
-/** Result of one pass for a node. */
-export interface Outcome extends Omit<NodeDecision, 'action'> {
-  /** The performed action; another decision follows. */
-  readonly done?: NodeAction['type'];
-}
-
 /**
- * Performs the due action of a node, at most one, and returns the condition that the node waits
- * for. A second decision by a fresh reading comes right before the action. The function may be
+ * Performs the due action of a node, at most one, and returns it with the condition that the node
+ * waits for. A second decision by a fresh reading comes right before the action. The function may be
  * stopped anywhere and called again.
  * @throws AgentError for an action that is impossible
  */
-export async function changeNode(scope: NodeAgentScope, seen: NodeView): Promise<Outcome> {
+export async function changeNode(
+  scope: NodeAgentScope,
+  seen: NodeView,
+): Promise<Omit<NodeDecision, 'action'> & { readonly done?: NodeAction['type'] }> {
   const { action: first, ...decision } = decide(seen);
   const view = first && (await viewAgain(scope, seen));
   if (view === undefined) return decision;

@@ -1,11 +1,12 @@
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
+import { isSameTarget } from '../../layering/roll-out/node-state.ts';
 import { nextOf } from '../../os/status.ts';
 import { hasArguments, needsStaging, type NodeChange } from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { changedNames, isChange } from './host-files.ts';
 import type { HostSnapshot } from './host-snapshot.ts';
-import { arrivalOf, isSame, type Marker, mayReboot } from './marker.ts';
+import { arrivalOf, type Marker, mayReboot } from './marker.ts';
 import {
   type Annotations,
   has,
@@ -50,7 +51,7 @@ export function decide(view: NodeView): NodeDecision {
   if (view.isOperated) return leaveToOperator(view);
   // The controller sets a target on a node only once an agent has reported there.
   if (target === undefined) return annotated(view, done) ?? waits('nothing is desired of it yet');
-  const isOther = marker !== undefined && !isSame(marker, target);
+  const isOther = marker !== undefined && !isSameTarget(marker, target);
   if (!isOther && has(node, target)) return finish(view);
   if (!isOther && marker?.failed !== undefined)
     return annotated(view, { state: 'Degraded', reason: marker.failed }) ?? waits(marker.failed);

@@ -24,7 +24,7 @@ export interface HostChange {
   readonly remove: readonly string[];
   readonly units: readonly UnitChange[];
   /** New hash of the password of core. */
-  readonly password?: string;
+  readonly password?: string | undefined;
 }
 
 /** Compares a host with its desired state; `before` is the previous MachineConfig's. */
@@ -54,7 +54,7 @@ export function hostChange(
     units: pairsOf(wanted.units, before?.units ?? []).filter(
       (unit) => unitVerb(unit, units.get(unit.name) ?? 'not-found') !== undefined,
     ),
-    ...(isDuePassword ? { password: wanted.password } : {}),
+    password: isDuePassword ? wanted.password : undefined,
   };
 }
 

@@ -57,10 +57,6 @@ export async function writeMarker(host: Host, marker: Marker, signal: AbortSigna
 export const removeMarker = (host: Host, signal: AbortSignal): Promise<void> =>
   host.remove(path, signal);
 
-/** Whether two targets are equal, name by name. */
-export const isSame = (one: Target, other: Target): boolean =>
-  one.config === other.config && one.image === other.image;
-
 /**
  * A power cut during shutdown loses the staged deployment; more reboots than these are no accident.
  */

@@ -6,16 +6,16 @@ import {
   validatingAdmissionPolicyBindings,
 } from '../../kube/kinds.ts';
 import { nodeKeys } from '../../layering/api/node-keys.ts';
-import { partOf } from '../../kube/object.ts';
+import { isPaused } from '../../layering/api/machine-config-pool.ts';
 import type { Fields } from '../../lib/fields.ts';
 import { poolsOfNode } from '../../layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { isCordoned } from '../../layering/roll-out/node-state.ts';
+import { isCordoned, isSameTarget } from '../../layering/roll-out/node-state.ts';
 import { type leaseObserver, operatorReasonNow } from '../../layering/roll-out/ownership.ts';
 import { foreignReason } from '../../layering/roll-out/target.ts';
 import { nodeAgentFailure } from './failures.ts';
-import { isSame, type Target } from './marker.ts';
+import type { Target } from './marker.ts';
 import { agentName } from './permissions.ts';
 import type { Ports } from '../../ports/ports.ts';
 import type { Note } from '../../engine/events.ts';
@@ -24,10 +24,8 @@ import type { CommandScope } from '../../steps/os/request.ts';
 /** Ports and settings of a pass of the node agent. */
 export interface NodeAgentScope
   extends Pick<Ports, 'kube' | 'host' | 'clock'>, Omit<CommandScope, 'config' | 'note'> {
-  readonly config: {
-    /** Name of the agent's own node. */
-    readonly nodeName: string;
-  };
+  /** Name of the agent's own node. */
+  readonly nodeName: string;
   /** Uid of the observed node: another node of its name is not written to. */
   readonly uid: string | undefined;
   readonly note: Note;
@@ -48,7 +46,7 @@ export function nodeState(node: KubeObject): NodeState {
     const value = annotations[key];
     return value === undefined || value === '' ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(found), ...(isCordoned(node) ? { isCordoned: true } : {}) };
+  return { ...Object.fromEntries(found), isCordoned: isCordoned(node) };
 }
 
 /** The agent's reasons begin with the code of a failure; the operator's daemon writes sentences. */
@@ -58,13 +56,12 @@ export const ofAgent = /^[a-z-]+\.[a-z-]+: /;
 export const targetOf = (
   config: string | undefined,
   image: string | undefined,
-): Target | undefined =>
-  config === undefined ? undefined : { config, ...(image === undefined ? {} : { image }) };
+): Target | undefined => (config === undefined ? undefined : { config, image });
 
 /** Whether a node already has a target. */
 export function has({ currentConfig, currentImage }: NodeState, target: Target): boolean {
   const current = targetOf(currentConfig, currentImage);
-  return current !== undefined && isSame(current, target);
+  return current !== undefined && isSameTarget(current, target);
 }
 
 /** Those annotations whose value on the node differs. */
@@ -77,7 +74,7 @@ export const lacking = (before: NodeState, after: Annotations): Annotations =>
 
 /** Writes annotations on the agent's own node. */
 export async function annotate(
-  { kube, config, signal, uid }: NodeAgentScope,
+  { kube, nodeName, signal, uid }: NodeAgentScope,
   after: Annotations,
 ): Promise<void> {
   const annotations = Object.fromEntries(
@@ -88,15 +85,15 @@ export async function annotate(
   );
   if (Object.keys(annotations).length === 0) return;
   const body = { metadata: { uid, annotations } };
-  await kube.patch({ kind: nodes, name: config.nodeName }, { type: 'merge', body }, signal);
+  await kube.patch({ kind: nodes, name: nodeName }, { type: 'merge', body }, signal);
 }
 
 /**
  * Whether the operator runs this node: its controller exists, or the node has a pod of its daemon
  * set, which is missing for a moment while it is replaced. Throws if an object cannot be read.
  */
-export async function isOperators({ config, signal, ...scope }: NodeAgentScope): Promise<boolean> {
-  const about = { ...scope, namespace: operatorNamespace, nodes: [config.nodeName] };
+export async function isOperators({ signal, ...scope }: NodeAgentScope): Promise<boolean> {
+  const about = { ...scope, namespace: operatorNamespace, nodes: [scope.nodeName] };
   return (await operatorReasonNow(about, signal)) !== undefined;
 }
 
@@ -111,11 +108,11 @@ export async function findConfig(
 /** Reads the node again; undefined where it is deleted, or was replaced by another of its name. */
 export async function readNode({
   kube,
-  config,
+  nodeName: name,
   signal,
   uid,
 }: NodeAgentScope): Promise<KubeObject | undefined> {
-  const node = await kube.get({ kind: nodes, name: config.nodeName }, signal);
+  const node = await kube.get({ kind: nodes, name }, signal);
   return node?.metadata.uid === uid ? node : undefined;
 }
 
@@ -128,19 +125,18 @@ export async function readPool(
   { kube, signal }: NodeAgentScope,
   node: KubeObject,
   { target, object }: { readonly target: Target; readonly object: Fields },
-): Promise<{ readonly refusal?: Error; readonly isPaused: boolean }> {
+): Promise<{ readonly refusal: Error | undefined; readonly isPaused: boolean }> {
   const pools = await kube.list({ kind: machineConfigPools }, signal);
   const builds = await kube.list({ kind: machineOSBuilds }, signal);
   const binding = { kind: validatingAdmissionPolicyBindings, name: agentName };
   const isConfined = (await kube.get(binding, signal)) !== undefined;
   const [own] = poolsOfNode(node, pools);
   const pool = pools.find(({ metadata }) => metadata.name === own);
-  const isPaused = partOf(pool, 'spec', 'paused') === true;
   const reason = foreignReason(target, { pool, config: object as object as KubeObject, builds });
+  let refusal: Error | undefined;
   if (!isConfined) {
     const text = `there is no ValidatingAdmissionPolicyBinding ${agentName}`;
-    return { isPaused, refusal: nodeAgentFailure('node-agent.unconfined', text) };
-  }
-  if (reason === undefined) return { isPaused };
-  return { isPaused, refusal: nodeAgentFailure('node-agent.not-of-pool', reason) };
+    refusal = nodeAgentFailure('node-agent.unconfined', text);
+  } else if (reason !== undefined) refusal = nodeAgentFailure('node-agent.not-of-pool', reason);
+  return { isPaused: isPaused(pool), refusal };
 }

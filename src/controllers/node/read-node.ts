@@ -1,10 +1,11 @@
 import { type Fields, fieldsOf, isFields, type Value } from '../../lib/fields.ts';
 import { jsonIn } from '../../lib/json.ts';
+import { isSameTarget } from '../../layering/roll-out/node-state.ts';
 import { machineConfigFile } from '../../steps/os/read-host.ts';
 import { type NodeChange, planChange } from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { readHostSnapshot } from './host-snapshot.ts';
-import { isSame, type Marker, readMarker, type Target } from './marker.ts';
+import { type Marker, readMarker, type Target } from './marker.ts';
 import {
   findConfig,
   has,
@@ -45,9 +46,10 @@ export async function readNodeView(scope: NodeAgentScope, node: NodeState): Prom
   if (isOperated || target === undefined) return { node, target, isOperated };
   const marker = await readMarker(scope.host, scope.signal);
   const view = { node, target, isOperated, marker };
-  const isOther = marker !== undefined && !isSame(marker, target);
+  const isOther = marker !== undefined && !isSameTarget(marker, target);
   if (!isOther && (has(node, target) || marker?.failed !== undefined)) return view;
-  const object = await readConfig(scope, target.config);
+  const object = await findConfig(scope, target.config);
+  if (object === undefined) throw configMissing(target.config);
   const [wanted, before] = [wantedHost(object), await readBefore(scope, node.currentConfig)];
   const begunObject = isOther
     ? (marker.object ?? (await findConfig(scope, marker.config)))
@@ -64,13 +66,6 @@ export async function readNodeView(scope: NodeAgentScope, node: NodeState): Prom
 
 const configMissing = (name: string): Error =>
   nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);
-
-/** @throws AgentError `node-agent.config-missing` */
-async function readConfig(scope: NodeAgentScope, name: string): Promise<Fields> {
-  const found = await findConfig(scope, name);
-  if (found !== undefined) return found;
-  throw configMissing(name);
-}
 
 /**
  * The content of the node's current MachineConfig. A rendered one is deleted with its pool, and the

@@ -13,7 +13,7 @@ export interface WantedFile {
   readonly content: Uint8Array;
   readonly mode: number;
   /** `USER:GROUP` for chown; root's by default. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Its source, if it is not a file of the MachineConfig: a unit by its name, or a user. */
   readonly from?: { readonly unit: string } | 'user';
 }
@@ -23,7 +23,7 @@ export interface WantedUnit {
   readonly name: string;
   readonly state: 'enabled' | 'disabled' | 'masked';
   /** The unit's text in the MachineConfig, so that the unit exists before the reboot. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** The state of a machine that a MachineConfig describes. */
@@ -97,7 +97,7 @@ const wantedFile = (
     path,
     content: decodeResource({ source: '', ...contents }, maxBytes),
     mode: mode ?? 0o644,
-    ...(user === undefined && group === undefined ? {} : { owner: `${uid}:${gid}` }),
+    owner: user === undefined && group === undefined ? undefined : `${uid}:${gid}`,
   };
 };
 
@@ -118,8 +118,8 @@ function unitFiles({ name, contents, dropins = [], mask }: Unit): readonly Wante
   ];
 }
 
-function wantedUnit({ name, contents = '', enabled, mask }: Unit): readonly WantedUnit[] {
-  const unit = { name, ...(contents === '' ? {} : { text: contents }) };
+function wantedUnit({ name, contents, enabled, mask }: Unit): readonly WantedUnit[] {
+  const unit = { name, text: given(contents) };
   if (mask === true) return [{ ...unit, state: 'masked' }];
   if (enabled === undefined) return [];
   return [{ ...unit, state: enabled ? 'enabled' : 'disabled' }];
