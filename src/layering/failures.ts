@@ -67,16 +67,6 @@ export const layeringFailures = {
     title: 'The machine-config-server serves a config that no node can boot with',
     hint: 'check what it serves: /config/POOL on port 22623 of api-int, with the Accept header of Ignition 3',
   },
-  'layering.folder-taken': {
-    kind: 'input',
-    title: 'The folder for a build context is not empty, or is not a folder',
-    hint: 'give --out an empty folder, or one that does not exist yet',
-  },
-  'layering.not-written': {
-    kind: 'host',
-    title: 'The build context cannot be written',
-    hint: 'give --out a folder on a writable file system',
-  },
   'layering.bad-credentials': {
     kind: 'input',
     title: 'The credentials of a registry cannot be read',

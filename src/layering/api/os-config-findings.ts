@@ -41,11 +41,20 @@ export function lintOSConfig(source: SourceObject): readonly LintFinding[] {
  */
 export function buildableOSConfig(source: SourceObject): MachineOSConfig {
   const config = readMachineOSConfig(source);
-  const mistakes = osConfigFindings(config).map(
-    ({ path, message }) => `${source.place(segmentsOf(path))}: ${path}: ${message}`,
+  refuseFindings(source, osConfigFindings(config));
+  return config;
+}
+
+/** @throws AgentError `layering.os-config-invalid` with all findings and their lines */
+export function refuseFindings(
+  { place }: SourceObject,
+  findings: readonly OSConfigFinding[],
+): void {
+  if (findings.length === 0) return;
+  const lines = findings.map(
+    ({ path, message }) => `${place(segmentsOf(path))}: ${path}: ${message}`,
   );
-  if (mistakes.length === 0) return config;
-  throw layeringFailure('layering.os-config-invalid', mistakes.join('; '));
+  throw layeringFailure('layering.os-config-invalid', lines.join('; '));
 }
 
 /**

@@ -4,6 +4,7 @@ import { layeringFailure } from '../failures.ts';
 import {
   type SourceObject,
   type LintFinding,
+  type Path,
   sourceFailure,
   type SourceFinding,
   wrongObject,
@@ -115,8 +116,6 @@ export function checkedOSConfig({ value, place }: SourceObject): MachineOSConfig
   });
 }
 
-type Path = readonly (string | number)[];
-
 const pathText = (path: Path): string =>
   path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
@@ -162,21 +161,19 @@ export function kindFinding({ value, place }: SourceObject): SourceFinding | und
   const { kind, apiVersion } = value;
   const isKind = kind === machineOSConfigKind.kind;
   if (isKind && apiVersion === machineOSConfigKind.apiVersion) return undefined;
-  const found = isKind ? apiVersion : kind;
+  const [member, found] = isKind ? ['apiVersion', apiVersion] : ['kind', kind];
+  const word = typeof found === 'string' ? found : `something without ${member}`;
   return wrongObject(
-    place([isKind ? 'apiVersion' : 'kind']),
-    `a ${machineOSConfigKind.kind} of ${machineOSConfigKind.apiVersion} is expected, and not ${wordFor(found, isKind ? 'apiVersion' : 'kind')}`,
+    place([member]),
+    `a ${machineOSConfigKind.kind} of ${machineOSConfigKind.apiVersion} is expected, and not ${word}`,
   );
 }
-
-const wordFor = (word: Value | undefined, member: string): string =>
-  typeof word === 'string' ? word : `something without ${member}`;
 
 /**
  * The segments of a path such as `spec.containerFile[0].content`. The name of the kind means the
  * whole object.
  */
-export function segmentsOf(path: string): readonly (string | number)[] {
+export function segmentsOf(path: string): Path {
   if (path === '') return ['metadata', 'name'];
   return [...path.matchAll(/(?<index>\d{1,9})\]|(?<name>[^.[\]]+)/g)].map(({ groups }) =>
     groups?.['index'] === undefined ? (groups?.['name'] ?? '') : Number(groups['index']),

@@ -20,25 +20,16 @@ export function isLabelKey(key: string): boolean {
 const SPEC_HOST = String.raw`(?:[a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(?::[0-9]{2,5})?`;
 const PUSH = new RegExp(String.raw`^${SPEC_HOST}(?:/[\w-]{1,61})*/[\w.-]+:[\w.-]+$`);
 const SERVICE_PUSH = /^[^.]+\.[^.]+\.svc:[0-9]+\/[^/]+\/[^/][^/:]*:[^/]+$/u;
-const PULL_NAME = new RegExp(String.raw`^${SPEC_HOST}/(?:[\w-]{0,61}/)?[\w.-]*$`);
+/** The grammar of `status.currentImagePullSpec`: at most one namespace, no tag, a digest. */
+const PULL = new RegExp(String.raw`^${SPEC_HOST}/(?:[\w-]{0,61}/)?[\w.-]*@sha256:[a-f0-9]{64}$`);
 
 /**
  * The grammar of `spec.renderedImagePushSpec`: a host with a dot, any depth, a tag and no digest.
  */
 export const isPushSpec = (text: string): boolean => PUSH.test(text) || SERVICE_PUSH.test(text);
 
-/**
- * The grammar of the name in `status.currentImagePullSpec`, without its digest: at most one
- * namespace, and no tag.
- */
-const isPullName = (text: string): boolean => PULL_NAME.test(text);
-
-/** The digest after a name, as far as the API server checks it. */
-const hasDigest = (text: string): boolean => /^[^@]*@sha256:[a-f0-9]{64}$/.test(text);
-
 /** Whether the cluster accepts a text as the pull spec of a pool's image. */
-export const isPullSpec = (text: string): boolean =>
-  text.length <= 447 && hasDigest(text) && isPullName(text.split('@')[0] ?? '');
+export const isPullSpec = (text: string): boolean => text.length <= 447 && PULL.test(text);
 
 /** Whether a repository can hold images of a pool; checked with a digest of zeros. */
 export const isPullRepository = (repository: string): boolean =>

@@ -47,7 +47,7 @@ export const buildArgv = (builder: Builder, call: BuildCall): readonly string[] 
   ...programArgs(builder),
   ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
   ...['--security-opt', 'label=disable'],
-  ...accessOf(call),
+  ...accessArgs('', call),
   ...(call.policy === undefined ? [] : ['--signature-policy', call.policy]),
   ...call.buildArguments.flatMap((argument) => ['--build-arg', argument]),
   ...call.volumes.flatMap((volume) => ['--volume', volume]),
@@ -66,7 +66,7 @@ export const pushArgv = (
 ): readonly string[] => [
   ...programArgs(builder),
   ...['push', '--quiet', '--digestfile', digestFile],
-  ...accessOf(access),
+  ...accessArgs('', access),
   ...[tag, `docker://${to}`],
 ];
 
@@ -80,11 +80,6 @@ export const localConfigArgv = ({ store }: Builder, tag: string): readonly strin
 export const removeArgv = (builder: Builder, tag: string): readonly string[] => [
   ...programArgs(builder),
   ...['rmi', '--force', tag],
-];
-
-const accessOf = ({ authFile, certificates }: RegistryAccess): readonly string[] => [
-  ...(authFile === undefined ? [] : ['--authfile', authFile]),
-  ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
 ];
 
 /** Certificates and credentials for a registry. */
@@ -176,9 +171,6 @@ export function buildSteps(containerfile: string) {
 const KEYWORD =
   /^\s*(?:FROM|RUN|COPY|ADD|ARG|ENV|LABEL|WORKDIR|USER|VOLUME|CMD|ENTRYPOINT|EXPOSE|HEALTHCHECK|ONBUILD|SHELL|STOPSIGNAL|MAINTAINER)\s/i;
 
-/** The cause of a failed pull, push or build. */
-export type PullError = 'network' | 'denied' | 'absent' | 'other';
-
 /** Messages about the network, broken TLS and failing servers, from Go, curl, dnf and librepo. */
 const network = [
   /connection (?:refused|reset|timed out)/i,
@@ -204,7 +196,7 @@ const saysOneOf = (patterns: readonly RegExp[], text: string): boolean =>
   patterns.some((pattern) => pattern.test(text));
 
 /** Classifies a failure of skopeo, buildah or podman by its standard error. */
-export function classifyPullError(stderr: string): PullError {
+export function classifyPullError(stderr: string): 'network' | 'denied' | 'absent' | 'other' {
   if (saysOneOf(denied, stderr)) return 'denied';
   if (saysOneOf(absent, stderr)) return 'absent';
   return saysOneOf(network, stderr) ? 'network' : 'other';

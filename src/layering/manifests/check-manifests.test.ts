@@ -27,7 +27,7 @@ describe('buildRequestsIn', () => {
     const { toBuild } = orders(osConfigManifest('worker'), both);
     expect(toBuild.map(({ config }) => config.name)).toEqual(['master', 'arbiter', 'worker']);
     expect(toBuild[0]?.pushSecret).toBe('push');
-    expect(toBuild[0]).not.toHaveProperty('baseSecret');
+    expect(toBuild[0]?.baseSecret).toBeUndefined();
   });
 
   it('knows a Secret for the base, and leaves that of the operator to the operator', () => {
@@ -37,7 +37,7 @@ describe('buildRequestsIn', () => {
         `  baseImagePullSecret:\n    name: ${name}\n  renderedImagePushSecret`,
       );
     expect(orders(named('push')).toBuild[0]?.baseSecret).toBe('push');
-    expect(orders(named('global-pull-secret-copy')).toBuild[0]).not.toHaveProperty('baseSecret');
+    expect(orders(named('global-pull-secret-copy')).toBuild[0]?.baseSecret).toBeUndefined();
     expect(() => orders(named('none'))).toThrow(/os-0\.yaml:11: .* no Secret none/);
   });
 

@@ -1,5 +1,10 @@
-import { osConfigFindings, referenceFindings } from '../api/os-config-findings.ts';
-import { type MachineOSConfig, readMachineOSConfig, segmentsOf } from '../api/os-config.ts';
+import {
+  type OSConfigFinding,
+  osConfigFindings,
+  referenceFindings,
+  refuseFindings,
+} from '../api/os-config-findings.ts';
+import { type MachineOSConfig, readMachineOSConfig } from '../api/os-config.ts';
 import type { Fields } from '../../lib/fields.ts';
 import { layeringFailure } from '../failures.ts';
 import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-manifests.ts';
@@ -15,7 +20,7 @@ export interface BuildableConfig {
    * Name of the Secret among the manifests with the right to pull the base; without it the
    * cluster's pull secret is used.
    */
-  readonly baseSecret?: string;
+  readonly baseSecret: string | undefined;
 }
 
 /** The images to build, and the pools whose image already exists. */
@@ -75,22 +80,20 @@ function requireOneEach(read: readonly ReadConfig[]): void {
   }
 }
 
-function buildable(found: ReadConfig, { pools, secrets }: OsManifests): BuildableConfig {
-  const { config, object } = found;
+function buildable(
+  { config, object }: ReadConfig,
+  { pools, secrets }: OsManifests,
+): BuildableConfig {
   const { spec } = config;
   const base = spec.baseImagePullSecret?.name;
-  const [finding] = [
+  refuseFindings(object, [
     ...osConfigFindings(config),
     ...referenceFindings(withoutMadeSecret(config), {
       pools: [...operatorPools, ...pools],
       secrets: secrets.map(({ secret }) => secret),
     }),
-  ];
-  if (finding !== undefined) {
-    const place = object.place(segmentsOf(finding.path));
-    throw invalid(`${place}: ${finding.path}: ${finding.message}`);
-  }
-  requireNewerSecrets(found, secrets);
+    ...olderSecrets(config, secrets),
+  ]);
   if (/^[^/]+\.svc:/.test(spec.renderedImagePushSpec)) {
     throw layeringFailure(
       'layering.integrated-registry',
@@ -101,24 +104,24 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
     config,
     object: object.value,
     pushSecret: spec.renderedImagePushSecret.name,
-    ...(base === undefined || base === madeByOperator ? {} : { baseSecret: base }),
+    baseSecret: base === madeByOperator ? undefined : base,
   };
 }
 
 /** Builders accept credentials in the form of podman; the operator would convert the older form. */
-function requireNewerSecrets(
-  { config, object }: ReadConfig,
+function olderSecrets(
+  { spec: { baseImagePullSecret, renderedImagePushSecret } }: MachineOSConfig,
   secrets: OsManifests['secrets'],
-): void {
-  const { baseImagePullSecret, renderedImagePushSecret } = config.spec;
+): readonly OSConfigFinding[] {
   const names = [renderedImagePushSecret.name, baseImagePullSecret?.name];
-  const older = secrets.find(
-    ({ secret }) => names.includes(secret.name) && secret.type === 'kubernetes.io/dockercfg',
-  );
-  if (older === undefined) return;
-  throw invalid(
-    `${object.place(['spec'])}: Secret ${older.secret.name} in ${older.path} is of type ${older.secret.type}: create one of type kubernetes.io/dockerconfigjson`,
-  );
+  return secrets
+    .filter(
+      ({ secret }) => names.includes(secret.name) && secret.type === 'kubernetes.io/dockercfg',
+    )
+    .map(({ path, secret }) => ({
+      path: 'spec',
+      message: `Secret ${secret.name} in ${path} is of type ${secret.type}: create one of type kubernetes.io/dockerconfigjson`,
+    }));
 }
 
 /** A MachineOSConfig without a reference to the Secret that the operator creates. */
@@ -127,5 +130,3 @@ export function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
   const isMade = baseImagePullSecret?.name === madeByOperator;
   return isMade ? { ...config, spec } : config;
 }
-
-const invalid = (message: string): Error => layeringFailure('layering.os-config-invalid', message);
