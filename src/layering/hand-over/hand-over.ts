@@ -150,7 +150,9 @@ export function compareRendered(
   const isSame = (name: string): boolean => isDeepStrictEqual(before[name], after[name]);
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   const found = [
-    ...names.filter((name) => name !== 'config' && !isSame(name)).map(fieldDiffers),
+    ...names
+      .filter((name) => name !== 'config' && !isSame(name))
+      .map((name) => `spec.${name} differs`),
     ...lists.flatMap((list) => listDifferences(list, before, after)),
   ];
   const more = found.length > maxShown ? ` and ${found.length - maxShown} more` : '';
@@ -162,8 +164,6 @@ export function compareRendered(
     isImageForBoth: builtFields.every(isSame),
   };
 }
-
-const fieldDiffers = (name: string): string => `spec.${name} differs`;
 
 /** Lists of named entries in an Ignition config. */
 const lists = [

@@ -38,20 +38,26 @@ export const whyNotServed = (published: PublishedPools): string | undefined =>
  * operating system of the release is used instead, with a warning. A stopped step has not failed.
  */
 export async function withReleaseFallback<T>(
-  { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,
+  scope: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,
   run: () => Promise<T>,
 ): Promise<T | Release> {
   try {
     return await run();
   } catch (error) {
-    signal.throwIfAborted();
-    if (config.layering.failurePolicy !== 'fallback-stock') throw error;
-    const { code, message, hint } = asAgentError(error);
-    note('warn', 'the OS image of the release is used instead of a built one', {
-      code,
-      reason: message,
-      hint,
-    });
-    return { kind: 'release', why: `${code}: ${message}` };
+    scope.signal.throwIfAborted();
+    if (scope.config.layering.failurePolicy !== 'fallback-stock') throw error;
+    return useReleaseImage(scope, error, 'the built OS image cannot be used');
   }
+}
+
+/** Uses the operating system of the release because of a failure, with a warning. */
+export function useReleaseImage(
+  { signal, note }: Pick<StepScope<never>, 'signal' | 'note'>,
+  error: unknown,
+  what: string,
+): Release {
+  signal.throwIfAborted();
+  const { code, message: reason, hint } = asAgentError(error);
+  note('warn', `${what}; the OS image of the release is installed`, { code, reason, hint });
+  return { kind: 'release', why: `${code}: ${reason}` };
 }

@@ -26,8 +26,8 @@ import { readRendered } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
-import { withReleaseFallback } from './conditions.ts';
-import { type FoundImage, type Release, WorkerImage } from './facts.ts';
+import { useReleaseImage, withReleaseFallback } from './conditions.ts';
+import { type FoundImage, WorkerImage } from './facts.ts';
 import { registryFacts, stderrOf } from './image-work.ts';
 
 /** Images are published before the first master boots, long before a worker looks for them. */
@@ -105,14 +105,6 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
       },
     );
   });
-}
-
-/** Uses the system of the release instead, with a warning. */
-function useReleaseImage({ signal, note }: FindScope, error: unknown, what: string): Release {
-  signal.throwIfAborted();
-  const { code, message } = asAgentError(error);
-  note('warn', `${what}; the OS image of the release is installed`, { code, reason: message });
-  return { kind: 'release', why: `${code}: ${message}` };
 }
 
 /** The files that a worker keeps of its served config, mode 0600. */

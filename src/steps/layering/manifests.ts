@@ -138,9 +138,6 @@ const secretName = 'bootwright-push';
 /** The manifest of the Secret for pushes, made from the pull secret of the cluster. */
 const pushSecretPath = `${folder}/99-bootwright-push-secret.yaml`;
 
-/** The manifest of the MachineOSConfig for a pool without one. */
-const defaultConfigPath = (pool: string): string => `${folder}/99-bootwright-os-${pool}.yaml`;
-
 /**
  * Creates a MachineOSConfig, which adds nothing to the MachineConfig, for each pool without one, if
  * the configuration names the repository of images. The pull secret of the cluster is used for the
@@ -168,7 +165,7 @@ export const addDefaultOsConfigs = step({
     await write(scope, pushSecretPath, pushSecretObject(secretName, credentials));
     for (const pool of pools) {
       const object = defaultMachineOSConfig(pool, `${pushTo}/${pool}:latest`, secretName);
-      await write(scope, defaultConfigPath(pool), object);
+      await write(scope, `${folder}/99-bootwright-os-${pool}.yaml`, object);
     }
     note(
       'warn',
@@ -207,8 +204,6 @@ async function write({ host, signal }: HostScope, path: string, object: object):
   await host.writeFile(path, `${JSON.stringify(object, null, 2)}\n`, { signal, mode: 0o600 });
 }
 
-const repositoryManifest = (pool: string): string => `${folder}/${repositoryConfigName(pool)}.yaml`;
-
 /**
  * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the OS
  * image of the release to the first workers, and they reach no other source before their first
@@ -226,7 +221,8 @@ export const nameRepositories = step({
     if (request.kind !== 'on') return;
     for (const { pool, repository } of request.pools.filter((one) => one.pool !== 'master')) {
       const text = `${JSON.stringify(repositoryConfig(pool, repository), null, 2)}\n`;
-      await host.writeFile(repositoryManifest(pool), text, { signal, mode: 0o644 });
+      const path = `${folder}/${repositoryConfigName(pool)}.yaml`;
+      await host.writeFile(path, text, { signal, mode: 0o644 });
     }
   },
 });

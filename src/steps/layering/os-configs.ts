@@ -99,7 +99,7 @@ const poolRequest = ({ config, object, pushSecret, baseSecret }: BuildableConfig
   object,
   config,
   pushSecret: asideSecret(pushSecret),
-  ...(baseSecret === undefined ? {} : { baseSecret: asideSecret(baseSecret) }),
+  baseSecret: baseSecret && asideSecret(baseSecret),
   repository: repositoryOf(config.spec.renderedImagePushSpec),
 });
 
