@@ -66,7 +66,7 @@ describe('the override', () => {
   });
 
   it('needs no restoring without a record', () => {
-    expect(restorePatch(etcdWith({ [flag]: true }))).toBeUndefined();
+    expect(recordedBefore(etcdWith({ [flag]: true }))).toBeUndefined();
   });
 
   it.each<[string, unknown]>([
@@ -81,20 +81,18 @@ describe('the override', () => {
     expect(isOverridden(overridden)).toBe(true);
     expect(recordedBefore(overridden)).toEqual({ before });
     expect(isRestored(overridden, before)).toBe(false);
-    const patch = restorePatch(overridden);
-    expect(patch).toBeDefined();
-    const restored = await kube.patch(etcdCluster, patch!, signal);
+    const restored = await kube.patch(etcdCluster, restorePatch(overridden, before), signal);
     expect(isRestored(restored, before)).toBe(true);
     expect(overridesOf(restored)).toEqual(before);
     expect(restored.metadata.annotations).toEqual({});
     expect(restored).toMatchObject({ spec: { managementState: 'Managed' } });
-    expect(restorePatch(restored)).toBeUndefined();
+    expect(recordedBefore(restored)).toBeUndefined();
   });
 
   it('leaves alone what another has set since', async () => {
     const etcd = etcdWith({ [flag]: true, later: 1 }, 'null');
     const kube = fakeKube().put(etcdCluster.kind, etcd);
-    const restored = await kube.patch(etcdCluster, restorePatch(etcd)!, signal);
+    const restored = await kube.patch(etcdCluster, restorePatch(etcd, null), signal);
     expect(overridesOf(restored)).toEqual({ later: 1 });
   });
 

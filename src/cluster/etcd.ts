@@ -59,22 +59,18 @@ export const overridePatch = (before: unknown): KubePatch => ({
 });
 
 /**
- * Restores the recorded overrides and removes the annotation; undefined without an annotation.
- * Overrides that another writer has added since then are kept.
+ * Restores the overrides before ours and removes the annotation. Overrides that another writer has
+ * added since then are kept.
  */
-export function restorePatch(etcd: KubeObject): KubePatch | undefined {
-  const record = recordedBefore(etcd);
-  if (record === undefined) return undefined;
+export function restorePatch(etcd: KubeObject, before: unknown): KubePatch {
   const others = Object.keys(fieldsOf(overridesOf(etcd))).filter((name) => name !== flag);
-  const isOnlyOurs = record.before === null && others.length === 0;
+  const isOnlyOurs = before === null && others.length === 0;
   return {
     type: 'merge',
     body: {
       metadata: { annotations: { [overrideAnnotation]: null } },
       spec: {
-        unsupportedConfigOverrides: isOnlyOurs
-          ? null
-          : { [flag]: fieldsOf(record.before)[flag] ?? null },
+        unsupportedConfigOverrides: isOnlyOurs ? null : { [flag]: fieldsOf(before)[flag] ?? null },
       },
     },
   };

@@ -61,10 +61,11 @@ function firstClause(message: string, reason: string): string {
 
 /** How many nodes of the control plane are Ready. */
 export const readyMasters = (nodes: readonly KubeObject[]): number =>
-  nodes.filter(
-    (node) =>
-      node.metadata.labels?.[nodeLabel('master')] !== undefined && readinessOf(node).isReady,
-  ).length;
+  nodes.filter((node) => isMaster(node) && readinessOf(node).isReady).length;
+
+/** Whether a node is of the control plane. */
+export const isMaster = ({ metadata }: KubeObject): boolean =>
+  metadata.labels?.[nodeLabel('master')] !== undefined;
 
 /**
  * Identity of the machine of a node, whatever the node's name: its /etc/machine-id, or the name

@@ -10,7 +10,7 @@ import {
 } from '../../cluster/csr/read-request.ts';
 import { hostIndexOf } from '../../cluster/host-index.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../kube/kinds.ts';
-import { nodeLabel } from '../../cluster/node.ts';
+import { isMaster } from '../../cluster/node.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { type KubeObject, selectionOf } from '../../ports/kube.ts';
@@ -229,9 +229,6 @@ const claimedNodes = (object: KubeObject | undefined): readonly string[] => {
   const claim = object && readRequest(object).claim;
   return claim === undefined ? [] : [claim.node];
 };
-
-const isMaster = ({ metadata }: KubeObject): boolean =>
-  metadata.labels?.[nodeLabel('master')] === '';
 
 /** The most requests that a report names. */
 const mostNamed = 5;

@@ -7,6 +7,7 @@ import { type Millis, seconds, unlimited } from '../../model/duration.ts';
 import type { InstallationView, Inventory } from '../../ports/inventory.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { Ports } from '../../ports/ports.ts';
+import { latestOf } from '../../steps/cluster/kube-watch.ts';
 
 /** Settings of an installation from the environment of the controller, and the controller's own. */
 export interface ControllerConfig extends Config {
@@ -80,27 +81,9 @@ export async function runStep<T>(
   }
 }
 
-/**
- * The cluster at the service, for a wait: its latest view, and a watch that notifies after each
- * answer.
- */
-export interface FollowedInstallation {
-  readonly view: () => InstallationView;
-  readonly watch: Watch;
-}
-
 /** Follows the cluster at the service for a wait. */
-export function followedInstallation(inventory: Pick<Inventory, 'follow'>): FollowedInstallation {
-  let latest: InstallationView = {};
-  return {
-    view: () => latest,
-    watch: (changed, signal) =>
-      inventory.follow((view) => {
-        latest = view;
-        changed();
-      }, signal),
-  };
-}
+export const followedInstallation = ({ follow }: Pick<Inventory, 'follow'>) =>
+  latestOf<InstallationView>({}, follow);
 
 /** Work that is repeated until it is done. */
 export interface RepeatedWork<T> {
@@ -110,7 +93,7 @@ export interface RepeatedWork<T> {
   readonly work: (signal: AbortSignal) => Promise<PollResult<T>>;
   /** Whether the work ends without its result. */
   readonly isOver: () => boolean;
-  readonly watch?: Watch;
+  readonly watch?: Watch | undefined;
   /** Timeout; unlimited by default. */
   readonly within?: Millis;
   /** Called at the first failure of each cause. */

@@ -111,12 +111,11 @@ export async function putEtcdBack({
   const etcd = await kube.get(etcdCluster, signal);
   if (etcd === undefined) throw notRestored('there is no etcd/cluster');
   const record = recordedBefore(etcd);
-  const patch = restorePatch(etcd);
-  if (record === undefined || patch === undefined) {
+  if (record === undefined) {
     if (!isOverridden(etcd)) return;
     throw notRestored('etcd/cluster has the override, and no annotation of what was there before');
   }
-  await kube.patch(etcdCluster, patch, signal);
+  await kube.patch(etcdCluster, restorePatch(etcd, record.before), signal);
   const after = await kube.get(etcdCluster, signal);
   if (after === undefined || !isRestored(after, record.before)) {
     throw notRestored('etcd/cluster still has the override after it was patched');

@@ -13,28 +13,28 @@ import {
 /** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
 export const longestWait = hours(24);
 
-/** A selection whose latest view is readable while its watch runs. */
-export interface Followed {
-  readonly view: () => KubeView;
-  readonly watch: Watch;
+/** Follows something for a wait: its latest view, and a watch that notifies after each change. */
+export function latestOf<View>(
+  first: View,
+  follow: (seen: (view: View) => void, signal: AbortSignal) => Promise<void>,
+) {
+  let latest = first;
+  const watch: Watch = (changed, signal) =>
+    follow((view) => {
+      latest = view;
+      changed();
+    }, signal);
+  return { view: (): View => latest, watch };
 }
 
-/** Follows a selection for a wait; the watch notifies after each change of the view. */
-export function followed(kube: Kube, selection: KubeSelection): Followed {
-  let latest: KubeView = { isSynced: false, objects: [], changes: [] };
-  return {
-    view: () => latest,
-    watch: (changed, signal) =>
-      kube.follow(
-        selection,
-        (view) => {
-          latest = view;
-          changed();
-        },
-        signal,
-      ),
-  };
-}
+/** A followed selection. */
+type Followed = ReturnType<typeof latestOf<KubeView>>;
+
+/** Follows a selection for a wait. */
+export const followed = (kube: Kube, selection: KubeSelection): Followed =>
+  latestOf<KubeView>({ isSynced: false, objects: [], changes: [] }, (seen, signal) =>
+    kube.follow(selection, seen, signal),
+  );
 
 /** Follows one object; the view contains it or is empty. */
 export const followedOne = (kube: Kube, ref: KubeRef): Followed => followed(kube, selectionOf(ref));

@@ -135,7 +135,7 @@ async function ownNode(scope: LeaveScope): Promise<Omit<LeftRecord, 'isEtcdOverr
     .map((host): LeftHost => ({
       name: host.name.toLowerCase(),
       addresses: host.addresses,
-      ...(host.stage === undefined ? {} : { stage: host.stage }),
+      stage: host.stage,
     }));
   return others.length === 0 ? own : { ...own, hosts: [{ name, addresses }, ...others] };
 }

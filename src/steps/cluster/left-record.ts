@@ -103,7 +103,7 @@ export function readRecord(configMap: KubeObject): LeftRecord {
       addresses: data.addresses.split(',').filter((address) => address !== ''),
       role: data.role,
       isEtcdOverridden: data.etcdOverridden === 'true',
-      ...(data.hosts === undefined ? {} : { hosts: jsonIn(data.hosts) }),
+      hosts: jsonIn(data.hosts ?? ''),
     },
   );
   if (record.success) return record.data;

@@ -1,3 +1,4 @@
+import { nodeLabel } from '../../cluster/node.ts';
 import { machineConfigs, nodes } from '../../kube/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
@@ -21,7 +22,7 @@ export const waitForMachineConfigs = step({
   explain: () => 'waits for one MachineConfig that exists and is desired by every master',
   run: async (scope) => {
     const { kube, note } = scope;
-    const masters = followed(kube, { kind: nodes, labelSelector: masterLabel });
+    const masters = followed(kube, { kind: nodes, labelSelector: nodeLabel('master') });
     const present = new Set<string>();
     const poll = async (objects: readonly KubeObject[]): Promise<PollResult<string>> => {
       const lastError = await findNamed(scope, objects, present);
@@ -54,8 +55,6 @@ async function findNamed(
   }
   return undefined;
 }
-
-const masterLabel = 'node-role.kubernetes.io/master';
 
 /** Names of the current and desired MachineConfigs of a node; empty if it has no annotations. */
 const configsOf = ({ metadata: { name, annotations } }: KubeObject) => ({
