@@ -19,11 +19,11 @@ export interface InstallConfig {
   /** 0 without an arbiter block. */
   readonly arbiterReplicas: number;
   /** `vsphere`, `none`, `baremetal`, …: the key below `platform`. */
-  readonly platform?: string;
+  readonly platform?: string | undefined;
   /** Name of the first vCenter. */
-  readonly vcenterServer?: string;
+  readonly vcenterServer?: string | undefined;
   /** The networks of its machines; undefined where the install-config has none. */
-  readonly machines?: MachineNetworks;
+  readonly machines?: MachineNetworks | undefined;
 }
 
 /** Networks of the machines of a cluster. */
@@ -33,10 +33,6 @@ export interface MachineNetworks {
   /** Addresses in them that move between machines: the VIPs of the API and of ingress. */
   readonly vips: readonly string[];
 }
-
-/** An install-config, or why it cannot be read. */
-type InstallConfigReading =
-  { readonly installConfig: InstallConfig } | { readonly problem: string };
 
 const Pool = z.object({ replicas: z.coerce.number().catch(0) }).catch({ replicas: 0 });
 
@@ -58,8 +54,13 @@ const Shape = z.object({
 const Vips = z.record(z.string(), z.union([z.string(), z.array(z.string())]).catch([])).catch({});
 const vipKeys = ['apiVIP', 'apiVIPs', 'ingressVIP', 'ingressVIPs'];
 
-/** Reads the ConfigMap of `installConfigRef`. The problem is the same text each time. */
-export function readInstallConfig(configMap: KubeObject | undefined): InstallConfigReading {
+/**
+ * Reads the ConfigMap of `installConfigRef`, or says why it cannot be read, in the same text each
+ * time.
+ */
+export function readInstallConfig(
+  configMap: KubeObject | undefined,
+): { readonly installConfig: InstallConfig } | { readonly problem: string } {
   const place = `${installConfigRef.namespace ?? ''}/${installConfigRef.name}`;
   if (configMap === undefined) return { problem: `${place} is not in the cluster yet` };
   const text = textAt(configMap, 'data', 'install-config');
@@ -76,9 +77,9 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
     installConfig: {
       controlPlaneReplicas: controlPlane.replicas,
       arbiterReplicas: arbiter.replicas,
-      ...(name === undefined ? {} : { platform: name }),
-      ...(vcenter === undefined ? {} : { vcenterServer: vcenter.server }),
-      ...(networks.length === 0 ? {} : { machines: { networks, vips } }),
+      platform: name,
+      vcenterServer: vcenter?.server,
+      machines: networks.length === 0 ? undefined : { networks, vips },
     },
   };
 }

@@ -127,7 +127,7 @@ describe('the report of an operator', () => {
     ['one that recovers', known('failed'), 'available', '', true],
   ])('%s', (_, entry, ...[status, text, isSent]) => {
     const seen = { status, text, version: '4.16.2' };
-    const report = operatorReport({ known: entry, seen, failedFor: 0, sinceReport: minutes(1) });
+    const report = operatorReport(entry, seen, 0, minutes(1));
     const expected = { name: 'cvo', version: '4.16.2', status, statusInfo: text };
     expect(report).toEqual(isSent ? expected : undefined);
   });

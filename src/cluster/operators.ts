@@ -65,23 +65,21 @@ const textInterval: Millis = minutes(1);
 /** Ten polls of 30 s: a CSV may fail for a while before it succeeds. */
 const failsFor: Millis = minutes(5);
 
-/** An operator in the cluster and in the service. */
-export interface OperatorProgress {
-  readonly known: MonitoredOperator;
-  readonly seen: OperatorSnapshot;
-  /** How long it has been failed without interruption. */
-  readonly failedFor: Millis;
-  /** Time since its last report. */
-  readonly sinceReport: Millis;
-}
-
 /**
  * The report about an operator for the service; undefined if none is due. An operator that the
  * service has as available stays available. An empty text never replaces another: a person may be
  * reading it. An operator of OLM is failed only when it stays failed.
+ * @param known the operator in the service
+ * @param seen the same in the cluster
+ * @param failedFor how long it has been failed without interruption
+ * @param sinceReport time since its last report
  */
-export function operatorReport(progress: OperatorProgress): OperatorReport | undefined {
-  const { known, seen, failedFor, sinceReport } = progress;
+export function operatorReport(
+  known: MonitoredOperator,
+  seen: OperatorSnapshot,
+  failedFor: Millis,
+  sinceReport: Millis,
+): OperatorReport | undefined {
   const { status, text: statusInfo, version } = seen;
   if (known.status === 'available') return undefined;
   const report = { name: known.name, version, status, statusInfo };

@@ -44,15 +44,9 @@ export interface Informer<Index extends string = never> {
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Ports of an informer. */
-interface InformerPorts {
-  readonly kube: Pick<Kube, 'follow'>;
-  readonly clock: Pick<Clock, 'elapsed'>;
-}
-
 /** Creates an informer that follows a selection. */
 export function informer<Index extends string = never>(
-  { kube, clock }: InformerPorts,
+  { kube, clock }: { readonly kube: Pick<Kube, 'follow'>; readonly clock: Pick<Clock, 'elapsed'> },
   selection: KubeSelection,
   indexes: Readonly<Record<Index, IndexOf>> = {} as Readonly<Record<Index, IndexOf>>,
 ): Informer<Index> {
@@ -111,18 +105,13 @@ export function informer<Index extends string = never>(
 }
 
 /** The objects by their values in one index. */
-interface IndexTable {
-  readonly get: (value: string) => readonly KubeObject[];
-  /** Sets the object of a key; undefined for a deleted object. */
-  readonly change: (key: string, after: KubeObject | undefined) => void;
-}
-
-function indexTable(valuesOf: IndexOf): IndexTable {
+function indexTable(valuesOf: IndexOf) {
   const buckets = new Map<string, SortedMap<KubeObject>>();
   const valuesByKey = new Map<string, readonly string[]>();
   return {
-    get: (value) => buckets.get(value)?.list() ?? [],
-    change: (key, after) => {
+    get: (value: string): readonly KubeObject[] => buckets.get(value)?.list() ?? [],
+    /** Sets the object of a key; undefined for a deleted object. */
+    change: (key: string, after: KubeObject | undefined): void => {
       const values = after === undefined ? [] : valuesOf(after);
       for (const value of valuesByKey.get(key) ?? []) {
         if (values.includes(value)) continue;

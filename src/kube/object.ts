@@ -39,18 +39,11 @@ export const ownersOf = (object: KubeObject): readonly Fields[] =>
 export const annotationOf = (object: KubeObject | undefined, key: string): string =>
   object?.metadata.annotations?.[key] ?? '';
 
-/** A condition of an object's status. */
-export interface SeenCondition {
-  /** `True`, `False` or `Unknown`; empty where the condition is missing. */
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-  /** Time of the last change of its status, RFC 3339. */
-  readonly since: string;
-}
-
-/** The condition of a type; its texts are empty if it is missing. */
-export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
+/**
+ * The condition of a type: its status `True`, `False` or `Unknown`, and the time of the last change
+ * of its status, RFC 3339. All texts are empty if it is missing.
+ */
+export function conditionOf(object: KubeObject | undefined, type: string) {
   const conditions = listAt(object, 'status', 'conditions');
   const condition = fieldsOf(conditions.find((one) => isFields(one) && one['type'] === type));
   const text = (name: string): string => textOf(condition[name]);

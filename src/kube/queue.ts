@@ -151,16 +151,17 @@ function sleepUntil(clock: Clock, entry: Entry, at: Millis, woken: () => void): 
   clock.sleep(at - clock.elapsed(), wake.signal).then(wakeUp, () => undefined);
 }
 
-interface Attempt extends QueueOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** Runs a key once, and records the earliest time of its next run. */
 async function attempt(
   key: string,
   entry: Entry,
-  { clock, signal, reconcile, settle = 0, failed }: Attempt,
+  {
+    clock,
+    signal,
+    reconcile,
+    settle = 0,
+    failed,
+  }: QueueOptions & { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   entry.isRunning = true;
   entry.dueAt = undefined;

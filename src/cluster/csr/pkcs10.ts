@@ -1,14 +1,5 @@
 import { canonicalAddress } from '../../lib/address.ts';
 
-/** Content of a kubelet's request. */
-export interface KubeletRequest {
-  /** The common name of its subject. */
-  readonly user: string;
-  readonly dnsNames: readonly string[];
-  /** In canonical form. */
-  readonly addresses: readonly string[];
-}
-
 /** Exactly one PEM block, so that all programs read the same request. */
 const onePemBlock =
   /^\s*-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----\s*$/;
@@ -34,8 +25,9 @@ const [commonName, organization, extensionRequest, alternativeNames] = [
  * for anything else. The result is encoded again and compared byte by byte, so no part that the
  * signer may read is skipped. The contents of its key and signature are opaque here: the API server
  * checked them when it accepted the request.
+ * @returns the common name of its subject, and its names and canonical addresses
  */
-export function readPkcs10(pem: string): KubeletRequest | undefined {
+export function readPkcs10(pem: string) {
   const base64 = onePemBlock.exec(pem)?.[1]?.replaceAll(/\s/g, '') ?? '';
   const bytes = Buffer.from(base64, 'base64');
   const [request] = elementsIn(bytes);

@@ -151,17 +151,14 @@ function mayAsk(purpose: RequestPurpose, username: string, groups: readonly stri
 /** One list for all of the thousands of requests without addresses. */
 const none: readonly string[] = [];
 
-/** Reason and message of the condition that approves a request. */
-interface Approval {
-  /** One word in camel case. */
-  readonly reason: string;
-  readonly message: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** The request with the condition that approves it, to be put to its subresource `approval`. */
-export function approved(object: KubeObject, { reason, message, at }: Approval): KubeObject {
+/**
+ * The request with the condition that approves it, to be put to its subresource `approval`.
+ * @param reason one word in camel case
+ */
+export function approved(
+  object: KubeObject,
+  { reason, message, at }: Readonly<Record<'reason' | 'message', string>> & { readonly at: number },
+): KubeObject {
   const before = Status.safeParse(object['status']).data ?? {};
   const condition = {
     type: 'Approved',

@@ -7,7 +7,6 @@ import {
   type OlmObjects,
   type OlmOperator,
 } from '../../cluster/operators.ts';
-import type { Watch } from '../../engine/wait.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
@@ -21,18 +20,16 @@ export interface OperatorManifest {
   readonly object: KubeObject;
 }
 
-/** The objects of a manifest, or the reason why it is skipped. */
-export type ManifestReading =
-  { readonly objects: readonly KubeObject[] } | { readonly problem: string };
-
 const Manifest = z.looseObject({
   apiVersion: z.string().min(1),
   kind: z.string().min(1),
   metadata: z.looseObject({ name: z.string().min(1) }),
 });
 
-/** Reads a manifest: YAML documents in base64. */
-export function decodeManifest(base64: string): ManifestReading {
+/** The objects of a manifest, YAML documents in base64, or the reason why it is skipped. */
+export function decodeManifest(
+  base64: string,
+): { readonly objects: readonly KubeObject[] } | { readonly problem: string } {
   const encoded = base64.replaceAll(/\s/g, '');
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return { problem: 'it is not base64' };
   const objects: KubeObject[] = [];
@@ -48,20 +45,14 @@ export function decodeManifest(base64: string): ManifestReading {
   return { objects };
 }
 
-/** Manifests of operators, and the reasons for skipped ones. */
-interface ManifestsReading {
-  readonly manifests: readonly OperatorManifest[];
-  readonly problems: readonly string[];
-}
-
 const CustomManifests = z.array(z.record(z.string(), z.unknown())).nullable();
 
 /**
  * Reads the manifests that the service keeps for operators: a JSON list of `Name` and `Content` in
  * base64, with keys in any case (assisted-service, `custom_manifests.json`). Undefined for any
- * other text.
+ * other text. The problems are the reasons for skipped ones.
  */
-export function readCustomManifests(text: string): ManifestsReading | undefined {
+export function readCustomManifests(text: string) {
   const list = CustomManifests.safeParse(jsonIn(text));
   if (!list.success) return undefined;
   const manifests: OperatorManifest[] = [];
@@ -82,31 +73,24 @@ export function readCustomManifests(text: string): ManifestsReading | undefined 
   return { manifests, problems };
 }
 
-/** The followed OLM objects of a wait. */
-export interface FollowedOlm {
-  readonly watch: Watch;
-  readonly objects: () => OlmObjects;
-  /** The reason why they may be incomplete. */
-  readonly gap: () => string | undefined;
-}
-
 /**
  * Follows the operators that OLM installs. It ignores the copies of a CSV, which OLM makes in each
  * namespace; its jobs are those that unpack bundles.
  */
-export function followedOlm(kube: Kube): FollowedOlm {
+export function followedOlm(kube: Kube) {
   const subscribed = followed(kube, { kind: subscriptions });
   const csvs = followed(kube, { kind: clusterServiceVersions, labelSelector: '!olm.copiedFrom' });
   const plans = followed(kube, { kind: installPlans });
   const unpacking = followed(kube, { kind: jobs, namespace: 'openshift-marketplace' });
   return {
     watch: together(subscribed.watch, csvs.watch, plans.watch, unpacking.watch),
-    objects: () => ({
+    objects: (): OlmObjects => ({
       subscriptions: subscribed.view().objects,
       csvs: csvs.view().objects,
       installPlans: plans.view().objects,
       jobs: unpacking.view().objects,
     }),
+    /** The reason why they may be incomplete. */
     gap: () => gapAmong(subscribed, csvs),
   };
 }
@@ -133,7 +117,7 @@ const manifestKey = ({ operator, object }: OperatorManifest): string =>
  */
 export async function setUpOperators(
   scope: StepScope,
-  olm: FollowedOlm,
+  olm: ReturnType<typeof followedOlm>,
   setup: () => OperatorSetup,
   { sentence, watch, isOver }: Pick<RepeatedWork<undefined>, 'sentence' | 'watch' | 'isOver'>,
 ): Promise<void> {

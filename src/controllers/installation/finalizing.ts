@@ -131,7 +131,7 @@ export async function reportOperators(
     if (entry === undefined || seen === undefined) return undefined;
     const failedFor = now - (failedSince.get(name) ?? now);
     const sinceReport = now - (reportedAt.get(name) ?? -Infinity);
-    return operatorReport({ known: entry, seen, failedFor, sinceReport });
+    return operatorReport(entry, seen, failedFor, sinceReport);
   };
   const send = async (report: OperatorReport, signal: AbortSignal): Promise<void> => {
     const { name } = report;
@@ -148,7 +148,7 @@ export async function reportOperators(
   };
   await untilDone(scope, {
     sentence,
-    ...(watch && { watch }),
+    watch,
     isOver,
     work: async (signal) => {
       known ??= new Map((await inventory.operators(signal)).map((one) => [one.name, one]));

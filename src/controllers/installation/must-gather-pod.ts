@@ -50,7 +50,7 @@ export function gatheringPod(
       hostNetwork: true,
       dnsPolicy: 'Default',
       ...(nodeName === undefined ? { nodeSelector: onMasters } : { nodeName }),
-      ...(hostAliases === undefined ? {} : { hostAliases }),
+      hostAliases,
       priorityClassName: 'system-cluster-critical',
       tolerations: [{ operator: 'Exists' }],
       volumes: volumesOf(config.service.caFile),

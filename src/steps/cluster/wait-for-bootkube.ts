@@ -68,14 +68,12 @@ export const waitForBootkube = step({
   },
 });
 
-type BootkubePoll = { readonly done: true } | { readonly status: string; readonly failed: boolean };
-
-function pollOf({ host, note }: StepScope<'host'>): (signal: AbortSignal) => Promise<BootkubePoll> {
+function pollOf({ host, note }: StepScope<'host'>) {
   const text = unitTexts(unit);
   let failed = false;
-  return async (signal) => {
+  return async (signal: AbortSignal) => {
     const names = await host.list(directory, signal);
-    if (names.includes(doneFile)) return { done: true };
+    if (names.includes(doneFile)) return { done: true } as const;
     const properties = await readUnitProperties(host, unit, signal);
     if (!isGivenUp(properties)) {
       const status = text(properties);
