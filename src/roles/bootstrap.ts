@@ -17,7 +17,6 @@ import { waitForEtcdHandover, waitForEtcd } from '../steps/cluster/wait-for-etcd
 import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
 import { waitForArbiter, waitForMasters } from '../steps/cluster/wait-for-masters.ts';
 import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
-import { decideRebootDelayAfterHandover } from '../steps/finish/finish.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { buildImages } from '../steps/layering/build-images.ts';
 import {
@@ -136,7 +135,6 @@ export const bootstrapHost = role('bootstrap', {
     waitForMachineConfigs,
     waitForEtcdHandover,
     ...finishLayering,
-    decideRebootDelayAfterHandover,
     leaveRecord,
     ...sendLogs,
     ...keepAndReboot,

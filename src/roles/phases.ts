@@ -3,7 +3,7 @@ import { lockDisk } from '../steps/disk/in-use.ts';
 import { checkDisk } from '../steps/disk/check.ts';
 import { cleanDisk, formatExtraDisks } from '../steps/disk/empty.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
-import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
+import { findIronic, rebootHost } from '../steps/finish/finish.ts';
 import { checkHooks, runAfterHook, runBeforeHook } from '../steps/image/hooks.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
@@ -61,4 +61,4 @@ export const sendLogs = [runAfterHook, announceLogs, uploadLogs, findIronic] as 
 export const keepAndReboot = [keepUnreported, rebootHost] as const;
 
 /** Uploads the logs and leaves the host. */
-export const leave = [...sendLogs, decideRebootDelay, ...keepAndReboot] as const;
+export const leave = [...sendLogs, ...keepAndReboot] as const;

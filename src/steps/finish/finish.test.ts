@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { Config } from '../../config/schema.ts';
 import { placeholder } from '../../engine/fact.ts';
 import {
-  decideRebootDelay,
-  decideRebootDelayAfterHandover,
   findIronic,
   IronicAgent,
   rebootHost,
   listIronicArgv,
   rebootArgv,
-  RebootDelay,
   stopAgentArgv,
 } from './finish.ts';
 
@@ -33,60 +30,54 @@ describe('finish/find-ironic', () => {
   });
 });
 
-describe('finish/decide-delay', () => {
+const leaveWith = (host: FakeHost, isPresent: boolean) =>
+  runStep(rebootHost, { host, facts: { ironic: { isPresent }, handover: undefined } });
+
+describe('finish/leave-host', () => {
   it.each([
     [undefined, 'now'],
-    [0, 'now'],
-    [3, '+3'],
-  ])('waits as configured (%s), else not at all', async (rebootDelayMinutes, when) => {
-    const config = { finish: { rebootDelayMinutes } };
-    expect((await runStep(decideRebootDelay, { config })).value).toEqual({ when });
+    [2, '+2'],
+  ])('shows in a plan what is known of the delay (%s): %s', (rebootDelayMinutes, when) => {
+    const config = Config.parse({ finish: { rebootDelayMinutes } });
+    const needs = { ironic: placeholder(IronicAgent), handover: undefined };
+    expect(rebootHost.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
   });
-});
 
-describe('finish/decide-delay-after-handover', () => {
   it.each([
+    [undefined, undefined, 'now'],
+    [0, undefined, 'now'],
+    [3, undefined, '+3'],
     [undefined, true, 'now'],
     [undefined, false, '+1'],
     [0, false, 'now'],
     [5, true, '+5'],
-  ])('with %s configured and etcd seen: %s', async (rebootDelayMinutes, isSeen, when) => {
-    const { value } = await runStep(decideRebootDelayAfterHandover, {
-      config: { finish: { rebootDelayMinutes } },
-      facts: { handover: { isSeen } },
-    });
-    expect(value).toEqual({ when });
-  });
-});
-
-const soon = { when: '+1' };
-
-const leaveWith = (host: FakeHost, isPresent: boolean) =>
-  runStep(rebootHost, { host, facts: { ironic: { isPresent }, delay: soon } });
-
-describe('finish/leave-host', () => {
-  it.each([
-    [undefined, '<finish.reboot-delay.when>'],
-    [2, '+2'],
-  ])('shows in a plan what is known of the delay (%s): %s', (rebootDelayMinutes, when) => {
-    const config = Config.parse({ finish: { rebootDelayMinutes } });
-    const needs = { ironic: placeholder(IronicAgent), delay: placeholder(RebootDelay) };
-    expect(rebootHost.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
-  });
+  ])(
+    'waits as configured (%s), else for an etcd that was not seen to leave (%s): %s',
+    async (...row) => {
+      const [rebootDelayMinutes, isSeen, when] = row;
+      const host = fakeHost().on(['shutdown', rest]).succeeds();
+      const handover = isSeen === undefined ? undefined : { isSeen };
+      await runStep(rebootHost, {
+        config: { finish: { rebootDelayMinutes } },
+        host,
+        facts: { ironic: { isPresent: false }, handover },
+      });
+      expect(host.ran[0]?.[2]).toBe(when);
+    },
+  );
 
   it('reboots a host that ironic does not manage', async () => {
-    const reboot = rebootArgv(soon);
-    const host = fakeHost().on(reboot).succeeds();
+    const host = fakeHost().on(rebootArgv(0)).succeeds();
     const { events } = await leaveWith(host, false);
     expect(host.ran).toEqual([
-      ['shutdown', '-r', '+1', "'Installation completed, server is going to reboot.'"],
+      ['shutdown', '-r', 'now', "'Installation completed, server is going to reboot.'"],
     ]);
     expect(events[0]).toMatchObject({ stage: 'Rebooting', stageInfo: '' });
   });
 
   it('fails when the reboot cannot be scheduled', async () => {
-    const host = fakeHost().on(rebootArgv(soon)).fails(1, 'Failed to schedule shutdown');
-    const facts = { ironic: { isPresent: false }, delay: soon };
+    const host = fakeHost().on(rebootArgv(0)).fails(1, 'Failed to schedule shutdown');
+    const facts = { ironic: { isPresent: false }, handover: undefined };
     const { failure } = await tryStep(rebootHost, { host, facts });
     expect(failure).toMatchObject({ code: 'command.failed' });
   });

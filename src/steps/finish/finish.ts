@@ -5,7 +5,7 @@ import { step } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { EtcdHandover } from '../cluster/wait-for-etcd.ts';
 import * as z from 'zod';
-import { fact } from '../../engine/fact.ts';
+import { fact, ifGiven } from '../../engine/fact.ts';
 
 const IronicAgentSchema = z.object({
   /** Ironic manages the host and reboots it. */
@@ -15,15 +15,6 @@ const IronicAgentSchema = z.object({
 /** Whether the agent of ironic runs on this host. */
 export const IronicAgent = fact('finish.ironic', IronicAgentSchema);
 export type IronicAgent = z.infer<typeof IronicAgentSchema>;
-
-const RebootDelaySchema = z.object({
-  /** The time argument of `shutdown`: `now`, or `+1` for one minute. */
-  when: z.string().regex(/^(now|\+\d+)$/),
-});
-
-/** The delay before the reboot of the host. */
-export const RebootDelay = fact('finish.reboot-delay', RebootDelaySchema);
-export type RebootDelay = z.infer<typeof RebootDelaySchema>;
 
 const unit = 'ironic-agent.service';
 
@@ -58,65 +49,13 @@ export const findIronic = step({
 });
 
 /**
- * Minutes that the bootstrap host waits if the etcd hand-over was not observed: assisted-installer
- * always waits that long (assisted-installer #618, OCPBUGS-5988).
- */
-const unseenHandover = 1;
-
-/** A delay of whole minutes; 0 for none. */
-const delayOf = (minutes: number): RebootDelay => ({
-  when: minutes === 0 ? 'now' : `+${minutes}`,
-});
-
-const asConfigured = ({ finish }: Config): string =>
-  `${finish.rebootDelayMinutes ?? 0} min: finish.rebootDelayMinutes is set`;
-
-/**
- * Decides when a host reboots that no other host depends on: at once, because its logs are
- * uploaded, and its last report is sent before the reboot.
- */
-export const decideRebootDelay = step({
-  id: 'finish/decide-delay',
-  title: 'Decide how long to delay the reboot',
-  uses: [],
-  gives: RebootDelay,
-  limit: seconds(10),
-  explain: (config) =>
-    config.finish.rebootDelayMinutes === undefined
-      ? 'no delay: the logs and the last report have been sent by then'
-      : asConfigured(config),
-  run: ({ config }) => Promise.resolve(delayOf(config.finish.rebootDelayMinutes ?? 0)),
-});
-
-/**
- * Decides when the bootstrap host reboots: at once if the etcd hand-over was observed, otherwise
- * after the minute in which it usually completes.
- */
-export const decideRebootDelayAfterHandover = step({
-  id: 'finish/decide-delay-after-handover',
-  title: 'Decide how long to delay the reboot',
-  uses: [],
-  needs: { handover: EtcdHandover },
-  gives: RebootDelay,
-  limit: seconds(10),
-  explain: (config) =>
-    config.finish.rebootDelayMinutes === undefined
-      ? `no delay when etcd was seen to leave this host, else ${unseenHandover} min`
-      : asConfigured(config),
-  run: ({ config }, { handover }) => {
-    const needed = handover.isSeen ? 0 : unseenHandover;
-    return Promise.resolve(delayOf(config.finish.rebootDelayMinutes ?? needed));
-  },
-});
-
-/**
  * The quotes are part of the message: assisted-installer has them, and tools search logs for it.
  */
 const message = "'Installation completed, server is going to reboot.'";
 
 /** Reboots the host, at once or after some minutes. */
-export const rebootArgv = ({ when }: RebootDelay): readonly string[] => [
-  ...['shutdown', '-r', when, message],
+export const rebootArgv = (delayMinutes: number): readonly string[] => [
+  ...['shutdown', '-r', delayMinutes === 0 ? 'now' : `+${delayMinutes}`, message],
 ];
 
 /** Stops the agent that ironic watches; ironic then reboots the host. */
@@ -128,6 +67,12 @@ export const rebootInfo = (
   { ironic }: { readonly ironic: IronicAgent },
 ): string => (ironic.isPresent ? 'Ironic will reboot the node shortly' : '');
 
+/**
+ * Minutes that the bootstrap host waits if the etcd hand-over was not observed: assisted-installer
+ * always waits that long (assisted-installer #618, OCPBUGS-5988).
+ */
+const unseenHandover = 1;
+
 /** Ends the work on this host: reboots it or hands it over to ironic. */
 export const rebootHost = step({
   id: 'finish/leave-host',
@@ -135,17 +80,23 @@ export const rebootHost = step({
   stage: 'Rebooting',
   stageInfo: rebootInfo,
   uses: ['host'],
-  needs: { ironic: IronicAgent, delay: RebootDelay },
+  needs: { ironic: IronicAgent, handover: ifGiven(EtcdHandover) },
   effect: 'leaves',
   limit: minutes(5),
-  explain: () => 'by ironic where its agent runs, else by this program',
-  preview: ({ finish: { rebootDelayMinutes } }, { delay }) => [
-    rebootArgv(rebootDelayMinutes === undefined ? delay : delayOf(rebootDelayMinutes)),
-    stopAgentArgv,
-  ],
-  run: async ({ host, signal }, { ironic, delay }) => {
+  explain: ({ finish: { rebootDelayMinutes: given } }) =>
+    `by ironic where its agent runs, else by this program, ${
+      given === undefined
+        ? `at once; a bootstrap host that has not seen etcd leave it waits ${unseenHandover} min`
+        : `after ${given} min: finish.rebootDelayMinutes is set`
+    }`,
+  preview: ({ finish }) => [rebootArgv(finish.rebootDelayMinutes ?? 0), stopAgentArgv],
+  run: async ({ host, config, signal }, { ironic, handover }) => {
+    // The logs and the last report have been sent by now: only etcd needs the host for longer.
+    const needed = handover?.isSeen === false ? unseenHandover : 0;
     // A resumed run orders the reboot again: systemd then replaces the scheduled shutdown.
-    const argv = ironic.isPresent ? stopAgentArgv : rebootArgv(delay);
+    const argv = ironic.isPresent
+      ? stopAgentArgv
+      : rebootArgv(config.finish.rebootDelayMinutes ?? needed);
     await host.exec(argv, { signal, limit: minutes(2) });
   },
 });
