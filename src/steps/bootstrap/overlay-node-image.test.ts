@@ -82,7 +82,7 @@ describe('bootstrap/overlay-node-image', () => {
     const { events } = await runStep(overlayNodeImage, { host });
     expect(events).toContainEqual(
       expect.objectContaining({
-        status: `${pull} is unknown (systemctl: command.failed)`,
+        status: `the state of ${pull} is unknown (systemctl: command.failed)`,
       }),
     );
   });

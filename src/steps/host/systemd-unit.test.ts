@@ -108,7 +108,7 @@ describe('the properties of a unit', () => {
       'x.service failed (start-limit-hit) and was restarted',
     ],
     ['ActiveState=inactive\nSubState=dead\nResult=success', 'x.service is inactive'],
-    ['', 'x.service is unknown (systemctl: command.unreadable)'],
+    ['', 'the state of x.service is unknown (systemctl: command.unreadable)'],
   ])('%j reads: %s', (stdout, words) => {
     expect(unitTexts('x.service')(parseUnitProperties(stdout))).toBe(words);
   });

@@ -134,7 +134,8 @@ export const hasFailed = ({ result, restarts }: UnitProperties): boolean =>
 export function unitTexts(unit: string): (properties: UnitProperties) => string {
   let failedWith = '';
   return ({ state, sub, result, restarts, unread }) => {
-    if (state === '') return `${unit} is unknown (systemctl: ${unread ?? 'command.unreadable'})`;
+    if (state === '')
+      return `the state of ${unit} is unknown (systemctl: ${unread ?? 'command.unreadable'})`;
     if (failedWith === '' && result !== '' && result !== 'success') failedWith = ` (${result})`;
     if (failedWith !== '' || restarts > 0) return `${unit} failed${failedWith} and was restarted`;
     return `${unit} is ${state === 'active' ? sub : state}`;
