@@ -211,33 +211,6 @@ describe('three masters and two workers', () => {
     expect(published).toMatchObject({ type: 'cluster.x-k8s.io/secret' });
   });
 
-  it('holds masters back while they have one name, and no longer', async () => {
-    const [bootstrap, ...others] = masters;
-    const reason = (wanted: string) =>
-      rig.found({ kind: controlPlanes, ...place }, (object) =>
-        conditionOf(object, 'HostsValid').reason === wanted ? true : undefined,
-      );
-    /** Core copies the infrastructure's report to the Machine. */
-    const report = async (host: ScriptedHost, address: string): Promise<void> => {
-      const addresses = [{ type: 'Hostname', address }];
-      await rig.client.mergeStatus(
-        { kind: devMachines, ...place, name: host.machine },
-        { addresses },
-      );
-    };
-    await reason('NotReported');
-    for (const host of masters) await report(host, 'node-0');
-    await reason('HostNameNotUnique');
-    for (const host of others)
-      await expect(
-        host.inventory.hostIgnition('master', AbortSignal.timeout(60_000)),
-      ).rejects.toMatchObject({ code: 'inventory.not-ready' });
-    const file = bootstrap?.inventory.clusterFile('bootstrap.ign', AbortSignal.timeout(60_000));
-    await expect(file).rejects.toMatchObject({ code: 'inventory.not-ready' });
-    for (const [at, host] of masters.entries()) await report(host, `node-${at}`);
-    await reason('Valid');
-  });
-
   it('installs the masters, and takes what the bootstrap host says of them', async () => {
     const [bootstrap, ...others] = masters;
     for (const master of others) {

@@ -3,13 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Forwarder, startForwarder } from '../../mocks/kube/forwarder.ts';
-import {
-  assetsSecretName,
-  bootstrapConfigs,
-  clusters,
-  controlPlanes,
-  capiMachines,
-} from '../../src/capi/api.ts';
+import { bootstrapConfigs, clusters, controlPlanes, capiMachines } from '../../src/capi/api.ts';
 import { leases, secrets } from '../../src/kube/kinds.ts';
 import { partOf, textAt } from '../../src/kube/object.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
@@ -27,7 +21,6 @@ import { type CapiRig, customResourceDefinitions, startCapi } from './rig.ts';
 
 const cluster = 'two';
 const place = { namespace: cluster };
-const paused = 'cluster.x-k8s.io/paused';
 const providers = ['bootstrap', 'control-plane'] as const;
 
 let rig: CapiRig;
@@ -87,21 +80,9 @@ const isTrue = (kind: KubeKind, type: string): Promise<true> =>
   rig.hasCondition([kind, cluster], type);
 
 describe('three masters', () => {
-  it('are not begun while the control plane is paused, whatever the annotation says', async () => {
-    await rig.applyAll(clusterObjects(cluster, rig.guest.port));
-    await rig.applyAll(clusterSecrets(cluster));
-    const object = controlPlaneObject(cluster);
-    const metadata = { ...object.metadata, annotations: { [paused]: '' } };
-    await rig.applyAll([{ ...object, metadata }]);
-    await isTrue(controlPlanes, 'Paused');
-    await isTrue(clusters, 'InfrastructureReady');
-    expect([await names(capiMachines), await names(devMachines)]).toEqual([[], []]);
-    expect(await names(secrets)).not.toContain(assetsSecretName(cluster));
-  });
-
   it('are made once, whenever a manager dies', async () => {
-    const ref = { kind: controlPlanes, ...place, name: cluster };
-    await rig.client.merge(ref, { metadata: { annotations: { [paused]: null } } });
+    await rig.applyAll(clusterObjects(cluster, rig.guest.port));
+    await rig.applyAll([...clusterSecrets(cluster), controlPlaneObject(cluster)]);
     // src/capi/control-plane/crash.test.ts and src/capi/bootstrap cover each write of both.
     await killAt('control-plane', devMachines);
     await killAt('bootstrap', secrets, (name) => name.endsWith('-agent'));

@@ -206,11 +206,5 @@ it('goes on to its end: each Machine once, no host from its begin, no token lost
     replicas: 3,
     readyReplicas: 3,
   });
-});
-
-it('is deleted whole', async () => {
-  await rig.client.remove({ kind: clusters, ...place, name: cluster });
-  await rig.gone({ kind: clusters, ...place, name: cluster });
-  for (const kind of [...made, controlPlanes]) expect(await list(kind)).toEqual([]);
   for (const manager of managers) expect(await manager.refused()).toEqual([]);
 });

@@ -403,14 +403,6 @@ describe('the bootstrap provider', () => {
     expect(events.filter((event) => event.type === 'note' && event.level === 'warn')).toEqual([]);
   });
 
-  it('is quiet once all is said', async () => {
-    const { kube, pass } = await prepared();
-    const writes = kube.writes.length;
-    putCluster(kube);
-    await pass(minutes(1));
-    expect(kube.writes.length).toBe(writes);
-  });
-
   it('ends the same when it is killed with the answer to any of its writes', async () => {
     for (const last of [0, 1, 2]) {
       const kube = fakeKube();
