@@ -22,7 +22,8 @@ describe('a log without a bundle', () => {
     expect(
       shown(
         begin,
-        line(1, 'step started', { step }),
+        line(1, 'step started', { step, title: 'Complete' }),
+        line(40, 'step finished', { step }),
         line(2, 'waiting', { step, sentence, status: 'console is not there' }),
         line(3, 'waiting', { step, sentence, status: failed }),
         line(4, 'waiting', idle),
@@ -45,7 +46,7 @@ describe('a log without a bundle', () => {
       shown(
         'failed: x\n',
         line(0, 'run started', { role: 'master', version: '1.1.0' }),
-        line(1, 'step started', { step: 'a/b' }),
+        line(1, 'step started', { step: 'a/b', title: 'Fetch it' }),
         line(2, 'waiting', { step: 'a/b', sentence: 'the service', status: '503', attempt: 2 }),
         line(3, 'run stopped', { level: 'warn', reason: 'stopped by SIGTERM' }),
       ),
@@ -53,7 +54,9 @@ describe('a log without a bundle', () => {
       'master, bootwright 1.1.0, run r',
       `stopped ${at(3)}, 3 s after its begin`,
       'why: stopped by SIGTERM',
+      'in a/b, Fetch it',
       'a/b was waiting for the service: 503',
+      expect.stringMatching(/^next: a service stops a host that .* reset the cluster there/),
     ]);
   });
 

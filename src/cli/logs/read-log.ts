@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { engineFailures } from '../../engine/failures.ts';
 import { type Waiting, waitText } from '../../engine/run-steps.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -13,6 +14,7 @@ const Line = z.object({
   level: z.string(),
   msg: z.string(),
   step: name,
+  title: name,
   run: name,
   role: name,
   version: name,
@@ -47,6 +49,8 @@ export interface LogDocument {
   /** The end of the run: `failed`, `stopped`, `finished`; empty if the log ends before. */
   readonly state: string;
   readonly failure?: Line['failure'];
+  /** The last step that began and did not finish. */
+  readonly step?: Pick<Line, 'step' | 'title'> | undefined;
   readonly reason?: string | undefined;
   /** The waits of steps, in the order of their last change. */
   readonly waits: readonly LoggedWait[];
@@ -82,10 +86,24 @@ export function readLog(text: string): LogDocument | undefined {
     state: ends[msg] ?? '',
     failure,
     reason,
+    step: openStep(lines),
     waits,
     warnings: warningsIn(lines),
-    hint: failure?.hint ?? operatorHint(waits) ?? named,
+    hint: failure?.hint ?? operatorHint(waits) ?? named ?? stopHint(msg),
   };
+}
+
+const stopHint = (msg: string): string | undefined =>
+  msg === 'run stopped' ? engineFailures['run.stopped'].hint : undefined;
+
+function openStep(lines: readonly Line[]): LogDocument['step'] {
+  const open = new Map<string, Line>();
+  for (const line of lines) {
+    if (line.msg === 'step started') open.set(line.step, line);
+    if (line.msg === 'step finished') open.delete(line.step);
+  }
+  const last = [...open.values()].at(-1);
+  return last && { step: last.step, title: last.title };
 }
 
 /** The waits of steps. A controller without a step waits for ever, which explains no failure. */
@@ -138,7 +156,8 @@ const longestLine = 600;
 
 /** A log for people. */
 export function renderLog(log: LogDocument): string {
-  const { role, version, run, from, until, state, failure, reason, waits, warnings, hint } = log;
+  const { role, version, run, from, until, state, failure, reason, step } = log;
+  const { waits, warnings, hint } = log;
   const took = renderDuration(Date.parse(until) - Date.parse(from));
   const lines = [
     `${role === '' ? 'a log' : `${role}, bootwright ${version}`}${run === '' ? '' : `, run ${run}`}`,
@@ -146,6 +165,7 @@ export function renderLog(log: LogDocument): string {
     ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
     ...(failure?.why === undefined ? [] : [`why: ${failure.why}`]),
     ...(reason === undefined ? [] : [`why: ${reason}`]),
+    ...(step === undefined ? [] : [`in ${step.step}, ${step.title}`]),
     ...waits
       .slice(-shownWaits)
       .map((wait) => `${wait.step} ${waitText(wait, wait.isOpen ? 'was waiting' : 'waited')}`),
