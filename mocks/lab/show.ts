@@ -134,7 +134,7 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
     ]),
     ...(hasMissed ? [`      ${logs.areKept ? 'next' : 'logs'}: ${logs.ofController}`] : []),
     '',
-    ...hosts.flatMap((host) => hostLines(host, hosts, logs)),
+    ...failedFirst(hosts).flatMap((host) => hostLines(host, hosts, logs)),
     ...(layering?.images ?? []).flatMap(({ pool, image, newBytes = 0, pulledBytes }) => [
       `  image of pool ${pool}: ${image}`,
       ...(pulledBytes === undefined
@@ -146,6 +146,12 @@ export function summaryOf(report: LabReport, folder: string | undefined): string
     '',
   ].join('\n');
 }
+
+/** Hosts that failed by themselves come before those that they stopped. */
+const failedFirst = (hosts: readonly HostReport[]): readonly HostReport[] => [
+  ...hosts.filter(({ outcome }) => outcome === 'failed'),
+  ...hosts.filter(({ outcome }) => outcome !== 'failed'),
+];
 
 function hostLines(
   host: HostReport,

@@ -1,5 +1,6 @@
 import type { HostPhase } from '../cluster/cluster-state.ts';
 import { waitText } from '../../src/engine/run-steps.ts';
+import { isVictim } from '../../src/page/service.ts';
 import type { Plan } from '../../src/engine/describe.ts';
 import type { MockServer } from '../http/mock-server.ts';
 import type { LayeredSite } from '../layering/plan.ts';
@@ -66,7 +67,8 @@ export function linesOf({
     ...hosts.flatMap((host) => {
       const { name, role } = host.plan;
       const record = store.host(host.hostId);
-      const stage = record?.status === 'error' ? 'Failed' : (record?.stage ?? '');
+      const end = record !== undefined && isVictim(record) ? 'Stopped' : 'Failed';
+      const stage = record?.status === 'error' ? end : (record?.stage ?? '');
       // On the day after, a node may be in another place.
       const doing = whereabouts?.get(name) ?? doingOf(host);
       const more = doing === undefined ? '' : `, ${doing.replaceAll(/\s+/g, ' ')}`;
@@ -78,7 +80,7 @@ export function linesOf({
 
 /** The failure of a host, or the reason of its wait; undefined without either. */
 function doingOf({ outcome, failure, steps }: ShownHost): string | undefined {
-  if (outcome === 'done') return undefined;
+  if (outcome === 'done' || outcome === 'stopped') return undefined;
   if (outcome !== undefined)
     return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
   const { wait } =
