@@ -27,8 +27,8 @@ import type { NodeView } from './read-node.ts';
 
 /**
  * Performs the due action of a node, at most one, and returns it with the condition that the node
- * waits for. A second decision by a fresh reading comes right before the action. The function may be
- * stopped anywhere and called again.
+ * waits for. A second decision by a fresh reading comes right before the action. The function may
+ * be stopped anywhere and called again.
  * @throws AgentError for an action that is impossible
  */
 export async function changeNode(

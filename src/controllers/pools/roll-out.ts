@@ -51,7 +51,7 @@ export function rollOutController(
       const choice = choiceOf(seen);
       if (!('node' in choice))
         return choice.waitsFor === undefined ? {} : { status: `pool ${pool}: ${choice.waitsFor}` };
-      // A watch may be late: the choice is made once more by fresh requests, right before the write.
+      // A watch may be late: the choice is made again by fresh requests, right before the write.
       const view = await readView(scope, pool, signal);
       const again = choiceOf(view);
       if (!('node' in again)) return {};
