@@ -88,6 +88,7 @@ describe('maxUnavailable', () => {
 describe('chooseNode', () => {
   it.each<[string, readonly KubeObject[], string | undefined, object?, string?]>([
     ['the first by name', [node('b'), node('a')], 'a'],
+    ['the first by name, as they are listed', [node('a'), node('b'), node('c')], 'a'],
     ['the older', [node('a', { created: '2026-02-01T00:00:00Z' }), node('b')], 'b'],
     ['by zone first', [node('a', { zone: 'b' }), node('b', { created: '2027' })], 'b'],
     ['none that has the target', [node('a', done), node('b')], 'b'],
@@ -149,6 +150,14 @@ describe('chooseNode', () => {
   it('has no reason to wait once every node is to have the target', () => {
     const nodes = [node('a', done), node('b', working)];
     expect(chooseNode({ pool: pool('worker'), nodes, target })).toEqual({ waitsFor: undefined });
+  });
+
+  it('changes no member of etcd beside another that is away, in any pool, and says which', () => {
+    const [own, other] = [node('a'), node('m', { ...done, isReady: false })];
+    const two = pool('infra', { maxUnavailable: 2 });
+    expect(chooseNode({ pool: two, nodes: [own], members: [own, other], target })).toEqual({
+      waitsFor: '1 of at most 1 unavailable: m (not Ready)',
+    });
   });
 
   it('takes the image away where the pool is not layered any more', () => {
