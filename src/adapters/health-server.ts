@@ -26,7 +26,7 @@ export async function serveHealth(
   const route = (path: string, isWell: () => boolean): HttpRoute => ({
     method: 'GET',
     path,
-    answer: () => Promise.resolve(isWell() ? { status: 200, body: 'ok' } : { status: 503 }),
+    answer: () => (isWell() ? new Response('ok') : new Response(null, { status: 503 })),
   });
   const routes = [route('/healthz', () => true), route('/readyz', isReady)];
   try {

@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path/posix';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { HttpBindings } from '@hono/node-server';
+import type { HonoRequest } from 'hono';
 import { hostInUrl } from '../lib/address.ts';
 import type { ListenAddress } from '../lib/listen-address.ts';
-import { type Millis, seconds } from '../model/duration.ts';
+import { seconds } from '../model/duration.ts';
 import { type FailureContext, failuresOf, type FailureTable } from '../model/failure.ts';
-import { type HttpAnswer, HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
+import { HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
 import { readFileOf } from './file-access.ts';
 
 /** Failures of serving. */
@@ -80,7 +80,7 @@ export async function serveRoutes(served: RoutesToServe, note: Note): Promise<Li
   const stop = new AbortController();
   const server =
     folder === undefined ? createServer(times) : await tlsServer(folder, times, note, stop.signal);
-  limitClients(server, served, router(served, note));
+  limitClients(server, served, await application(served, note));
   if (isBackground) {
     server.unref();
     server.on('connection', (socket: Socket) => socket.unref());
@@ -200,8 +200,6 @@ const notRead = (folder: string, cause: unknown): Error =>
  */
 const mostPipelined = 4;
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
 interface Client {
   readonly socket: Socket;
   readonly responses: Set<ServerResponse>;
@@ -217,7 +215,7 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 function limitClients(
   server: Server,
   { connections = 1024, waitingBytes = 64 * 1024 ** 2 }: RoutesToServe,
-  answer: Answer,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): void {
   const clients = new Map<string, Client>();
   // A client that reads nothing for so long is gone.
@@ -255,202 +253,110 @@ function limitClients(
   server.on('checkContinue', (request, response) => server.emit('request', request, response));
 }
 
-/**
- * A route with the number of requests that it may still take, alone or with all routes that share
- * the number.
- */
-interface OpenRoute {
-  readonly route: HttpRoute;
-  readonly pattern: RegExp;
-  readonly places: { free: number };
-}
-
-function router({ routes, atOnce = 64 }: RoutesToServe, note: Note): Answer {
-  const shared = { free: atOnce };
-  const open = routes.map((route): OpenRoute => ({
-    route,
-    pattern: new RegExp(`^${route.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
-    places: route.atOnce === undefined ? shared : { free: route.atOnce },
-  }));
-  return async (request, response) => {
-    let found: Found;
+/** Answers requests by their routes. hono is loaded only by a program that serves. */
+async function application({ routes, atOnce = 64 }: RoutesToServe, note: Note) {
+  const [{ Hono }, { getRequestListener }] = await Promise.all([
+    import('hono'),
+    import('@hono/node-server'),
+  ]);
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  app.use(async (context, next) => {
+    const { headersDistinct, url = '' } = context.env.incoming;
+    // A proxy in between may have decided by the other Host header (RFC 9112, 3.2).
+    if (headersDistinct['host']?.length !== 1)
+      return context.text('more than one Host\n', 400, { connection: 'close' });
+    if (!url.startsWith('/')) return context.text('no path of this server\n', 400);
     try {
-      found = routeOf(open, request);
-      if (found.places.free === 0)
-        throw new HttpRefusal(503, 'too many requests at once', { 'retry-after': '1' });
-    } catch (refusal) {
-      finish(request, response, (refusal as HttpRefusal).answer);
-      return;
+      decodeURI(context.req.path);
+    } catch {
+      return context.notFound();
     }
-    const { places } = found;
-    places.free -= 1;
-    // A route that ignores its signal keeps its place: the limit counts running work.
-    await answerBy(found, request, response, note);
-    places.free += 1;
-  };
-}
-
-interface Found extends OpenRoute {
-  readonly params: Readonly<Record<string, string>>;
-  readonly url: URL;
-}
-
-/**
- * The route of a request.
- * @throws HttpRefusal if there is none, or if the declared body is too long
- */
-function routeOf(open: readonly OpenRoute[], request: IncomingMessage): Found {
-  const { url: target = '', method = '', rawHeaders, headers } = request;
-  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
-  // A proxy in between may have decided by the other Host header (RFC 9112, 3.2).
-  if (hosts.length !== 1) throw new HttpRefusal(400, 'more than one Host', { connection: 'close' });
-  const url = target.startsWith('/') ? URL.parse(`http://server${target}`) : null;
-  if (url === null) throw new HttpRefusal(400, 'no path of this server');
-  const [path = ''] = target.split('?');
-  const matching = open.flatMap((one) => {
-    const groups = one.pattern.exec(path);
-    const params = groups === null ? undefined : decoded(groups.groups ?? {});
-    return params === undefined ? [] : [{ ...one, params, url }];
-  });
-  if (matching.length === 0) throw new HttpRefusal(404, 'there is nothing here');
-  const found = matching.find(
-    ({ route }) => route.method === method || (route.method === 'GET' && method === 'HEAD'),
-  );
-  if (found === undefined) {
-    const allow = [...new Set(matching.map(({ route }) => route.method))].join(', ');
-    throw new HttpRefusal(405, `only ${allow}`, { allow });
-  }
-  const { bodyLimit = 0 } = found.route;
-  if (Number(headers['content-length'] ?? 0) > bodyLimit) throw tooLarge(bodyLimit);
-  return found;
-}
-
-function decoded(
-  groups: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> | undefined {
-  try {
-    return Object.fromEntries(
-      Object.entries(groups).map(([name, text]) => [name, decodeURIComponent(text)]),
-    );
-  } catch {
+    await next();
+    context.header('cache-control', 'no-store');
     return undefined;
+  });
+  const shared = { free: atOnce };
+  for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
+    for (const route of ofPath) {
+      const places = route.atOnce === undefined ? shared : { free: route.atOnce };
+      app.on(route.method, path, ({ req, env }) => answerBy(route, places, req, env, note));
+    }
+    const allow = ofPath.map(({ method }) => method).join(', ');
+    app.all(path, (context) => context.text(`only ${allow}\n`, 405, { allow }));
+  }
+  app.notFound((context) => context.text('there is nothing here\n', 404));
+  return getRequestListener(app.fetch, { overrideGlobalObjects: false });
+}
+
+/** Answers a request by its route, within the limits of the route. */
+async function answerBy(
+  route: HttpRoute,
+  places: { free: number },
+  request: HonoRequest,
+  { incoming, outgoing }: HttpBindings,
+  note: Note,
+): Promise<Response> {
+  const { method, path, bodyLimit = 0, deadline = seconds(10) } = route;
+  const stop = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  const end = (reason: Error): void => {
+    stop.abort(reason);
+    stopped.reject(reason);
+  };
+  const late = setTimeout(() => {
+    // 408 if the client was slow, 503 if the server was (RFC 9110, 15.5.9 and 15.6.4).
+    const [status, why] = incoming.complete
+      ? ([503, 'no answer in time'] as const)
+      : ([408, 'not sent in time'] as const);
+    end(new HttpRefusal(status, why));
+  }, deadline);
+  outgoing.once('close', () => {
+    end(new Error('the client is gone'));
+  });
+  // Ends with the request: no event reports a client that leaves after the answer.
+  const body = async function* limited(): AsyncGenerator<Uint8Array> {
+    if (incoming.headers.expect !== undefined) outgoing.writeContinue();
+    // Not destroyed at the end, so that the client reads the answer.
+    const chunks = incoming.iterator({ destroyOnReturn: false });
+    for (let length = 0; ;) {
+      const next: IteratorResult<Buffer> = await Promise.race([chunks.next(), stopped.promise]);
+      if (next.done === true) return;
+      length += next.value.length;
+      if (length > bodyLimit) throw tooLarge(bodyLimit);
+      yield next.value;
+    }
+  };
+  const answer = async (): Promise<Response> => {
+    if (Number(request.header('content-length') ?? 0) > bodyLimit) throw tooLarge(bodyLimit);
+    if (places.free === 0)
+      throw new HttpRefusal(503, 'too many requests at once', { 'retry-after': '1' });
+    if (method !== 'GET')
+      request.raw = new Request(request.url, {
+        method,
+        headers: request.raw.headers,
+        body: ReadableStream.from(body()),
+        duplex: 'half',
+      });
+    places.free -= 1;
+    try {
+      return await route.answer(request, stop.signal);
+    } finally {
+      // A route that ignores its signal keeps its place: the limit counts running work.
+      places.free += 1;
+    }
+  };
+  try {
+    return await Promise.race([answer(), stopped.promise]);
+  } catch (error) {
+    if (error instanceof HttpRefusal) return error.response;
+    const why = error instanceof Error ? error.message : String(error);
+    if (!stop.signal.aborted && (incoming.complete || !incoming.destroyed))
+      note('warn', 'a request has failed here', { method, path, why });
+    return new Response(null, { status: 500 });
+  } finally {
+    clearTimeout(late);
   }
 }
 
 const tooLarge = (limit: number): HttpRefusal =>
   new HttpRefusal(413, `a body has at most ${limit} bytes here`);
-
-async function answerBy(
-  { route, params, url }: Found,
-  request: IncomingMessage,
-  response: ServerResponse,
-  note: Note,
-): Promise<void> {
-  const stop = new AbortController();
-  const { bodyLimit = 0, deadline = seconds(10) } = route;
-  const late = setTimeout(() => {
-    // 408 if the client was slow, 503 if the server was (RFC 9110, 15.5.9 and 15.6.4).
-    const [status, why] = request.complete
-      ? ([503, 'no answer in time'] as const)
-      : ([408, 'not sent in time'] as const);
-    finish(request, response, new HttpRefusal(status, why).answer);
-    stop.abort(new HttpRefusal(503, 'the deadline of the request has passed'));
-  }, deadline);
-  response.once('close', () => {
-    clearTimeout(late);
-    stop.abort(new Error('the client is gone'));
-  });
-  const body = bodyOf(request, response, bodyLimit, stop.signal);
-  try {
-    const answer = await route.answer({
-      method: request.method ?? '',
-      path: url.pathname,
-      params,
-      query: url.searchParams,
-      headers: plainHeaders(request),
-      body,
-      signal: stop.signal,
-      bytes: async () => {
-        const chunks: Uint8Array[] = [];
-        for await (const chunk of body) chunks.push(chunk);
-        return Buffer.concat(chunks);
-      },
-    });
-    clearTimeout(late);
-    finish(request, response, answer);
-    if (answer.stream === undefined || stop.signal.aborted) return;
-    if (request.method === 'HEAD') response.end();
-    else await pipeline(Readable.from(answer.stream), response);
-  } catch (error) {
-    if (error instanceof HttpRefusal) finish(request, response, error.answer);
-    else if (!stop.signal.aborted && (request.complete || !request.destroyed)) {
-      const why = error instanceof Error ? error.message : String(error);
-      note('warn', 'a request has failed here', { method: route.method, path: route.path, why });
-      finish(request, response, { status: 500 });
-    }
-  }
-}
-
-const plainHeaders = ({ headers }: IncomingMessage): Record<string, string | undefined> =>
-  Object.fromEntries(
-    Object.entries(headers).map(
-      ([name, text]) => [name, Array.isArray(text) ? text.join(', ') : text] as const,
-    ),
-  );
-
-/**
- * The body. Ends with 413 beyond the limit, and with the signal's reason as soon as the signal
- * aborts: no event reports a client that leaves after the answer.
- */
-async function* bodyOf(
-  request: IncomingMessage,
-  response: ServerResponse,
-  limit: number,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  if (request.headers.expect !== undefined) response.writeContinue();
-  const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => undefined);
-  signal.addEventListener('abort', () => {
-    stopped.reject(signal.reason);
-  });
-  // Not destroyed at the end: the rest of the body is discarded, so that the client reads the
-  // answer.
-  const chunks = request.iterator({ destroyOnReturn: false });
-  let length = 0;
-  for (;;) {
-    const next = (await Promise.race([chunks.next(), stopped.promise])) as IteratorResult<Buffer>;
-    if (next.done === true) return;
-    length += next.value.length;
-    if (length > limit) throw tooLarge(limit);
-    yield next.value;
-  }
-}
-
-/**
- * Time in which a client may still send data that is discarded, so that it reads the answer before
- * the connection ends.
- */
-const linger: Millis = seconds(2);
-
-/** Sends an answer, or the headers of a streamed one; does nothing if an answer was sent before. */
-function finish(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
-  if (response.headersSent || response.destroyed) return;
-  const { status, headers = {}, body = '', stream } = answer;
-  const isText = typeof body === 'string' && body !== '';
-  response.setHeader('cache-control', 'no-store');
-  if (isText) response.setHeader('content-type', 'text/plain; charset=utf-8');
-  if (stream !== undefined) {
-    response.writeHead(status, headers).flushHeaders();
-    return;
-  }
-  response.setHeader('content-length', Buffer.byteLength(body));
-  response.writeHead(status, headers).end(body);
-  if (request.complete) return;
-  request.resume();
-  const { socket } = request;
-  const end = setTimeout(() => socket.destroy(), linger).unref();
-  request.once('end', () => {
-    clearTimeout(end);
-  });
-}

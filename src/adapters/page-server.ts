@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { seconds } from '../model/duration.ts';
 import type { Patch } from '../page/browser.ts';
 import { eventsPath, type LivePage, livePolicy } from '../page/server.ts';
-import { type HttpAnswer, HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
+import { HttpRefusal, type HttpRoute } from '../ports/http-route.ts';
 import { type ListeningServer, serveRoutes } from './http-server.ts';
 
 /** Listen address of a page. */
@@ -36,22 +36,22 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<L
   const route = (
     path: string,
     contentType: string,
-    content: () => Omit<HttpAnswer, 'status'>,
-    atOnce?: number,
+    body: (signal: AbortSignal) => string | ReadableStream,
   ): HttpRoute => ({
     method: 'GET',
     path,
-    ...(atOnce === undefined ? {} : { atOnce }),
-    answer: ({ headers: { host = '' } }) => {
-      if (!isOwnName(host, address.host))
+    answer: (request, signal) => {
+      if (!isOwnName(request.header('host') ?? '', address.host))
         throw new HttpRefusal(403, 'this page is served by its address alone', headers);
-      const own = { ...headers, 'content-type': contentType };
-      return Promise.resolve({ status: 200, headers: own, ...content() });
+      return new Response(body(signal), { headers: { ...headers, 'content-type': contentType } });
     },
   });
   const routes = [
-    route('/', 'text/html; charset=utf-8', () => ({ body: page.document(Date.now()) })),
-    route(`/${eventsPath}`, 'text/event-stream', () => ({ stream: drawing.follow() }), mostReaders),
+    route('/', 'text/html; charset=utf-8', () => page.document(Date.now())),
+    route(`/${eventsPath}`, 'text/event-stream', (signal) => {
+      if (drawing.readers() >= mostReaders) throw new HttpRefusal(503, 'too many readers', headers);
+      return ReadableStream.from(drawing.follow(signal));
+    }),
   ];
   const served = { listen: address, routes, connections: 2 * mostReaders };
   const { url, close } = await serveRoutes(served, () => undefined);
@@ -64,41 +64,45 @@ export async function servePage(page: LivePage, address: PageAddress): Promise<L
   };
 }
 
-const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;
+/** A message for browsers; without a patch, a comment that keeps the stream open. */
+const messageOf = (patch?: Patch): Uint8Array =>
+  Buffer.from(patch === undefined ? ':\n\n' : `data: ${JSON.stringify(patch)}\n\n`);
 
 /**
  * Renders a page for its readers. A reader that was too slow for a change gets the whole page next,
  * so that no changes are stored for it.
  */
 function drawings(page: LivePage): {
-  readonly follow: () => AsyncGenerator<string>;
+  readonly readers: () => number;
+  readonly follow: (signal: AbortSignal) => AsyncGenerator<Uint8Array>;
   readonly end: () => void;
 } {
   let readers = 0;
-  let last = { count: 0, at: Date.now(), text: '' };
+  let last = { count: 0, at: Date.now(), message: messageOf() };
   const ended = new AbortController();
   const draw = (): void => {
     // A new reader gets the whole page.
     if (readers === 0) return;
     const patch = page.changes(Date.now());
     if (patch === undefined && Date.now() - last.at < quietFor) return;
-    const text = patch === undefined ? ':\n\n' : messageOf(patch);
-    last = { count: last.count + 1, at: Date.now(), text };
+    last = { count: last.count + 1, at: Date.now(), message: messageOf(patch) };
   };
   const timer = setInterval(draw, drawEvery).unref();
   return {
-    follow: async function* follow() {
+    readers: () => readers,
+    follow: async function* follow(signal) {
       readers += 1;
+      const stopped = AbortSignal.any([ended.signal, signal]);
       try {
         let seen = last.count;
         yield messageOf(page.whole(Date.now()));
-        while (!ended.signal.aborted || seen < last.count) {
+        while (!stopped.aborted || seen < last.count) {
           if (seen < last.count) {
             const isNext = seen + 1 === last.count;
             seen = last.count;
-            yield isNext ? last.text : messageOf(page.whole(Date.now()));
+            yield isNext ? last.message : messageOf(page.whole(Date.now()));
           } else {
-            await sleep(drawEvery, undefined, { signal: ended.signal }).catch(() => undefined);
+            await sleep(drawEvery, undefined, { signal: stopped }).catch(() => undefined);
           }
         }
       } finally {

@@ -89,11 +89,8 @@ async function serveText(
   text: () => Promise<string>,
 ): Promise<() => Promise<void>> {
   const note = notesOf(emit, 'status/serve');
-  const answer = async () => ({
-    status: 200,
-    headers: { 'content-type': contentType },
-    body: await text(),
-  });
+  const answer = async () =>
+    new Response(await text(), { headers: { 'content-type': contentType } });
   const routes = [{ method: 'GET', path, answer }] as const;
   try {
     // A watch needs one connection; more connections would only take memory.

@@ -4,38 +4,31 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import type { HonoRequest } from 'hono';
 import { describe, expect, it } from 'vitest';
 import { type RoutesToServe, serveRoutes } from '../../src/adapters/http-server.ts';
 import { servePage } from '../../src/adapters/page-server.ts';
 import { livePage } from '../../src/page/server.ts';
 import { emptyPage } from '../../src/page/state.ts';
-import {
-  type HttpAnswer,
-  type RouteRequest,
-  HttpRefusal,
-  jsonAnswer,
-} from '../../src/ports/http-route.ts';
+import { HttpRefusal } from '../../src/ports/http-route.ts';
 import { makeCertificates } from './real/http-server.ts';
 
 /** The server reads its certificate each second. */
 const within = { timeout: 10_000 };
 
-const size = async ({ bytes }: RouteRequest) => ({
-  status: 200,
-  body: `${(await bytes()).length}`,
-});
-
-const always = (answer: HttpAnswer) => () => Promise.resolve(answer);
+const size = async (given: HonoRequest) => new Response(`${(await given.text()).length}`);
 
 const routes: RoutesToServe['routes'] = [
-  { method: 'GET', path: '/healthz', answer: always({ status: 200, body: 'ok' }) },
+  { method: 'GET', path: '/healthz', answer: () => new Response('ok') },
   { method: 'POST', path: '/size', bodyLimit: 1000, answer: size },
   { method: 'PUT', path: '/size', bodyLimit: 1000, answer: size },
   {
     method: 'GET',
-    path: '/clusters/{cluster}/files/{name}',
-    answer: ({ params, query }) =>
-      Promise.resolve(jsonAnswer(200, { ...params, of: query.get('of') })),
+    path: '/clusters/:cluster/files/:name',
+    answer: (given) => {
+      const [cluster, name, of] = [given.param('cluster'), given.param('name'), given.query('of')];
+      return Response.json({ cluster, name, of });
+    },
   },
   {
     method: 'GET',
@@ -171,9 +164,10 @@ describe('bodies of requests', () => {
           method: 'POST',
           path: '/logs',
           bodyLimit: 1024 ** 3,
-          answer: async ({ body }) => {
-            for await (const chunk of body) seen.push(Buffer.from(chunk).toString());
-            return { status: 204 };
+          answer: async ({ raw }) => {
+            const chunks: AsyncIterable<Uint8Array> = raw.body ?? expect.fail();
+            for await (const chunk of chunks) seen.push(new TextDecoder().decode(chunk));
+            return new Response(null, { status: 204 });
           },
         },
       ],
@@ -189,12 +183,12 @@ describe('bodies of requests', () => {
 describe('work of a server', () => {
   /** Routes whose answers wait for the test. */
   function held(atOnce?: number) {
-    const entered: RouteRequest[] = [];
+    const entered: AbortSignal[] = [];
     const gate = Promise.withResolvers<undefined>();
-    const wait = async (given: RouteRequest) => {
-      entered.push(given);
+    const wait = async (_: HonoRequest, signal: AbortSignal) => {
+      entered.push(signal);
       await gate.promise;
-      return { status: 200 };
+      return new Response();
     };
     const own = atOnce === undefined ? {} : { atOnce };
     return {
@@ -202,7 +196,7 @@ describe('work of a server', () => {
       open: gate.resolve,
       routes: [
         { method: 'GET', path: '/wait', answer: wait, ...own } as const,
-        { method: 'GET', path: '/quick', answer: always({ status: 200 }) } as const,
+        { method: 'GET', path: '/quick', answer: () => new Response() } as const,
       ],
     };
   }
@@ -225,7 +219,7 @@ describe('work of a server', () => {
       routes: waiting.map((route) => ({ ...route, deadline: 50 })),
     });
     expect((await fetch(`${own.url}/wait`)).status).toBe(503);
-    expect(entered[0]?.signal.aborted).toBe(true);
+    expect(entered[0]?.aborted).toBe(true);
     expect((await fetch(`${own.url}/wait`)).status).toBe(503);
     expect(entered).toHaveLength(1);
     open(undefined);
@@ -238,7 +232,7 @@ describe('work of a server', () => {
     const client = await own.open(request('GET /wait'));
     await expect.poll(() => entered.length).toBe(1);
     client.destroy();
-    await expect.poll(() => entered[0]?.signal.aborted).toBe(true);
+    await expect.poll(() => entered[0]?.aborted).toBe(true);
     open(undefined);
   });
 
@@ -266,7 +260,7 @@ describe('clients of a server', () => {
   });
 
   it('are closed, the slowest first, before unread answers hold too much', async () => {
-    const answer = always({ status: 200, body: 'x'.repeat(6 * 1024 ** 2) });
+    const answer = () => new Response('x'.repeat(6 * 1024 ** 2));
     const routes = [{ method: 'GET', path: '/large', answer } as const];
     await using own = await serving({ routes, waitingBytes: 8 * 1024 ** 2 });
     const slow = await own.open(request('GET /large').repeat(3));
@@ -282,7 +276,7 @@ describe('clients of a server', () => {
     let answers = 0;
     const answer = () => {
       answers += 1;
-      return Promise.resolve({ status: 200, body: 'x'.repeat(1000) });
+      return new Response('x'.repeat(1000));
     };
     await using own = await serving({ routes: [{ method: 'GET', path: '/x', answer }] });
     const flood = await own.open(request('GET /x').repeat(1000));

@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { HonoRequest } from 'hono';
 import { textAt } from '../../kube/object.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { HttpRefusal, type RouteRequest } from '../../ports/http-route.ts';
+import { HttpRefusal } from '../../ports/http-route.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { type OwnedMetadata, tokenSecretName } from '../api.ts';
 import { secrets } from '../../kube/kinds.ts';
@@ -38,10 +39,11 @@ interface AccessScope {
  */
 export async function callerOf(
   { stores, kube }: AccessScope,
-  { headers, params, signal }: Pick<RouteRequest, 'headers' | 'params' | 'signal'>,
+  request: HonoRequest,
+  signal: AbortSignal,
 ): Promise<Caller> {
   const { configs, machines, clusters, tokens } = stores;
-  const token = headers['x-secret-key'] ?? '';
+  const token = request.header('x-secret-key') ?? '';
   const isToken = token !== '' && token.length <= 256;
   const view = isToken ? viewOfToken(stores, token) : undefined;
   if (view !== undefined)
@@ -52,7 +54,9 @@ export async function callerOf(
       clusterId: view.cluster.metadata.uid ?? '',
     };
   const isBehind = [configs, machines, clusters, tokens].some((one) => one.gap() !== undefined);
-  const secret = isToken ? await unseenSecret({ stores, kube }, params['host'], signal) : undefined;
+  const secret = isToken
+    ? await unseenSecret({ stores, kube }, request.param('host'), signal)
+    : undefined;
   throw isBehind || (secret !== undefined && isSame(hashOfToken(token), secret))
     ? new HttpRefusal(503, 'the inventory has not listed its hosts yet', { 'retry-after': '1' })
     : new HttpRefusal(401, 'unauthenticated for invalid credentials');
@@ -100,7 +104,7 @@ function isSame(hash: string, secret: KubeObject): boolean {
  */
 export function requireOwn(
   { clusterId, hostId }: Caller,
-  { cluster, infraEnv, host }: RouteRequest['params'],
+  { cluster, infraEnv, host }: Readonly<Record<string, string>>,
 ): void {
   const isOwn = [cluster, infraEnv].every((id) => id === undefined || id === clusterId);
   if (!isOwn || (host !== undefined && host !== hostId)) throw forbidden();
@@ -122,7 +126,7 @@ export function requireBootstrap({ role }: Caller): void {
 export function reportedHost(
   stores: BootstrapStores,
   caller: Caller,
-  { infraEnv = '', host = '' }: RouteRequest['params'],
+  { infraEnv = '', host = '' }: Readonly<Record<string, string>>,
 ): ConfigView {
   requireOwn(caller, { infraEnv });
   if (host === caller.hostId) return caller;

@@ -1,4 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { HonoRequest } from 'hono';
 import * as z from 'zod';
 import { secrets } from '../../kube/kinds.ts';
 import { endOf, withoutSecretLooks } from '../../layering/registry/log-secrets.ts';
@@ -11,13 +12,7 @@ import { readLast } from '../../lib/read-up-to.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { Secret } from '../../model/secret.ts';
 import { stages } from '../../model/stage.ts';
-import {
-  type HttpAnswer,
-  HttpRefusal,
-  type HttpRoute,
-  jsonAnswer,
-  type RouteRequest,
-} from '../../ports/http-route.ts';
+import { HttpRefusal, type HttpRoute } from '../../ports/http-route.ts';
 import type { ManagerMetrics } from '../../ports/manager-metrics.ts';
 import type { Ports } from '../../ports/ports.ts';
 import {
@@ -76,11 +71,12 @@ interface Call extends InventoryScope {
   readonly inTurn: ReturnType<typeof inTurns>;
   /** Ids of hosts with a log upload under way. */
   readonly uploading: Set<string>;
-  readonly request: RouteRequest;
+  readonly request: HonoRequest;
+  readonly signal: AbortSignal;
   readonly caller: Caller;
 }
 
-type Reply = (call: Call) => Promise<HttpAnswer> | HttpAnswer;
+type Reply = (call: Call) => Promise<Response> | Response;
 
 /** Maximum bytes of a report, and of logs. */
 const reportLimit = 16 * 1024;
@@ -109,24 +105,24 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
     path: `/api/assisted-install/v2/${path}`,
     deadline: seconds(30),
     ...limits,
-    answer: async (request) => {
-      const caller = await callerOf(scope, request);
+    answer: async (request, signal) => {
+      const caller = await callerOf(scope, request, signal);
       limit(caller.hostId);
       // The bootstrap host also reports for other hosts.
-      if (reply !== takeProgress) requireOwn(caller, request.params);
-      return reply({ ...shared, request, caller });
+      if (reply !== takeProgress) requireOwn(caller, request.param());
+      return reply({ ...shared, request, signal, caller });
     },
   });
-  const host = 'infra-envs/{infraEnv}/hosts/{host}';
-  const cluster = 'clusters/{cluster}';
-  const noContent = () => ({ status: 204 });
+  const host = 'infra-envs/:infraEnv/hosts/:host';
+  const cluster = 'clusters/:cluster';
+  const noContent = () => new Response(null, { status: 204 });
   const report = { bodyLimit: reportLimit };
   return [
     // Hosts that are switched on together report together; a refused report comes again seconds
     // later.
     route('PUT', `${host}/progress`, takeProgress, { ...report, atOnce: 1024 }),
     // Singular, as in assisted-service.
-    route('GET', 'infra-env/{infraEnv}/hosts/{host}/downloads/ignition', hostIgnition),
+    route('GET', 'infra-env/:infraEnv/hosts/:host/downloads/ignition', hostIgnition),
     route('GET', `${cluster}/downloads/files`, (call) =>
       assetFile(call, 'bootstrap.ign', assetKeys.bootstrapIgnition),
     ),
@@ -155,13 +151,11 @@ const Progress = z.object({
  * Writes a report to the status of its host. While the host is paused, the agent has to retry.
  * @throws HttpRefusal 409 for a report behind the known progress, 422 for an invalid report
  */
-async function takeProgress(call: Call): Promise<HttpAnswer> {
-  const { stores, caller, request, kube, clock, metrics } = call;
+async function takeProgress(call: Call): Promise<Response> {
+  const { stores, caller, request, signal, kube, clock, metrics } = call;
   const since = clock.elapsed();
-  const view = reportedHost(stores, caller, request.params);
-  const { success, data } = Progress.safeParse(
-    jsonIn(Buffer.from(await request.bytes()).toString()),
-  );
+  const view = reportedHost(stores, caller, request.param());
+  const { success, data } = Progress.safeParse(jsonIn(await request.text()));
   if (!success)
     throw new HttpRefusal(422, 'a report has current_stage, and may have progress_info');
   const report = { stage: data.current_stage, info: maskOf(caller)(data.progress_info) };
@@ -176,9 +170,9 @@ async function takeProgress(call: Call): Promise<HttpAnswer> {
     if (refusal !== undefined) throw new HttpRefusal(409, refusal);
     return progress && statusAfter(config, { progress }, now);
   };
-  await call.inTurn(() => writeStatus(kube, view.config, change, request.signal));
+  await call.inTurn(() => writeStatus(kube, view.config, change, signal));
   metrics?.reportTaken(clock.elapsed() - since);
-  return { status: 200 };
+  return new Response();
 }
 
 /** Masks the token of a host in its texts. */
@@ -200,28 +194,29 @@ function refuseWhilePaused({ cluster, config }: ConfigView): void {
  * @throws HttpRefusal 429 while the host has another upload, so that a slow upload takes no place
  * of another host
  */
-async function takeLogs(call: Call): Promise<HttpAnswer> {
+async function takeLogs(call: Call): Promise<Response> {
   const { caller, request, uploading } = call;
   const { hostId } = caller;
-  const type = request.query.get('logs_type');
+  const type = request.query('logs_type');
   if (type !== 'host' && type !== 'controller')
     throw new HttpRefusal(422, 'logs_type in query should be one of [host controller]');
   if (type === 'controller') requireBootstrap(caller);
-  else requireOwn(caller, { host: request.query.get('host_id') ?? hostId });
+  else requireOwn(caller, { host: request.query('host_id') ?? hostId });
   refuseWhilePaused(caller);
   if (uploading.has(hostId))
     throw new HttpRefusal(429, 'another log of this host is being sent', { 'retry-after': '10' });
   uploading.add(hostId);
   try {
     // Masks twice the stored length, so that no secret of several lines is cut in two.
-    const upload = await readLast(request.body, 2 * hostLogBytes);
-    if (upload.length === 0) throw new HttpRefusal(422, 'upfile in formData is required');
+    const { body } = request.raw;
+    const upload = body && (await readLast(body, 2 * hostLogBytes));
+    if (!upload?.length) throw new HttpRefusal(422, 'upfile in formData is required');
     const text = type === 'host' ? textOfUpload(Buffer.from(upload)) : undefined;
     if (text !== undefined) await storeLog(call, text);
   } finally {
     uploading.delete(hostId);
   }
-  return { status: 204 };
+  return new Response(null, { status: 204 });
 }
 
 /**
@@ -229,13 +224,13 @@ async function takeLogs(call: Call): Promise<HttpAnswer> {
  * config.
  * @throws HttpRefusal 409 if another Secret has its name
  */
-async function storeLog({ kube, clock, caller, request }: Call, text: string): Promise<void> {
+async function storeLog({ kube, clock, caller, signal }: Call, text: string): Promise<void> {
   const { config } = caller;
   const { name, namespace = '', uid } = config.metadata;
   const masked = shownText(withoutSecretLooks(maskOf(caller)(text)));
   const shown = endOf(plainText(masked, masked.length), hostLogBytes);
   const own = logSecretName(name);
-  const before = await kube.get({ kind: secrets, namespace, name: own }, request.signal);
+  const before = await kube.get({ kind: secrets, namespace, name: own }, signal);
   if (before !== undefined && !isControlledBy(before, uid))
     throw new HttpRefusal(409, `Secret ${own} is of somebody else`);
   const metadata = {
@@ -246,9 +241,9 @@ async function storeLog({ kube, clock, caller, request }: Call, text: string): P
   };
   const data = secretData({ [logKey]: gzipSync(shown) });
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
-  await kube.apply(secret, request.signal, { manager: 'bootwright-inventory' });
+  await kube.apply(secret, signal, { manager: 'bootwright-inventory' });
   const change = (seen: BootstrapConfig) => statusAfter(seen, { logSecretName: own }, clock.now());
-  await writeStatus(kube, config, change, request.signal);
+  await writeStatus(kube, config, change, signal);
 }
 
 /** The text of the one file in an upload (RFC 7578), or its end; undefined if it is not text. */
@@ -269,7 +264,7 @@ const later = { 'retry-after': '10' } as const;
  * A master gets it once the control plane's hosts have no conflicts.
  * @throws HttpRefusal 409 with Retry-After until then
  */
-async function hostIgnition(call: Call): Promise<HttpAnswer> {
+async function hostIgnition(call: Call): Promise<Response> {
   const { role, controlPlane, config, machine } = call.caller;
   const isWorker = role === 'worker';
   if (isWorker && !servesWorkers(controlPlane))
@@ -294,10 +289,10 @@ async function hostIgnition(call: Call): Promise<HttpAnswer> {
  * Checks the hosts again with fresh reads, as a written disk cannot be restored.
  * @throws HttpRefusal 409 with Retry-After while hosts of the control plane conflict
  */
-async function requireValidHosts({ kube, clock, caller, request }: Call): Promise<void> {
+async function requireValidHosts({ kube, clock, caller, signal }: Call): Promise<void> {
   const { controlPlane } = caller;
   const view =
-    controlPlane && (await readControlPlane(kube, controlPlane, clock.now(), request.signal));
+    controlPlane && (await readControlPlane(kube, controlPlane, clock.now(), signal));
   const { status, message = '' } = view === undefined ? {} : hostsCheck(view);
   if (status === 'False') throw new HttpRefusal(409, message, later);
 }
@@ -310,9 +305,9 @@ const unpacking = { maxOutputLength: 64 * 1024 * 1024 };
  * @throws HttpRefusal 403 for others, 422 for another name, 409 for a file that does not exist yet,
  * and for bootstrap.ign as `requireValidHosts`
  */
-async function assetFile(call: Call, name: string, key: string): Promise<HttpAnswer> {
+async function assetFile(call: Call, name: string, key: string): Promise<Response> {
   requireBootstrap(call.caller);
-  if (call.request.query.get('file_name') !== name)
+  if (call.request.query('file_name') !== name)
     throw new HttpRefusal(422, `file_name in query should be ${name}`);
   const bytes = secretBytes(await assetsOf(call), key);
   if (bytes === undefined) throw new HttpRefusal(409, `${name} is not there yet`, later);
@@ -321,26 +316,25 @@ async function assetFile(call: Call, name: string, key: string): Promise<HttpAns
   return download(name, gunzipSync(bytes, unpacking));
 }
 
-async function assetsOf({ kube, caller, request }: Call): Promise<KubeObject> {
+async function assetsOf({ kube, caller, signal }: Call): Promise<KubeObject> {
   const { controlPlane } = caller;
   if (controlPlane === undefined)
     throw new HttpRefusal(409, 'the cluster has no control plane yet', later);
   const { name, namespace = '', uid } = controlPlane.metadata;
   const ref = { kind: secrets, namespace, name: assetsSecretName(name) };
-  const assets = await kube.get(ref, request.signal);
+  const assets = await kube.get(ref, signal);
   if (assets === undefined || !isControlledBy(assets, uid))
     throw new HttpRefusal(409, 'the files of the installer are not there yet', later);
   return assets;
 }
 
-const download = (name: string, body: string | Uint8Array): HttpAnswer => ({
-  status: 200,
-  headers: {
-    'content-type': 'application/octet-stream',
-    'content-disposition': `attachment; filename="${name}"`,
-  },
-  body,
-});
+const download = (name: string, body: string | Uint8Array<ArrayBuffer>): Response =>
+  new Response(body, {
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename="${name}"`,
+    },
+  });
 
 /** Whether workers may get their Ignition: hosts are then added to a running cluster. */
 const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean =>
@@ -348,11 +342,11 @@ const servesWorkers = (controlPlane: OpenShiftControlPlane | undefined): boolean
   isConditionTrue(controlPlane.status.conditions, sharedConditions.configServerAvailable);
 
 /** The fields of assisted-service's cluster that our agent reads; undefined ones are not sent. */
-function showCluster({ stores, caller, request }: Call): HttpAnswer {
+function showCluster({ stores, caller, request }: Call): Response {
   const { controlPlane, role, clusterId } = caller;
   const isAdded = role === 'worker' && servesWorkers(controlPlane);
-  const areHostsShown = request.query.get('exclude-hosts') !== 'true';
-  return jsonAnswer(200, {
+  const areHostsShown = request.query('exclude-hosts') !== 'true';
+  return Response.json({
     id: clusterId,
     kind: isAdded ? 'AddHostsCluster' : 'Cluster',
     hosts: areHostsShown
@@ -365,13 +359,10 @@ function showCluster({ stores, caller, request }: Call): HttpAnswer {
 const listedRole = ({ role }: ConfigView): 'master' | 'worker' =>
   role === 'worker' ? 'worker' : 'master';
 
-function listHosts({ stores, caller, request }: Call): HttpAnswer {
-  const role = request.query.get('role');
-  const listed = hostsOf(stores, caller).filter((one) => role === null || listedRole(one) === role);
-  return jsonAnswer(
-    200,
-    listed.map((one) => shownHost(one, false)),
-  );
+function listHosts({ stores, caller, request }: Call): Response {
+  const role = request.query('role');
+  const listed = hostsOf(stores, caller).filter((one) => role === undefined || listedRole(one) === role);
+  return Response.json(listed.map((one) => shownHost(one, false)));
 }
 
 /** The fields of assisted-service's host that our agent reads; undefined ones are not sent. */
