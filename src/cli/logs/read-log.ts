@@ -106,12 +106,12 @@ function openStep(lines: readonly Line[]): LogDocument['step'] {
   return last && { step: last.step, title: last.title };
 }
 
-/** The waits of steps. A controller without a step waits for ever, which explains no failure. */
+/** The waits of steps. A controller, whose title is its sentence, waits for ever: no failure. */
 function waitsIn(lines: readonly Line[]): readonly LoggedWait[] {
-  const steps = new Set<string>();
+  const titles = new Map<string, string>();
   const waits = new Map<string, LoggedWait>();
-  for (const { msg, step, sentence = '', status = '', attempt } of lines) {
-    if (msg === 'step started') steps.add(step);
+  for (const { msg, step, title, sentence = '', status = '', attempt } of lines) {
+    if (msg === 'step started') titles.set(step, title);
     const key = `${step} ${sentence}`;
     const before = waits.get(key);
     if (msg === 'waiting') {
@@ -120,7 +120,9 @@ function waitsIn(lines: readonly Line[]): readonly LoggedWait[] {
     } else if (msg === 'waits no more' && before !== undefined)
       waits.set(key, { ...before, isOpen: false });
   }
-  return [...waits.values()].filter(({ step }) => steps.has(step));
+  return [...waits.values()].filter(
+    ({ step, sentence }) => titles.has(step) && titles.get(step) !== sentence,
+  );
 }
 
 function warningsIn(lines: readonly Line[]): LogDocument['warnings'] {
