@@ -9,12 +9,10 @@ const isController =
 
 /**
  * A controller mostly waits. So what V8 would compile is interpreted: the compilers' own code takes
- * megabytes once one of them has run. And all garbage is collected each time that a megabyte was
- * allocated, not only the youngest: a heap that may grow, by however little, grows by twenty
- * megabytes while ten thousand requests are listed.
+ * megabytes once one of them has run.
  */
 const flags = [
-  ...['--max-semi-space-size=1', '--gc-global', '--optimize-for-size'],
+  ...['--max-semi-space-size=1', '--optimize-for-size'],
   ...['--no-sparkplug', '--no-maglev', '--no-opt', '--no-regexp-optimization'],
 ];
 

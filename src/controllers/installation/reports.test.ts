@@ -71,6 +71,16 @@ describe('reporting nodes', () => {
     expect(reported()).toEqual(['m0 Joined', 'm0 Done']);
   });
 
+  it('asks for the cluster again when the last host is Done, and not for each', async () => {
+    const { inventory, node } = setUp([host('m0'), host('m1'), host('m2', { status: 'error' })]);
+    node({ name: 'm0' });
+    await settle();
+    expect(inventory.refreshes()).toBe(0);
+    node({ name: 'm1' });
+    await settle();
+    expect(inventory.refreshes()).toBe(1);
+  });
+
   it('counts Done once, whatever the node does later', async () => {
     const { clock, node, reported } = setUp([host('m0', { stage: 'Joined' })]);
     for (const notReady of [undefined, 'PLEG is not healthy', undefined]) {

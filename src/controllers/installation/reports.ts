@@ -85,6 +85,10 @@ export function reportControllers(
         if (stageBy(await readAgain(scope.kube, ref, node, signal)) !== stage) return { status };
       }
       await send(scope, answers, host, stage, signal);
+      // The service may wait for the last host alone: a list of a thousand hosts is 29 MiB.
+      const isDone = (one: InstallingHost): boolean =>
+        !isUnderWay(one) || answers.get(one.id)?.stage === 'Done';
+      if (stage === 'Done' && service.hosts().every(isDone)) scope.inventory.refresh();
       // A node that has joined may be Ready by now.
       return { status, after: 0 };
     },
@@ -148,8 +152,6 @@ async function send(
   try {
     await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
     answers.set(hostId, { stage });
-    // The service may wait for the last one; a list of a thousand hosts takes a second of CPU time.
-    if (stage === 'Done') inventory.refresh();
     note('info', `${nameOf(host)} is ${stage}`, { host: hostId, stage });
   } catch (error) {
     if (signal.aborted || !answersOfService.has(asAgentError(error).code)) throw error;
