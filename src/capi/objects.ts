@@ -51,7 +51,10 @@ export const isControlledBy = (object: KubeObject, uid: string | undefined): boo
   });
 
 /** The bytes of a key in a Secret; undefined if absent or empty. */
-export function secretBytes(secret: KubeObject | undefined, key: string): Buffer<ArrayBuffer> | undefined {
+export function secretBytes(
+  secret: KubeObject | undefined,
+  key: string,
+): Buffer<ArrayBuffer> | undefined {
   const value = textAt(secret, 'data', key);
   return value === '' ? undefined : Buffer.from(value, 'base64');
 }

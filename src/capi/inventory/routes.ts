@@ -291,8 +291,7 @@ async function hostIgnition(call: Call): Promise<Response> {
  */
 async function requireValidHosts({ kube, clock, caller, signal }: Call): Promise<void> {
   const { controlPlane } = caller;
-  const view =
-    controlPlane && (await readControlPlane(kube, controlPlane, clock.now(), signal));
+  const view = controlPlane && (await readControlPlane(kube, controlPlane, clock.now(), signal));
   const { status, message = '' } = view === undefined ? {} : hostsCheck(view);
   if (status === 'False') throw new HttpRefusal(409, message, later);
 }
@@ -361,7 +360,9 @@ const listedRole = ({ role }: ConfigView): 'master' | 'worker' =>
 
 function listHosts({ stores, caller, request }: Call): Response {
   const role = request.query('role');
-  const listed = hostsOf(stores, caller).filter((one) => role === undefined || listedRole(one) === role);
+  const listed = hostsOf(stores, caller).filter(
+    (one) => role === undefined || listedRole(one) === role,
+  );
   return Response.json(listed.map((one) => shownHost(one, false)));
 }
 
