@@ -306,6 +306,28 @@ describe('drain nodes', () => {
     expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
   });
 
+  it('evicts the other pods where the read before one eviction fails, and that one later', async () => {
+    const { kube, run, advance } = setUp(node('drain-a', { spec: { unschedulable: true } }));
+    const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
+    for (const name of names) kube.put(pods, pod(name));
+    let failures = 1;
+    const port: Kube = {
+      ...kube,
+      get: (ref, signal) => {
+        if (ref.kind !== nodes || failures === 0) return kube.get(ref, signal);
+        failures -= 1;
+        return Promise.reject(kubeFailure('kube.unreachable', 'no route'));
+      },
+    };
+    const evicted = () =>
+      kube.writes.filter(({ verb }) => verb === 'evict').map((write) => write.name);
+    void run(port);
+    await settle();
+    expect(new Set(evicted())).toEqual(new Set(names.slice(1)));
+    await advance();
+    expect(new Set(evicted())).toEqual(new Set(names));
+  });
+
   it('evicts what came to the node while somebody had uncordoned it', async () => {
     const { kube, run, advance, applied, now } = setUp(node('drain-a'));
     kube.put(pods, pod('p')).withBudget('p', 'budget b needs 1');
