@@ -110,7 +110,7 @@ describe('plan as text', () => {
       ‣ finish/leave  Leave
           takes      at most 1 min
 
-      At the end, also after a failure:
+      Before the host is left, and after a failure:
 
       – logs/send     Send the logs
           only when logs are asked for

@@ -59,7 +59,7 @@ describe('the status for people', () => {
 
   it.each(['gone', 'rebooted'] as const)('says that the agent is %s', (agent) => {
     expect(renderStatus({ status, agent, restart: fresh }, alone)).toMatch(
-      agent === 'gone' ? /its process is gone; last event 5 s ago/ : /the host was started again/,
+      agent === 'gone' ? /its process is gone; last event 5 s ago/ : /the host has rebooted/,
     );
   });
 

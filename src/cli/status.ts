@@ -100,7 +100,7 @@ export async function readRunStatus(config: Config): Promise<RunStatus> {
   return status;
 }
 
-/** State of a run's process; rebooted: the host has started again since. */
+/** State of a run's process; rebooted: the host has rebooted since. */
 type AgentState = 'running' | 'gone' | 'rebooted';
 
 /**
@@ -170,7 +170,7 @@ export function stateLine(
   if (state !== 'running') return `${state} ${last}${reason === undefined ? '' : `: ${reason}`}`;
   if (agent === 'running')
     return `running for ${renderSince(since, now)}, process ${process?.pid ?? '?'}, last event ${last}`;
-  const why = agent === 'rebooted' ? 'the host was started again since' : 'its process is gone';
+  const why = agent === 'rebooted' ? 'the host has rebooted since' : 'its process is gone';
   return `ended without a word, ${why}; last event ${last}`;
 }
 

@@ -131,7 +131,7 @@ export const settingTable = {
   disk: {
     device: text('disk to install to, preferably /dev/disk/by-id/…'),
     hints: hints(
-      'what the disk to install to is known by, with the names of rootDeviceHints; exactly one disk must fit all of them, and disk.device where it is set',
+      'properties that identify the install disk, with the names of rootDeviceHints; exactly one disk must match all of them, and disk.device where it is set',
     ),
     keep: list(
       'partitions of the install disk that are kept: labels, with * and ?, or numbers (5, 5-7)',

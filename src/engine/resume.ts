@@ -27,9 +27,9 @@ export function decideResume(lines: readonly string[], header: JournalHeader): R
 }
 
 function headerDifference(found: JournalHeader, wanted: JournalHeader): string | undefined {
-  if (found.bootId !== wanted.bootId) return 'the host was started again since';
-  if (found.role !== wanted.role) return `the journal is of the role ${found.role}`;
-  if (found.fingerprint !== wanted.fingerprint) return 'the configuration is another one';
+  if (found.bootId !== wanted.bootId) return 'the host has rebooted since';
+  if (found.role !== wanted.role) return `the journal belongs to role ${found.role}`;
+  if (found.fingerprint !== wanted.fingerprint) return 'the configuration has changed';
   if (found.version !== wanted.version) return `the journal is of version ${found.version}`;
   return undefined;
 }

@@ -140,5 +140,6 @@ export const bootstrapHost = role('bootstrap', {
     ...keepAndReboot,
   ],
   follow: [followHosts, followControllerLogs],
+  // Before the reboot, and after a failure.
   always: [unpausePools, gatherLogsAtTheEnd],
 });

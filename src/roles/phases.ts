@@ -29,7 +29,7 @@ export const preflight = [
 
 /**
  * Writes the operating system, with the Ignition of this host, to the boot disk or an existing
- * root. Destroys nothing before; all inputs are fetched and checked by then.
+ * root. Nothing is destroyed until all inputs have been fetched and checked.
  */
 export const writeSystem = [
   runBeforeHook,

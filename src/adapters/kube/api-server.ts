@@ -146,8 +146,8 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
 }
 
 /**
- * The proxy of the kubeconfig has priority over the environment's, as in kubectl, and keeps the
- * environment's exceptions.
+ * The proxy of the kubeconfig has priority over the environment's, as in kubectl: the environment's
+ * exceptions do not apply to it.
  */
 function proxyOf(
   { server, proxy }: ClusterAccess,

@@ -13,8 +13,8 @@ import {
 import type { RollOutTarget } from './target.ts';
 
 /**
- * A node finishes its current change first; a node without an agent would never begin. A cordoned
- * node does not begin, as with the operator (machine-config-operator 7ff337a4,
+ * Only a node that has finished its current change starts another; without an agent it would never
+ * start. A cordoned node does not start, as with the operator (machine-config-operator 7ff337a4,
  * `getAllCandidateMachines`). A degraded node may get a target that helps it.
  */
 const mayChange = (node: KubeObject): boolean =>
