@@ -14,14 +14,14 @@ const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 /** The annotation that holds the previous overrides, as JSON, until they are restored. */
 export const overrideAnnotation = 'bootwright.io/etcd-override';
 
-/** When etcd is allowed to start with fewer than three members. */
-type OverrideMode = 'auto' | 'always' | 'never';
-
 /**
  * Whether this release needs the flag to start etcd with fewer than three members: 4.6 and older,
  * pre-releases included. A version that is unknown, or cannot be read, does not need it.
  */
-export function needsOverride(version: string | undefined, mode: OverrideMode): boolean {
+export function needsOverride(
+  version: string | undefined,
+  mode: 'auto' | 'always' | 'never',
+): boolean {
   if (mode !== 'auto') return mode === 'always';
   const release = releaseVersion(version ?? '');
   return release?.[0] === 4 && !isAtLeast(release, [4, 7, 0]);

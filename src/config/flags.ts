@@ -85,13 +85,8 @@ export function readFlags(argv: readonly string[], refuse: Refuse = raise): Flag
   };
 }
 
-type SettingMeaning = Exclude<
-  FlagMeaning,
-  { reads: unknown } | { ignored: unknown } | { refused: unknown }
->;
-
 function valueOf(
-  meaning: SettingMeaning,
+  meaning: Exclude<FlagMeaning, { reads: unknown } | { ignored: unknown } | { refused: unknown }>,
   text: string,
   layer: Layer,
 ): readonly [SettingKey, unknown] {

@@ -26,8 +26,6 @@ const RpmOstreeStatus = z.object({
   ),
   transaction: z.unknown(),
 });
-type Deployment = z.infer<typeof RpmOstreeStatus>['deployments'][number];
-
 /** Asks the daemon, which answers while another transaction runs. */
 export const rpmOstreeStatusArgv = ['rpm-ostree', 'status', '--json'] as const;
 
@@ -126,7 +124,7 @@ export function readRpmOstreeStatus(stdout: string): OsStatus {
   return { booted, staged, pending, rollback, others, isBusy: transaction != null };
 }
 
-function deploymentOf(one: Deployment): OsDeployment {
+function deploymentOf(one: z.infer<typeof RpmOstreeStatus>['deployments'][number]): OsDeployment {
   const reference = one['container-image-reference'];
   const origin = reference == null ? undefined : readOrigin(reference);
   return {

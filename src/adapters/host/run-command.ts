@@ -78,13 +78,10 @@ export function lockWords(name: string): readonly string[] {
   ];
 }
 
-/** The end of a command, and the reason if this process stopped it. */
-type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined };
-
 async function untilEnd(
   running: RunningProcess,
   { limit, signal, isKillable = false }: ExecOptions,
-): Promise<CommandEnd> {
+): Promise<ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined }> {
   const late = AbortSignal.timeout(limit);
   const stopped = AbortSignal.any([signal, late]);
   const stop = (): Promise<void> => running.stop(isKillable ? 'SIGKILL' : 'SIGTERM');

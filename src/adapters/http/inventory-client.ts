@@ -75,9 +75,6 @@ export interface InventoryClient {
   readonly close: () => Promise<void>;
 }
 
-/** Processes one answer; may find that the connection breaks. */
-type Use<T> = (answer: HttpResponse, url: URL) => Promise<T>;
-
 /** Makes the calls for one base path, `/api/assisted-install` for example. */
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
   const client = {
@@ -97,7 +94,11 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     await drain(first.answer.body);
     return exchange(client, withToken(request, token), signal);
   };
-  const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
+  const call = async <T>(
+    what: Call,
+    signal: AbortSignal,
+    use: (answer: HttpResponse, url: URL) => Promise<T>,
+  ): Promise<T> => {
     const request = requestOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {
       // The retries end with the beginning of an answer, but a download continues: hence both

@@ -257,9 +257,11 @@ export function serviceStatusOf(stage: string | undefined): string {
   return stage === 'Failed' ? 'error' : 'installing-in-progress';
 }
 
-type Position = Pick<HostProgress, 'stage' | 'attempt' | 'percent' | 'message'>;
-
-function moved(before: HostProgress | undefined, to: Position, now: number): ProgressDecision {
+function moved(
+  before: HostProgress | undefined,
+  to: Pick<HostProgress, 'stage' | 'attempt' | 'percent' | 'message'>,
+  now: number,
+): ProgressDecision {
   const updatedAt = new Date(now).toISOString();
   if (before?.stage !== to.stage || before.attempt !== to.attempt)
     return { progress: { ...to, stageStartedAt: updatedAt, updatedAt } };

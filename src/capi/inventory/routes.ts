@@ -76,8 +76,6 @@ interface Call extends InventoryScope {
   readonly caller: Caller;
 }
 
-type Reply = (call: Call) => Promise<Response> | Response;
-
 /** Maximum bytes of a report, and of logs. */
 const reportLimit = 16 * 1024;
 const logLimit = 64 * 1024 * 1024;
@@ -98,7 +96,7 @@ export function inventoryRoutes(scope: InventoryScope): readonly HttpRoute[] {
   const route = (
     method: HttpRoute['method'],
     path: string,
-    reply: Reply,
+    reply: (call: Call) => Promise<Response> | Response,
     limits: Pick<HttpRoute, 'bodyLimit' | 'atOnce' | 'deadline'> = {},
   ): HttpRoute => ({
     method,

@@ -74,8 +74,6 @@ async function perform(scope: NodeAgentScope, view: NodeView, action: NodeAction
   if (change !== undefined) await steps[action.type](scope, change, view);
 }
 
-type ChangeStep = (scope: NodeAgentScope, change: NodeChange, view: NodeView) => Promise<void>;
-
 /** Implementations of the actions of a change, in their order. */
 const steps = {
   stage,
@@ -90,7 +88,9 @@ const steps = {
   reboot,
   complete,
   'take-back': takeBack,
-} as const satisfies Readonly<Record<string, ChangeStep>>;
+} as const satisfies Readonly<
+  Record<string, (scope: NodeAgentScope, change: NodeChange, view: NodeView) => Promise<void>>
+>;
 
 async function giveUp(
   scope: NodeAgentScope,

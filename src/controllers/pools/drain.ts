@@ -279,8 +279,6 @@ async function eachOf(
   if (failures.length > 0) throw failures[0];
 }
 
-type PatchBody = (node: KubeObject, request: string) => Parameters<typeof patchOf>[1];
-
 /** The merge patch of each change of a node. */
 const nodePatches = {
   // An answer of an earlier round must not count for the end of this one.
@@ -308,7 +306,9 @@ const nodePatches = {
       },
     };
   },
-} as const satisfies Readonly<Record<string, PatchBody>>;
+} as const satisfies Readonly<
+  Record<string, (node: KubeObject, request: string) => Parameters<typeof patchOf>[1]>
+>;
 
 async function changeNode(
   { kube, note }: PoolScope,

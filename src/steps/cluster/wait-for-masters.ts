@@ -49,13 +49,14 @@ export const waitForArbiter = step({
   run: (scope) => waitForNodes(scope, 'arbiter'),
 });
 
-type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock' | 'host'>;
-
 /** A poll restarts failed background work; the poll itself sends no request. */
 const pollInterval = seconds(5);
 
 /** Waits until `nodeTarget` nodes of a role count as joined. */
-async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<void> {
+async function waitForNodes(
+  scope: StepScope<'kube' | 'inventory' | 'clock' | 'host'>,
+  role: ControlPlaneRole,
+): Promise<void> {
   const since = scope.clock.elapsed();
   const installConfig = await knownInstallConfig(scope, longestWait);
   const target = nodeTarget(role, installConfig);

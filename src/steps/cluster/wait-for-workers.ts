@@ -47,9 +47,11 @@ export const waitForWorkers = step({
   },
 });
 
-type WorkerWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
-
-async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise<string> {
+async function invokerOfCluster({
+  kube,
+  until,
+  note,
+}: StepScope<'kube' | 'inventory' | 'clock'>): Promise<string> {
   const poll = async (signal: AbortSignal): Promise<PollResult<string>> => {
     try {
       return { done: invokerOf(await kube.get(invokerRef, signal)) };

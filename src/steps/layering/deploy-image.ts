@@ -37,8 +37,6 @@ import {
 import { readManifest } from './manifests.ts';
 import { readTextOr } from '../host-commands.ts';
 
-type DeployScope = StepScope<'host' | 'clock'>;
-
 /**
  * Deploys the image to the disk before its first boot. If the registry fails, the node switches to
  * the image at its first boot by itself; if that could not succeed either, the cluster is promised
@@ -63,7 +61,7 @@ export const deployWorkerImage = step({
 });
 
 async function deployOrPivot(
-  scope: DeployScope,
+  scope: StepScope<'host' | 'clock'>,
   disk: TargetDisk,
   found: FoundImage,
 ): Promise<WorkerBoot> {
