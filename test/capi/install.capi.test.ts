@@ -98,13 +98,12 @@ async function applyOperators(
   await client.apply(customResourceDefinitions, definitionOf(clusterVersions, 'ClusterVersion'));
   await client.apply(customResourceDefinitions, definitionOf(clusterOperators, 'ClusterOperator'));
   // The API server serves a new kind a moment after it accepted its definition.
-  await vi.waitFor(() => client.apply(clusterVersions, objectOf('ClusterVersion', 'version', [])), {
-    timeout: 60_000,
-    interval: 200,
-  });
+  const apply = (kind: KubeKind, object: KubeObject) =>
+    vi.waitFor(() => client.apply(kind, object), { timeout: 60_000, interval: 200 });
+  await apply(clusterVersions, objectOf('ClusterVersion', 'version', []));
   for (const [name, status] of Object.entries(progressing)) {
     const more = [{ type: 'Progressing', status, message: 'rolls out' }];
-    await client.apply(clusterOperators, objectOf('ClusterOperator', name, more));
+    await apply(clusterOperators, objectOf('ClusterOperator', name, more));
   }
 }
 
@@ -222,8 +221,9 @@ describe('three masters and two workers', () => {
       await master.report('Writing image to disk', '100%');
       await master.report('Rebooting');
       await bootstrap?.reportFor(master, 'Configuring');
-      await joinNode(rig, cluster, master);
+      // Before its node is Ready: from then on the provider itself may have reported more.
       await bootstrap?.reportFor(master, 'Joined');
+      await joinNode(rig, cluster, master);
       await bootstrap?.reportFor(master, 'Done');
       await isTrue(capiMachines, 'Ready', master.machine);
     }

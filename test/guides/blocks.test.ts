@@ -33,6 +33,21 @@ const reasons: readonly (readonly [page: string, begin: string, reason: string])
     '#!ipxe',
     'a script of iPXE, with addresses of a site; its kernel arguments are compared below',
   ],
+  [
+    'docs/guides/when-it-hangs.md',
+    'curl -H "Authorization: Bearer $API_TOKEN" -o controller_logs.tar.gz',
+    'a call of a service that no mock has',
+  ],
+  [
+    'docs/guides/when-it-hangs.md',
+    'bootwright logs read controller_logs.tar.gz',
+    'the answer of that call; src/cli/logs/read.test.ts reads such an archive',
+  ],
+  [
+    'docs/guides/when-it-hangs.md',
+    'curl -X POST -H "Authorization: Bearer $API_TOKEN"',
+    'a call of a service that no mock has',
+  ],
 ];
 
 /** The suites that follow a page; those whose marks name them are called with that name. */
