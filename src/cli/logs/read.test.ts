@@ -111,6 +111,16 @@ describe('bootwright logs read', () => {
     ]);
   });
 
+  it('reads the archive that the service has of the controller', async () => {
+    const line = (second: number, msg: string, fields: object = {}): string =>
+      `${JSON.stringify({ level: 'info', time: `2026-11-30T05:00:0${second}.000Z`, run: 'r', ...fields, msg })}\n`;
+    const failure = { code: 'x.y', message: 'no operators', hint: 'look at console' };
+    const log = `${line(0, 'run started', { role: 'controller', version: '1' })}${line(9, 'run failed', { failure })}`;
+    expect(await read(await tar([['assisted-installer-controller.logs', log]]), 'text')).toBe(0);
+    expect(printed).toContain('x.y: no operators\n');
+    expect(printed).toContain('next: look at console\n');
+  });
+
   it('prints the same for programs', async () => {
     expect(await read(await tar(whole), 'json')).toBe(0);
     const document = JSON.parse(printed) as BundleDocument;
