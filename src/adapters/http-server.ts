@@ -261,6 +261,8 @@ async function application({ routes, atOnce = 64 }: RoutesToServe, note: Note) {
   ]);
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(async (context, next) => {
+    // For what is answered here; the answer of a route has headers of its own.
+    context.header('cache-control', 'no-store');
     const { headersDistinct, url = '' } = context.env.incoming;
     // A proxy in between may have decided by the other Host header (RFC 9112, 3.2).
     if (headersDistinct['host']?.length !== 1)

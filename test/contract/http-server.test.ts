@@ -108,6 +108,7 @@ describe('routes over HTTP', () => {
     const [method = '', path = ''] = line.split(' ');
     await using own = await serving();
     const answer = await fetch(`${own.url}${path}`, { method });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
     expect([answer.status, await answer.text()]).toEqual([code, body]);
   });
 

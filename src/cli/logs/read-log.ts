@@ -129,8 +129,8 @@ function warningsIn(lines: readonly Line[]): LogDocument['warnings'] {
   const warnings = new Map<string, number>();
   for (const line of lines) {
     // A retry of a request is a part of its wait, and the end is shown by itself.
-    const isShown = line.step === 'service/retry' || line.msg in ends;
-    if (isShown || !['warn', 'error'].includes(line.level)) continue;
+    const isShownElsewhere = line.step === 'service/retry' || line.msg in ends;
+    if (isShownElsewhere || !['warn', 'error'].includes(line.level)) continue;
     const warning = warningOf(line);
     const times = warnings.get(warning) ?? 0;
     warnings.delete(warning);
