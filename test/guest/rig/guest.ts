@@ -46,7 +46,7 @@ export function startGuest(shape: GuestShape, folder: string, name: string): Gue
   };
   return {
     console: openSerialLog(consoleLog, gone),
-    job: openSerialLog(jobLog, gone),
+    job: openSerialLog(jobLog, gone, [consoleLog]),
     powerCut,
     ended: async (deadlineSeconds) => {
       await within(gone, deadlineSeconds, name);

@@ -13,17 +13,31 @@ export interface SerialLog {
   /**
    * The first line that matches, once it is complete, said before or after the call.
    *
-   * @throws GuestError when the guest ends, falls into the emergency shell or says no such line in
-   * time.
+   * @throws GuestError when the guest or its job ends, falls into the emergency shell or says no such
+   * line in time.
    */
   readonly waitForLine: (pattern: RegExp, deadlineSeconds: number) => Promise<string>;
 }
 
-/** Reads a serial log that QEMU writes, until `ended` gives what QEMU had to say at its end. */
-export function openSerialLog(path: string, ended: Promise<string>): SerialLog {
-  const text = () => (existsSync(path) ? plainText(readFileSync(path, 'utf8')) : '');
-  return { path, text, waitForLine: (...wanted) => waitForLine({ path, text, ended }, ...wanted) };
+/**
+ * Reads a serial log that QEMU writes, until `ended` gives what QEMU had to say at its end. A system
+ * that gives up says so on the console alone: `others` are the logs that are read for that too.
+ */
+export function openSerialLog(
+  path: string,
+  ended: Promise<string>,
+  others: readonly string[] = [],
+): SerialLog {
+  const text = () => textOf(path);
+  return {
+    path,
+    text,
+    waitForLine: (...wanted) => waitForLine({ path, ended, others }, ...wanted),
+  };
 }
+
+const textOf = (path: string): string =>
+  existsSync(path) ? plainText(readFileSync(path, 'utf8')) : '';
 
 const escape = String.fromCharCode(27);
 const subscription = String.fromCharCode(7);
@@ -38,32 +52,38 @@ export function plainText(raw: string): string {
 
 interface Watched {
   readonly path: string;
-  readonly text: () => string;
   readonly ended: Promise<string>;
+  readonly others: readonly string[];
 }
 
-const emergency = /Entering emergency mode|Kernel panic - not syncing/;
+/** A system that will say nothing more, or a job that has ended and prints no other line. */
+const lastWords = /Entering emergency mode|Kernel panic - not syncing|^LIVE-JOB-RC=\d+$/m;
 
 async function waitForLine(
-  log: Watched,
+  { path, ended, others }: Watched,
   pattern: RegExp,
   deadlineSeconds: number,
 ): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const fail = (why: string) =>
-    reject(new GuestError(`${why}; waited for ${String(pattern)}\n${tail(log)}`));
+    reject(
+      new GuestError(
+        [`${why}; waited for ${String(pattern)}`, ...[path, ...others].map(tail)].join('\n'),
+      ),
+    );
   const poll = () => {
-    const text = log.text();
+    const text = textOf(path);
     const line = completeLines(text).find((candidate) => pattern.test(candidate));
     if (line !== undefined) resolve(line);
-    else if (emergency.test(text)) fail('the guest gave up');
+    else if ([text, ...others.map(textOf)].some((log) => lastWords.test(log)))
+      fail('the guest gave up');
   };
-  const watcher = watch(log.path, poll);
+  const watchers = [path, ...others].map((log) => watch(log, poll));
   const timer = setTimeout(
     () => fail(`no such line in ${deadlineSeconds} s`),
     deadlineSeconds * 1000,
   );
-  void log.ended.then((last) => {
+  void ended.then((last) => {
     poll();
     fail(`the guest ended ${last}`);
   });
@@ -71,7 +91,7 @@ async function waitForLine(
   try {
     return await promise;
   } finally {
-    watcher.close();
+    for (const watcher of watchers) watcher.close();
     clearTimeout(timer);
   }
 }
@@ -80,6 +100,6 @@ function completeLines(text: string): string[] {
   return text.split('\n').slice(0, -1);
 }
 
-function tail(log: Watched): string {
-  return [`the end of ${log.path}:`, ...log.text().split('\n').slice(-40)].join('\n');
+function tail(path: string): string {
+  return [`the end of ${path}:`, ...textOf(path).split('\n').slice(-40)].join('\n');
 }
