@@ -28,7 +28,7 @@ export function renderPlanText(plan: Plan): string {
   if (plan.follow.length > 0)
     lines.push('Meanwhile, in the background:', '', ...render(plan.follow));
   if (plan.always.length > 0)
-    lines.push('Before the host is left, and after a failure:', '', ...render(plan.always));
+    lines.push('At the end of the run, and after a failure:', '', ...render(plan.always));
   lines.push('• step   ! destroys data   ‣ reboots the host   – skipped   $ command on the host');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }

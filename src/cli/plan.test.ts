@@ -110,7 +110,7 @@ describe('plan as text', () => {
       ‣ finish/leave  Leave
           takes      at most 1 min
 
-      Before the host is left, and after a failure:
+      At the end of the run, and after a failure:
 
       – logs/send     Send the logs
           only when logs are asked for
