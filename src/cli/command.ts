@@ -47,12 +47,6 @@ export const commonExitCodes: Readonly<Record<string, string>> = {
 };
 
 /**
- * The function of a command. It gets options by their names in camel case, `values` of its
- * arguments, `argv` and `environment`.
- */
-type Run = (call: never) => number | Promise<number>;
-
-/**
  * A command of the program. Parsing, help, suggestions and `docs/cli.md` are made from it.
  */
 export class ProgramCommand extends Command {
@@ -114,8 +108,12 @@ export class ProgramCommand extends Command {
     return this;
   }
 
-  /** Sets how to load the function of the command, which happens after the line is parsed. */
-  runs(load: () => Promise<Run>): this {
+  /**
+   * Sets how to load the function of the command, which happens after the line is parsed. The
+   * function gets options by their names in camel case, `values` of its arguments, `argv` and
+   * `environment`.
+   */
+  runs(load: () => Promise<(call: never) => number | Promise<number>>): this {
     return this.action(async () => {
       // Stack traces show lines of the sources. Reading the source maps takes a third of the start.
       setSourceMapsSupport(true);

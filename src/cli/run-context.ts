@@ -108,20 +108,14 @@ interface LogPlan {
   readonly sinks: readonly Sink[];
 }
 
-/** A hub with the sinks of a run, and a function that closes them within two seconds. */
-interface OpenHub {
-  readonly hub: EventHub;
-  readonly close: () => Promise<void>;
-}
-
 /**
- * Opens the log targets of a run. The run does not depend on them: a file that cannot be opened is
- * a warning.
+ * Opens the log targets of a run; `close` takes at most two seconds. The run does not depend on
+ * them: a file that cannot be opened is a warning.
  */
 export async function openHub(
   mask: (text: string) => string,
   { log, file, events = '', sinks }: LogPlan,
-): Promise<OpenHub> {
+): Promise<{ readonly hub: EventHub; readonly close: () => Promise<void> }> {
   const hub = eventHub(systemClock, systemPorts.random.uuid(), mask);
   const faults: AgentError[] = [];
   const ifPossible = async <T>(open: () => T | Promise<T>): Promise<T | undefined> => {
@@ -195,11 +189,6 @@ export async function withoutJournal(target: LogTarget, work: Work): Promise<num
   }
 }
 
-/** The work of a program in a pod, with its metrics. */
-type PodWork = (
-  run: Parameters<Work>[0] & { readonly metrics: PodMetrics | undefined },
-) => Promise<void>;
-
 /**
  * Runs a program in a pod. The program logs to standard output. It loads and serves metrics only if
  * an option asks for them.
@@ -207,7 +196,7 @@ type PodWork = (
  */
 export async function runInPod(
   { verbose, metrics: address }: PodCall,
-  work: PodWork,
+  work: (run: Parameters<Work>[0] & { readonly metrics: PodMetrics | undefined }) => Promise<void>,
 ): Promise<number> {
   const listen = addressIn('--metrics', address);
   const metrics =

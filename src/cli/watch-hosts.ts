@@ -77,17 +77,12 @@ export async function watchHosts({ urls, limit, environment }: HostsCall): Promi
   }
 }
 
-interface StatusReader {
-  readonly reader: Pick<Web, 'open'>;
-  readonly clock: Clock;
-}
-
 /**
  * Reads the status that a host serves. A truncated answer counts as no answer.
  * @throws AgentError `cli.status-not-found`, `web.*`
  */
 export function readHostStatus(
-  { reader, clock }: StatusReader,
+  { reader, clock }: { readonly reader: Pick<Web, 'open'>; readonly clock: Clock },
   url: string,
   signal: AbortSignal,
 ): Promise<RunStatus> {

@@ -68,12 +68,10 @@ interface Entry {
   readonly node: Node | null;
 }
 
-interface Reading {
-  readonly place: (offset: number) => string;
-  readonly refuse: Refuse;
-}
-
-function pairsOf(node: Node | null, { place, refuse }: Reading): readonly Entry[] {
+function pairsOf(
+  node: Node | null,
+  { place, refuse }: { readonly place: (offset: number) => string; readonly refuse: Refuse },
+): readonly Entry[] {
   if (node === null || (isScalar(node) && node.value === null)) return [];
   const origin = place(node.range?.[0] ?? 0);
   if (!isMap(node)) {

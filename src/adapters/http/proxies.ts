@@ -36,13 +36,10 @@ const bareName = (host: string): string =>
 const nameInDns = (name: string): string =>
   /[\u0080-\uffff]/.test(name) ? domainToASCII(name) : name;
 
-interface Target {
-  readonly name: string;
-  readonly address: string | undefined;
-  readonly port: string;
-}
-
-function isNamedBy(entry: string, target: Target): boolean {
+function isNamedBy(
+  entry: string,
+  target: { readonly name: string; readonly address: string | undefined; readonly port: string },
+): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return target.address !== undefined && isInBlock(target.address, entry);
   // An entry with two colons and without brackets is IPv6, and has no port.

@@ -49,24 +49,18 @@ export async function runLayerBuild(call: BuildCommand): Promise<number> {
 }
 
 /**
- * The result of a build: the image's name in the store, and its digest and pull spec in the
- * registry if it was pushed.
- */
-interface BuiltImage {
-  readonly name: string;
-  readonly pushed: { readonly digest: string; readonly pullSpec: string } | undefined;
-}
-
-/**
  * Builds the image, and pushes it if there are credentials to push. Pushes the base first: the
  * image then shares its blobs, and nodes pull only new blobs. The base is read from the machine's
- * mirrors.
+ * mirrors. Resolves with the image's name in the store.
  * @throws AgentError `layering.*`
  */
 export async function buildAndPush(
   { work, scratch, store, buildArguments, access, pushAccess }: ImagePlace,
   files: Awaited<ReturnType<typeof readBuildFiles>>,
-): Promise<BuiltImage> {
+): Promise<{
+  readonly name: string;
+  readonly pushed: { readonly digest: string; readonly pullSpec: string } | undefined;
+}> {
   const { config, machineConfig } = files;
   const program = await findBuilder(work);
   work.note('info', `images are built with ${program}`);

@@ -186,13 +186,12 @@ const factsOf = ({
   ...(wait === undefined ? {} : { wait }),
 });
 
-interface BundledFile {
-  readonly entry: BundleManifest['files'][number];
-  readonly text?: string;
-}
-
 /** Collects one row. An error is noted in place of the file. */
-async function bundled(row: Collector, reach: LogReach, hide: Hide): Promise<BundledFile> {
+async function bundled(
+  row: Collector,
+  reach: LogReach,
+  hide: Hide,
+): Promise<{ readonly entry: BundleManifest['files'][number]; readonly text?: string }> {
   const { name, what, mostBytes } = row;
   const found = await collect(row, reach, (text) => hiddenLines(text, hide));
   if ('missing' in found) return { entry: { name, what, missing: found.missing } };

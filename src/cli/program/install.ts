@@ -192,15 +192,10 @@ function statusSink(shows: readonly ((text: string) => void)[], role: Role<Insta
   };
 }
 
-interface RunKeepers {
-  readonly reporter: Reporter;
-  readonly journal: Journal;
-}
-
 /** Prepares a run, and resolves with the id of the boot. Errors are reported as in a step. */
 async function setUp(
   { loaded, world, secrets, stop }: Run,
-  { reporter, journal }: RunKeepers,
+  { reporter, journal }: { readonly reporter: Reporter; readonly journal: Journal },
 ): Promise<string> {
   const { hub, ports } = world;
   const { clock, host } = ports;
