@@ -4,7 +4,7 @@ import { openInventory } from '../adapters/http/inventory.ts';
 import { servePage } from '../adapters/page-server.ts';
 import { type ClusterObjects, followCluster, pageUpdates } from '../capi/cluster-objects.ts';
 import { flagFailure } from '../config/failures.ts';
-import { wordsBehindFlags } from '../config/flags.ts';
+import { positionalArguments } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { asAgentError, changedFailure } from '../engine/failures.ts';
@@ -370,7 +370,7 @@ const isUrl = (word: string | undefined): boolean => /^https?:\/\//i.test(word ?
  * cluster in the service's API, with the cluster's id.
  */
 export function watchFlags(argv: readonly string[]): readonly string[] {
-  const words = isUrl(argv[0]) ? argv : wordsBehindFlags(argv);
+  const words = isUrl(argv[0]) ? argv : positionalArguments(argv);
   const [url = '', ...rest] = words;
   if (!isUrl(url)) return argv;
   const [, base = url, id] =

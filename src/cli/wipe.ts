@@ -2,7 +2,7 @@ import { systemClock } from '../adapters/clock.ts';
 import { requireHost } from '../adapters/host-root.ts';
 import { noJournal } from '../adapters/journal.ts';
 import { flagFailure } from '../config/failures.ts';
-import { wordsBehindFlags } from '../config/flags.ts';
+import { positionalArguments } from '../config/flags.ts';
 import { loadConfig } from '../config/load.ts';
 import { runRole } from '../engine/run.ts';
 import { maskerFor } from '../lib/secret-values.ts';
@@ -28,7 +28,7 @@ interface WipeCall extends InstallLine {
  */
 export async function runWipe(call: WipeCall): Promise<number> {
   const { argv, environment, format, confirm } = call;
-  const [word] = wordsBehindFlags(argv);
+  const [word] = positionalArguments(argv);
   if (word !== undefined)
     throw flagFailure('cli.bad-flag', `\`wipe\`: unexpected argument: ${shownText(word)}`, {
       hint: 'name the one disk by --disk; flags behind such a word are not read',

@@ -122,7 +122,7 @@ const scanAnyway = (argv: readonly string[]) =>
  * The words of a command line that are neither flags nor their values. As in assisted-installer, an
  * install reads nothing from the first such word on.
  */
-export const wordsBehindFlags = (argv: readonly string[]): readonly string[] =>
+export const positionalArguments = (argv: readonly string[]): readonly string[] =>
   scanAnyway(argv).rest;
 
 /**

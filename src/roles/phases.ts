@@ -3,7 +3,7 @@ import { lockDisk } from '../steps/disk/in-use.ts';
 import { checkDisk } from '../steps/disk/check.ts';
 import { cleanDisk, formatExtraDisks } from '../steps/disk/empty.ts';
 import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
-import { findIronic, rebootHost } from '../steps/finish/finish.ts';
+import { findIronic, reboot } from '../steps/finish/finish.ts';
 import { checkHooks, runAfterHook, runBeforeHook } from '../steps/image/hooks.ts';
 import { confirmInstallation } from '../steps/host/confirm-installation.ts';
 import { prepareDirectories } from '../steps/host/prepare-directories.ts';
@@ -58,7 +58,7 @@ export const prepareFirstBoot = [overwriteOs, ...makeBootable] as const;
 export const sendLogs = [runAfterHook, announceLogs, uploadLogs, findIronic] as const;
 
 /** Stores reports that the service did not take, then leaves the host, by a reboot or to ironic. */
-export const keepAndReboot = [keepUnreported, rebootHost] as const;
+export const keepAndReboot = [keepUnreported, reboot] as const;
 
 /** Uploads the logs and leaves the host. */
 export const leave = [...sendLogs, ...keepAndReboot] as const;

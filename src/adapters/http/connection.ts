@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { type Proxies } from '../../lib/proxies.ts';
 import { proxyFor } from './proxies.ts';
 import type { Trust } from './tls.ts';
-import type { Way, WayOptions } from './way.ts';
+import type { OpenDispatcher, DispatcherOptions } from './dispatcher.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 
@@ -45,7 +45,7 @@ const noProxies: Proxies = { http: '', https: '', no: '' };
 /** Connections open on demand and are kept for further calls. */
 export function connection(options: ConnectionOptions = {}): Connection {
   const { proxies = noProxies, timeouts = defaultTimeouts, lookup } = options;
-  const made = new Map<string, Promise<Way>>();
+  const made = new Map<string, Promise<OpenDispatcher>>();
   return {
     timeouts,
     proxyOf: (url) => {
@@ -74,11 +74,11 @@ export function connection(options: ConnectionOptions = {}): Connection {
  */
 async function open(
   options: ConnectionOptions,
-  to: Pick<WayOptions, 'protocol' | 'proxy' | 'lookup'>,
-): Promise<Way> {
-  const { way } = await import('./way.ts');
+  to: Pick<DispatcherOptions, 'protocol' | 'proxy' | 'lookup'>,
+): Promise<OpenDispatcher> {
+  const { openDispatcher } = await import('./dispatcher.ts');
   const isSecure = [to.protocol, to.proxy].some((address) => address?.startsWith('https:'));
   const tls = isSecure ? (await import('./tls.ts')).tlsOptionsFor(options) : {};
   const { timeouts = defaultTimeouts } = options;
-  return way({ ...to, tls, proxyTls: tls, timeout: timeouts.connect });
+  return openDispatcher({ ...to, tls, proxyTls: tls, timeout: timeouts.connect });
 }

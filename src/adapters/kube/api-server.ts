@@ -116,7 +116,7 @@ export function apiServer(access: ClusterAccess, client: ReachOptions): OpenApiS
     timeout: timeouts.connect,
     keepAliveDelay,
   };
-  const opened = import('../http/way.ts').then(({ way }) => way(to));
+  const opened = import('../http/dispatcher.ts').then(({ openDispatcher }) => openDispatcher(to));
   return {
     ask: async (what, signal, read) => {
       const name = `${what.method} ${what.path}`;

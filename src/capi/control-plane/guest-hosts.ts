@@ -1,4 +1,4 @@
-import { type KnownCluster, refusalNow } from '../../cluster/csr/hosts-requests.ts';
+import { type KnownCluster, pendingCause } from '../../cluster/csr/hosts-requests.ts';
 import { readRequest, type ReadRequest } from '../../cluster/csr/read-request.ts';
 import { hostIndexOf } from '../../cluster/host-index.ts';
 import type { EtcdMembers } from '../../cluster/etcd.ts';
@@ -186,6 +186,6 @@ export function approvals(
   const cluster = knownCluster(view, nodes);
   return open.filter(({ claim }) => {
     const node = nodes.find(({ metadata }) => metadata.name === claim?.node);
-    return claim !== undefined && refusalNow(claim, node, cluster) === undefined;
+    return claim !== undefined && pendingCause(claim, node, cluster) === undefined;
   });
 }

@@ -1,5 +1,5 @@
 import { type Environment, isControllerEnvironment } from '../../config/environment.ts';
-import { asksHelp, readFlags, wordsBehindFlags } from '../../config/flags.ts';
+import { asksHelp, readFlags, positionalArguments } from '../../config/flags.ts';
 import { version } from '../../model/version.ts';
 import type * as Commands from './commands.ts';
 import { exitCodeOf, failureText } from '../messages.ts';
@@ -61,7 +61,7 @@ function controllerLine(
 async function startInstall(context: StartContext, argv: readonly string[]): Promise<number> {
   using stop = stopSignal();
   try {
-    const words = wordsBehindFlags(argv);
+    const words = positionalArguments(argv);
     if (words.length > 0) {
       const { bootwright } = await context.loadCommands();
       bootwright().refuseLate(words, argv[0]);

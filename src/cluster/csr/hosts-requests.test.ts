@@ -3,7 +3,7 @@ import { nodeObject } from '../../../test/support/cluster-objects.ts';
 import { inventoryHost } from '../../../test/support/fake-inventory.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hostIndexOf } from '../host-index.ts';
-import { type KnownCluster, refusalNow } from './hosts-requests.ts';
+import { type KnownCluster, pendingCause } from './hosts-requests.ts';
 import type { KubeletClaim } from './read-request.ts';
 
 const host = (change: Partial<InventoryHost> = {}) =>
@@ -35,7 +35,7 @@ function decided(change: Partial<KubeletClaim>, seen: Partial<KnownCluster>): st
   const claim: KubeletClaim = { purpose: 'client', node: 'm0', addresses: [], ...change };
   const known = cluster(seen);
   const node = known.nodes.find(({ metadata }) => metadata.name === claim.node);
-  return refusalNow(claim, node, known) ?? 'approve';
+  return pendingCause(claim, node, known) ?? 'approve';
 }
 
 const nameOnly = (status: string) => ({ hosts: findIn(host({ addresses: [], status })) });

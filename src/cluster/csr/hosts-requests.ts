@@ -4,7 +4,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import type { HostIndex } from '../host-index.ts';
 import type { MachineNetworks } from '../install-config.ts';
 import { addressesOf, internalAddresses } from '../node.ts';
-import type { KubeletClaim, RefusalCause } from './read-request.ts';
+import type { KubeletClaim, PendingCause } from './read-request.ts';
 
 /** The state of the cluster at one moment, as far as it is known. */
 export interface KnownCluster {
@@ -20,31 +20,31 @@ export interface KnownCluster {
   readonly machines?: MachineNetworks | undefined;
 }
 
-// Ten thousand claims are checked at each change: a refusal costs no more than its cause.
+// Ten thousand claims are checked at each change: an answer costs no more than its cause.
 
 /**
- * Why a claim is not granted now; undefined where it is granted. The host that a claim belongs to
- * decides.
+ * Why the request of a claim stays Pending; undefined where it may be approved. The host that the
+ * claim belongs to decides.
  * @param node the node of that name, if it exists
  */
-export const refusalNow = (
+export const pendingCause = (
   claim: KubeletClaim,
   node: KubeObject | undefined,
   cluster: KnownCluster,
-): RefusalCause | undefined =>
+): PendingCause | undefined =>
   claim.purpose === 'client'
-    ? clientRefusal(claim.node, node, cluster)
-    : servingRefusal(claim, node, cluster);
+    ? clientCause(claim.node, node, cluster)
+    : servingCause(claim, node, cluster);
 
 /**
  * A client certificate: granted to a host of the cluster without a node, at each of its
  * installations.
  */
-function clientRefusal(
+function clientCause(
   name: string,
   node: KubeObject | undefined,
   { hosts, isAwaited }: KnownCluster,
-): RefusalCause | undefined {
+): PendingCause | undefined {
   if (node !== undefined) return 'joined';
   if (hosts === undefined) return isAwaited?.(name) === true ? undefined : 'no-inventory';
   const host = hosts.named(name);
@@ -52,10 +52,10 @@ function clientRefusal(
   const hasJoined = host.stage === 'Joined' || host.stage === 'Done' || host.status === 'installed';
   if (hasJoined) return 'joined';
   // A failed host may still come up. A host with nothing but a name has to be on its way.
-  return host.status === 'error' && host.addresses.length > 0 ? undefined : stageRefusal(host);
+  return host.status === 'error' && host.addresses.length > 0 ? undefined : stageCause(host);
 }
 
-const stageRefusal = (host: InventoryHost): RefusalCause | undefined =>
+const stageCause = (host: InventoryHost): PendingCause | undefined =>
   isBeingInstalled(host) ? undefined : 'not-installing';
 
 /**
@@ -63,11 +63,11 @@ const stageRefusal = (host: InventoryHost): RefusalCause | undefined =>
  * the node has and no other host has. A node reports its own addresses: an address that is not in
  * the inventory must belong to no other host.
  */
-function servingRefusal(
+function servingCause(
   { node: name, addresses }: KubeletClaim,
   node: KubeObject | undefined,
   { hosts, nodes, machines }: KnownCluster,
-): RefusalCause | undefined {
+): PendingCause | undefined {
   if (node === undefined) return 'not-joined';
   const reported = internalAddresses(node);
   if (!addresses.every((address) => reported.includes(address))) return 'names';
@@ -85,6 +85,6 @@ function servingRefusal(
     vips.some((vip) => canonicalAddress(vip) === address) ||
     others.some((other) => addressesOf(other).includes(address));
   if (later.some(isTaken)) return 'names';
-  if (listed.length === 0) return stageRefusal(host);
+  if (listed.length === 0) return stageCause(host);
   return later.every((address) => isWithin(address, networks)) ? undefined : 'names';
 }

@@ -20,8 +20,8 @@ export interface KubeletClaim {
   readonly addresses: readonly string[];
 }
 
-/** Causes of a refusal, in words that are the same for all requests with that cause. */
-export const refusalCauses = {
+/** Why a request stays Pending, in words that are the same for all requests with that cause. */
+export const pendingCauses = {
   unreadable: 'they cannot be read, or hold what a kubelet does not ask for',
   signer: 'their signer is not one for kubelets',
   requestor: 'another asks than the kubelet or its bootstrapper',
@@ -34,8 +34,8 @@ export const refusalCauses = {
   forbidden: 'the permissions of the controller do not allow it',
 } as const;
 
-/** A cause of a refusal. */
-export type RefusalCause = keyof typeof refusalCauses;
+/** Why a request stays Pending. */
+export type PendingCause = keyof typeof pendingCauses;
 
 /** Denied and failed are both `denied`: both are final. */
 type RequestState = 'pending' | 'approved' | 'denied';
@@ -53,7 +53,7 @@ export class ReadRequest implements KubeObject {
   /** The claim of a request that may be approved, or was. */
   readonly claim: KubeletClaim | undefined;
   /** Why the request can never be approved. */
-  readonly cause: RefusalCause | undefined;
+  readonly cause: PendingCause | undefined;
 
   constructor(object: KubeObject) {
     const { name, uid = '', resourceVersion = '', creationTimestamp = '' } = object.metadata;
@@ -119,7 +119,7 @@ const longestRequest = 21 * 1024;
 function claimOf(
   purpose: RequestPurpose,
   { username, groups, request }: z.infer<typeof Spec>,
-): KubeletClaim | RefusalCause {
+): KubeletClaim | PendingCause {
   if (!mayAsk(purpose, username, groups)) return 'requestor';
   const pem = Buffer.from(request, 'base64').toString('utf8');
   const content = request.length > longestRequest ? undefined : readPkcs10(pem);

@@ -1,12 +1,12 @@
 import { controllerEvent } from '../../cluster/controller.ts';
-import { type KnownCluster, refusalNow } from '../../cluster/csr/hosts-requests.ts';
+import { type KnownCluster, pendingCause } from '../../cluster/csr/hosts-requests.ts';
 import {
   approved,
   type KubeletClaim,
   readRequest,
   type ReadRequest,
-  type RefusalCause,
-  refusalCauses,
+  type PendingCause,
+  pendingCauses,
 } from '../../cluster/csr/read-request.ts';
 import { hostIndexOf } from '../../cluster/host-index.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../kube/kinds.ts';
@@ -24,8 +24,8 @@ import { allOf, type InstallationScope } from './scope.ts';
 import { installationStore, type InstallationStores } from './stores.ts';
 import { recordedHosts, recordIn } from './without-service.ts';
 
-/** Keys are names of nodes; this one, which no node has, counts the requests that are left. */
-const counting = '/left';
+/** Keys are names of nodes; this one, which no node has, counts the pending requests. */
+const counting = '/pending';
 
 /**
  * Approves the certificate requests of this cluster's hosts. All others are left for other
@@ -61,7 +61,7 @@ export function requestController(
       });
     },
     reconcile: async (node, signal) => {
-      if (node === counting) return countLeft(work, counts, addNode, signal);
+      if (node === counting) return countPending(work, counts, addNode, signal);
       const open = requests.by('node', node).map(readRequest).filter(isOpen);
       await allOf(open.map((request) => approve(work, request, signal)));
       return {};
@@ -141,7 +141,7 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
   const { name, uid = '' } = metadata;
   const { node, purpose } = claim;
   const shown = nodes.get(node);
-  if (own.has(uid) || refusalNow(claim, shown, known()) !== undefined) return;
+  if (own.has(uid) || pendingCause(claim, shown, known()) !== undefined) return;
   const ref = { kind: certificateSigningRequests, name };
   const [found, foundNode] = await Promise.all([
     kube.get(ref, signal),
@@ -151,7 +151,7 @@ async function approve(work: Work, request: OpenRequest, signal: AbortSignal): P
   if (found?.metadata.uid !== uid || readRequest(found).state !== 'pending') return;
   // Another node than in the store: its change has yet to arrive.
   if (foundNode?.metadata.uid !== shown?.metadata.uid) return;
-  if (own.has(uid) || refusalNow(claim, foundNode, known()) !== undefined) return;
+  if (own.has(uid) || pendingCause(claim, foundNode, known()) !== undefined) return;
   // Set before the request is sent: meanwhile no other master may fill the missing place.
   own.set(uid, { isForbidden: false, claim });
   try {
@@ -178,34 +178,34 @@ const countEvery = seconds(10);
 const reportEvery = seconds(60);
 
 /** Number and time of the last report for each cause. */
-type Counts = Map<RefusalCause, { readonly count: number; readonly at: Millis }>;
+type Counts = Map<PendingCause, { readonly count: number; readonly at: Millis }>;
 
 /**
  * Counts the pending requests. It also finds requests that may be approved by now without an event
  * for their key: the addresses of other nodes decide as well.
  */
-async function countLeft(
+async function countPending(
   work: Work,
   counts: Counts,
   addNode: (node: string) => void,
   signal: AbortSignal,
 ): Promise<Result> {
-  for (const [cause, names] of leftNow(work, addNode)) {
+  for (const [cause, names] of pendingRequests(work, addNode)) {
     const last = counts.get(cause) ?? { count: 0, at: -reportEvery };
     const now = work.scope.clock.elapsed();
     if (names.length <= last.count || now - last.at < reportEvery) continue;
-    await reportLeft(work.scope, cause, names, signal);
+    await reportPending(work.scope, cause, names, signal);
     counts.set(cause, { count: names.length, at: now });
   }
   return { after: countEvery };
 }
 
 /** The names of the pending requests, by cause. */
-function leftNow(
+function pendingRequests(
   { scope, requests, nodes, own, known }: Work,
   addNode: (node: string) => void,
-): ReadonlyMap<RefusalCause, readonly string[]> {
-  const left = new Map<RefusalCause, string[]>();
+): ReadonlyMap<PendingCause, readonly string[]> {
+  const pending = new Map<PendingCause, string[]>();
   const cluster = known();
   const now = scope.clock.now();
   for (const { state, claim, cause, metadata } of requests.all().map(readRequest)) {
@@ -213,16 +213,16 @@ function leftNow(
     if (state !== 'pending' || answer?.isForbidden === false) continue;
     const why = answer
       ? 'forbidden'
-      : (cause ?? (claim && refusalNow(claim, nodes.get(claim.node), cluster)));
+      : (cause ?? (claim && pendingCause(claim, nodes.get(claim.node), cluster)));
     const isFresh = now - Date.parse(metadata.creationTimestamp ?? '') < countsAfter;
     if (why === undefined) addNode(claim?.node ?? '');
     else if (!isFresh) {
-      const names = left.get(why) ?? [];
-      left.set(why, names);
+      const names = pending.get(why) ?? [];
+      pending.set(why, names);
       names.push(metadata.name);
     }
   }
-  return left;
+  return pending;
 }
 
 const claimedNodes = (object: KubeObject | undefined): readonly string[] => {
@@ -243,15 +243,15 @@ const namesAdvice =
  * Reports the pending requests with one event for each cause, whose count grows where RBAC permits
  * it.
  */
-async function reportLeft(
+async function reportPending(
   { kube, clock, config: { namespace }, note }: InstallationScope,
-  cause: RefusalCause,
+  cause: PendingCause,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   const name = `certificate-requests-left.${cause}`;
   const named = names.slice(0, mostNamed).map((one) => plainLine(one, longestName));
-  const what = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${named.join(', ')}`;
+  const what = `Certificate requests that are not approved, as ${pendingCauses[cause]}: ${named.join(', ')}`;
   const message = cause === 'names' ? `${what}. ${namesAdvice}` : what;
   const count = names.length;
   const reason = { reason: 'CertificateRequestsLeft', type: 'Warning' } as const;
@@ -266,5 +266,5 @@ async function reportLeft(
     if (!isForbidden(error)) throw error;
   }
   const first = named.join(', ');
-  note('warn', `certificate requests not approved: ${refusalCauses[cause]}`, { count, first });
+  note('warn', `certificate requests not approved: ${pendingCauses[cause]}`, { count, first });
 }

@@ -6,7 +6,7 @@ import { placeholder } from '../../engine/fact.ts';
 import {
   findIronic,
   IronicAgent,
-  rebootHost,
+  reboot,
   listIronicArgv,
   rebootArgv,
   stopAgentArgv,
@@ -31,7 +31,7 @@ describe('finish/find-ironic', () => {
 });
 
 const leaveWith = (host: FakeHost, isPresent: boolean) =>
-  runStep(rebootHost, { host, facts: { ironic: { isPresent }, handover: undefined } });
+  runStep(reboot, { host, facts: { ironic: { isPresent }, handover: undefined } });
 
 describe('finish/leave-host', () => {
   it.each([
@@ -40,7 +40,7 @@ describe('finish/leave-host', () => {
   ])('shows in a plan what is known of the delay (%s): %s', (rebootDelayMinutes, when) => {
     const config = Config.parse({ finish: { rebootDelayMinutes } });
     const needs = { ironic: placeholder(IronicAgent), handover: undefined };
-    expect(rebootHost.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
+    expect(reboot.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe('finish/leave-host', () => {
       const [rebootDelayMinutes, isSeen, when] = row;
       const host = fakeHost().on(['shutdown', rest]).succeeds();
       const handover = isSeen === undefined ? undefined : { isSeen };
-      await runStep(rebootHost, {
+      await runStep(reboot, {
         config: { finish: { rebootDelayMinutes } },
         host,
         facts: { ironic: { isPresent: false }, handover },
@@ -78,7 +78,7 @@ describe('finish/leave-host', () => {
   it('fails when the reboot cannot be scheduled', async () => {
     const host = fakeHost().on(rebootArgv(0)).fails(1, 'Failed to schedule shutdown');
     const facts = { ironic: { isPresent: false }, handover: undefined };
-    const { failure } = await tryStep(rebootHost, { host, facts });
+    const { failure } = await tryStep(reboot, { host, facts });
     expect(failure).toMatchObject({ code: 'command.failed' });
   });
 

@@ -74,7 +74,7 @@ export const rebootInfo = (
 const unseenHandover = 1;
 
 /** Ends the work on this host: reboots it or hands it over to ironic. */
-export const rebootHost = step({
+export const reboot = step({
   id: 'finish/leave-host',
   title: 'Reboot into the installed system',
   stage: 'Rebooting',

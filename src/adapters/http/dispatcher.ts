@@ -6,7 +6,7 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import { userAgent } from '../../model/version.ts';
 
 /** Options for connections to servers of one protocol. */
-export interface WayOptions {
+export interface DispatcherOptions {
   /** Protocol of the servers; a proxy opens tunnels to `https:` servers (RFC 9110, CONNECT). */
   readonly protocol: string;
   readonly proxy?: string | undefined;
@@ -21,8 +21,8 @@ export interface WayOptions {
   readonly keepAliveDelay?: Millis;
 }
 
-/** Connections of one kind. */
-export interface Way {
+/** A dispatcher of undici for servers of one protocol, by one proxy or none. */
+export interface OpenDispatcher {
   readonly dispatcher: Dispatcher;
   readonly close: () => Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface Way {
 const longestIdle = seconds(4);
 
 /** Makes connections on demand; opens none before the first request. */
-export function way(options: WayOptions): Way {
+export function openDispatcher(options: DispatcherOptions): OpenDispatcher {
   const { protocol, proxy, tls, proxyTls, lookup, timeout, keepAliveDelay } = options;
   const sockets = new Set<Socket>();
   const settings = { keepAliveTimeout: longestIdle, keepAliveMaxTimeout: longestIdle } as const;
