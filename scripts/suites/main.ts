@@ -20,6 +20,8 @@ interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** What failed, with the beginning of the reason. */
+  readonly failures: readonly string[];
 }
 
 /** What is read of the report of vitest (`--reporter=json`). */
@@ -27,18 +29,32 @@ interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numTotalTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    /** The reason of a file that failed outside of its tests. */
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly failureMessages?: readonly string[];
+    }[];
+  }[];
 }
 
 /** A run that broke before it had a report. */
-const none: VitestReport = { numPassedTests: 0, numFailedTests: 0, numTotalTests: 0 };
+const none: VitestReport = {
+  numPassedTests: 0,
+  numFailedTests: 0,
+  numTotalTests: 0,
+  testResults: [],
+};
 
-const broken: Outcome = { passed: 0, failed: 1, skipped: 0 };
+const broken: Outcome = { passed: 0, failed: 1, skipped: 0, failures: [] };
 
 /** Whether a suite ran a test, none failed, and none was skipped. */
 const isGreen = ({ passed, failed, skipped }: Outcome): boolean =>
   passed > 0 && failed === 0 && skipped === 0;
 
-const countsOf = (name: string, { passed, failed, skipped }: Outcome): string =>
+const countsOf = (name: string, { passed, failed, skipped }: Omit<Outcome, 'failures'>): string =>
   `${name}: ${passed} passed, ${failed} failed, ${skipped} skipped`;
 
 type Argv = readonly [string, ...string[]];
@@ -76,15 +92,16 @@ async function run([program, ...args]: Argv, output: number): Promise<number> {
 
 /** Runs the static checks beside each other. */
 async function runChecks(output: number): Promise<Outcome> {
-  const codes = await Promise.all(
+  const failures: string[] = [];
+  await Promise.all(
     Object.entries(checks).map(async ([name, argv]) => {
       const code = await run(argv, output);
       writeSync(output, `${code === 0 ? 'ok  ' : 'FAIL'} ${name}\n`);
-      return code;
+      if (code !== 0) failures.push(name);
     }),
   );
-  const failed = codes.filter((code) => code !== 0).length;
-  return { passed: codes.length - failed, failed, skipped: 0 };
+  const failed = failures.length;
+  return { passed: Object.keys(checks).length - failed, failed, skipped: 0, failures };
 }
 
 /** Runs a project of vitest; a run that broke counts as a failure. */
@@ -97,8 +114,21 @@ async function runTests(name: string, output: number): Promise<Outcome> {
   const left = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as VitestReport) : none;
   const { numPassedTests: passed, numFailedTests, numTotalTests: total } = left;
   const failed = Math.max(numFailedTests, exitCode === 0 ? 0 : 1);
-  return { passed, failed, skipped: total - passed - numFailedTests };
+  const skipped = total - passed - numFailedTests;
+  return { passed, failed, skipped, failures: failuresIn(left) };
 }
+
+function failuresIn({ testResults }: VitestReport): readonly string[] {
+  return testResults.flatMap(({ name, message, assertionResults }) => [
+    ...(message === '' ? [] : [`${name}: ${message}`]),
+    ...assertionResults.flatMap(({ fullName, failureMessages = [] }) =>
+      failureMessages.map((reason) => `${name}: ${fullName}: ${reason}`),
+    ),
+  ]);
+}
+
+/** The most lines of a reason; the output above has all. */
+const shownLines = 25;
 
 /** Builds the parts that a suite needs and runs it. */
 async function runSuite({ name, parts = [], tests }: Suite, output: number): Promise<Outcome> {
@@ -159,11 +189,14 @@ async function main(names: readonly string[]): Promise<number> {
   }
   const results = await runAll(chosen);
   const outcomes = [...results.values()];
-  const sum = (count: keyof Outcome): number =>
+  const sum = (count: 'passed' | 'failed' | 'skipped'): number =>
     outcomes.reduce((total, outcome) => total + outcome[count], 0);
   print('');
-  for (const [name, outcome] of results)
+  for (const [name, outcome] of results) {
     print(`${isGreen(outcome) ? 'ok  ' : 'FAIL'} ${countsOf(name, outcome)}`);
+    for (const failure of outcome.failures)
+      print(`     ${failure.split('\n').slice(0, shownLines).join('\n     ')}`);
+  }
   const all = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
   print(countsOf('tests', all));
   return outcomes.every(isGreen) ? 0 : 1;

@@ -101,5 +101,5 @@ function completeLines(text: string): string[] {
 }
 
 function tail(path: string): string {
-  return [`the end of ${path}:`, ...textOf(path).split('\n').slice(-40)].join('\n');
+  return [`the end of ${path}:`, ...textOf(path).split('\n').slice(-20)].join('\n');
 }
