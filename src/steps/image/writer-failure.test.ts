@@ -167,6 +167,25 @@ describe('what the real coreos-installer was recorded to say', () => {
     expect(why).toContain('Disk in use');
   });
 
+  it('that it was killed, or has panicked', () => {
+    const killed = hostFailure('command.failed', 'coreos-installer was ended by SIGKILL', {
+      context: { signal: 'SIGKILL' },
+    });
+    const lines = ['Signature not found; skipping verification as requested'];
+    const disk = { path: '/dev/sda', serial: '' };
+    expect(reportOf(writerFailure(killed, disk, lines, false))).toMatchObject({
+      message: expect.stringContaining('skipping verification') as string,
+      why: 'coreos-installer was ended by SIGKILL',
+      context: { stderr: lines.join() },
+    });
+    const panic =
+      "thread 'main' panicked at src/blockdev.rs:1:2:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`";
+    expect(reportOf(ended(panic, { exitCode: 101 }))).toMatchObject({
+      message: expect.stringContaining('panicked at src/blockdev.rs') as string,
+      why: expect.stringContaining('exit code 101') as string,
+    });
+  });
+
   it('nothing', () => {
     expect(reportOf(ended(''))).toMatchObject({
       message: expect.stringMatching(/gave no reason$/) as string,

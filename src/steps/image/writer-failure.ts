@@ -66,21 +66,30 @@ export function writerFailure(
   if (isRelayUnasked && (code === 'image.unreachable' || code === 'image.cut'))
     code = 'image.relay-unreachable';
   if (cause.context['exitCode'] === usageExit) code = 'image.writer-arguments';
-  const [error, ...causes] = reasonsIn(lines);
   const named = serial === '' ? path : `${path} (serial ${serial})`;
-  const what = `write to ${named} failed: ${error ?? 'coreos-installer gave no reason'}`;
+  const what = `write to ${named} failed: `;
+  const [error, ...causes] = reasonsIn(lines);
+  if (error === undefined) {
+    // It was killed or has panicked: only the command's own failure says how it ended.
+    const last = lines.slice(-4).join(': ') || 'coreos-installer gave no reason';
+    return failed(code, what + last, { cause, context: { disk: path, stderr: text.slice(-2048) } });
+  }
   // The command's own message ends with the last line of the output: "Error: install failed".
   const reason = causes.join(': ') || error;
-  return failed(code, what, {
-    cause: reason === undefined ? cause : changedFailure(cause, { message: reason }),
+  return failed(code, what + error, {
+    cause: changedFailure(cause, { message: reason }),
     context: { disk: path },
   });
 }
 
-/** The first error with its causes, and the users of the disk, which are listed above it. */
+/**
+ * The first error with its causes, and the users of the disk, which are listed above it; nothing if
+ * the writer ended without an error of its own.
+ */
 function reasonsIn(lines: readonly string[]): readonly string[] {
   const from = lines.findIndex((line) => /^error:/i.test(line));
-  const chain = from < 0 ? lines.slice(-2) : lines.slice(from);
+  if (from < 0) return [];
+  const chain = lines.slice(from);
   const end = chain.findIndex((line) => /^(Resetting|Preserving) partition table/.test(line));
   const users = lines.filter((line) =>
     / (mounted on|is swap device|in use by) |^dasdfmt: /.test(`${line} `),
@@ -88,5 +97,5 @@ function reasonsIn(lines: readonly string[]): readonly string[] {
   return [...chain.slice(0, end < 0 ? undefined : end), ...users]
     .map((line) => line.trim().replace(/^(Error:|\d+:)\s*/, ''))
     .filter((line) => line !== '' && line !== 'Caused by:')
-    .slice(0, 6);
+    .slice(0, 12);
 }
