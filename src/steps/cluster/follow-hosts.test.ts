@@ -96,10 +96,15 @@ describe('cluster/follow-hosts', () => {
     withLog(run, line('10.0.0.1'));
     await run.clock.advance(seconds(2));
     expect(reported(run)).toEqual(['env-m1|m1|Configuring|']);
-    withLog(run, line('10.0.0.1') + line('10.0.0.1') + line('10.0.0.2'));
+    const begun = line('10.0.0.1') + line('10.0.0.1') + line('10.0.0.2').slice(0, 40);
+    withLog(run, begun);
+    await run.clock.advance(seconds(2));
+    expect(reported(run)).toHaveLength(1);
+    withLog(run, begun + line('10.0.0.2').slice(40));
     await run.clock.advance(seconds(2));
     expect(reported(run)).toEqual(['env-m1|m1|Configuring|', 'env-w1|w1|Waiting for ignition|']);
-    withLog(run, line('10.0.0.1') + line('10.0.0.2') + line('[fd00::3]'));
+    // The log was rotated.
+    withLog(run, line('[fd00::3]'));
     await run.clock.advance(seconds(4));
     const { events } = await end;
     expect(reported(run)[2]).toBe('env-a1|a1|Configuring|');

@@ -13,7 +13,7 @@ import { step, type StepScope } from '../step.ts';
 import { otherHosts, type Tasks, tasksOf } from './inventory-hosts.ts';
 import { longestWait } from './kube-watch.ts';
 
-/** How often the logs are read; they are small. */
+/** How often the logs are read. */
 const pollInterval = seconds(2);
 
 /** Reports to the service which hosts requested their Ignition from this one, until all have. */
@@ -106,6 +106,8 @@ function pollOf(
 function serverOf({ host, note, config }: StepScope<'host'>) {
   const noted = new Set<string>();
   const asked = new Set<string>();
+  /** The length of each log up to its last complete line that was searched. */
+  const searchedTo = new Map<string, number>();
   let isOver = !isActive(buildsOsImages, config);
 
   const trying = async (what: string, signal: AbortSignal, read: () => Promise<void>) => {
@@ -148,7 +150,12 @@ function serverOf({ host, note, config }: StepScope<'host'>) {
           const path = await host.realPath(`${containerLogs}/${name}`, signal);
           if (path === undefined) return;
           const text = (await host.readText(path, signal)) ?? '';
-          for (const address of addressesAsking(text)) asked.add(address);
+          // Blocked hosts ask every five seconds: a log has megabytes after an hour.
+          const last = searchedTo.get(path) ?? 0;
+          const isRotated = last > text.length;
+          for (const address of addressesAsking(text.slice(isRotated ? 0 : last)))
+            asked.add(address);
+          searchedTo.set(path, text.lastIndexOf('\n') + 1);
         });
       }
       return asked;
