@@ -280,7 +280,8 @@ export function wordsOfServiceError(body: string): string {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim() ?? '';
     return title === '' ? 'a page of HTML' : `a page of HTML, "${title.slice(0, 100)}"`;
   }
-  return body.trim().split('\n')[0]?.slice(0, 200) ?? '';
+  // The provider of Cluster API answers with a condition and its remedy.
+  return body.trim().split('\n')[0]?.slice(0, 1024) ?? '';
 }
 
 /**

@@ -16,6 +16,7 @@ describe('the words of an error body', () => {
     ],
     ['of a page without a title', '<!DOCTYPE html><p>x', 'a page of HTML'],
     ['in plain text', 'upstream gone\nmore', 'upstream gone'],
+    ['in a long sentence', `${'two masters '.repeat(60)}!`, `${'two masters '.repeat(60)}!`],
     ['in other JSON', '{"x":1}', '{"x":1}'],
     ['that is empty', '', ''],
   ])('%s', (_, body, words) => {
