@@ -26,7 +26,12 @@ import {
   nodes,
   secrets,
 } from '../../kube/kinds.ts';
-import { keyPair, pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
+import {
+  alternativeNames,
+  keyPair,
+  pkcs10,
+  signingRequestObject,
+} from '../../../test/support/kubelet-request.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import {
   assetKeys,
@@ -471,6 +476,28 @@ describe('what has changed since a decision', () => {
       guest.put(certificateSigningRequests, { ...request, status });
     });
     guest.put(certificateSigningRequests, request);
+    await pass();
+    expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
+  });
+
+  it('no serving request is approved for an address that another node got right before', async () => {
+    const { kube, guest, pass } = atWork();
+    await pass();
+    reportBootstrap(kube, 'Rebooting');
+    worker(kube, 'm0', 'Rebooting');
+    const nodeAt = (name: string) => ({
+      metadata: { name },
+      status: { addresses: [{ type: 'InternalIP', address: '192.0.2.77' }] },
+    });
+    guest.put(nodes, nodeAt('m0'));
+    await pass();
+    const names = alternativeNames('m0', '192.0.2.77');
+    const subject = 'O=system:nodes, CN=system:node:m0';
+    const pem = await pkcs10({ subject, names, keys: await keyPair() });
+    guest.before('list', () => {
+      guest.put(nodes, nodeAt('other'));
+    });
+    guest.put(certificateSigningRequests, signingRequestObject('serving', pem, { name: 'csr-1' }));
     await pass();
     expect(guest.writes.filter(({ subresource }) => subresource === 'approval')).toEqual([]);
   });

@@ -320,23 +320,22 @@ async function upgrade(
   note('info', 'an upgrade is requested', { version: update.version, image: update.image });
 }
 
-/** Reads a request and its node again right before the approval. */
+/** Reads a request and the nodes again right before the approval. */
 async function approve(
   { clock, note, view }: Pass,
-  { kube, nodes: before }: GuestSeen,
+  { kube }: GuestSeen,
   { claim, metadata: { name, uid } }: ReadRequest,
   signal: AbortSignal,
 ): Promise<void> {
   if (claim === undefined) return;
   const ref = { kind: certificateSigningRequests, name };
-  const [found, node] = await Promise.all([
+  // Another node may have the addresses of the request by now.
+  const [found, all] = await Promise.all([
     kube.get(ref, signal),
-    kube.get({ kind: nodes, name: claim.node }, signal),
+    kube.list({ kind: nodes }, signal),
   ]);
   if (found?.metadata.uid !== uid || found === undefined) return;
-  const others = before.filter((one) => one.metadata.name !== claim.node);
-  const now = { nodes: node === undefined ? others : [...others, node], requests: [found] };
-  if (approvals(view, now).length === 0) return;
+  if (approvals(view, { nodes: all, requests: [found] }).length === 0) return;
   const reason = 'NodeCSRApprove';
   const message = 'This CSR was approved by the Bootwright control-plane provider';
   const next = approved(found, { reason, message, at: clock.now() });
