@@ -36,28 +36,33 @@ export const whyNotServed = (published: PublishedPools): string | undefined =>
 /**
  * Returns the result of `run`. If it fails and `layering.failurePolicy` is `fallback-stock`, the
  * operating system of the release is used instead, with a warning. A stopped step has not failed.
+ * @param consequence what happens instead, for the warning
  */
 export async function withReleaseFallback<T>(
   scope: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,
   run: () => Promise<T>,
+  consequence = `no built OS image can be used; ${installsRelease}`,
 ): Promise<T | Release> {
   try {
     return await run();
   } catch (error) {
     scope.signal.throwIfAborted();
     if (scope.config.layering.failurePolicy !== 'fallback-stock') throw error;
-    return useReleaseImage(scope, error, 'the built OS image cannot be used');
+    return useReleaseImage(scope, error, consequence);
   }
 }
+
+/** The end of a warning that no built image is used. */
+export const installsRelease = 'the OS image of the release is installed';
 
 /** Uses the operating system of the release because of a failure, with a warning. */
 export function useReleaseImage(
   { signal, note }: Pick<StepScope<never>, 'signal' | 'note'>,
   error: unknown,
-  what: string,
+  warning: string,
 ): Release {
   signal.throwIfAborted();
   const { code, message: reason, hint } = asAgentError(error);
-  note('warn', `${what}; the OS image of the release is installed`, { code, reason, hint });
+  note('warn', warning, { code, reason, hint });
   return { kind: 'release', why: `${code}: ${reason}` };
 }

@@ -26,7 +26,7 @@ import { readRendered } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
 import { callsOf, step, type StepScope } from '../step.ts';
-import { useReleaseImage, withReleaseFallback } from './conditions.ts';
+import { installsRelease, useReleaseImage, withReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerImage } from './facts.ts';
 import { registryFacts, stderrOf } from './image-work.ts';
 
@@ -87,7 +87,7 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
     useReleaseImage(
       scope,
       error,
-      'the served config cannot be read, so the image of the pool is unknown',
+      `the served config cannot be read, so the image of the pool is unknown; ${installsRelease}`,
     ),
   );
   if ('kind' in found) return found;
@@ -101,7 +101,11 @@ async function findAsServed(scope: FindScope, ignitionPath: string): Promise<Wor
     return findImage(scope, text, served, repository, longestWaitAsServed).catch(
       (error: unknown) => {
         if (asAgentError(error).code !== 'wait.timed-out') throw error;
-        return useReleaseImage(scope, error, 'the pool has no image for the served MachineConfig');
+        return useReleaseImage(
+          scope,
+          error,
+          `the pool has no image for the served MachineConfig; ${installsRelease}`,
+        );
       },
     );
   });

@@ -53,17 +53,21 @@ export const copyBase = step({
   run: async (scope, { rendered, registry }) => {
     if (rendered.kind === 'release' || registry.kind === 'release') return;
     // Without it the build pulls the base from its source; if that fails too, the build fails.
-    await withReleaseFallback(scope, async () => {
-      await keepRegistry(scope, registry);
-      const repository = stagingRepository(registry);
-      const bases = new Map(rendered.pools.map((pool) => [pool.osImage, pool.baseSecret]));
-      for (const [image, baseSecret] of bases) {
-        const text = await pullSecretFor(scope, baseSecret);
-        await withAuthFile(scope, 'base', text, (authFile) =>
-          copyBaseImage(scope, { image, authFile }, repository, accessTo(registry)),
-        );
-      }
-    });
+    await withReleaseFallback(
+      scope,
+      async () => {
+        await keepRegistry(scope, registry);
+        const repository = stagingRepository(registry);
+        const bases = new Map(rendered.pools.map((pool) => [pool.osImage, pool.baseSecret]));
+        for (const [image, baseSecret] of bases) {
+          const text = await pullSecretFor(scope, baseSecret);
+          await withAuthFile(scope, 'base', text, (authFile) =>
+            copyBaseImage(scope, { image, authFile }, repository, accessTo(registry)),
+          );
+        }
+      },
+      'the OS image of the release was not copied; the build pulls it from its source',
+    );
   },
 });
 
@@ -83,21 +87,25 @@ export const sendBase = step({
     if (rendered.kind === 'release' || registry.kind === 'release') return;
     // If the policy is to continue, the failure is reported when the images themselves are
     // published.
-    await withReleaseFallback(scope, async () => {
-      await keepRegistry(scope, registry);
-      for (const pool of rendered.pools) {
-        const tag = baseTag(pool.osImage);
-        const from = { image: `${stagingRepository(registry)}:${tag}`, ...accessTo(registry) };
-        const what = copyingTo(pool, 'base image');
-        scope.progress({ info: `Sending the base image of ${pool.pool} ahead` });
-        const digest = await withTries(scope, what, 'layering.copy-failed', () =>
-          digestAt(scope, from),
-        );
-        const image = `${pool.repository}:${tag}`;
-        await publish(scope, pool, { what, from, image, digest });
-        await requirePullable(scope, image, digest);
-      }
-    });
+    await withReleaseFallback(
+      scope,
+      async () => {
+        await keepRegistry(scope, registry);
+        for (const pool of rendered.pools) {
+          const tag = baseTag(pool.osImage);
+          const from = { image: `${stagingRepository(registry)}:${tag}`, ...accessTo(registry) };
+          const what = copyingTo(pool, 'base image');
+          scope.progress({ info: `Sending the base image of ${pool.pool} ahead` });
+          const digest = await withTries(scope, what, 'layering.copy-failed', () =>
+            digestAt(scope, from),
+          );
+          const image = `${pool.repository}:${tag}`;
+          await publish(scope, pool, { what, from, image, digest });
+          await requirePullable(scope, image, digest);
+        }
+      },
+      'the OS image of the release was not sent ahead; it is sent with the built images',
+    );
   },
 });
 
