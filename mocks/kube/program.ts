@@ -35,7 +35,7 @@ export interface ProgramPlan {
   readonly isReady: () => Promise<boolean>;
 }
 
-const READY_LIMIT_MILLIS = 120_000;
+const READY_LIMIT_MILLIS = 600_000;
 const STOP_LIMIT_MILLIS = 20_000;
 const POLL_INTERVAL_MILLIS = 25;
 const LOG_TAIL_LINES = 15;

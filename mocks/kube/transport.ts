@@ -48,7 +48,7 @@ export class KubeRefusal extends Error {
   }
 }
 
-const LIMIT_MILLIS = 30_000;
+const LIMIT_MILLIS = 600_000;
 const RETRY_AFTER_MILLIS = 200;
 const TOO_MANY_REQUESTS = 429;
 

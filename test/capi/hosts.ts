@@ -37,7 +37,7 @@ interface Booted {
 }
 
 /** Maximum time of a call here. */
-const limitMillis = 60_000;
+const limitMillis = 600_000;
 
 interface BootingHost {
   readonly cluster: string;

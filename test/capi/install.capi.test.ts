@@ -99,7 +99,7 @@ async function applyOperators(
   await client.apply(customResourceDefinitions, definitionOf(clusterOperators, 'ClusterOperator'));
   // The API server serves a new kind a moment after it accepted its definition.
   const apply = (kind: KubeKind, object: KubeObject) =>
-    vi.waitFor(() => client.apply(kind, object), { timeout: 60_000, interval: 200 });
+    vi.waitFor(() => client.apply(kind, object), { timeout: 600_000, interval: 200 });
   await apply(clusterVersions, objectOf('ClusterVersion', 'version', []));
   for (const [name, status] of Object.entries(progressing)) {
     const more = [{ type: 'Progressing', status, message: 'rolls out' }];
@@ -143,7 +143,7 @@ describe('three masters and two workers', () => {
   /** Installs a master of a running cluster, from its boot to its node. */
   const installLater = async (master: ScriptedHost): Promise<void> => {
     await master.report('Starting installation');
-    await textIn(await master.inventory.hostIgnition('master', AbortSignal.timeout(60_000)));
+    await textIn(await master.inventory.hostIgnition('master', AbortSignal.timeout(600_000)));
     await master.report('Rebooting');
     await joinNode(rig, cluster, master);
     await isTrue(capiMachines, 'Ready', master.machine);
@@ -164,7 +164,7 @@ describe('three masters and two workers', () => {
     expect(
       (await rig.client.list({ kind: capiMachines, ...place })).filter(isOfControlPlane),
     ).toHaveLength(1);
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(600_000);
     const file = await textIn(await bootstrap.inventory.clusterFile('bootstrap.ign', signal));
     expect(file).toContain('99_role-master.yaml');
   });
@@ -174,7 +174,7 @@ describe('three masters and two workers', () => {
     const [worker] = workers;
     await worker?.report('Starting installation');
     await expect(
-      worker?.inventory.hostIgnition('worker', AbortSignal.timeout(60_000)),
+      worker?.inventory.hostIgnition('worker', AbortSignal.timeout(600_000)),
     ).rejects.toMatchObject({ code: 'inventory.not-ready' });
   });
 
@@ -215,7 +215,7 @@ describe('three masters and two workers', () => {
     for (const master of others) {
       await master.report('Starting installation');
       const text = await textIn(
-        await master.inventory.hostIgnition('master', AbortSignal.timeout(60_000)),
+        await master.inventory.hostIgnition('master', AbortSignal.timeout(600_000)),
       );
       expect(text).toContain('/config/master');
       await master.report('Writing image to disk', '100%');
@@ -238,7 +238,7 @@ describe('three masters and two workers', () => {
   it('gives workers their Ignition then', async () => {
     for (const worker of workers) {
       const text = await textIn(
-        await worker.inventory.hostIgnition('worker', AbortSignal.timeout(60_000)),
+        await worker.inventory.hostIgnition('worker', AbortSignal.timeout(600_000)),
       );
       expect(text).toContain('/config/worker');
       await worker.report('Writing image to disk', '100%');

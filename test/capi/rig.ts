@@ -68,7 +68,7 @@ const clusterRoles: KubeKind = {
   version: 'v1',
   plural: 'clusterroles',
 };
-const waitMillis = 120_000;
+const waitMillis = 600_000;
 
 /** Starts all of it in about ten seconds; it ends with this process, however that ends. */
 export async function startCapi(): Promise<CapiRig> {

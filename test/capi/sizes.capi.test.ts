@@ -31,7 +31,7 @@ import { type CapiRig, startCapi } from './rig.ts';
 const cluster = 'shop';
 /** One master that bootstraps itself, and four that become five, spread over failure domains. */
 const [east, west] = ['east', 'west'] as const;
-const limit = (): AbortSignal => AbortSignal.timeout(60_000);
+const limit = (): AbortSignal => AbortSignal.timeout(600_000);
 
 let rig: CapiRig;
 let node: ManagementNode | undefined;

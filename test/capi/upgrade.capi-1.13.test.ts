@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => ends.disposeAsync());
 
-const limit = (): AbortSignal => AbortSignal.timeout(60_000);
+const limit = (): AbortSignal => AbortSignal.timeout(600_000);
 const list = (kind: KubeKind) => rig.client.list({ kind, ...place });
 const boot = async (hosts: ScriptedHost[], isMaster: boolean): Promise<ScriptedHost> => {
   const host = ends.use(await bootNext(rig, cluster, { hosts, isMaster }));
@@ -124,7 +124,7 @@ it('is begun with core 1.13: a host installs, and workers wait', async () => {
       );
       return now;
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 600_000, interval: 100 },
   );
   expect(before.uids).toHaveLength(9);
   expect(before.tokens).toHaveLength(3);

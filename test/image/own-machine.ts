@@ -18,7 +18,7 @@ interface ScriptEnd {
 
 const machine = new URL('machine.sh', import.meta.url).pathname;
 
-const limitMillis = 120_000;
+const limitMillis = 600_000;
 
 /** The command that runs a script, its last argument, on a machine with the images of a folder. */
 export const ownMachine = (images: string): readonly [string, ...string[]] => [

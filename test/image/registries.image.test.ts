@@ -67,7 +67,7 @@ async function manifestAt(image: string, files: { readonly main: string; readonl
     'exec "$@"',
   ].join(' && ');
   const skopeo = ['skopeo', 'inspect', '--raw', '--authfile', at('auth.json'), `docker://${image}`];
-  const options = { env: environment, timeout: 60_000 };
+  const options = { env: environment, timeout: 600_000 };
   return (await run('unshare', ['-m', 'sh', '-c', script, 'sh', ...skopeo], options)).stdout;
 }
 

@@ -39,7 +39,7 @@ export async function startStage(folder: string): Promise<ImageStage> {
   const child = spawn('setpriv', argv, { stdio: ['ignore', log, log] });
   closeSync(log);
   const gone = once(child, 'close').then(() => 'too early');
-  const line = await openSerialLog(at('log.txt'), gone).waitForLine(/listening on /, 60);
+  const line = await openSerialLog(at('log.txt'), gone).waitForLine(/listening on /, 600);
   const address = `127.0.0.1:${/listening on \S+:(\d+)/.exec(line)?.[1] ?? ''}`;
   const auth = authFor(address);
   writeFileSync(at('auth.json'), auth);

@@ -172,7 +172,7 @@ async function startRegistry(folder: string): Promise<ImageRegistry> {
   const child = spawn('setpriv', argv, { stdio: ['ignore', log, log] });
   closeSync(log);
   const gone = once(child, 'close').then(() => 'too early');
-  const line = await openSerialLog(at('log.txt'), gone).waitForLine(/listening on 127/, 60);
+  const line = await openSerialLog(at('log.txt'), gone).waitForLine(/listening on 127/, 600);
   const port = Number(/127\.0\.0\.1:(\d+)/.exec(line)?.[1]);
   return {
     port,

@@ -78,7 +78,10 @@ async function cutPower(install: LiveInstall, folder: string): Promise<JobAccoun
 async function startCutDisk(target: string, folder: string): Promise<string> {
   const disks = [{ path: target, serial: 'target', writes: 'throwaway' }] as const;
   await using guest = startGuest({ firmware: 'uefi', disks }, folder, 'cut-disk');
-  await guest.console.waitForLine(/^(Shell>|UEFI Interactive Shell|Welcome to GRUB)/, 120);
+  await guest.console.waitForLine(
+    /^(Shell>|UEFI Interactive Shell|Welcome to GRUB)/,
+    deadlineSeconds,
+  );
   return guest.console.text();
 }
 

@@ -70,7 +70,7 @@ export async function openLayeredSite(): Promise<LayeredSite> {
   const ask: LayeredSite['ask'] = async (argv) => {
     const { signal } = new AbortController();
     const host = localHost({ environment: { ...process.env, ...environment } });
-    return (await host.exec(argv, { signal, limit: 120_000 })).stdout;
+    return (await host.exec(argv, { signal, limit: 600_000 })).stdout;
   };
   const pushed = async (image: string, tag: string): Promise<string> => {
     const name = `${release.address}/${names.release}`;
