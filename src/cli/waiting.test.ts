@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { printWaiting } from './waiting.ts';
+import { limitedBy, printWaiting } from './waiting.ts';
 
 let shown: string[];
 beforeEach(() => {
@@ -39,4 +39,10 @@ it('says nothing of what ends at once, and nothing after a failure', async () =>
   await expect(printWaiting(() => 'nothing', work)).rejects.toThrow('no');
   await vi.advanceTimersByTimeAsync(60_000);
   expect(shown).toEqual([]);
+});
+
+it('limits a wait by any time that is left, also by a part of a millisecond', () => {
+  const stop = new AbortController();
+  for (const limit of [1234.5, 0.2, Number.MAX_SAFE_INTEGER])
+    expect(limitedBy(stop.signal, limit).aborted).toBe(false);
 });

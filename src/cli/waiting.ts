@@ -38,7 +38,7 @@ const longestTimer: Millis = 2 ** 31 - 1;
 export const limitedBy = (stop: AbortSignal, limit: Millis | undefined): AbortSignal =>
   limit === undefined
     ? stop
-    : AbortSignal.any([stop, AbortSignal.timeout(Math.min(limit, longestTimer))]);
+    : AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(Math.min(limit, longestTimer)))]);
 
 /**
  * The value of `--timeout`.

@@ -8,6 +8,8 @@ it.each([
   // CRDs accept these too: Kubernetes writes durations so.
   ['1.5h', minutes(90)],
   ['1500ms', 1500],
+  // Floats make 3960000.0000000005 of it.
+  ['1.1h', minutes(66)],
   ['1h0.5m', hours(1) + minutes(0.5)],
   ['90', undefined],
   ['1.h', undefined],
