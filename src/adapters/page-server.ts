@@ -88,27 +88,29 @@ function drawings(page: LivePage): {
     last = { count: last.count + 1, at: Date.now(), message: messageOf(patch) };
   };
   const timer = setInterval(draw, drawEvery).unref();
+  const follow = async function* follow(first: Uint8Array, count: number, signal: AbortSignal) {
+    readers += 1;
+    const stopped = AbortSignal.any([ended.signal, signal]);
+    try {
+      let seen = count;
+      yield first;
+      while (!stopped.aborted || seen < last.count) {
+        if (seen < last.count) {
+          const isNext = seen + 1 === last.count;
+          seen = last.count;
+          yield isNext ? last.message : messageOf(page.whole(Date.now()));
+        } else {
+          await sleep(drawEvery, undefined, { signal: stopped }).catch(() => undefined);
+        }
+      }
+    } finally {
+      readers -= 1;
+    }
+  };
   return {
     readers: () => readers,
-    follow: async function* follow(signal) {
-      readers += 1;
-      const stopped = AbortSignal.any([ended.signal, signal]);
-      try {
-        let seen = last.count;
-        yield messageOf(page.whole(Date.now()));
-        while (!stopped.aborted || seen < last.count) {
-          if (seen < last.count) {
-            const isNext = seen + 1 === last.count;
-            seen = last.count;
-            yield isNext ? last.message : messageOf(page.whole(Date.now()));
-          } else {
-            await sleep(drawEvery, undefined, { signal: stopped }).catch(() => undefined);
-          }
-        }
-      } finally {
-        readers -= 1;
-      }
-    },
+    // Drawn before the answer begins: an error in it is answered by 500, without its text.
+    follow: (signal) => follow(messageOf(page.whole(Date.now())), last.count, signal),
     end: () => {
       clearInterval(timer);
       draw();

@@ -5,7 +5,10 @@ import type { Millis } from '../model/duration.ts';
 export interface HttpRoute {
   /** `GET` also answers HEAD. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Absolute path, with `:name` for a segment of any text. */
+  /**
+   * Absolute path, with `:name` for a segment of any text. Paths of requests are normalized before
+   * (`/x/../healthz`).
+   */
   readonly path: string;
   /** Maximum bytes of a body; default: no body is accepted. */
   readonly bodyLimit?: number;

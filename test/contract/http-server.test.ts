@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type { HonoRequest } from 'hono';
 import { describe, expect, it } from 'vitest';
@@ -112,6 +113,15 @@ describe('routes over HTTP', () => {
     expect([answer.status, await answer.text()]).toEqual([code, body]);
   });
 
+  it.each(['[fd00:0:0:0::10]:80', '[::ffff:10.0.0.1]:8090', '[fe80::1%eth0]', ''])(
+    'answers a client that writes its host as %j',
+    async (host) => {
+      await using own = await serving();
+      const asking = await own.open(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      expect(await status(asking)).toBe('HTTP/1.1 200 OK');
+    },
+  );
+
   it.each([
     request('GET /healthz', 'Host: evil.example'),
     request('GET /healthz', 'hOST: 127.0.0.1'),
@@ -120,6 +130,13 @@ describe('routes over HTTP', () => {
   ])('answers %j with 400', async (text) => {
     await using own = await serving();
     expect(await status(await own.open(text))).toBe('HTTP/1.1 400 Bad Request');
+  });
+
+  it('says why it refuses two hosts, and stores no refusal', async () => {
+    await using own = await serving();
+    const asking = await own.open(request('GET /healthz', 'Host: evil.example'));
+    const answer = await until(asking, 'more than one Host');
+    expect(answer.toLowerCase()).toContain('cache-control: no-store');
   });
 
   it('answers what a route throws with 500, without a word of it, and continues', async () => {
@@ -155,6 +172,19 @@ describe('bodies of requests', () => {
       .poll(async () => (await fetch(`${own.url}/slow`, { method: 'POST', body: 'whole' })).status)
       .toBe(200);
     expect(own.notes).toEqual([]);
+  });
+
+  it('are refused so that a client that sends all of its body first has the answer', async () => {
+    await using own = await serving();
+    const sending = await own.open(request('PUT /size', `Content-Length: ${64 * 65_536}`));
+    const answer = status(sending);
+    // The server discards what comes: the connection stays open while a client sends slowly.
+    for (let count = 0; count < 64; count += 1) {
+      await new Promise((resolve) => sending.write('x'.repeat(65_536), resolve));
+      await pause(15); // sleeps: a client sends at its own pace
+    }
+    expect(await answer).toBe('HTTP/1.1 413 Payload Too Large');
+    expect(sending.destroyed).toBe(false);
   });
 
   it('reach a route in pieces as they come', async () => {
