@@ -48,6 +48,7 @@ describe('the masker', () => {
     const { mask } = maskerOf(
       [
         'apiVersion: v1',
+        'kind: Config',
         'clusters:',
         '- cluster:',
         '    server: https://api.lab.example.com:6443',
@@ -70,6 +71,16 @@ describe('the masker', () => {
       expect(mask(text)).toBe(text);
     expect(mask('with sha256~s3cret-of-the-administrator')).toBe('with ***');
     expect(mask('at https://user:password@api.lab.example.com:6443')).toBe('at ***');
+  });
+
+  it('leaves the keys of a secret file, and takes out all of its values', () => {
+    const { mask } = maskerOf(
+      'password: hello-world-is-my-pass\nname: hunter2-hunter2-hunter2\n"auth": "dXNlcjpwYXNzd29yZA==",\n',
+    );
+    const said = 'the password: is wrong; password: xx; mypassword: foo';
+    expect(mask(said)).toBe(said);
+    expect(mask('it has password: hello-world-is-my-pass; no')).toBe('it has password: ***; no');
+    expect(mask('name hunter2-hunter2-hunter2, dXNlcjpwYXNzd29yZA==')).toBe('name ***, ***');
   });
 
   it('leaves text alone when there is nothing to hide', () => {

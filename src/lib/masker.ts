@@ -53,17 +53,13 @@ function spansIn(text: string, { short, heads, tails }: Known): readonly Span[] 
     const chunk = text.slice(at, at + shortestChunk);
     for (const form of heads.get(chunk) ?? []) {
       const length = lengthOfSame((step) => form[step] === text[at + step], form.length);
-      const edge = text.slice(at + length - 1, at + length + 1);
-      if (isSecret(form, length, edge)) spans.push([at, at + length]);
+      if (isSecret(form, length, text[at + length])) spans.push([at, at + length]);
     }
     const end = at + shortestChunk;
     for (const form of tails.get(chunk) ?? []) {
       const same = (step: number): boolean => form.at(-1 - step) === text[end - 1 - step];
       const length = lengthOfSame(same, form.length);
-      const from = end - length;
-      const edge = text.slice(Math.max(0, from - 1), from + 1);
-      const blanks = Math.max(0, text.slice(from, end).search(/\S/));
-      if (isSecret(form, length, edge)) spans.push([from + blanks, end]);
+      if (isSecret(form, length, text[end - 1 - length])) spans.push([end - length, end]);
     }
   }
   return spans;
@@ -85,11 +81,10 @@ function lengthOfSame(isSame: (step: number) => boolean, most: number): number {
 /**
  * Whether a match of part of a form is a secret that was cut. A cut text ends there, or has a mark
  * of the cut; less than a quarter of a secret reveals nothing.
- * @param edge the last letter of the match and the letter beside it; one letter where the text ends
+ * @param beside the letter beside the match; undefined where the text ends
  */
-const isSecret = (form: string, length: number, edge: string): boolean =>
-  length === form.length ||
-  (length * 4 >= form.length && (edge.length < 2 || /[\s"'`…]/.test(edge)));
+const isSecret = (form: string, length: number, beside: string | undefined): boolean =>
+  length === form.length || (length * 4 >= form.length && /^[\s"'`…]?$/.test(beside ?? ''));
 
 /** Masks overlapping spans as one, so that no letter of a secret remains. */
 function masked(text: string, spans: readonly Span[]): string {
@@ -102,19 +97,32 @@ function masked(text: string, spans: readonly Span[]): string {
   return shown + text.slice(done);
 }
 
+const boundary = /^-----(?:BEGIN|END) [A-Z ]+-----$/;
+
+const kubeconfig = /^"?kind"?: "?Config"?,?$/m;
+
 /**
- * A line of a secret file that is no secret itself: the boundary of a key, and a name or an address
- * in a kubeconfig. An address with a user or a query is a secret.
+ * A name or an address in a kubeconfig, which is no secret. An address with a user or a query is
+ * one.
  */
 const publicLine =
-  /^(?:-----(?:BEGIN|END) [A-Z ]+-----|\s*(?:- )?"?(?:apiVersion|kind|server|namespace|name|cluster|user|context|current-context)"?: "?[^\s"@?#]+"?,?)$/;
+  /^\s*(?:- )?"?(?:apiVersion|kind|server|namespace|name|cluster|user|context|current-context)"?: "?[^\s"@?#]+"?,?$/;
+
+/** The value of a line of YAML or JSON: its key is an ordinary word. */
+const value = /^\s*(?:- )?"?[\w.-]+"?: "?(.+?)"?,?$/;
 
 /** All encoded forms of a secret, and of the secret lines of a file. */
 function formsOf(secret: string): readonly string[] {
   if (secret === '') return [];
+  const isKubeconfig = kubeconfig.test(secret);
   const lines = secret
     .split(/\r?\n/)
-    .filter((line) => line.length >= shortestChunk * 2 && !publicLine.test(line));
+    .filter((line) => line.length >= shortestChunk * 2 && !boundary.test(line))
+    .filter((line) => !isKubeconfig || !publicLine.test(line))
+    .map((line) => {
+      const [, text = ''] = value.exec(line) ?? [];
+      return text.length < shortestChunk ? line : text;
+    });
   return [...new Set([secret, ...lines].flatMap((part) => writtenForms(part)))].filter(
     (form) => form === secret || form.length >= Math.min(shortestChunk, secret.length),
   );
