@@ -43,6 +43,21 @@ describe('a log without a bundle', () => {
     ]);
   });
 
+  it('of a program that was started again tells of its last run alone', () => {
+    const begin = { role: 'controller', version: '1.1.0' };
+    expect(
+      shown(
+        line(0, 'run started', begin),
+        line(1, 'run failed', { failure: { code: 'x.y', kind: 'bug', message: 'old', hint: 'h' } }),
+        line(2, 'run started', begin),
+        line(3, 'constructor'),
+      ),
+    ).toEqual([
+      'controller, bootwright 1.1.0, run r',
+      `ends without an end of the run ${at(3)}, 1 s after its begin`,
+    ]);
+  });
+
   it('of a stopped agent names why it was stopped, and what it was waiting for', () => {
     expect(
       shown(

@@ -68,12 +68,23 @@ const ends: Readonly<Record<string, string>> = {
 
 /** The summary of a log; undefined for a text that is not such a log. */
 export function readLog(text: string): LogDocument | undefined {
-  const lines = text.split('\n').flatMap((line) => Line.safeParse(jsonIn(line)).data ?? []);
+  const all = text.split('\n').flatMap((line) => Line.safeParse(jsonIn(line)).data ?? []);
+  // A container that was started again adds to the log of its pod.
+  const lines = all.slice(
+    Math.max(
+      0,
+      all.findLastIndex(({ msg }) => msg === 'run started'),
+    ),
+  );
   const [first] = lines;
   const last = lines.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const { role, version, run } = lines.findLast(({ msg }) => msg === 'run started') ?? first;
-  const { msg = '', failure, reason } = lines.findLast((line) => line.msg in ends) ?? {};
+  const { role, version, run } = first;
+  const {
+    msg = '',
+    failure,
+    reason,
+  } = lines.findLast((line) => Object.hasOwn(ends, line.msg)) ?? {};
   const waits = waitsIn(lines);
   const named = lines.findLast(({ hint }) => hint !== undefined)?.hint;
   return {
