@@ -80,7 +80,8 @@ export async function jobResult(guest: Guest, deadlineSeconds: number): Promise<
 
 function writeJob(job: Job, folder: string): string {
   mkdirSync(folder);
-  writeFileSync(join(folder, 'run.sh'), job.script);
+  // The system waits for the job's own disk alone: udev may not have named the others yet.
+  writeFileSync(join(folder, 'run.sh'), `udevadm settle --timeout=900\n${job.script}`);
   for (const [name, text] of Object.entries(job.texts ?? {}))
     writeFileSync(join(folder, name), text);
   for (const [name, path] of Object.entries(job.files ?? {})) linkOrCopy(path, join(folder, name));
