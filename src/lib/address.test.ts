@@ -10,7 +10,7 @@ it.each([
   ['::ffff:10.0.0.1', '10.0.0.1'],
   ['0:0:0:0:0:ffff:c0a8:7e0c', '192.168.126.12'],
   ['::1', '::1'],
-])('spells %s as %s', (text, canonical) => {
+])('normalizes %s to %s', (text, canonical) => {
   expect(canonicalAddress(text)).toBe(canonical);
 });
 
@@ -24,7 +24,7 @@ it.each([
   'fe80::1]/x?[::',
   '10.0.0.1:80',
   ':::',
-])('finds no address in %j', (text) => {
+])('rejects %j as an address', (text) => {
   expect(canonicalAddress(text)).toBeUndefined();
 });
 
@@ -42,7 +42,7 @@ it.each<[boolean, string, string]>([
     (network) => [false, '192.0.2.1', network] as [boolean, string, string],
   ),
   [false, 'x', '192.0.2.0/24'],
-])('%s: %s is within %s', (expected, address, network) => {
+])('returns %s for address %s in network %s', (expected, address, network) => {
   expect(isWithin(address, [network])).toBe(expected);
 });
 

@@ -8,28 +8,43 @@ const key = '-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\
 
 it.each([
   ['a certificate', authority, now, undefined],
-  ['several, with names before them', `# CA\n${authority}\n${authority}\n`, now, undefined],
-  ['an old one beside its successor', `${authority}\n${expiredAuthority}`, now, undefined],
-  ['nothing', '', now, 'holds no PEM certificate'],
-  ['one in DER', '0\u0082\u0001{', now, 'holds no PEM certificate'],
-  ['one that is cut', authority.slice(0, -30), now, /is cut/],
-  ['one behind another that is cut', `${authority.slice(0, -30)}\n${authority}`, now, /is cut/],
-  ['one before another that is cut', `${authority}\n${authority.slice(0, -30)}`, now, /is cut/],
-  ['one that is broken', `${authority}\n${broken}`, now, /cannot be read, number 2$/],
-  ['one that has expired', authority, later, /nothing in it is valid after 2126-10-28T10:27:30/],
-  ['a key', `${authority}\n${key}`, now, /private key/],
-])('an authority: %s', (...[, text, at, problem]) => {
+  ['several certificates with comments', `# CA\n${authority}\n${authority}\n`, now, undefined],
+  ['a valid and an expired certificate', `${authority}\n${expiredAuthority}`, now, undefined],
+  ['an empty file', '', now, 'holds no PEM certificate'],
+  ['a certificate in DER', '0\u0082\u0001{', now, 'holds no PEM certificate'],
+  ['a truncated certificate', authority.slice(0, -30), now, /is cut/],
+  [
+    'a certificate after a truncated one',
+    `${authority.slice(0, -30)}\n${authority}`,
+    now,
+    /is cut/,
+  ],
+  [
+    'a certificate before a truncated one',
+    `${authority}\n${authority.slice(0, -30)}`,
+    now,
+    /is cut/,
+  ],
+  [
+    'a certificate that cannot be parsed',
+    `${authority}\n${broken}`,
+    now,
+    /cannot be read, number 2$/,
+  ],
+  ['an expired certificate', authority, later, /nothing in it is valid after 2126-10-28T10:27:30/],
+  ['a private key', `${authority}\n${key}`, now, /private key/],
+])('checks a CA bundle: %s', (...[, text, at, problem]) => {
   const found = authorityProblem(text, at);
   if (problem === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(problem);
 });
 
 it.each([
-  ['no line break between two', `${authority}${expiredAuthority}`],
+  ['no line break between certificates', `${authority}${expiredAuthority}`],
   ['a byte order mark', `\ufeff${authority}\n${expiredAuthority}\n`],
-  ['line breaks of Windows', `${authority}\n${expiredAuthority}\n`.replaceAll('\n', '\r\n')],
-  ['words beside them', `# ours\n${authority}\n\ntheirs\n${expiredAuthority}`],
-])('gives certificates alone of a text with %s', (_, text) => {
+  ['CRLF line breaks', `${authority}\n${expiredAuthority}\n`.replaceAll('\n', '\r\n')],
+  ['comments', `# ours\n${authority}\n\ntheirs\n${expiredAuthority}`],
+])('extracts only the certificates from a file with %s', (_, text) => {
   expect(authorityProblem(text, 0)).toBeUndefined();
   expect(certificateBundle(text)).toBe(`${authority}\n${expiredAuthority}\n`);
 });

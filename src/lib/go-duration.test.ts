@@ -5,7 +5,7 @@ import { readGoDuration } from './go-duration.ts';
 it.each([
   ['90m', minutes(90)],
   ['1h30m', minutes(90)],
-  // CRDs accept these too: Kubernetes writes durations so.
+  // CRDs accept these too, because Kubernetes writes durations this way.
   ['1.5h', minutes(90)],
   ['1500ms', 1500],
   // Floats make 3960000.0000000005 of it.
@@ -14,6 +14,6 @@ it.each([
   ['90', undefined],
   ['1.h', undefined],
   ['h', undefined],
-])('reads the duration %s', (text, expected) => {
+])('parses the duration %s', (text, expected) => {
   expect(readGoDuration(text)).toBe(expected);
 });

@@ -10,7 +10,7 @@ describe('mirrorProblem', () => {
     'registry:5000',
     '192.0.2.7/a',
     '[2001:db8::1]:5000/a',
-  ])('takes %s as a source and as a mirror', (name) => {
+  ])('accepts %s as a source and as a mirror', (name) => {
     expect(mirrorProblem([{ source: name, mirrors: [name] }])).toBeUndefined();
   });
 
@@ -28,19 +28,19 @@ describe('mirrorProblem', () => {
     'quay.io/a/',
     '*.example.com',
     'user:secret@mirror.example.com',
-  ])('refuses %j as either', (name) => {
+  ])('refuses %j as a source and as a mirror', (name) => {
     const problem = `${JSON.stringify(name)} is not HOST[:PORT][/PATH] in lower case, without a scheme, a tag and a digest`;
     expect(mirrorProblem([{ source: name, mirrors: ['m.example.com'] }])).toBe(problem);
     expect(mirrorProblem([{ source: 'quay.io', mirrors: ['m.example.com', name] }])).toBe(problem);
   });
 
-  it('refuses a source that is there twice', () => {
+  it('refuses a duplicate source', () => {
     const one = { source: 'quay.io', mirrors: ['m.example.com'] };
     expect(mirrorProblem([one, { ...one, source: 'quay.io/a' }, one])).toMatch(/^"quay.io" is the/);
   });
 });
 
-it('mirrors are a file as containers-registries.conf has it', () => {
+it('renderMirrors writes the format of containers-registries.conf', () => {
   expect(
     renderMirrors([
       { source: 'quay.io/a', mirrors: ['m.example.com:8443/a', 'n.example.com'] },
@@ -72,9 +72,9 @@ it.each([
   ['NeverContactSource', ['m.example.com'], true],
   ['NeverContactSource', ['quay.io/a', 'm.example.com'], true],
   ['AllowContactingSource', ['m.example.com'], false],
-  // As in the Machine Config Operator: no image could be pulled.
+  // The Machine Config Operator does not block it either: no image could be pulled.
   ['NeverContactSource', ['quay.io/a'], false],
-] as const)('a source with %s and %j is blocked: %s', (sourcePolicy, mirrors, isBlocked) => {
+] as const)('with %s and mirrors %j, blocked is %s', (sourcePolicy, mirrors, isBlocked) => {
   const text = renderMirrors([{ source: 'quay.io/a', mirrors, sourcePolicy }]);
   const [source] = text.split('[[registry.mirror]]');
   expect(source?.includes('\nblocked = true\n')).toBe(isBlocked);

@@ -19,7 +19,7 @@ describe('readImageName', () => {
     ['[fd00::1]:5000/os', ['[fd00::1]:5000', 'os', undefined, undefined]],
     ['os', [undefined, 'os', undefined, undefined]],
     [`quay.io/a/b:1@${digest}`, ['quay.io', 'a/b', '1', digest]],
-  ])('reads %s', (text, parts) => {
+  ])('parses %s', (text, parts) => {
     const name = readImageName(text);
     expect([name?.host, name?.path, name?.tag, name?.digest]).toEqual(parts);
   });
@@ -40,13 +40,13 @@ describe('isNamedReference', () => {
     [`reg.example.com/${'x'.repeat(256)}:latest`, false],
     ['[fd00::1]:5000/o/x:latest', false],
     [`reg.example.com/o/x@${digest}`, false],
-  ])('knows whether the operator can read %s', (text, isRead) => {
+  ])('decides whether the operator accepts %s', (text, isRead) => {
     expect(isNamedReference(text)).toBe(isRead);
   });
 });
 
-describe('the parts of a name', () => {
-  it('replaces a tag, and keeps the port', () => {
+describe('tag, digest and repository', () => {
+  it('replaces the tag and keeps the port', () => {
     expect(withTag('r.example.com:5000/o/x:latest', 'v1')).toBe('r.example.com:5000/o/x:v1');
     expect(withDigest('r.example.com:5000/o/x:v1', digest)).toBe(
       `r.example.com:5000/o/x@${digest}`,
@@ -56,7 +56,7 @@ describe('the parts of a name', () => {
   it.each([
     [`r.example.com:5000/o/x@${digest}`, 'r.example.com:5000/o/x', digest],
     ['r.example.com:5000/o/x:1', 'r.example.com:5000/o/x', undefined],
-  ])('takes %s apart', (image, repository, found) => {
+  ])('splits %s into repository and digest', (image, repository, found) => {
     expect([repositoryOf(image), digestOf(image)]).toEqual([repository, found]);
   });
 });
@@ -76,7 +76,7 @@ describe('isSameImage', () => {
     ['not an image', 'not an image', true],
     ['not an image', 'quay.io/a/b:1', false],
     ['', '', false],
-  ])('%s and %s: %s', (one, another, isSame) => {
+  ])('compares %s with %s: %s', (one, another, isSame) => {
     expect(isSameImage(one, another)).toBe(isSame);
     expect(isSameImage(another, one)).toBe(isSame);
   });

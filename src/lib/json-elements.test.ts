@@ -25,7 +25,7 @@ it.each([
   [String.raw`{"a\"list":[{}]}`, [], String.raw`{"a\"list":[{}]}`],
   ['[{"list":[{}]}]', [], '[{"list":[{}]}]'],
   [String.raw`{"list":[{"a":"}\\\"]"}]}`, [{ a: String.raw`}\"]` }], '{"list":[0]}'],
-])('of %s it takes %j', (text, taken, left) => {
+])('extracts from %s the elements %j', (text, taken, left) => {
   for (const length of [1, 2, 3, 100]) expect(readIn(text, length)).toEqual({ taken, left });
 });
 
@@ -35,13 +35,13 @@ it.each([
   ['[{}][{}]', [{}, {}], '[0][0]'],
   ['{"list":[{}]}', [], '{"list":[{}]}'],
   ['null', [], 'null'],
-])('of the list %s itself it takes %j', (text, taken, left) => {
+])('extracts from the top-level list %s the elements %j', (text, taken, left) => {
   for (const length of [1, 2, 100]) {
     expect(readIn(text, length, { name: undefined })).toEqual({ taken, left });
   }
 });
 
-it('takes all objects of a list, and nothing else, in whichever pieces they come', () => {
+it('extracts all objects of a list and nothing else, however the text is chunked', () => {
   const element = fc.oneof(fc.object(), fc.array(fc.json()));
   const outer = fc.record({ list: fc.array(element), more: fc.json(), list2: fc.array(fc.json()) });
   fc.assert(
@@ -55,13 +55,13 @@ it('takes all objects of a list, and nothing else, in whichever pieces they come
 });
 
 it.each(['{"list":[{', '{"list":[{"a":"\\', '{"list":[{}', '{"list":[{}]]', '{"a', '}'])(
-  'leaves of %s no JSON either',
+  'does not turn the invalid JSON %s into valid JSON',
   (text) => {
     expect(() => JSON.parse(readIn(text, 4).left) as unknown).toThrow(SyntaxError);
   },
 );
 
-it.each(['list', undefined])('refuses what is nested without end beside or in %s', (name) => {
+it.each(['list', undefined])('refuses JSON that is nested too deeply, with name %s', (name) => {
   const text = `{"a":${'['.repeat(2000)}`;
   expect(() => readIn(text, 100, { name })).toThrow('nested too deeply');
 });

@@ -3,7 +3,7 @@ import { isContained, jsonIn } from './json.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-it('parses no long text that is nested too deeply: 20 MB took 1.5 GB', () => {
+it('does not parse a long text that is nested too deeply: 20 MB took 1.5 GB', () => {
   const parse = vi.spyOn(JSON, 'parse');
   const deep = '['.repeat(2 ** 20 + 1);
   for (const text of [deep, `${deep}${']'.repeat(2 ** 20)}`, `{"a":${deep}`])
@@ -11,17 +11,17 @@ it('parses no long text that is nested too deeply: 20 MB took 1.5 GB', () => {
   expect(parse).not.toHaveBeenCalled();
 });
 
-it('parses a long text that is wide', () => {
+it('parses a long text that is not nested deeply', () => {
   const wide = `{"a":[${'[],{"":"["},'.repeat(2 ** 17)}0]}`;
   expect(jsonIn(wide)).toMatchObject({ a: { length: 2 ** 18 + 1 } });
 });
 
-describe('a stored object holds what was sent', () => {
+describe('isContained', () => {
   const sent = { metadata: { name: 'a' }, spec: { list: [{ x: 1 }], empty: '', none: null } };
   it.each<[string, unknown, boolean]>([
-    ['when it is equal', sent, true],
+    ['accepts an equal object', sent, true],
     [
-      'when the server added to it',
+      'accepts an object with members added by the server',
       {
         metadata: { name: 'a', uid: 'u' },
         spec: { list: [{ x: 1, y: 2 }] },
@@ -29,13 +29,17 @@ describe('a stored object holds what was sent', () => {
       },
       true,
     ],
-    ['unless a value differs', { ...sent, spec: { ...sent.spec, list: [{ x: 2 }] } }, false],
-    ['unless a list is longer', { ...sent, spec: { list: [{ x: 1 }, {}] } }, false],
-    ['unless a member is missing', { metadata: { name: 'a' } }, false],
-    ['unless a list became something else', { ...sent, spec: { list: {} } }, false],
-    ['unless there is nothing', undefined, false],
     [
-      'unless a list became an object of its members',
+      'rejects an object with a different value',
+      { ...sent, spec: { ...sent.spec, list: [{ x: 2 }] } },
+      false,
+    ],
+    ['rejects an object with a longer list', { ...sent, spec: { list: [{ x: 1 }, {}] } }, false],
+    ['rejects an object without a member', { metadata: { name: 'a' } }, false],
+    ['rejects an object with an empty object for a list', { ...sent, spec: { list: {} } }, false],
+    ['rejects undefined', undefined, false],
+    [
+      'rejects an object with an object of the same members for a list',
       { ...sent, spec: { ...sent.spec, list: { 0: { x: 1 } } } },
       false,
     ],

@@ -11,40 +11,53 @@ const maskerOf = (...secrets: readonly string[]) => {
 
 describe('the masker', () => {
   it.each([
-    ['itself', 's3cret-token', 'token=s3cret-token;', 'token=***;'],
+    ['as it is', 's3cret-token', 'token=s3cret-token;', 'token=***;'],
     ['twice', 's3cret-token', 's3cret-token s3cret-token', '*** ***'],
     ['in JSON', 'a"b\\c-secret', JSON.stringify({ t: 'a"b\\c-secret' }), '{"t":"***"}'],
-    ['in JSON by Go', 'a&b<c>-secret', '{"t":"a\\u0026b\\u003cc\\u003e-secret"}', '{"t":"***"}'],
+    [
+      'in JSON as Go escapes it',
+      'a&b<c>-secret',
+      '{"t":"a\\u0026b\\u003cc\\u003e-secret"}',
+      '{"t":"***"}',
+    ],
     ['in a URL', 'a b/c=secret', '?key=a%20b%2Fc%3Dsecret', '?key=***'],
     ['in a form', 'a b/c=secret', 'key=a+b%2Fc%3Dsecret', 'key=***'],
-    ['in a URL by others', 'a/b=secret', '?key=a%2fb%3dsecret', '?key=***'],
-    ['a short one', 'ab', 'x ab y', 'x *** y'],
-  ])('takes out a secret: %s', (...[, secret, text, masked]) => {
+    ['in a URL with lower-case escapes', 'a/b=secret', '?key=a%2fb%3dsecret', '?key=***'],
+    ['of two characters', 'ab', 'x ab y', 'x *** y'],
+  ])('masks a secret: %s', (...[, secret, text, masked]) => {
     expect(maskerOf(secret).mask(text)).toBe(masked);
   });
 
   const long = 'abcdefghijklmnopqrstuvwxyz0123456789';
   it.each([
-    ['its end is cut off', `said: ${long.slice(0, 20)}`, 'said: ***'],
-    ['its beginning is cut off', `${long.slice(-20)} was said`, '*** was said'],
-    ['its middle is cut out', `${long.slice(0, 12)} … ${long.slice(-12)}`, '*** … ***'],
-    ['it is cut inside quotes', `"${long.slice(0, 20)}"`, '"***"'],
-    ['a word only begins like it', 'abcdefghijk-other', 'abcdefghijk-other'],
-    ['too little of it is left', 'abcdefgh', 'abcdefgh'],
-  ])('takes out what is left of a secret where %s', (_, text, shown) => {
+    ['masks a secret whose end is cut off', `said: ${long.slice(0, 20)}`, 'said: ***'],
+    ['masks a secret whose beginning is cut off', `${long.slice(-20)} was said`, '*** was said'],
+    [
+      'masks a secret whose middle is cut out',
+      `${long.slice(0, 12)} … ${long.slice(-12)}`,
+      '*** … ***',
+    ],
+    ['masks a truncated secret in quotes', `"${long.slice(0, 20)}"`, '"***"'],
+    [
+      'does not mask a word that shares a prefix with the secret',
+      'abcdefghijk-other',
+      'abcdefghijk-other',
+    ],
+    ['does not mask a short prefix of the secret', 'abcdefgh', 'abcdefgh'],
+  ])('%s', (_, text, shown) => {
     expect(maskerOf(long).mask(text)).toBe(shown);
   });
 
-  it('takes out two secrets that overlap', () => {
+  it('masks two overlapping secrets', () => {
     expect(maskerOf('abcdefgh-ijkl', 'ijkl-mnopqrst').mask('abcdefgh-ijkl-mnopqrst')).toBe('***');
   });
 
-  it('takes out a line of a secret with several', () => {
+  it('masks a single line of a multi-line secret', () => {
     const key = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n';
     expect(maskerOf(key).mask('read MIIEvQIBADANBgkqhkiG9w0B')).toBe('read ***');
   });
 
-  it('leaves names and addresses of a kubeconfig, and takes out its keys', () => {
+  it('masks the credentials of a kubeconfig, but not its names and addresses', () => {
     const { mask } = maskerOf(
       [
         'apiVersion: v1',
@@ -83,18 +96,18 @@ describe('the masker', () => {
     expect(mask('name hunter2-hunter2-hunter2, dXNlcjpwYXNzd29yZA==')).toBe('name ***, ***');
   });
 
-  it('leaves text alone when there is nothing to hide', () => {
+  it('leaves text unchanged without a secret and with an empty one', () => {
     expect(maskerOf('').mask('text')).toBe('text');
     expect(masker().mask('text')).toBe('text');
   });
 
-  it('takes out the longer of two secrets that begin alike', () => {
+  it('masks the longer of two secrets with a common prefix', () => {
     expect(maskerOf('secret', 'secret-longer').mask('secret-longer')).toBe('***');
   });
 
   const printable = fc.string({ minLength: 12, maxLength: 60 });
 
-  it('leaves no base64 of a text with a secret in it that could be decoded', () => {
+  it('masks a secret in base64-encoded text', () => {
     fc.assert(
       fc.property(fc.string(), printable, fc.string(), (before, secret, after) => {
         const encoded = Buffer.from(before + secret + after).toString('base64');
@@ -106,7 +119,7 @@ describe('the masker', () => {
     );
   });
 
-  it('leaves no JSON and no URL with a secret in it', () => {
+  it('masks any secret in JSON and in a URL', () => {
     fc.assert(
       fc.property(printable, (secret) => {
         const { mask } = maskerOf(secret);

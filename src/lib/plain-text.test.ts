@@ -17,15 +17,15 @@ it.each([
   ['12345', '12345'],
   ['123456', '1234…'],
   ['123🚀56', '123\ufffd…'],
-])('%s is shown in five characters as %s', (text, shown) => {
+])('shortens %s to five characters: %s', (text, shown) => {
   expect(plainText(text, 5)).toBe(shown);
 });
 
-it('puts the lines of a text into one', () => {
+it('plainLine joins the lines of a text', () => {
   expect(plainLine('\n one \r\n\n\ttwo\rthree ')).toBe('one two three');
 });
 
-it('shows each text of a value, and leaves all else alone', () => {
+it('withTexts maps every string of a value and leaves other values unchanged', () => {
   const value = { a: 'x', b: ['x', 1, { c: 'x', d: null }], e: undefined, f: true };
   expect(withTexts(value, (text) => `${text}!`)).toEqual({
     a: 'x!',

@@ -16,11 +16,11 @@ it.each([
   [['abc', 'def'], 'cdef'],
   [['abcdefgh'], 'efgh'],
   [['abcdef', 'g'], 'defg'],
-])('reads the last of %j', async (chunks, text) => {
+])('readLast returns the last four bytes of %j', async (chunks, text) => {
   expect(Buffer.from(await readLast(bodyOf(chunks), 4)).toString()).toBe(text);
 });
 
-it('stops reading what is larger than allowed', async () => {
+it('readUpTo stops reading at the limit and returns undefined', async () => {
   const read: string[] = [];
   expect(await readUpTo(bodyOf(['abc', 'de', 'f'], read), 4)).toBeUndefined();
   expect(read).toEqual(['abc', 'de']);

@@ -7,7 +7,7 @@ it.each([
   ['https://host:8090', 'https://host:8090', 'https://host:8090'],
   ['/a/path/of/the/host', '/a/path/of/the/host', '/a/path/of/the/host'],
   ['', '', ''],
-])('%s is shown as %s, or as %s', (text, shown, marked) => {
+])('prints %s as %s, and as %s with the secrets marked', (text, shown, marked) => {
   const url = new SecretUrl(text);
   expect([String(url), JSON.stringify(url), inspect(url), inspect({ url })]).toEqual([
     ...[shown, JSON.stringify(shown), shown, `{ url: ${shown} }`],

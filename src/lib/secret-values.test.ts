@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
 import { secretValues } from './secret-values.ts';
 
-it('the secrets of settings are those that are declared so and what stands in addresses', () => {
+it('returns secret settings and the secrets within URLs', () => {
   const settings = {
     service: { token: new Secret('the-token') },
     image: { url: 'http://user:s3cretpw@mirror.example/a.raw?X-Sig=abcdef' },

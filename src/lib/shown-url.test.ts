@@ -3,7 +3,7 @@ import { hiddenInWords, shownText, shownUrl, shownUrlsIn } from './shown-url.ts'
 
 const signed = 'https://user:s3cretpw@mirror.example:8443/a/metal.raw.gz?sig=abc#x';
 
-describe('an address as it is shown', () => {
+describe('shownUrl', () => {
   it.each([
     [signed, 'https://mirror.example:8443/a/metal.raw.gz'],
     ['http://a.example', 'http://a.example'],
@@ -11,7 +11,7 @@ describe('an address as it is shown', () => {
     ['http://[fd00::1]:80/b', 'http://[fd00::1]/b'],
     ['/opt/stream.json', '/opt/stream.json'],
     ['', ''],
-  ])('%s reads %s', (address, shown) => {
+  ])('shows %j as %j', (address, shown) => {
     expect(shownUrl(address)).toBe(shown);
   });
 });
@@ -24,7 +24,7 @@ it.each([
   [`fetching 'http://u:p'w"d@h.example/a': 403`, "fetching 'http://h.example/a': 403"],
   ['--image-url=http:///u:pw@h.example/a', '--image-url=http://h.example/a'],
   ['no address', 'no address'],
-])('shows the addresses in %j', (text, shown) => {
+])('strips secrets from the URLs in %j', (text, shown) => {
   expect(shownUrlsIn(text)).toBe(shown);
 });
 
@@ -59,11 +59,11 @@ it.each([
     kernelArguments.join(' '),
     'rd.iscsi.password=*** ***@192.0.2.1::3260::iqn.2026-01.example:disk --append-karg=my_token=*** ip=eth0:dhcp --env=PULL_SECRET_TOKEN',
   ],
-])('shows %j without its secrets', (text, shown) => {
+])('masks the secrets in %j', (text, shown) => {
   expect(shownText(text)).toBe(shown);
 });
 
-it('names what must be hidden of addresses and kernel arguments among words', () => {
+it('finds the secrets of URLs and kernel arguments in a command line', () => {
   expect(
     hiddenInWords([...kernelArguments, '--image-url', signed, '--stream=x', 'http://a.example/b']),
   ).toEqual(['s3cret1', 'u:s3cret2:iu:s3cret3', 's3cret4', 'user:s3cretpw', 's3cretpw', 'sig=abc']);
@@ -73,7 +73,7 @@ it.each([
   [`http://u:s3'cret@h`, [`u:s3'cret`, `s3'cret`]],
   ['http:///u:s3cret@h', ['u:s3cret', 's3cret']],
   ['http://u:s3%40cret@h', ['u:s3%40cret', 's3%40cret', 's3@cret']],
-])('hides of %s %j', (address, hidden) => {
+])('finds in %s the secrets %j', (address, hidden) => {
   expect(hiddenInWords([address])).toEqual(hidden);
 });
 
@@ -85,6 +85,6 @@ it.each([
   ['a systemd.set_credential_binary=x:aGlkZGVu b', 'a systemd.set_credential_binary=*** b'],
   ['rootpw=hidden quiet', 'rootpw=*** quiet'],
   ['inst.rootpw="hidden with blanks" quiet', 'inst.rootpw=*** quiet'],
-])('a kernel command line %s', (line, shown) => {
+])('masks the password in the kernel command line %s', (line, shown) => {
   expect(shownText(line)).toBe(shown);
 });

@@ -11,28 +11,28 @@ const doubled = (times: number): string =>
     at === 0 ? 'a0: &a0 x\n' : `a${at}: &a${at} [*a${at - 1}, *a${at - 1}]\n`,
   ).join('');
 
-describe('a YAML text', () => {
+describe('parseYaml', () => {
   it.each([
-    ['an alias of nothing', 'no: *.example.com'],
+    ['an alias without an anchor', 'no: *.example.com'],
     ['an alias before its anchor', 'a: *b\nb: &b 1'],
     ['an alias within its own anchor', 'a: &a [*a]'],
-    ['an alias as a key that has no anchor', '*a : 1'],
-  ])('with %s has an error, and a value without it', (_, text) => {
+    ['an alias without an anchor as a key', '*a : 1'],
+  ])('reports an error for %s and still returns a value', (_, text) => {
     expect(problemsOf(text)).toEqual(['BAD_ALIAS']);
     expect(() => valueOf(text)).not.toThrow();
   });
 
   it.each([
-    ['a line break before the colon', "a: 'x'\n  : y\n", 7],
-    ['nothing before the colon', ': x\n', 0],
-    ['no key in braces', '{a: 1, : x}', 7],
-    ['null', 'a: 1\n~: x\n', 5],
-  ])('with %s has no text for a key', (_, text, offset) => {
+    ['a key with a line break before the colon', "a: 'x'\n  : y\n", 7],
+    ['an empty key', ': x\n', 0],
+    ['an empty key in braces', '{a: 1, : x}', 7],
+    ['a null key', 'a: 1\n~: x\n', 5],
+  ])('reports %s as a key that is not a string', (_, text, offset) => {
     const errors = parseYaml(text).errors.map(({ code, pos }) => [code, pos[0]]);
     expect(errors).toEqual([['NON_STRING_KEY', offset]]);
   });
 
-  it('with an error for each sign keeps no stack for each, and those of others are as before', () => {
+  it('collects errors without stack traces and restores Error.stackTraceLimit', () => {
     const before = Error.stackTraceLimit;
     const { errors } = parseYaml(`a: [b${', 192.0.2.0/24]\n'.repeat(50)}`);
     expect(errors.length).toBeGreaterThan(100);
@@ -41,12 +41,12 @@ describe('a YAML text', () => {
     expect(Error.stackTraceLimit).toBe(before);
   });
 
-  it('takes an anchor that is set twice, at each place as it was set before', () => {
+  it('resolves an alias to the last definition of its anchor before it', () => {
     const text = 'x: &a 1\nb: &b [*a]\ny: &a [*b]\nz: *a';
     expect([problemsOf(text), valueOf(text)]).toEqual([[], { x: 1, b: [1], y: [[1]], z: [[1]] }]);
   });
 
-  it('is read with more than a hundred aliases, and not where they stand for a billion values', () => {
+  it('accepts more than a hundred aliases, but not aliases that expand exponentially', () => {
     const many = `a: &a 1\nb: [${'*a, '.repeat(500)}]`;
     expect([problemsOf(many), Object.keys(valueOf(many) as object)]).toEqual([[], ['a', 'b']]);
     expect(problemsOf(doubled(40))).toEqual(['RESOURCE_EXHAUSTION']);
@@ -54,7 +54,7 @@ describe('a YAML text', () => {
   });
 
   it.each(['[', '{', '{a: ', '- ', '? ', '[{', '- - [', ' a: {'])(
-    'of %j alone is refused where it becomes too deep',
+    'refuses a repeated %j where it is nested too deeply',
     (part) => {
       const { errors } = parseYaml(part.repeat(8000));
       expect(errors[0]?.code).toBe('RESOURCE_EXHAUSTION');
@@ -63,7 +63,7 @@ describe('a YAML text', () => {
   );
 
   it.each(['- a\n', '[],', ',', '&a ', '!a ', '---\n', '#\n'])(
-    'of as many %j as fit is refused at the bound of its words',
+    'refuses a million %j at the limit of tokens',
     (part) => {
       const text = `${part === ',' || part === '[],' ? '[' : ''}${part.repeat(1_000_000)}`;
       expect(problemsOf(text)).toEqual(['RESOURCE_EXHAUSTION']);
