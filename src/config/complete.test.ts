@@ -38,18 +38,33 @@ function missingIn(layer: Layer): readonly string[] {
 
 const id: Values = { 's3.accessKeyId': 'AKIA' };
 
-describe('the role', () => {
+describe('requireComplete without a role', () => {
   const line = '--url http://h --cluster-id c --host-id h --boot-device /dev/sda'.split(' ');
   it.each<[string, readonly string[], Record<string, string>, readonly string[]]>([
-    ['flags of assisted-installer alone', line, { HTTPS_PROXY: 'http://p:1' }, []],
-    ['a flag of Bootwright', [...line, '--image.source', 'live'], {}, ['role']],
-    ['a variable of Bootwright', line, { BOOTWRIGHT_IMAGE_SOURCE: 'live' }, ['role']],
-    ['both with a role', ['-r', 'worker', ...line, '--image.source', 'live'], {}, []],
-  ])('is not master by default beside %s', (...[, argv, environment, keys]) => {
+    ['accepts flags of assisted-installer alone', line, { HTTPS_PROXY: 'http://p:1' }, []],
+    [
+      'requires a role beside a flag of Bootwright',
+      [...line, '--image.source', 'live'],
+      {},
+      ['role'],
+    ],
+    [
+      'requires a role beside a variable of Bootwright',
+      line,
+      { BOOTWRIGHT_IMAGE_SOURCE: 'live' },
+      ['role'],
+    ],
+    [
+      'accepts flags of both with a role',
+      ['-r', 'worker', ...line, '--image.source', 'live'],
+      {},
+      [],
+    ],
+  ])('%s', (...[, argv, environment, keys]) => {
     expect(missingIn(mergeLayers(layersOver([], readFlags(argv), environment)))).toEqual(keys);
   });
 
-  it('is not master by default in a file', () => {
+  it('requires a role beside a configuration file', () => {
     const origin = 'file host.yaml:3';
     const disk = [['disk.device', { value: '/dev/sda', origin }]] as const;
     expect(missingIn(new Map([...given(service), ...disk]))).toEqual(['role']);
@@ -58,40 +73,56 @@ describe('the role', () => {
 
 describe('requireComplete', () => {
   it.each<[string, Values, readonly SettingKey[]]>([
-    ['nothing at all', {}, ['disk.device', 'service.url']],
+    ['no settings', {}, ['disk.device', 'service.url']],
     ['no disk', { ...service, 'disk.device': '' }, ['disk.device']],
     [
-      'no disk, into the running root',
+      'no disk, installing into the running root',
       { ...service, 'disk.device': '', 'image.existingRoot': 'quay.io/x' },
       [],
     ],
-    ['a disk by hints', { ...service, 'disk.device': '', 'disk.hints': { rotational: false } }, []],
+    [
+      'root device hints for a disk',
+      { ...service, 'disk.device': '', 'disk.hints': { rotational: false } },
+      [],
+    ],
     ['no cluster', { ...service, 'cluster.id': '' }, ['cluster.id']],
     ['no host', { ...service, 'cluster.hostId': '' }, ['cluster.hostId']],
-    ['no host, version 1', { ...service, 'cluster.hostId': '', 'service.api': 'v1' }, []],
-    ['no host, one node', { ...service, 'cluster.hostId': '', 'cluster.controlPlaneCount': 1 }, []],
+    ['no host, API version 1', { ...service, 'cluster.hostId': '', 'service.api': 'v1' }, []],
     [
-      'a store without a bucket',
+      'no host, single node',
+      { ...service, 'cluster.hostId': '', 'cluster.controlPlaneCount': 1 },
+      [],
+    ],
+    [
+      'an object store without a bucket',
       { 'disk.device': '/dev/sda', 's3.endpoint': 'http://s' },
       ['s3.bucket', 'cluster.id'],
     ],
-    ['a store without keys', store, []],
-    ['a store with both keys', { ...store, ...id, 's3.secretAccessKey': new Secret('s') }, []],
-    ['a key in a file', { ...store, ...id, 's3.secretAccessKeyFile': '/key' }, []],
-    ['an id without its key', { ...store, ...id }, ['s3.secretAccessKey']],
+    ['an object store without keys', store, []],
     [
-      'an id with an empty key',
+      'an object store with both keys',
+      { ...store, ...id, 's3.secretAccessKey': new Secret('s') },
+      [],
+    ],
+    ['a secret key in a file', { ...store, ...id, 's3.secretAccessKeyFile': '/key' }, []],
+    ['an access key id without its secret key', { ...store, ...id }, ['s3.secretAccessKey']],
+    [
+      'an access key id with an empty secret key',
       { ...store, ...id, 's3.secretAccessKey': new Secret('') },
       ['s3.secretAccessKey'],
     ],
-    ['a key without its id', { ...store, 's3.secretAccessKeyFile': '/key' }, ['s3.accessKeyId']],
     [
-      'a file that is asked for and not named',
+      'a secret key without its access key id',
+      { ...store, 's3.secretAccessKeyFile': '/key' },
+      ['s3.accessKeyId'],
+    ],
+    [
+      'ignition.source file without ignition.file',
       { ...service, 'ignition.source': 'file' },
       ['ignition.file'],
     ],
-    ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
-  ])('%s', (_, values, keys) => {
+    ['image.source url without image.url', { ...service, 'image.source': 'url' }, ['image.url']],
+  ])('lists what is missing for %s', (_, values, keys) => {
     expect(missingIn(given(values))).toEqual(keys);
   });
 
@@ -99,14 +130,14 @@ describe('requireComplete', () => {
     ['always', { 'cluster.controlPlaneCount': 2 }, 'config.invalid-value'],
     ['always', { 'cluster.controlPlaneCount': 3 }, undefined],
     ['auto', { 'cluster.controlPlaneCount': 2 }, undefined],
-  ])('with etcdOverride %s and %j is refused with %s', (etcdOverride, more, code) => {
+  ])('for etcdOverride %s and %j throws %s', (etcdOverride, more, code) => {
     const layer = given({ ...service, ...more, 'bootstrap.etcdOverride': etcdOverride });
     const check = (): void => requireComplete(layer);
     if (code === undefined) expect(check).not.toThrow();
     else expect(check).toThrow(expect.objectContaining({ code, kind: 'input' }) as Error);
   });
 
-  it('refuses nmstate beside keyfiles', () => {
+  it('refuses network.nmstate together with network.keyfiles', () => {
     const layer = given({ ...service, 'network.keyfiles': '/n', 'network.nmstate': '/n.yaml' });
     expect(() => requireComplete(layer)).toThrow(
       expect.objectContaining({
@@ -116,7 +147,7 @@ describe('requireComplete', () => {
     );
   });
 
-  it('names the variable where the contract of 2020 lacks the disk', () => {
+  it('hints at DEVICE when the contract of 2020 lacks the disk', () => {
     const store = { value: 's3', origin: 'environment S3_URL' };
     const layer: Layer = new Map([['ignition.source', store]]);
     expect(missingIn(layer)[0]).toBe('disk.device');
@@ -127,7 +158,7 @@ describe('requireComplete', () => {
     );
   });
 
-  it('is thrown as one failure that names every setting', () => {
+  it('throws one error that lists all missing settings', () => {
     expect(() => {
       requireComplete(given({}));
     }).toThrow(
@@ -151,33 +182,46 @@ describe('ignitionSourceOf', () => {
   };
 
   it.each<[string, Values, string | undefined]>([
-    ['the most particular', everything, 'file'],
-    ['a URL before a store', { ...everything, 'ignition.file': '' }, 'url'],
+    ['a file before all others', everything, 'file'],
+    ['a URL before an object store', { ...everything, 'ignition.file': '' }, 'url'],
     [
-      'a store before the service',
+      'an object store before the service',
       { ...service, 's3.endpoint': 'http://s', 's3.bucket': 'b' },
       's3',
     ],
-    ['the service before half a store', { ...service, 's3.endpoint': 'http://s' }, 'service'],
-    ['half a store when there is nothing else', { 's3.endpoint': 'http://s' }, 's3'],
-    ['what is asked for', { ...everything, 'ignition.source': 'service' }, 'service'],
-    ['nothing', {}, undefined],
-  ])('takes %s', (_, values, source) => {
+    [
+      'the service before an incomplete object store',
+      { ...service, 's3.endpoint': 'http://s' },
+      'service',
+    ],
+    ['an incomplete object store without another source', { 's3.endpoint': 'http://s' }, 's3'],
+    [
+      'the source that ignition.source names',
+      { ...everything, 'ignition.source': 'service' },
+      'service',
+    ],
+    ['no source without settings', {}, undefined],
+  ])('selects %s', (_, values, source) => {
     expect(ignitionSourceOf(given(values))).toBe(source);
   });
 });
 
 describe('derive', () => {
   it.each<[string, Partial<Record<SettingKey, unknown>>, SettingKey, unknown]>([
-    ['an infra-env is the cluster', { 'cluster.id': 'c' }, 'cluster.infraEnvId', 'c'],
     [
-      'an empty infra-env is the cluster',
+      'sets a missing infra-env id to the cluster id',
+      { 'cluster.id': 'c' },
+      'cluster.infraEnvId',
+      'c',
+    ],
+    [
+      'sets an empty infra-env id to the cluster id',
       { 'cluster.id': 'c', 'cluster.infraEnvId': '' },
       'cluster.infraEnvId',
       'c',
     ],
     [
-      'a worker counts no control plane',
+      'sets the control plane count of a worker to 0',
       { role: 'worker', 'cluster.controlPlaneCount': 1 },
       'cluster.controlPlaneCount',
       0,
@@ -198,12 +242,12 @@ describe('derive', () => {
       ['-n', '--network-dir', '/net'],
     ],
     ['no list', 'no list'],
-  ])('keyfiles are taken along, beside %j', (args, value) => {
+  ])('adds the options for keyfiles to the writer arguments %j', (args, value) => {
     const values = { 'network.keyfiles': '/net', ...(args && { 'image.writerArgs': args }) };
     expect(derive(given(values)).get('image.writerArgs')?.value).toEqual(value);
   });
 
-  it('partitions to keep follow the arguments that are given', () => {
+  it('appends the partitions to keep to the given writer arguments', () => {
     const values = {
       'disk.keep': ['data*', '5-', '0'],
       'network.keyfiles': '/net',
@@ -218,14 +262,14 @@ describe('derive', () => {
     expect(derive(given({ 'disk.keep': [] })).has('image.writerArgs')).toBe(false);
   });
 
-  it('partitions are kept beside arguments that a file leaves empty', () => {
+  it('adds the partitions to keep when a file leaves image.writerArgs empty', () => {
     const values = { 'disk.keep': ['data*'], 'image.writerArgs': undefined };
     expect(derive(given(values)).get('image.writerArgs')?.value).toEqual([
       '--save-partlabel=data*',
     ]);
   });
 
-  it('keyfiles are taken along that nmstatectl makes', () => {
+  it('adds the options for keyfiles that nmstatectl generates', () => {
     expect(derive(given({ 'network.nmstate': '/host.yaml' })).get('image.writerArgs')).toEqual({
       value: ['--copy-network', '--network-dir=/opt/install-dir/network'],
       origin: 'derived from network.nmstate',

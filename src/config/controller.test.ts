@@ -19,8 +19,8 @@ afterEach(() => rm(directory, { recursive: true }));
 
 const absent = (): string => join(directory, 'none');
 
-describe('the settings of the controller', () => {
-  it('are those of its job, with its defaults', async () => {
+describe('readControllerSettings', () => {
+  it('reads the variables of the job and applies defaults', async () => {
     const { config, namespace } = await readControllerSettings(environment, absent());
     expect(namespace).toBe('assisted-installer');
     expect(config.cluster).toMatchObject({
@@ -36,7 +36,7 @@ describe('the settings of the controller', () => {
     });
   });
 
-  it('are read from each variable, and a prefix wins', async () => {
+  it('reads each variable and prefers the prefixed one', async () => {
     const { config, namespace } = await readControllerSettings(
       {
         ...environment,
@@ -62,9 +62,9 @@ describe('the settings of the controller', () => {
   it.each([
     ['the file', 'from-file\n', 'from-variable', 'from-file'],
     ['an empty file', ' \n', 'from-variable', ''],
-    ['the variable without a file', undefined, ' from-variable\n', 'from-variable'],
-    ['nothing', undefined, undefined, ''],
-  ])('have the token of %s', async (...[, inFile, inVariable, expected]) => {
+    ['the variable when there is no file', undefined, ' from-variable\n', 'from-variable'],
+    ['neither', undefined, undefined, ''],
+  ])('takes the token from %s', async (...[, inFile, inVariable, expected]) => {
     const path = join(directory, 'token');
     if (inFile !== undefined) await writeFile(path, inFile);
     const { config } = await readControllerSettings(
@@ -84,20 +84,20 @@ describe('the settings of the controller', () => {
     [{ INVENTORY_URL: 'svc:8090' }, 'config.invalid-value', 'is not an http(s) URL'],
     [{ NOTIFY_NUM_REBOOTS: 'yes' }, 'config.invalid-value', 'is not true or false'],
     [{ CONTROL_PLANE_COUNT: 'three' }, 'config.invalid-value', 'not a whole number'],
-  ])('are refused with %j', async (change, code, words) => {
+  ])('refuses %j', async (change, code, words) => {
     const read = readControllerSettings({ ...environment, ...change }, absent());
     await expect(read).rejects.toThrow(expect.objectContaining({ code }));
     await expect(read).rejects.toThrow(words);
   });
 
-  it('have no service without its URL', async () => {
+  it('leaves the service URL empty without INVENTORY_URL', async () => {
     const variables = { OPENSHIFT_VERSION: '4.20.3', CLUSTER_ID: '', INVENTORY_URL: '' };
     const { config } = await readControllerSettings(variables, absent());
     expect(config.service.url.isEmpty).toBe(true);
     expect(config.cluster).toMatchObject({ openshiftVersion: '4.20.3', controlPlaneCount: 3 });
   });
 
-  it('are not read without a token that is there', async () => {
+  it('fails when the token file cannot be read', async () => {
     await expect(readControllerSettings(environment, directory)).rejects.toMatchObject({
       code: 'config.file-not-read',
     });
@@ -108,6 +108,6 @@ it.each([
   [environment, true],
   [{ ...environment, CLUSTER_ID: '' }, false],
   [{ CLUSTER_ID: 'x', DEVICE: '/dev/sda' }, false],
-])('knows the environment of its job: %j', (variables, isIts) => {
+])('isControllerEnvironment of %j is %s', (variables, isIts) => {
   expect(isControllerEnvironment(variables)).toBe(isIts);
 });

@@ -19,11 +19,11 @@ describe('environmentLayer', () => {
     expect(variableOf(key)).toBe(name);
   });
 
-  it('has a variable of its own for every setting', () => {
+  it('has a distinct variable for every setting', () => {
     expect(new Set(settingKeys.map(variableOf)).size).toBe(settingKeys.length);
   });
 
-  it('keeps the variable as the origin and leaves out what is empty or foreign', () => {
+  it('records the variable as the origin and ignores empty and unrelated variables', () => {
     const layer = environmentLayer({
       BOOTWRIGHT_DISK_DEVICE: '/dev/sda',
       BOOTWRIGHT_DISK_CLEANUP: '',
@@ -34,7 +34,7 @@ describe('environmentLayer', () => {
     ]);
   });
 
-  it('refuses a name that is no setting, and offers the nearest', () => {
+  it('refuses an unknown variable and suggests the nearest', () => {
     expect(() => environmentLayer({ BOOTWRIGHT_DISK_DEVISE: '/dev/sda' })).toThrow(
       expect.objectContaining({
         code: 'config.unknown-variable',
@@ -48,7 +48,7 @@ describe('environmentLayer', () => {
 const values = (layer: Layer): Record<string, unknown> =>
   Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
 
-it('names what replaces a setting that was removed', () => {
+it('environmentLayer names the replacement of a removed setting', () => {
   expect(() => environmentLayer({ BOOTWRIGHT_HOST_REACH: 'dry' })).toThrow(
     expect.objectContaining({
       message: 'environment BOOTWRIGHT_HOST_REACH: the setting was removed',
@@ -59,17 +59,21 @@ it('names what replaces a setting that was removed', () => {
 
 describe('knownVariablesLayer', () => {
   it.each<[string, Environment, Record<string, unknown>]>([
-    ['nothing', {}, {}],
+    ['no variables', {}, {}],
     ['an empty token', { PULL_SECRET_TOKEN: '' }, {}],
     ['a region', { AWS_DEFAULT_REGION: 'a' }, { 's3.region': 'a' }],
     [
-      'the first of two regions',
+      'AWS_REGION before AWS_DEFAULT_REGION',
       { AWS_REGION: 'b', AWS_DEFAULT_REGION: 'a' },
       { 's3.region': 'b' },
     ],
-    ['no dry run', { DRY_ENABLE: 'false', DRYCONFIG_DRY_ENABLE: '', DRY_HOST_ID: 'h' }, {}],
     [
-      'proxies, upper case first as in Go, a name without a scheme too',
+      'variables of a disabled dry run',
+      { DRY_ENABLE: 'false', DRYCONFIG_DRY_ENABLE: '', DRY_HOST_ID: 'h' },
+      {},
+    ],
+    [
+      'proxies, upper case first as in Go, with http:// for a missing scheme',
       {
         HTTP_PROXY: 'http://upper.example:3128',
         http_proxy: 'http://lower.example:3128',
@@ -88,18 +92,18 @@ describe('knownVariablesLayer', () => {
     expect(values(knownVariablesLayer(environment))).toEqual(expected);
   });
 
-  it('keeps the token a secret, with its variable as the origin', () => {
+  it('reads the token as a secret and records its variable as the origin', () => {
     const given = knownVariablesLayer({ PULL_SECRET_TOKEN: 't' }).get('service.token');
     expect(given?.origin).toBe('environment PULL_SECRET_TOKEN');
     expect((given?.value as Secret | undefined)?.reveal()).toBe('t');
   });
 
-  it('refuses a socket of systemd, which would stop what never says that it is ready', () => {
+  it('refuses NOTIFY_SOCKET, because readiness is never notified and systemd would stop the unit', () => {
     expect(() => knownVariablesLayer({ NOTIFY_SOCKET: '/run/notify' })).toThrow('NOTIFY_SOCKET');
   });
 
   it.each([{ DRY_ENABLE: 'true' }, { DRY_ENABLE: 'foo' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(
-    'refuses %j: this host would be installed',
+    'refuses the dry run %j, because the host would be installed',
     (environment) => {
       expect(() => knownVariablesLayer(environment)).toThrow(
         expect.objectContaining({

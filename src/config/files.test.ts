@@ -18,27 +18,27 @@ const file = (image: string): string =>
     '',
   ].join('\n');
 
-describe('what a container tells of itself', () => {
+describe('containerLayer', () => {
   it.each([
     ['quay.io/bootwright/bootwright:v1', 'quay.io/bootwright/bootwright:v1'],
     ['registry.example:5000/b@sha256:00ff', 'registry.example:5000/b@sha256:00ff'],
-  ])('is its image %s', (image, value) => {
+  ])('reads the image %s', (image, value) => {
     expect([...containerLayer(file(image))]).toEqual([
       ['images.self', { value, origin: 'container' }],
     ]);
   });
 
   it.each([
-    ['an unprivileged container', ''],
-    ['an image that is only on this host', file('localhost/bootwright:latest')],
+    ['an empty file of an unprivileged container', ''],
+    ['a local image', file('localhost/bootwright:latest')],
     ['an image without a name', file('')],
-    ['another file', 'imageid="x"\nimage=quay.io/b'],
-  ])('is nothing for %s', (_, text) => {
+    ['a file of another format', 'imageid="x"\nimage=quay.io/b'],
+  ])('is empty for %s', (_, text) => {
     expect(containerLayer(text).size).toBe(0);
   });
 });
 
-describe('a secret that only a file gives', () => {
+describe('readSecretFiles', () => {
   const readBeside = async (more: Layer) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'bootwright-secrets-'));
     const path = join(folder.path, 'token');
@@ -49,11 +49,11 @@ describe('a secret that only a file gives', () => {
     return [(value as Secret | undefined)?.reveal(), origin === `file ${path}`];
   };
 
-  it('is read from the file as from a variable', async () => {
+  it('reads the secret from its file, without the line break', async () => {
     expect(await readBeside(new Map())).toEqual(['abc', true]);
   });
 
-  it('is left alone when the environment gives it', async () => {
+  it('does not read the file when the environment sets the secret', async () => {
     const given = { value: new Secret('x'), origin: 'environment' };
     expect(await readBeside(new Map([['service.token', given]]))).toEqual([undefined, false]);
   });

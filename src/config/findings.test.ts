@@ -41,11 +41,11 @@ disk:
 `;
 
 describe('findInConfig', () => {
-  it('finds nothing in what an install takes', async () => {
+  it('finds nothing in a valid configuration', async () => {
     expect(await mistakesOf(complete)).toEqual([]);
   });
 
-  it('finds all that is wrong with a file, each with its line', async () => {
+  it('finds all mistakes of a file with their lines', async () => {
     const text = `service:
   url: not a url
   tokn: secret
@@ -64,7 +64,7 @@ image:
     ]);
   });
 
-  it('finds the mistakes of flags and variables beside those of files', async () => {
+  it('finds the mistakes of flags, variables and files together', async () => {
     const found = await mistakesOf(`${complete}log:\n  colour: red\n`, {
       flags: '--nope x --control-plane-count three --url',
       environment: { BOOTWRIGHT_NOPE: '1', BOOTWRIGHT_IMAGE_SHA256: 'abc', HTTP_PROXY: 'http://[' },
@@ -80,7 +80,7 @@ image:
     ]);
   });
 
-  it('names each missing setting alone, and none that is there with a mistake', async () => {
+  it('reports each missing setting, but not one with an invalid value', async () => {
     expect(await mistakesOf('service:\n  url: no\ncluster:\n  id: c\n')).toEqual([
       expect.stringContaining('config.invalid-value file host.yaml:2: service.url'),
       'config.incomplete no install disk is set',
@@ -92,12 +92,12 @@ image:
     ]);
   });
 
-  it('finds an error of form alone, whatever follows from it', async () => {
+  it('reports only the syntax error of a malformed file', async () => {
     const found = await mistakesOf('disk: { device: /dev/sda\nnope: 1\n', { flags: '--url no' });
     expect(found).toEqual([expect.stringContaining('config.malformed-file file host.yaml:')]);
   });
 
-  it('finds files that cannot be read', async () => {
+  it('reports files that cannot be read', async () => {
     const found = await mistakesOf(`${complete}  # none\n`, {
       flags: `--config ${folder}/none.yaml --cacert ${folder}/none.pem`,
     });

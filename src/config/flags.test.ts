@@ -6,7 +6,7 @@ const values = (...argv: readonly string[]): Record<string, unknown> =>
   Object.fromEntries([...readFlags(argv).layer].map(([key, { value }]) => [key, value]));
 
 describe('readFlags', () => {
-  it('reads the line that the discovery agent writes for a day-1 worker', () => {
+  it('reads the command line of the discovery agent for a day-1 worker', () => {
     const line =
       '--role worker --infra-env-id i --cluster-id c --host-id h --boot-device /dev/disk/by-id/x ' +
       '--url https://s:6008 --controller-image ci --agent-image ai --control-plane-count 3 ' +
@@ -47,32 +47,40 @@ describe('readFlags', () => {
 
   it.each<[string, readonly string[], Record<string, unknown>]>([
     ['-r', ['-r', 'worker'], { role: 'worker' }],
-    ['the last of two', ['-r', 'worker', '--role=master'], { role: 'master' }],
-    ['a negation taken back', ['--skip-installation-disk-cleanup=false'], { 'disk.cleanup': true }],
-    ['no dry run', ['--dry-run=false', '--force-id', 'x'], {}],
-    ['any setting', ['--image.url', 'http://h/i'], { 'image.url': 'http://h/i' }],
+    ['the last of two roles', ['-r', 'worker', '--role=master'], { role: 'master' }],
     [
-      'a setting that is a list',
+      'a negated flag set to false',
+      ['--skip-installation-disk-cleanup=false'],
+      { 'disk.cleanup': true },
+    ],
+    ['a disabled dry run', ['--dry-run=false', '--force-id', 'x'], {}],
+    ['a setting by its key', ['--image.url', 'http://h/i'], { 'image.url': 'http://h/i' }],
+    [
+      'a repeated list setting',
       ['--disk.format', 'a,b', '--disk.format', 'c'],
       { 'disk.format': ['a,b', 'c'] },
     ],
-    ['a setting that is a flag', ['--image.skipMcoReboot'], { 'image.skipMcoReboot': true }],
+    [
+      'a boolean setting without a value',
+      ['--image.skipMcoReboot'],
+      { 'image.skipMcoReboot': true },
+    ],
   ])('reads %s', (_, argv, expected) => {
     expect(values(...argv)).toEqual(expected);
   });
 
-  it('keeps the flag as it is written in the origin', () => {
+  it('records the flag as the origin', () => {
     expect(readFlags(['-r', 'worker']).layer.get('role')?.origin).toBe('flag -r');
     expect(readFlags(['-url=http://h']).layer.get('service.url')?.origin).toBe('flag --url');
   });
 
-  it('says what nothing reads', () => {
+  it('notes the arguments behind the first positional one, which are not read', () => {
     const { notes, layer } = readFlags(['--insecure', 'false', '--role', 'worker']);
     expect(layer.has('role')).toBe(false);
     expect(notes).toEqual([expect.stringContaining('false --role worker')]);
   });
 
-  it('says of the flags of a dry run that they have no effect, and refuses that itself', () => {
+  it('notes that options of a dry run have no effect, and refuses --dry-run', () => {
     const { notes } = readFlags(['--fake-reboot-marker-path', '/m']);
     expect(notes).toEqual(['flag --fake-reboot-marker-path has no effect: there is no dry run']);
     expect(() => readFlags(['--dry-run'])).toThrow(
@@ -84,7 +92,7 @@ describe('readFlags', () => {
     ['host.reach', 'bootwright plan'],
     ['metrics', '--status HOST:PORT'],
     ['log.metrics', '--status HOST:PORT'],
-  ])('names what replaces %s, which was removed', (name, instead) => {
+  ])('names the replacement of the removed --%s', (name, instead) => {
     expect(() => readFlags([`--${name}`, 'x'])).toThrow(
       expect.objectContaining({
         message: `flag --${name} was removed`,
@@ -93,7 +101,7 @@ describe('readFlags', () => {
     );
   });
 
-  it('collects what steers the command itself', () => {
+  it('reads the options of the command itself', () => {
     expect(readFlags(['--config', 'a', '--config=b', '--fresh', '--version'])).toMatchObject({
       configFiles: ['a', 'b'],
       isFresh: true,
@@ -102,12 +110,17 @@ describe('readFlags', () => {
   });
 
   it.each<[string, readonly string[], string, string | undefined]>([
-    ['a slip of the finger', ['--boot-devise', 'x'], 'cli.unknown-flag', '--boot-device'],
-    ['a flag like no other', ['--zzzzzz'], 'cli.unknown-flag', undefined],
-    ['a slip in a setting', ['--disk.devise', 'x'], 'cli.unknown-flag', '--disk.device'],
-    ['a value that is missing', ['--url'], 'cli.bad-flag', '--url'],
-    ['an own boolean that is none', ['--fresh=x'], 'cli.bad-flag', undefined],
-    ['a secret', ['--service.token', 'hidden'], 'config.inline-secret', '--service.tokenFile'],
+    ['a misspelled flag', ['--boot-devise', 'x'], 'cli.unknown-flag', '--boot-device'],
+    ['an unknown flag without a similar one', ['--zzzzzz'], 'cli.unknown-flag', undefined],
+    ['a misspelled setting', ['--disk.devise', 'x'], 'cli.unknown-flag', '--disk.device'],
+    ['a missing value', ['--url'], 'cli.bad-flag', '--url'],
+    ['a boolean flag with an invalid value', ['--fresh=x'], 'cli.bad-flag', undefined],
+    [
+      'a secret on the command line',
+      ['--service.token', 'hidden'],
+      'config.inline-secret',
+      '--service.tokenFile',
+    ],
   ])('refuses %s', (...[, argv, code, hint]) => {
     expect(() => readFlags(argv)).toThrow(
       expect.objectContaining({
@@ -121,7 +134,7 @@ describe('readFlags', () => {
 });
 
 describe('flagRows', () => {
-  it('has every flag of today and of the years before', () => {
+  it('has every current and earlier flag of assisted-installer', () => {
     const known =
       'role r cluster-id infra-env-id host-id boot-device url openshift-version mco-image ' +
       'controller-image agent-image verbose insecure cacert http-proxy https-proxy no-proxy ' +
@@ -147,7 +160,7 @@ describe('asksHelp', () => {
     '--verbose --help',
     '--role=worker -h',
     '--boot-device -h -h',
-  ])('is so for "%s"', (line) => {
+  ])('is true for "%s"', (line) => {
     expect(asksHelp(line.split(' '))).toBe(true);
   });
 
@@ -160,7 +173,7 @@ describe('asksHelp', () => {
     '-- -h',
     'word -h',
     '---h',
-  ])('is not so for "%s"', (line) => {
+  ])('is false for "%s"', (line) => {
     expect(asksHelp(line.split(' '))).toBe(false);
   });
 });

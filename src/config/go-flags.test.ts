@@ -11,8 +11,8 @@ describe('scanFlags', () => {
   it.each([
     ['a value that follows', ['-s', 'v'], [{ name: 's', text: 'v' }]],
     ['two dashes', ['--s', 'v'], [{ name: 's', text: 'v' }]],
-    ['a value behind =', ['--s=v=w'], [{ name: 's', text: 'v=w' }]],
-    ['an empty value behind =', ['-s='], [{ name: 's', text: '' }]],
+    ['a value after =', ['--s=v=w'], [{ name: 's', text: 'v=w' }]],
+    ['an empty value after =', ['-s='], [{ name: 's', text: '' }]],
     ['an empty value that follows', ['-s', ''], [{ name: 's', text: '' }]],
     ['a value that looks like a flag', ['--s', '--bool'], [{ name: 's', text: '--bool' }]],
     ['a boolean alone', ['--bool'], [{ name: 'bool', text: undefined }]],
@@ -32,7 +32,7 @@ describe('scanFlags', () => {
 
   it.each([
     ['a word', ['-b', 'word', '-s', 'v'], ['word', '-s', 'v']],
-    ['the word behind a boolean', ['--bool', 'false', '-s', 'v'], ['false', '-s', 'v']],
+    ['the word after a boolean', ['--bool', 'false', '-s', 'v'], ['false', '-s', 'v']],
     ['a dash', ['-b', '-', '-s'], ['-', '-s']],
     ['two dashes', ['-b', '--', '-s'], ['-s']],
     ['an empty word', ['', '-b'], ['', '-b']],

@@ -8,7 +8,7 @@ import { checkConfig, layersOver } from './load.ts';
 import { type Layer, settingKeys } from './settings.ts';
 
 describe('layersOver', () => {
-  it('lets flags win over BOOTWRIGHT_ variables, and those over the others', () => {
+  it('prefers flags over BOOTWRIGHT_ variables, and these over other variables', () => {
     const layers = layersOver([], readFlags(['--disk.device', '/flag']), {
       S3_URL: 'http://s',
       BUCKET: 'b',
@@ -27,9 +27,9 @@ describe('layersOver', () => {
   });
 
   it.each([
-    ['is left alone by S3_URL where a file names it', 'http://h', 'auto'],
-    ['gives way to S3_URL where no source names it', '', 's3'],
-  ])('the service %s', (_, url, source) => {
+    ['ignores S3_URL when a file sets service.url', 'http://h', 'auto'],
+    ['reads S3_URL when no source sets service.url', '', 's3'],
+  ])('%s', (_, url, source) => {
     const file: Layer = new Map([['service.url', { value: url, origin: 'file c.yaml:2' }]]);
     const environment = { S3_URL: 'http://s', DEVICE: '/dev/x' };
     const layers = layersOver([file], readFlags([]), environment);
@@ -80,7 +80,7 @@ const variable = fc.tuple(
   word,
 );
 
-it('whatever flags and variables say is read, or refused by the name of a setting', () => {
+it('any flags and variables are accepted or refused with the name of a setting', () => {
   fc.assert(
     fc.property(
       fc.array(use, { maxLength: 5 }),

@@ -9,13 +9,13 @@ const layer = (origin: string, values: Partial<Record<SettingKey, unknown>>): La
   new Map(Object.entries(values).map(([key, value]) => [key as SettingKey, { value, origin }]));
 
 describe('checkConfig', () => {
-  it('is the defaults when nothing is given', () => {
+  it('returns the defaults without layers', () => {
     const { config, origins } = checkConfig([]);
     expect(config).toEqual(Config.parse({}));
     expect(new Set(origins.values())).toEqual(new Set(['default']));
   });
 
-  it('lets a later source win, whole lists too, and remembers which', () => {
+  it('prefers the later layer, replaces whole lists, and records the origins', () => {
     const { config, origins } = checkConfig([
       layer('file', { 'disk.device': '/dev/a', 'disk.format': ['/dev/b', '/dev/c'] }),
       layer('flag', { 'disk.format': ['/dev/d'] }),
@@ -26,7 +26,7 @@ describe('checkConfig', () => {
     expect(origins.get('disk.cleanup')).toBe('default');
   });
 
-  it('is frozen through and through', () => {
+  it('freezes the configuration deeply', () => {
     const { config } = checkConfig([layer('flag', { 'disk.format': ['/dev/d'] })]);
     expect(() => config.disk.format.push('/dev/e')).toThrow(TypeError);
     expect(() => Object.assign(config.service, { url: 'x' })).toThrow(TypeError);
@@ -36,7 +36,7 @@ describe('checkConfig', () => {
     ['cluster.controlPlaneCount', '3'],
     ['disk.format', '/dev/b'],
     ['disk.device', { path: '/dev/sda' }],
-  ])('refuses %s as %j and says where it stands', (key, value) => {
+  ])('refuses %s as %j and names its origin', (key, value) => {
     expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
       expect.objectContaining({
         code: 'config.invalid-value',
@@ -52,7 +52,7 @@ it.each([
   ['[a-c]?', true],
   ['7-5', false],
   ['a**', false],
-])('disk.keep takes %j: %s', (entry, isTaken) => {
+])('disk.keep accepts %j: %s', (entry, isTaken) => {
   const check = () => checkConfig([layer('file c.yaml:3', { 'disk.keep': ['data', entry] })]);
   if (isTaken) expect(check).not.toThrow();
   else expect(check).toThrow(expect.objectContaining({ context: { setting: 'disk.keep' } }));
@@ -61,7 +61,7 @@ it.each([
 it.each<readonly [SettingKey, string, readonly string[]]>([
   ['network.keyfiles', '/net', ['--network-dir', '/other']],
   ['network.nmstate', '/a.yaml', ['--network-dir=/other']],
-])('%s is refused beside another folder for coreos-installer', (setting, value, args) => {
+])('%s is refused when writerArgs sets another --network-dir', (setting, value, args) => {
   const values = { [setting]: value, 'image.writerArgs': args };
   expect(() => checkConfig([layer('file c.yaml:3', values)])).toThrow(
     expect.objectContaining({ context: { setting } }),
@@ -71,7 +71,7 @@ it.each<readonly [SettingKey, string, readonly string[]]>([
 it.each<SettingKey>([
   ...(['registries.ca', 'hooks.before', 'hooks.after', 'network.keyfiles'] as const),
   ...(['network.nmstate', 'ignition.file', 'ignition.caFile', 'image.file'] as const),
-])('%s is a path from the root, and no URL', (key) => {
+])('%s accepts an absolute path, and refuses URLs and relative paths', (key) => {
   const check = (value: string) => () => checkConfig([layer('file c.yaml:3', { [key]: value })]);
   for (const url of ['https://user:p@secret#1@example.com/a', 'file:///a', 'HTTP://example.com'])
     expect(check(url)).toThrow(
@@ -87,7 +87,7 @@ it.each<SettingKey>([
 });
 
 it.each(['--ignition-file=/a', '--ignition-hash=sha256-00', '-i/a'])(
-  'registries are refused beside %s for coreos-installer',
+  'registries are refused when writerArgs has %s',
   (argument) => {
     for (const registries of [
       { 'registries.mirrors': [{ source: 'quay.io', mirrors: ['m.example'] }] },
@@ -104,7 +104,7 @@ it.each(['--ignition-file=/a', '--ignition-hash=sha256-00', '-i/a'])(
   },
 );
 
-describe('what to write instead', () => {
+describe('checkConfig', () => {
   it.each<[SettingKey, unknown, string]>([
     ['role', 'mastre', 'write master'],
     ['image.source', 'nowhere', 'write one of auto, live, file, url, stream'],
@@ -121,7 +121,7 @@ describe('what to write instead', () => {
       [{ source: 'quay.io:4.20', mirrors: ['m.example'] }],
       `write ${mirrorsForm}`,
     ],
-  ])('is told for %s as %j', (key, value, hint) => {
+  ])('hints at a valid value for %s as %j', (key, value, hint) => {
     expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
       expect.objectContaining({
         code: 'config.invalid-value',
@@ -135,7 +135,7 @@ describe('what to write instead', () => {
 const of = (input: ConfigInput): string => fingerprintOf(Config.parse(input));
 
 describe('fingerprintOf', () => {
-  it('is a SHA-256 that the same configuration has again', () => {
+  it('is the same SHA-256 for the same configuration', () => {
     expect(of({})).toMatch(/^[0-9a-f]{64}$/);
     expect(of({ disk: { device: '/dev/a' } })).toBe(of({ disk: { device: '/dev/a' } }));
   });
@@ -143,7 +143,7 @@ describe('fingerprintOf', () => {
   it.each<[string, ConfigInput]>([
     ['a disk', { disk: { device: '/dev/a' } }],
     ['a role', { role: 'worker' }],
-    ['the order of arguments', { image: { writerArgs: ['--append-karg=a', '--append-karg=b'] } }],
+    ['writer arguments', { image: { writerArgs: ['--append-karg=a', '--append-karg=b'] } }],
   ])('changes with %s', (_, input) => {
     expect(of(input)).not.toBe(of({}));
   });
@@ -162,9 +162,9 @@ describe('fingerprintOf', () => {
   it.each<[string, ConfigInput]>([
     ['a token', { service: { token: new Secret('t') } }],
     ['a key', { s3: { secretAccessKey: new Secret('k') } }],
-    ['the way to the network', { proxy: { https: 'http://u:renewed@p.example', no: '.svc' } }],
-    ['whether a refusal of the service counts', { service: { stopIfCancelled: false } }],
-    ['how the run is logged', { log: { verbose: true, format: 'json' } }],
+    ['proxies', { proxy: { https: 'http://u:renewed@p.example', no: '.svc' } }],
+    ['service.stopIfCancelled', { service: { stopIfCancelled: false } }],
+    ['log settings', { log: { verbose: true, format: 'json' } }],
   ])('does not change with %s', (_, input) => {
     expect(of(input)).toBe(of({}));
   });

@@ -8,44 +8,48 @@ const values = (line: string): Record<string, unknown> =>
 
 describe('flags of earlier services', () => {
   it.each<[string, string, Record<string, unknown>]>([
-    ['one node', '--high-availability-mode None', { 'cluster.controlPlaneCount': 1 }],
-    ['many nodes', '--high-availability-mode Full', {}],
-    ['no mode', '--high-availability-mode=', {}],
     [
-      'host and port',
+      'reads high availability None as one node',
+      '--high-availability-mode None',
+      { 'cluster.controlPlaneCount': 1 },
+    ],
+    ['ignores high availability Full', '--high-availability-mode Full', {}],
+    ['ignores an empty high availability mode', '--high-availability-mode=', {}],
+    [
+      'joins host and port to a URL of version 1',
       '--host h --port 8090',
       { 'service.url': 'http://h:8090', 'service.api': 'v1' },
     ],
-    ['a host alone', '--host h', { 'service.url': 'http://h', 'service.api': 'v1' }],
+    ['reads a host without a port', '--host h', { 'service.url': 'http://h', 'service.api': 'v1' }],
     [
-      'an IPv6 host',
+      'puts an IPv6 host in brackets',
       '--host fd00::1 --port 80',
       { 'service.url': 'http://[fd00::1]:80', 'service.api': 'v1' },
     ],
     [
-      'a URL beats a host',
+      'prefers a URL over a host',
       '--host h --url http://u',
       { 'service.url': 'http://u', 'service.api': 'v1' },
     ],
-    ['a time-out of version 1', '--installation-timeout 120', { 'service.api': 'v1' }],
-    ['a host name of version 1', '--host-name n', { 'service.api': 'v1' }],
+    ['infers version 1 from a timeout', '--installation-timeout 120', { 'service.api': 'v1' }],
+    ['infers version 1 from a host name', '--host-name n', { 'service.api': 'v1' }],
     [
-      'an infra-env means version 2',
+      'does not infer version 1 beside an infra-env',
       '--installation-timeout 120 --infra-env-id i',
       { 'cluster.infraEnvId': 'i' },
     ],
     [
-      'a version that is given stays',
+      'keeps a given version',
       '--host-name n --service.api bm-inventory-v1',
       { 'service.api': 'bm-inventory-v1' },
     ],
     [
-      'a store',
+      'reads endpoint and bucket of an object store',
       '--s3-endpoint http://s --s3-bucket b',
       { 's3.endpoint': 'http://s', 's3.bucket': 'b', 'ignition.source': 's3' },
     ],
     [
-      'a store with the bucket of that time',
+      'defaults to the bucket test',
       '--s3-endpoint http://s',
       { 's3.endpoint': 'http://s', 's3.bucket': 'test', 'ignition.source': 's3' },
     ],
@@ -54,13 +58,13 @@ describe('flags of earlier services', () => {
   });
 
   it.each(['--installation-timeout 120', '--host-name n', '--port 80', '--host h --url http://u'])(
-    'notes what has no effect: %s',
+    'notes that a flag has no effect in %s',
     (line) => {
       expect(readFlags(line.split(' ')).notes).toHaveLength(1);
     },
   );
 
-  it('refuses another mode of availability', () => {
+  it('refuses an unknown high availability mode', () => {
     expect(() => readFlags(['--high-availability-mode', 'Some'])).toThrow(
       expect.objectContaining({ code: 'config.invalid-value' }),
     );
@@ -73,7 +77,7 @@ const contentOf = (layer: Layer): Record<string, unknown> =>
 describe('storeContractLayer', () => {
   const contract = { CLUSTER_ID: 'c', BUCKET: 'b', S3_URL: 'http://s:9000', DEVICE: '/dev/vda' };
 
-  it('is the contract of 2020', () => {
+  it('reads the variables of the contract of 2020', () => {
     expect(contentOf(storeContractLayer(contract, new Map()))).toEqual({
       'ignition.source': 's3',
       's3.endpoint': 'http://s:9000',
@@ -83,12 +87,12 @@ describe('storeContractLayer', () => {
     });
   });
 
-  it('is not meant where a service is named', () => {
+  it('is empty when a service is configured', () => {
     const stronger: Layer = new Map([['service.url', { value: 'http://h', origin: 'flag --url' }]]);
     expect(storeContractLayer(contract, stronger).size).toBe(0);
   });
 
-  it('reads none of its common names without a store', () => {
+  it('ignores CLUSTER_ID and DEVICE without S3_URL and BUCKET', () => {
     expect(storeContractLayer({ CLUSTER_ID: 'c', DEVICE: '/dev/vda' }, new Map()).size).toBe(0);
   });
 });

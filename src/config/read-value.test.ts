@@ -59,7 +59,7 @@ describe('readValue', () => {
     ['service.url', 'http://fd00::5:8090', /brackets: http:\/\/\[fd00::5\]:8090/],
     ['proxy.http', 'http://u:p@fd00::5:8090', /in brackets/],
     ['service.url', 'http://host:1:2', /^write http:\/\/HOST:PORT or/],
-  ])('says what to write for %s in place of %j', (key, text, hint) => {
+  ])('hints at a valid value for %s in place of %j', (key, text, hint) => {
     expect(() => read(key, text)).toThrow(
       expect.objectContaining({
         code: 'config.invalid-value',
@@ -68,22 +68,22 @@ describe('readValue', () => {
     );
   });
 
-  it('takes a relative path of a file that the program itself opens', () => {
+  it('accepts a relative path for service.tokenFile', () => {
     expect(read('service.tokenFile', 'token')).toBe('token');
   });
 
-  it('makes a secret that shows nothing', () => {
+  it('reads a token as a Secret that inspect does not reveal', () => {
     const value = read('service.token', 'hidden');
     expect(value).toBeInstanceOf(Secret);
     expect(inspect(value)).not.toContain('hidden');
   });
 
-  it.each(['hidden\n', 'hidden\r\n'])('takes the line break at the end of %j away', (text) => {
+  it.each(['hidden\n', 'hidden\r\n'])('strips the trailing line break of the token %j', (text) => {
     expect((read('service.token', text) as Secret).reveal()).toBe('hidden');
   });
 
   it.each(['hidden\nhidden', 'hidden\u2026', '\ufeffhidden', 'hid\0den'])(
-    'refuses the token %j, which no header carries',
+    'refuses the token %j, which is invalid in a header',
     (text) => {
       const check = () => read('service.token', text);
       expect(check).toThrow(/^here: service.token: the token has a line break/);
@@ -126,7 +126,7 @@ describe('readValue', () => {
     ['service.url', 'http://user:hidden hidden@host'],
     ['proxy.http', 'user:hidden@hidden@proxy.example:3128'],
     ['proxy.http', 'user:hidden/hidden@proxy.example:3128'],
-  ])('does not repeat the password of %s, which is no URL: %s', (key, text) => {
+  ])('does not repeat the password of the invalid %s %s', (key, text) => {
     expect(() => read(key, text)).toThrow(
       expect.objectContaining({
         message: expect.not.stringContaining('hidden') as string,
@@ -142,12 +142,12 @@ describe('readValue', () => {
     ['image.url', 'https://mirror.example/os@sha256:0?mail=a@b.example'],
     ['ignition.url', 'https://user:p%3F@mirror.example/a%40b'],
     ['image.stream', '/opt/stream@1.json'],
-  ])('reads %s from %s', (key, text) => {
+  ])('keeps the URL or path of %s as it is: %s', (key, text) => {
     expect(read(key, text)).toBe(text);
   });
 });
 
-describe('a user or a password that is not escaped', () => {
+describe('an unescaped user or password', () => {
   const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingKinds[key].kind));
   const passwords = ['pla@nted#word', 'pla@nted', 'pla#nted', 'pla?nted', '1#planted', '1?planted'];
   const written = [...passwords, '@planted', 'planted@', '@', '1\\planted']
@@ -156,7 +156,7 @@ describe('a user or a password that is not escaped', () => {
     .flatMap((rest) => [`http://${rest}`, `https://${rest}`, `HTTP:///${rest}`]);
   const slashes = ['http://user:1/planted@proxy.example', 'http://user:pla@nted/x@proxy.example'];
 
-  it.each(addresses)('is refused in %s, and nothing of it is shown', (key) => {
+  it.each(addresses)('is refused in %s and not shown', (key) => {
     const isServer = !/^(?:image|ignition)/.test(key);
     for (const text of [...written, ...(isServer ? slashes : [])]) {
       let thrown: unknown;

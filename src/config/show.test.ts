@@ -22,7 +22,7 @@ describe('config show', () => {
     expect(lines.map((line) => line.split(' ')[0])).toEqual(settingKeys);
   });
 
-  it('is JSON with the same content', () => {
+  it('writes settings and origins as JSON', () => {
     const settings = JSON.parse(renderConfigJson(checked)) as Record<string, unknown>;
     expect(Object.keys(settings)).toEqual(settingKeys);
     expect(settings['disk.format']).toEqual({ value: ['/dev/b'], origin: 'flag --format-disk' });
@@ -33,7 +33,7 @@ describe('config show', () => {
 const validate = new Ajv2020({ formats: { uri: true } }).compile(configJsonSchema());
 
 describe('configJsonSchema', () => {
-  it('names every setting but the secrets, in the order of the table', () => {
+  it('lists every setting except secrets, in the order of the table', () => {
     const { properties } = configJsonSchema() as { properties: Record<string, JsonSchema> };
     const names = Object.entries(properties).flatMap(([section, { properties: keys }]) =>
       keys === undefined ? [section] : Object.keys(keys).map((key) => `${section}.${key}`),
@@ -45,7 +45,7 @@ describe('configJsonSchema', () => {
     {},
     { role: 'worker', disk: { device: '/dev/sda', format: ['/dev/b'] } },
     { service: { url: 'http://h', tokenFile: '/run/secrets/token' } },
-  ])('takes %j', (document) => {
+  ])('accepts %j', (document) => {
     expect(validate(document)).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-// No setting that is a URL shows its password or its query.
+// No setting that holds a URL may show its password or its query.
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { proxyEnv, revealedProxies } from '../lib/proxies.ts';
@@ -12,7 +12,7 @@ const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingK
 const load = (key: (typeof settingKeys)[number], value = address) =>
   checkConfig([new Map([[key, { value, origin: 'a test' }]])]);
 
-/** All ways in which a configuration is turned into text without a call to reveal its secrets. */
+/** All ways to turn a configuration into text without revealing its secrets. */
 const texts: readonly ((config: Config, value: unknown) => string)[] = [
   (config) => JSON.stringify(config),
   (config) => inspect(config, { depth: 9, showHidden: true }),
@@ -23,7 +23,7 @@ const texts: readonly ((config: Config, value: unknown) => string)[] = [
 ];
 
 describe.each(addresses)('%s', (key) => {
-  it('holds its password and its query back', () => {
+  it('does not show its password and its query', () => {
     const loaded = load(key);
     const { config } = loaded;
     for (const text of texts) expect(text(config, settingIn(config, key))).not.toContain('planted');
@@ -34,20 +34,20 @@ describe.each(addresses)('%s', (key) => {
     expect(JSON.stringify(config)).toContain('https://host.example:8443/path');
   });
 
-  it('decides whether a run is the same, but for a proxy', () => {
+  it('changes the fingerprint unless it is a proxy', () => {
     const other = fingerprintOf(load(key, address.replace('/path', '/other')).config);
     expect(fingerprintOf(load(key).config) === other).toBe(key.startsWith('proxy.'));
   });
 });
 
-it('are all the settings by which something is reached', () => {
+it('these are all settings that hold a URL', () => {
   expect(addresses).toEqual([
     ...['service.url', 'image.url', 'image.stream', 'ignition.url', 's3.endpoint'],
     ...['proxy.http', 'proxy.https'],
   ]);
 });
 
-it('give their password to the environment of commands', () => {
+it('a proxy keeps its password in the environment of commands', () => {
   const { proxy } = load('proxy.https').config;
   expect(proxyEnv(revealedProxies(proxy))).toMatchObject({ https_proxy: address });
 });

@@ -4,7 +4,7 @@ import { fileLayer } from './yaml-file.ts';
 const read = (text: string) => fileLayer({ path: 'c.yaml', text });
 
 describe('fileLayer', () => {
-  it('reads sections and keys with the line of each', () => {
+  it('reads sections and keys and records their lines', () => {
     const layer = read('role: worker\ndisk:\n  device: /dev/sda\n  format: [/dev/b]\nlog:\n');
     expect([...layer]).toEqual([
       ['role', { value: 'worker', origin: 'file c.yaml:1' }],
@@ -13,7 +13,7 @@ describe('fileLayer', () => {
     ]);
   });
 
-  it.each(['', '# nothing\n', '---\n'])('takes an empty file %j', (text) => {
+  it.each(['', '# nothing\n', '---\n'])('accepts the empty file %j', (text) => {
     expect(read(text).size).toBe(0);
   });
 
@@ -24,11 +24,11 @@ describe('fileLayer', () => {
       4,
       'aliases are not taken',
     ],
-    ['an alias of nothing', 'image:\n  url: *u\n', 2, 'aliases are not taken'],
-    ['a key that stands twice', 'role: worker\nrole: master\n', 2, 'Map keys must be unique'],
-    ['a list for a key', '? [role]\n: worker\n', 1, 'a key must be a text'],
-    ['keys within keys', '? '.repeat(50), 1, 'a key must be a text'],
-    ['lists within lists', `role: ${'['.repeat(5000)}`, 1, 'it is nested too deeply'],
+    ['an alias without an anchor', 'image:\n  url: *u\n', 2, 'aliases are not taken'],
+    ['a duplicate key', 'role: worker\nrole: master\n', 2, 'Map keys must be unique'],
+    ['a list as a key', '? [role]\n: worker\n', 1, 'a key must be a text'],
+    ['nested keys', '? '.repeat(50), 1, 'a key must be a text'],
+    ['deeply nested lists', `role: ${'['.repeat(5000)}`, 1, 'it is nested too deeply'],
     ['a second document', 'role: worker\n---\nrole: master\n', 2, 'one document is expected'],
   ])('refuses %s', (...[, text, line, problem]) => {
     expect(() => read(text)).toThrow(
@@ -51,7 +51,7 @@ describe('fileLayer', () => {
       'service.caFile or ignition.caFile',
       2,
     ],
-  ])('refuses an unknown key by its name: %s', (...[, text, key, near, line]) => {
+  ])('refuses an unknown key and suggests the nearest: %s', (...[, text, key, near, line]) => {
     expect(() => read(text)).toThrow(
       expect.objectContaining({
         code: 'config.unknown-key',
@@ -62,7 +62,7 @@ describe('fileLayer', () => {
     );
   });
 
-  it('lists an error of form alone, without what would follow from it', () => {
+  it('reports only the syntax error of a malformed file', () => {
     const found: string[] = [];
     const text = 'disk: { device: /dev/sda\nnope: 1\nrole: worker\n';
     fileLayer({ path: 'c.yaml', text }, ({ code }) => found.push(code));
@@ -78,15 +78,15 @@ describe('fileLayer', () => {
     ['image:\n  stream: stable\n', 'image.stream', 'stable'],
     ['image:\n  file: /i.raw\n', 'image.file', '/i.raw'],
     ["image:\n  file: ''\n", 'image.file', ''],
-  ] as const)('takes a relative path for one beside the file: %j', (text, key, path) => {
+  ] as const)('resolves a relative path against the folder of the file: %j', (text, key, path) => {
     const layer = fileLayer({ path: '/etc/bootwright/config.yaml', text });
     expect(layer.get(key)?.value).toBe(path);
   });
 
   it.each([
-    ['text that is no YAML', 'a: [\n'],
-    ['a list at the top', '- a\n'],
-    ['a word where a section is', 'disk: /dev/sda\n'],
+    ['invalid YAML', 'a: [\n'],
+    ['a top-level list', '- a\n'],
+    ['a scalar for a section', 'disk: /dev/sda\n'],
   ])('refuses %s', (_, text) => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code: 'config.malformed-file' }));
   });
@@ -107,7 +107,7 @@ describe('fileLayer', () => {
     'a: b: hidden-c\n',
     'hidden-word\n',
     '{"auths": {"r": {"auth": "hidden-auth"}}}\n',
-  ])('shows nothing of a file that is no configuration: %j', (text) => {
+  ])('does not quote a file that is not a configuration: %j', (text) => {
     const found: string[] = [];
     fileLayer({ path: 'c.yaml', text }, ({ message, context, hint }) => {
       found.push(JSON.stringify([message, context, hint]));
@@ -120,7 +120,7 @@ describe('fileLayer', () => {
     ['log:\n  metrics: :9110\n', 'log.metrics', 'log.status'],
     ['host:\n  reach: dry\n', 'host.reach', 'bootwright plan'],
     ['dry:\n  hostId: a\n', 'dry', 'bootwright plan'],
-  ])('names what replaces what was removed: %j', (text, key, instead) => {
+  ])('names the replacement of a removed setting: %j', (text, key, instead) => {
     expect(() => read(text)).toThrow(
       expect.objectContaining({
         code: 'config.unknown-key',
