@@ -16,10 +16,10 @@ import {
 import { minutes, seconds } from '../model/duration.ts';
 import { type JournalEntry, renderRecord } from './journal.ts';
 
-/** Lets pending work run, for less time than the fake clock needs to count it as idle. */
+/** Runs pending work for less time than the fake clock needs to count as idle. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A journal with the entries of an earlier run of the toy. */
+/** A journal with the entries of an earlier run of the toy role. */
 const journalOf = (...entries: readonly JournalEntry[]): MemoryJournal => {
   const header = { version: '1', fingerprint: 'f', bootId: 'b' };
   const records = [{ type: 'header', v: 1, role: 'toy', ...header } as const, ...entries];
@@ -29,7 +29,7 @@ const journalOf = (...entries: readonly JournalEntry[]): MemoryJournal => {
 describe('the journal of a step', () => {
   const destroys = { ...doing('a/destroy'), effect: 'destroys' } as const;
 
-  it('is on the disk before a step that destroys, and behind each', async () => {
+  it('is flushed before a step that destroys and after every step', async () => {
     const flushed: string[] = [];
     const journal = memoryJournal([], {
       onStored: (line, isFlushed) => {
@@ -46,7 +46,7 @@ describe('the journal of a step', () => {
     ]);
   });
 
-  it('is waited for, before the step and behind it', async () => {
+  it('is written before a step starts and before the next one does', async () => {
     const kept = memoryJournal();
     const slow: MemoryJournal = {
       ...kept,
@@ -64,7 +64,7 @@ describe('the journal of a step', () => {
     expect(known).toEqual([['started'], ['started', 'finished', 'started']]);
   });
 
-  it('holds no secret of a failure', async () => {
+  it('masks secrets in the message of a failure', async () => {
     const journal = memoryJournal();
     const world = worldOf(() => Promise.reject(failure('toy.broken', 'the password hunter2')));
     const mask = (text: string): string => text.replaceAll('hunter2', '***');
@@ -74,7 +74,7 @@ describe('the journal of a step', () => {
 });
 
 describe('a fact', () => {
-  it('of an earlier run that its schema refuses is handed to no step', async () => {
+  it('of an earlier run that does not match its schema is not given to a step', async () => {
     const journal = journalOf(
       { type: 'finished', step: 'disk/find', at: 1, fact: { disk: 'a' } },
       { type: 'started', step: 'disk/wipe', at: 2 },
@@ -85,7 +85,7 @@ describe('a fact', () => {
   });
 });
 
-it('waits for the last report before the step that leaves the host, and before no other', async () => {
+it('a run waits for the last report only before the step that leaves the host', async () => {
   const order: string[] = [];
   const world = worldOf((what) => Promise.resolve(void order.push(what)));
   const beforeLeaving = async (): Promise<void> => {
@@ -101,14 +101,14 @@ it('waits for the last report before the step that leaves the host, and before n
 describe('attempts', () => {
   const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(7) } };
 
-  it('have their pause between them', async () => {
+  it('pause between each other', async () => {
     const clock = fakeClock();
     const world = worldOf(() => Promise.reject(failure('toy.broken', 'it broke')));
     await runToy(toy({ steps: [retried] }), { clock, world });
     expect(clock.slept.filter((duration) => duration === seconds(7))).toHaveLength(2);
   });
 
-  it('end with a stop', async () => {
+  it('end when the run is stopped', async () => {
     const control = new AbortController();
     const world = worldOf(() => {
       control.abort(failure('toy.broken', 'stopped'));
@@ -125,7 +125,7 @@ describe('attempts', () => {
     ]);
   });
 
-  it('that succeed leave what is undone by a failure alone', async () => {
+  it('run only the exit handlers for "always" when they succeed', async () => {
     const undone: string[] = [];
     const sets = step({
       id: 'a/mount',
@@ -143,8 +143,8 @@ describe('attempts', () => {
   });
 });
 
-describe('steps beside the main line', () => {
-  it('that follow have ended when the run has', async () => {
+describe('follow steps', () => {
+  it('end before the run ends', async () => {
     const ended: string[] = [];
     const follow = step({
       id: 'follow/hosts',
@@ -166,26 +166,29 @@ describe('steps beside the main line', () => {
     expect(types(events)).toContain('step.started follow/hosts');
   });
 
-  it.each(['at once', 'when it ends'])('that follow cannot fail it: %s', async (when) => {
-    const follow = step({
-      id: 'follow/hosts',
-      title: 'Follow',
-      uses: [],
-      limit: minutes(60),
-      run: async ({ signal }) => {
-        if (when === 'when it ends') {
-          await new Promise((resolve) => {
-            signal.addEventListener('abort', resolve, { once: true });
-          });
-        }
-        throw failure('toy.broken', 'the log is gone');
-      },
-    });
-    const steps = [doing('a/one')];
-    const { outcome, events } = await runToy(toy({ steps, follow: [follow] }));
-    expect(outcome).toBe('finished');
-    const failed = types(events).indexOf('step.failed follow/hosts');
-    const isFirst = failed !== -1 && failed < types(events).indexOf('run.finished');
-    expect(isFirst).toBe(when === 'at once');
-  });
+  it.each(['immediately', 'at the end of the run'])(
+    'do not fail the run when they fail %s',
+    async (when) => {
+      const follow = step({
+        id: 'follow/hosts',
+        title: 'Follow',
+        uses: [],
+        limit: minutes(60),
+        run: async ({ signal }) => {
+          if (when === 'at the end of the run') {
+            await new Promise((resolve) => {
+              signal.addEventListener('abort', resolve, { once: true });
+            });
+          }
+          throw failure('toy.broken', 'the log is gone');
+        },
+      });
+      const steps = [doing('a/one')];
+      const { outcome, events } = await runToy(toy({ steps, follow: [follow] }));
+      expect(outcome).toBe('finished');
+      const failed = types(events).indexOf('step.failed follow/hosts');
+      const isFirst = failed !== -1 && failed < types(events).indexOf('run.finished');
+      expect(isFirst).toBe(when === 'immediately');
+    },
+  );
 });

@@ -9,7 +9,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-it('gives what it stops two seconds to clean up, and throws its own reason', async () => {
+it('gives stopped work two seconds to clean up and throws the reason of the limit', async () => {
   const clock = fakeClock();
   const { signal } = new AbortController();
   let isClean = false;
@@ -23,7 +23,7 @@ it('gives what it stops two seconds to clean up, and throws its own reason', asy
   expect(isClean).toBe(true);
 });
 
-it('leaves what does not stop behind, in the time that podman gives', async () => {
+it('abandons work that ignores the stop, before podman would kill the container', async () => {
   const clock = fakeClock();
   const { signal } = new AbortController();
   const deaf = () => Promise.withResolvers<void>().promise;
@@ -31,7 +31,7 @@ it('leaves what does not stop behind, in the time that podman gives', async () =
   expect(clock.elapsed()).toBeLessThan(seconds(5 + 4));
 });
 
-it('tells work that begins after the stop that it is stopped', async () => {
+it('passes an aborted signal to work that begins after the stop', async () => {
   const signal = AbortSignal.abort(new Error('stopped'));
   let hasStopped = false;
   const work = limited(fakeClock(), { limit: seconds(5), signal, late }, (inner) => {

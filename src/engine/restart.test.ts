@@ -40,12 +40,27 @@ const restart = (records: readonly JournalRecord[], now: Partial<JournalHeader> 
     cleans: true,
   });
 
-describe('what a restart would do', () => {
+describe('decideRestart', () => {
   it.each<[string, readonly JournalRecord[], number, readonly string[]]>([
     ['with the first step', [header], 0, ['disk/find']],
-    ['with it again before a loss', [header, ended('disk/find')], 0, ['disk/find']],
-    ['with a loss', [header, ended('disk/find'), began('disk/wipe')], 1, ['disk/wipe']],
-    ['behind what finished', [header, ended('disk/find'), ended('disk/wipe')], 2, ['disk/sign']],
+    [
+      'with the first step again when nothing is lost yet',
+      [header, ended('disk/find')],
+      0,
+      ['disk/find'],
+    ],
+    [
+      'with the step that began to destroy',
+      [header, ended('disk/find'), began('disk/wipe')],
+      1,
+      ['disk/wipe'],
+    ],
+    [
+      'after the last finished step',
+      [header, ended('disk/find'), ended('disk/wipe')],
+      2,
+      ['disk/sign'],
+    ],
     [
       'with a step of each lane',
       [header, ended('disk/find'), ended('disk/wipe'), began('disk/sign'), began('image/sign')],
@@ -53,7 +68,7 @@ describe('what a restart would do', () => {
       ['disk/sign', 'image/sign'],
     ],
     [
-      'with nothing when all is finished',
+      'with no step when all have finished',
       [header, ...['disk/find', 'disk/wipe', 'disk/sign', 'image/sign', 'host/reboot'].map(ended)],
       5,
       [],
@@ -64,7 +79,7 @@ describe('what a restart would do', () => {
     expect(found.kind === 'resume' && found.next.length).toBe(next.length);
   });
 
-  it('knows a step that the run came to, whatever the flags of the question say', () => {
+  it('continues with a step that began, even if the current settings would skip it', () => {
     const lines = [header, ended('disk/wipe'), began('disk/rest')].map(renderRecord);
     const role = toy({ steps: [wipe, ifCleaned, doing('host/reboot')] });
     expect(decideRestart({ lines, header }, role, { cleans: false })).toMatchObject({

@@ -23,9 +23,9 @@ describe('decideResume', () => {
   );
 
   it.each([
-    ['is no entry', '{"type":"dreamed"}'],
-    ['has a time that no date has', '{"type":"stopped","step":"a/one","at":1e300}'],
-  ])('believes no line behind one that %s', (_, bad) => {
+    ['is not an entry', '{"type":"dreamed"}'],
+    ['has a time out of range', '{"type":"stopped","step":"a/one","at":1e300}'],
+  ])('ignores lines after one that %s', (_, bad) => {
     const [first = '', started = '', finished = ''] = linesOf(
       header,
       { type: 'started', step: 'a/one', at: 1 },
@@ -42,13 +42,25 @@ describe('isReused', () => {
   const id = 'a/one';
 
   it.each([
-    ['never came to', new Map(), { id }, true, false],
-    ['began', begun, { id }, true, false],
-    ['finished before anything was lost', finished, { id }, false, false],
-    ['finished before a loss that has begun', finished, { id }, true, true],
-    ['finished, whose lock ends with the process', finished, { id, effect: 'locks' }, true, false],
-    ['finished to leave the host', finished, { id, effect: 'leaves' }, true, false],
-  ] as const)('a step that an earlier run %s', (...[, past, step, hasStartedWriting, isKept]) => {
+    ['repeats a step that never began', new Map(), { id }, true, false],
+    ['repeats a step that did not finish', begun, { id }, true, false],
+    ['repeats a step that finished before data was lost', finished, { id }, false, false],
+    ['reuses a finished step once data is lost', finished, { id }, true, true],
+    [
+      'repeats a finished step whose lock ends with the process',
+      finished,
+      { id, effect: 'locks' },
+      true,
+      false,
+    ],
+    [
+      'repeats a finished step that leaves the host',
+      finished,
+      { id, effect: 'leaves' },
+      true,
+      false,
+    ],
+  ] as const)('%s', (...[, past, step, hasStartedWriting, isKept]) => {
     expect(isReused(past, step, hasStartedWriting)).toBe(isKept);
   });
 });

@@ -17,21 +17,21 @@ import {
 } from '../../test/support/toy-role.ts';
 
 describe('lanes', () => {
-  it('hand facts to each other', async () => {
+  it('pass facts to each other', async () => {
     const { world } = await runToy(
       toy({ steps: [lanes({ one: [wipe], two: [doing('b/slow'), findDisk] }), doing('a/end')] }),
     );
     expect(world.did).toEqual(['b/slow', 'disk/find', 'wipe /dev/toy', 'a/end']);
   });
 
-  it('are all through before the next step, the last to end too', async () => {
+  it('all end before the next step starts', async () => {
     const world = worldOf((what) => (what === 'b/slow' ? settle() : Promise.resolve()));
     const both = lanes({ one: [doing('a/quick')], two: [doing('b/slow')] });
     await runToy(toy({ steps: [both, doing('a/end')] }), { world });
     expect(world.did).toEqual(['a/quick', 'b/slow', 'a/end']);
   });
 
-  it('stop each other, and the first failure is the one that is told', async () => {
+  it('stop each other on a failure, and the run reports the first failure', async () => {
     const stops: string[] = [];
     const waits = step({
       id: 'a/waits',
@@ -62,14 +62,14 @@ describe('lanes', () => {
   const isSmall = condition<ToyConfig>('the toy cleans', ({ cleans }) => cleans);
   const beside = { one: [doing('a/one'), doing('a/two')], two: [doing('b/one')] };
 
-  it('run in turn where that is asked for, as plain steps', async () => {
+  it('run in sequence when the condition inTurn holds', async () => {
     const { world, events } = await runToy(toy({ steps: [lanes(beside, { inTurn: isSmall })] }));
     expect(world.did).toEqual(['a/one', 'a/two', 'b/one']);
     expect(types(events)).not.toContain('lanes.started');
   });
 });
 
-describe('a run that nobody wants any more', () => {
+describe('a cancelled run', () => {
   const withdrawn = failure('toy.wrong', 'cancelled');
   const waiting = (id: string) =>
     step({
@@ -85,7 +85,7 @@ describe('a run that nobody wants any more', () => {
       },
     });
 
-  it('ends before its next step, and what is under way comes to its end', async () => {
+  it('finishes the current step and ends before the next one', async () => {
     const halt = new AbortController();
     const world = worldOf((what) => {
       if (what === 'a/one') halt.abort(withdrawn);
@@ -101,7 +101,7 @@ describe('a run that nobody wants any more', () => {
     expect(types(events).at(-1)).toBe('run.failed');
   });
 
-  it('ends in a wait, at once, and does what is always done', async () => {
+  it('ends a wait immediately and runs the steps that always run', async () => {
     const halt = new AbortController();
     const run = runToy(
       toy({ steps: [waiting('a/waits'), doing('a/two')], always: [doing('a/always')] }),
@@ -114,7 +114,7 @@ describe('a run that nobody wants any more', () => {
     expect(world.did).toEqual(['a/always']);
   });
 
-  it('ends no sooner than the lane that writes has come to a step', async () => {
+  it('lets the current step of another lane finish', async () => {
     const halt = new AbortController();
     const { promise: written, resolve: end } = Promise.withResolvers<void>();
     const signals: AbortSignal[] = [];
@@ -142,7 +142,7 @@ describe('a run that nobody wants any more', () => {
     expect(world.did).toEqual([]);
   });
 
-  it('makes no further attempt, and does not end the pause before it', async () => {
+  it('does not retry a failed step', async () => {
     const halt = new AbortController();
     let attempts = 0;
     const failing: typeof findDisk = {
@@ -161,7 +161,7 @@ describe('a run that nobody wants any more', () => {
     expect([error, attempts]).toEqual([withdrawn, 1]);
   });
 
-  it('waits for no fact that a lane which has ended would give', async () => {
+  it('does not wait for a fact of a lane that has ended', async () => {
     const halt = new AbortController();
     const withoutFact: typeof findDisk = {
       ...findDisk,

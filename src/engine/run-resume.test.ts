@@ -7,7 +7,7 @@ describe('a run that continues after a crash', () => {
   const reboot = { ...doing('host/reboot'), effect: 'leaves' as const };
   const whole = toy({ steps: [findDisk, wipe, doing('a/three'), reboot] });
 
-  it('reaches the same world from every point of a crash, and finished steps run once', async () => {
+  it('reaches the same result after a crash at any point, and does not repeat finished steps', async () => {
     const { world: straight, outcome } = await runToy(whole);
     expect(outcome).toBe('left the host');
     await fc.assert(
@@ -32,7 +32,7 @@ describe('a run that continues after a crash', () => {
     );
   });
 
-  it('begins again after the host was started again', async () => {
+  it('starts over after the host was rebooted', async () => {
     const journal = memoryJournal();
     await runToy(whole, { journal });
     const { world } = await runToy(whole, { journal, bootId: 'another' });
@@ -40,7 +40,7 @@ describe('a run that continues after a crash', () => {
     expect(journal.old).toHaveLength(1);
   });
 
-  it('says that it does', async () => {
+  it('reports that it is resumed', async () => {
     const journal = memoryJournal();
     const first = await runToy(whole, { journal });
     const second = await runToy(whole, { journal });
@@ -50,7 +50,7 @@ describe('a run that continues after a crash', () => {
     ]);
   });
 
-  it('runs everything again until the first step that destroys has begun', async () => {
+  it('repeats all steps until the first step that destroys has begun', async () => {
     const fresh = toy({ steps: [findDisk, wipe] });
     const finds = async (crashAfter: number): Promise<number> => {
       const journal = memoryJournal([], { crashAfter });

@@ -17,7 +17,7 @@ import {
 } from '../../test/support/toy-role.ts';
 
 describe('a run', () => {
-  it('goes through its steps and hands facts on', async () => {
+  it('runs its steps in order and passes facts on', async () => {
     const { outcome, world, events } = await runToy(toy({ steps: [findDisk, wipe] }));
     expect(outcome).toBe('finished');
     expect(world.did).toEqual(['disk/find', 'wipe /dev/toy']);
@@ -31,7 +31,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('leaves out what the configuration does not ask for', async () => {
+  it('skips a step whose condition the configuration does not meet', async () => {
     const cleans = condition<ToyConfig>('the disk is cleaned', (config) => config.cleans);
     const { world, events } = await runToy(
       toy({ steps: [{ ...doing('a/clean'), when: cleans }] }),
@@ -43,13 +43,13 @@ describe('a run', () => {
     expect(types(events)).toContain('step.skipped a/clean');
   });
 
-  it('leaves out what earlier facts make needless', async () => {
+  it('skips a step when skipIf returns a reason', async () => {
     const needless = { ...wipe, skipIf: () => 'nothing is on the disk' };
     const { world } = await runToy(toy({ steps: [findDisk, needless] }));
     expect(world.did).toEqual(['disk/find']);
   });
 
-  it('gives a step the ports it names and no others', async () => {
+  it('does not give a step a port that it does not name', async () => {
     const seen: string[] = [];
     const nosy = step({
       id: 'a/nosy',
@@ -65,7 +65,7 @@ describe('a run', () => {
     expect(seen).not.toContain('world');
   });
 
-  it('says that it leaves the host, after what always runs', async () => {
+  it('leaves the host after the steps that always run', async () => {
     const reboot = { ...doing('host/reboot'), effect: 'leaves' as const };
     const { outcome, world } = await runToy(
       toy({ steps: [doing('a/one'), reboot], always: [doing('logs/collect')] }),
@@ -74,7 +74,7 @@ describe('a run', () => {
     expect(world.did).toEqual(['a/one', 'logs/collect', 'host/reboot']);
   });
 
-  it('does not say so when the step that would leave it is left out', async () => {
+  it('finishes normally when the step that leaves the host is skipped', async () => {
     const reboot = {
       ...doing('host/reboot'),
       effect: 'leaves' as const,
@@ -100,7 +100,7 @@ describe('a step that fails', () => {
     always: [doing('logs/collect')],
   });
 
-  it('ends the run with its own failure, which is known before what always runs', async () => {
+  it('ends the run with its failure, reported before the steps that always run', async () => {
     const { error, world, events } = await runToy(three, { world: breaks(1) });
     expect(error).toMatchObject({ code: 'toy.broken' });
     expect(world.did).toEqual(['a/one', 'logs/collect']);
@@ -112,7 +112,7 @@ describe('a step that fails', () => {
     ]);
   });
 
-  it('keeps its own failure when the stop comes while that runs', async () => {
+  it('keeps its failure when a stop comes during the steps that always run', async () => {
     const control = new AbortController();
     const world = worldOf((what) => {
       if (what === 'logs/collect') control.abort(failure('toy.wrong', 'stopped'));
@@ -124,7 +124,7 @@ describe('a step that fails', () => {
     expect(error).toMatchObject({ code: 'toy.broken' });
   });
 
-  it('tells what the first attempt failed with when a later one fails with another thing', async () => {
+  it('reports the failure of the first attempt with a different failure of a later one', async () => {
     const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
     const failures = [failure('toy.broken', 'no link'), failure('toy.wrong', 'too small')];
     const { error } = await runToy(toy({ steps: [retried] }), {
@@ -136,7 +136,7 @@ describe('a step that fails', () => {
     });
   });
 
-  it('is not tried again when a second attempt cannot help', async () => {
+  it('is not retried after a permanent failure', async () => {
     const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
     const { error, events } = await runToy(toy({ steps: [retried] }), {
       world: breaks(1, 'toy.wrong'),
@@ -145,7 +145,7 @@ describe('a step that fails', () => {
     expect(events.filter(({ type }) => type === 'step.retrying')).toHaveLength(0);
   });
 
-  it('undoes what it set up, last first, and keeps its own failure', async () => {
+  it('runs its exit handlers in reverse order and keeps its failure when one of them fails', async () => {
     const undone: string[] = [];
     const sets = step({
       id: 'a/mount',
@@ -165,7 +165,7 @@ describe('a step that fails', () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'note', level: 'warn' }));
   });
 
-  it('that takes too long is stopped and says so', async () => {
+  it('times out at its limit', async () => {
     const slow = step({
       id: 'a/slow',
       title: 'Take long',
@@ -182,14 +182,14 @@ describe('a step that fails', () => {
     expect(error).toMatchObject({ code: 'step.timed-out', context: { step: 'a/slow' } });
   });
 
-  it('with something that is no failure of ours is a bug', async () => {
+  it('reports an unexpected error as a bug', async () => {
     const world = worldOf(() => Promise.reject(new TypeError('x is undefined')));
     const { error } = await runToy(toy({ steps: [doing('a/one')] }), { world });
     expect(error).toMatchObject({ code: 'run.unexpected', kind: 'bug' });
   });
 });
 
-describe('a journal that is not kept any more', () => {
+describe('a journal that cannot be written', () => {
   const full = failure('toy.wrong', 'no space left on device');
   /** A journal that is full after a number of lines. */
   const fullAfter = (lines: number): MemoryJournal => {
@@ -201,7 +201,7 @@ describe('a journal that is not kept any more', () => {
     };
   };
 
-  it('never takes the place of the failure of a step, nor of what always runs', async () => {
+  it('does not replace the failure of a step or prevent the steps that always run', async () => {
     const world = worldOf((what) =>
       what === 'a/one'
         ? Promise.reject(failure('toy.broken', 'the disk is full'))
@@ -224,7 +224,7 @@ describe('a journal that is not kept any more', () => {
     ]);
   });
 
-  it('never takes the place of a stop', async () => {
+  it('does not replace a stop', async () => {
     const control = new AbortController();
     const world = worldOf(() => {
       control.abort(failure('toy.broken', 'stopped'));
@@ -235,7 +235,7 @@ describe('a journal that is not kept any more', () => {
     expect(error).toMatchObject({ message: 'stopped' });
   });
 
-  it.each([0, 1, 2])('is the failure of a run that needs it, after %d lines', async (lines) => {
+  it.each([0, 1, 2])('fails the run when it is full after %d lines', async (lines) => {
     const { error, events } = await runToy(toy({ steps: [doing('a/one')] }), {
       journal: fullAfter(lines),
     });
@@ -245,7 +245,7 @@ describe('a journal that is not kept any more', () => {
 });
 
 describe('a stop from outside', () => {
-  it('ends the run with the reason and without what always runs', async () => {
+  it('ends the run with its reason and skips the steps that always run', async () => {
     const control = new AbortController();
     const world = worldOf((what) => {
       if (what === 'a/two') control.abort(failure('toy.broken', 'stopped'));

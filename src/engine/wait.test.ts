@@ -17,14 +17,14 @@ function waiting(signal = open) {
 }
 
 describe('a wait', () => {
-  it('that told what is missing says when it is there', async () => {
+  it('reports its end after it has reported a status', async () => {
     const { until, clock, ended } = waiting();
     const poll = () => Promise.resolve(clock.now() > 0 ? { done: 1 } : { status: 'not yet' });
     await until('it is true', poll, { every: seconds(3), within: minutes(5) });
     expect(ended).toEqual([{ sentence: 'it is true', isReached: true, waited: seconds(3) }]);
   });
 
-  it('ends with its limit, though the next poll would come later', async () => {
+  it('times out at its limit, even if the next poll is due later', async () => {
     const { until, clock } = waiting();
     const poll = () => Promise.resolve({ status: 'not yet' });
     const late = until('it is true', poll, { every: minutes(4), within: minutes(5) });
@@ -32,7 +32,7 @@ describe('a wait', () => {
     expect(clock.now()).toBe(minutes(5));
   });
 
-  it('shows each status once, until it is another', async () => {
+  it('reports a status only when it changes', async () => {
     const { until, reported } = waiting();
     const statuses = ['one', 'one', 'two', 'one'];
     const poll = () => {
@@ -43,7 +43,7 @@ describe('a wait', () => {
     expect(reported.map(({ status }) => status)).toEqual(['one', 'two', 'one']);
   });
 
-  it('that had nothing to wait for says nothing', async () => {
+  it('reports nothing when the first poll succeeds', async () => {
     const { until, reported, ended } = waiting();
     await until('it is true', () => Promise.resolve({ done: 1 }), { every: 1, within: 2 });
     expect([reported, ended]).toEqual([[], []]);
@@ -51,7 +51,7 @@ describe('a wait', () => {
 });
 
 describe('a wait that watches', () => {
-  it('looks when it is rung, and not by the clock', async () => {
+  it('polls when the watch reports a change, not on an interval', async () => {
     const { until, clock } = waiting();
     let isTrue = false;
     const polls: number[] = [];
@@ -74,7 +74,7 @@ describe('a wait that watches', () => {
     expect(polls).toEqual([0, seconds(7)]);
   });
 
-  it('misses no ring that comes while it looks', async () => {
+  it('polls again when a change arrives during a poll', async () => {
     const { until, clock } = waiting();
     let notify = (): void => undefined;
     let polls = 0;
@@ -101,7 +101,7 @@ describe('a wait that watches', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('ends its watch with itself', async () => {
+  it('stops its watch when it ends', async () => {
     const { until } = waiting();
     let isWatching = false;
     await until('it is true', () => Promise.resolve({ done: true }), {
@@ -117,7 +117,7 @@ describe('a wait that watches', () => {
     expect(isWatching).toBe(false);
   });
 
-  it('fails with its watch', async () => {
+  it('fails when its watch fails', async () => {
     const { until } = waiting();
     const done = until('it is true', () => Promise.resolve({ status: 'not yet' }), {
       within: minutes(5),
@@ -126,7 +126,7 @@ describe('a wait that watches', () => {
     await expect(done).rejects.toThrow('denied');
   });
 
-  it('continues by the clock when its watch ends early', async () => {
+  it('polls on its interval after the watch has ended', async () => {
     const { until, clock } = waiting();
     let polls = 0;
     const poll = () => {
@@ -141,7 +141,7 @@ describe('a wait that watches', () => {
     expect(clock.now()).toBe(seconds(10));
   });
 
-  it('has its deadline all the same', async () => {
+  it('times out at its limit while it watches', async () => {
     const { until, reported, ended } = waiting();
     const done = until('it is true', () => Promise.resolve({ status: 'not yet' }), {
       within: minutes(5),
