@@ -21,17 +21,29 @@ const withFile = (path: string, text: string): Config => ({
 });
 const signer = '/opt/openshift/tls/aggregator-signer.crt';
 
-describe('certificates of a cluster', () => {
+describe('invalidCertificate', () => {
   it.each<[string, Config, number]>([
-    ['at their time', trusting(authority), now],
-    ['beside old ones', trusting(`${expiredAuthority}\n${authority}`), now],
-    ['by a clock that is a little behind', trusting(authority), made - minutes(4)],
-    ['of a bootstrap', withFile(signer, authority), now],
-    ['elsewhere', withFile('/etc/pki/ca-trust/source/anchors/ca.crt', expiredAuthority), now],
-    ['that are no certificates', withFile('/opt/openshift/tls/a.key', expiredAuthority), now],
-    ['that nobody can read', trusting(authority.replace(/\nMIIB/, '\nAAAA')), 0],
+    ['valid certificates', trusting(authority), now],
     [
-      'that are fetched',
+      'a valid certificate beside an expired one',
+      trusting(`${expiredAuthority}\n${authority}`),
+      now,
+    ],
+    ['a clock that is four minutes behind', trusting(authority), made - minutes(4)],
+    ['a valid certificate of the bootstrap', withFile(signer, authority), now],
+    [
+      'an expired certificate in another path',
+      withFile('/etc/pki/ca-trust/source/anchors/ca.crt', expiredAuthority),
+      now,
+    ],
+    [
+      'an expired certificate in a file without the extension .crt',
+      withFile('/opt/openshift/tls/a.key', expiredAuthority),
+      now,
+    ],
+    ['a certificate that cannot be parsed', trusting(authority.replace(/\nMIIB/, '\nAAAA')), 0],
+    [
+      'a certificate with a remote source',
       {
         ignition: {
           version: '3.2.0',
@@ -40,7 +52,7 @@ describe('certificates of a cluster', () => {
       },
       now,
     ],
-  ])('are used: %s', (_, config, at) => {
+  ])('accepts %s', (_, config, at) => {
     expect(invalidCertificate(config, at)).toBeUndefined();
   });
 
@@ -49,7 +61,7 @@ describe('certificates of a cluster', () => {
     ['the authority of the config server', trusting(expiredAuthority), now],
     [signer, withFile(signer, expiredAuthority), now],
     [signer, withFile(signer, authority), Date.parse('2127-01-01')],
-  ])('are refused: %s', (name, config, at) => {
+  ])('reports the validity of %s outside of its time', (name, config, at) => {
     expect(invalidCertificate(config, at)).toMatch(
       new RegExp(`^${name} is valid from 20\\d\\d-\\S+Z to 2\\d{3}-\\S+Z$`),
     );

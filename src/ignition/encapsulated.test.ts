@@ -25,53 +25,57 @@ const rendered = (text: string, version = '3.4.0'): string =>
 const osImageURL = 'quay.io/openshift/os@sha256:0';
 const full = machineConfig({ osImageURL, kernelArguments: ['a=b', 'nosmt'], config: {} });
 
-describe('the encapsulated machine config', () => {
-  it('says which system to boot, and how', () => {
+describe('readEncapsulated', () => {
+  it('returns the OS image and the kernel arguments', () => {
     expect(readEncapsulated(Buffer.from(rendered(full)))).toEqual({
       osImageURL,
       kernelArguments: ['a=b', 'nosmt'],
     });
   });
 
-  it.each(['2.2.0', '3.6.0-experimental', ''])('is found in a config of version %j', (version) => {
+  it.each(['2.2.0', '3.6.0-experimental', ''])('reads a config of version %j', (version) => {
     expect(readEncapsulated(rendered(full, version)).osImageURL).toBe(osImageURL);
   });
 
-  it('may be compressed', () => {
+  it('reads a compressed MachineConfig', () => {
     const source = encodeDataUrl(gzipSync(full));
     const contents = { source, compression: 'gzip' };
     const config = { storage: { files: [{ path: ENCAPSULATED_PATH, contents }] } };
     expect(readEncapsulated(JSON.stringify(config)).osImageURL).toBe(osImageURL);
   });
 
-  it.each([[undefined], [null], [[]]])('may have no kernel arguments: %j', (kernelArguments) => {
+  it.each([[undefined], [null], [[]]])('returns no kernel arguments for %j', (kernelArguments) => {
     const text = machineConfig({ osImageURL, kernelArguments });
     expect(readEncapsulated(rendered(text)).kernelArguments).toEqual([]);
   });
 
   it.each([
-    ['nothing', '', 'ignition.empty'],
+    ['an empty text', '', 'ignition.empty'],
     ['a web page', '<html>', 'ignition.html-page'],
-    ['no JSON', 'x', 'ignition.not-json'],
-    ['no object', '[]', 'ignition.encapsulated-missing'],
-    ['other files', '{"storage":{"files":[{"path":"/a"}]}}', 'ignition.encapsulated-missing'],
-    ['no JSON inside', rendered('x'), 'ignition.encapsulated-invalid'],
+    ['invalid JSON', 'x', 'ignition.not-json'],
+    ['an array', '[]', 'ignition.encapsulated-missing'],
     [
-      'no image inside',
+      'a config without the file',
+      '{"storage":{"files":[{"path":"/a"}]}}',
+      'ignition.encapsulated-missing',
+    ],
+    ['a file that is not JSON', rendered('x'), 'ignition.encapsulated-invalid'],
+    [
+      'a MachineConfig without an OS image',
       rendered(machineConfig({ osImageURL: '' })),
       'ignition.encapsulated-invalid',
     ],
     [
-      'odd arguments inside',
+      'a MachineConfig with kernel arguments that are not strings',
       rendered(machineConfig({ osImageURL, kernelArguments: [1] })),
       'ignition.encapsulated-invalid',
     ],
     [
-      'no content',
+      'a file without contents',
       JSON.stringify({ storage: { files: [{ path: ENCAPSULATED_PATH }] } }),
       'ignition.no-source',
     ],
-  ])('is refused in what has %s', (_, text, code) => {
+  ])('refuses %s', (_, text, code) => {
     expect(() => readEncapsulated(text)).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -17,13 +17,13 @@ const user = (members: object): Sections => ({ passwd: { users: [{ name: 'core',
 
 const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][] = [
   [
-    'an optional scalar is the child’s if it is there',
+    'takes an optional scalar from the child if it has one',
     files({ path: '/a', mode: 1, overwrite: true }),
     files({ path: '/a', mode: 0 }),
     files({ path: '/a', mode: 0, overwrite: true }),
   ],
   [
-    'objects merge member by member',
+    'merges objects member by member',
     { ignition: { timeouts: { httpTotal: 1 }, proxy: { httpProxy: 'http://a' } } },
     { ignition: { timeouts: { httpResponseHeaders: 2 } } },
     {
@@ -34,7 +34,7 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
     },
   ],
   [
-    'entries with the same key merge in place, new ones follow',
+    'merges entries with the same key in place and appends new ones',
     { systemd: { units: [{ name: 'a.service', enabled: true }, { name: 'b.service' }] } },
     { systemd: { units: [{ name: 'c.service' }, { name: 'a.service', mask: true }] } },
     {
@@ -48,31 +48,31 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
     },
   ],
   [
-    'a link takes the place of a file with its path',
+    'replaces a file by a link with the same path',
     { storage: { files: [{ path: '/a' }, { path: '/b' }] } },
     { storage: { links: [{ path: '/a', target: '/b' }] } },
     { storage: { files: [{ path: '/b' }], links: [{ path: '/a', target: '/b' }] } },
   ],
   [
-    'a kernel argument is wanted or unwanted',
+    'moves a kernel argument between shouldExist and shouldNotExist',
     { kernelArguments: { shouldExist: ['a', 'b'] } },
     { kernelArguments: { shouldNotExist: ['a'], shouldExist: ['c', 'b'] } },
     { kernelArguments: { shouldExist: ['b', 'c'], shouldNotExist: ['a'] } },
   ],
   [
-    'lists of strings are sets, the parent’s order first',
+    'merges lists of strings as sets in the order of the parent',
     user({ groups: ['b', 'a'], sshAuthorizedKeys: ['k1'] }),
     user({ groups: ['c', 'a'], sshAuthorizedKeys: ['k2', 'k1'] }),
     user({ groups: ['b', 'a', 'c'], sshAuthorizedKeys: ['k1', 'k2'] }),
   ],
   [
-    'options to open an encrypted device are a set, options to make it are not',
+    'merges openOptions of LUKS as a set, but appends options',
     { storage: { luks: [{ name: 'a', options: ['x'], openOptions: ['x'] }] } },
     { storage: { luks: [{ name: 'a', options: ['x'], openOptions: ['x'] }] } },
     { storage: { luks: [{ name: 'a', options: ['x', 'x'], openOptions: ['x'] }] } },
   ],
   [
-    'partitions merge by number, and by label without one',
+    'merges partitions by number, or by label without a number',
     { storage: { disks: [{ device: '/d', partitions: [{ number: 1 }, { label: 'a' }] }] } },
     {
       storage: {
@@ -102,13 +102,13 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
     },
   ],
   [
-    'a header without a value removes the parent’s',
+    'removes a header of the parent that has no value in the child',
     withHeaders(header('a', '1'), header('b', '2')),
     withHeaders(header('a'), header('c', '3')),
     withHeaders(header('b', '2'), header('c', '3')),
   ],
   [
-    'configs to merge are known by their source',
+    'merges entries of ignition.config.merge by their source',
     { ignition: { config: { merge: [{ source: 'data:,1' }] } } },
     {
       ignition: {
@@ -123,7 +123,7 @@ const rows: [rule: string, parent: Sections, child: Sections, merged: Sections][
   ],
 ];
 
-describe('merging two configs', () => {
+describe('mergeConfigs', () => {
   it.each(rows)('%s', (...[, parent, child, merged]) => {
     expect(mergeConfigs(configOf(parent), configOf(child))).toEqual(configOf(merged));
   });
@@ -132,30 +132,30 @@ describe('merging two configs', () => {
     ['3.1.0', '3.4.0', '3.4.0'],
     ['3.4.0', '3.1.0', '3.4.0'],
     ['3.2.0', '3.2.0', '3.2.0'],
-  ])('of spec %s and %s gives spec %s', (parent, child, version) => {
+  ])('merges spec %s and %s to spec %s', (parent, child, version) => {
     const merged = mergeConfigs(configOf({}, parent), configOf({}, child));
     expect(merged.ignition.version).toBe(version);
   });
 
-  it('keeps what only one of them has, even what is not known', () => {
+  it('keeps members that only one config has, also unknown ones', () => {
     const merged = mergeConfigs(configOf({ x: [1], y: { a: 1 } }), configOf({ y: { b: 2 } }));
     expect(merged).toMatchObject({ x: [1], y: { a: 1, b: 2 } });
   });
 
-  it.each(['__proto__', 'constructor'])('keeps a member %s as any other', (member) => {
+  it.each(['__proto__', 'constructor'])('keeps a member named %s', (member) => {
     const odd = parseConfig(`{"ignition":{"version":"3.2.0"},"${member}":{"a":1}}`);
     const plain = configOf({}, '3.2.0');
     for (const merged of [mergeConfigs(odd, plain), mergeConfigs(plain, odd)])
       expect(JSON.stringify(merged)).toContain(`"${member}":{"a":1}`);
   });
 
-  it('is refused for a spec whose lists are not known', () => {
+  it('refuses a spec that it does not support', () => {
     expect(() => mergeConfigs(configOf({}), configOf({}, '3.6.0'))).toThrow(
       expect.objectContaining({ code: 'ignition.version-unsupported' }),
     );
   });
 
-  it('changes neither of the two', () => {
+  it('does not change its arguments', () => {
     const parent = configOf(files({ path: '/a', append: [{ source: 'data:,1' }] }));
     const child = configOf(files({ path: '/a', append: [{ source: 'data:,2' }] }));
     const before = structuredClone([parent, child]);

@@ -11,8 +11,8 @@ const refusal = (input: string | Uint8Array): unknown => {
   }
 };
 
-describe('reading a config', () => {
-  it('keeps what it does not know, without nulls', () => {
+describe('parseConfig', () => {
+  it('keeps unknown members and drops nulls', () => {
     const config = parseConfig(
       Buffer.from(text(',"storage":{"files":[{"path":"/a","mode":420,"new":[null],"user":null}]}')),
     );
@@ -23,7 +23,7 @@ describe('reading a config', () => {
     expect(JSON.stringify(config)).toContain('"new":[null]');
   });
 
-  it.each(['__proto__', 'constructor'])('keeps a member %s as any other', (name) => {
+  it.each(['__proto__', 'constructor'])('keeps a member named %s', (name) => {
     expect(JSON.stringify(parseConfig(text(`,"${name}":{"a":1}`)))).toContain(`"${name}":{"a":1}`);
   });
 
@@ -36,7 +36,7 @@ describe('reading a config', () => {
     ['not a config', 1, 2],
     [`\u{feff}${text()}`, 1, 1],
     ['['.repeat(1100), undefined, undefined],
-  ])('says where it is not JSON: %j', (input, line, column) => {
+  ])('reports line and column of invalid JSON: %j', (input, line, column) => {
     const failure = refusal(input) as { context: Record<string, unknown> };
     expect(failure).toMatchObject({ code: 'ignition.not-json', kind: 'input' });
     expect([failure.context['line'], failure.context['column']]).toEqual([line, column]);
@@ -46,7 +46,7 @@ describe('reading a config', () => {
     '{"passwordHash": hunter2}',
     '{"passwordHash": \'hunter2\'}',
     '{"passwordHash":"hunter2',
-  ])('quotes nothing of what it refuses: %s', (input) => {
+  ])('does not quote invalid JSON: %s', (input) => {
     const failure = refusal(input) as Error;
     expect(failure).toMatchObject({ code: 'ignition.not-json' });
     expect(JSON.stringify([failure.message, failure])).not.toContain('hunter2');
@@ -56,7 +56,7 @@ describe('reading a config', () => {
   it.each([
     ['{"kind":"Error","id":409,"href":"","code":"409","reason":"no"}', '409', 'no'],
     ['{"code":401,"message":"no token"}', 401, 'no token'],
-  ])('tells an error message of the service: %s', (input, code, reason) => {
+  ])('reports an error response of the service: %s', (input, code, reason) => {
     expect(refusal(input)).toMatchObject({
       code: 'ignition.error-body',
       kind: 'remote',
@@ -64,7 +64,7 @@ describe('reading a config', () => {
     });
   });
 
-  it.each(['3.0.0', '3.5.0', '3.6.0', '3.10.0'])('takes spec %s', (version) => {
+  it.each(['3.0.0', '3.5.0', '3.6.0', '3.10.0'])('accepts spec %s', (version) => {
     expect(parseConfig(text('', `"${version}"`)).ignition.version).toBe(version);
   });
 
@@ -81,15 +81,15 @@ describe('reading a config', () => {
     ['" 3.2.0"', 'ignition.no-version'],
     ['null', 'ignition.no-version'],
     ['3', 'ignition.no-version'],
-  ])('refuses spec %s as %s', (version, code) => {
+  ])('refuses version %s with %s', (version, code) => {
     expect(refusal(text('', version))).toMatchObject({ code });
   });
 
-  it.each(['[]', '"text"', '{"code":1}'])('refuses what is no config: %s', (input) => {
+  it.each(['[]', '"text"', '{"code":1}'])('refuses JSON that is not a config: %s', (input) => {
     expect(refusal(input)).toMatchObject({ code: 'ignition.no-version' });
   });
 
-  it('counts all values of the wrong type and names the first', () => {
+  it('counts all values of the wrong type', () => {
     const members =
       ',"storage":{"files":[{"path":1,"mode":"420","overwrite":0}],"links":{}},"passwd":1';
     const failure = refusal(text(members)) as { context: Record<string, unknown> };
@@ -98,7 +98,7 @@ describe('reading a config', () => {
   });
 });
 
-it('a config that must be valid is refused where it breaks a rule', () => {
+it('parseValidConfig refuses a config that breaks a rule', () => {
   expect(() => parseValidConfig(text(',"storage":{"files":[{"path":"a"}]}'))).toThrow(
     expect.objectContaining({
       code: 'ignition.invalid',

@@ -21,8 +21,8 @@ function pointerOf(
   return readPointer(parseConfig(JSON.stringify({ ignition })));
 }
 
-describe('a pointer', () => {
-  it('names an address and whom to trust', () => {
+describe('readPointer', () => {
+  it('returns the URL and the CA certificates', () => {
     expect(pointerOf([{ source: url }], [inline(`${certificate}\n`)])).toEqual({
       kind: 'remote',
       url,
@@ -31,12 +31,12 @@ describe('a pointer', () => {
     });
   });
 
-  it('counts from the first config with a source', () => {
+  it('takes the first config with a source', () => {
     const pointer = pointerOf([{}, { source: '' }, { source: 'http://a' }, { source: 'http://b' }]);
     expect(pointer).toMatchObject({ kind: 'remote', url: 'http://a', certificateAuthorities: '' });
   });
 
-  it('trusts all authorities that it carries, one after the other', () => {
+  it('joins all embedded CA certificates', () => {
     const bundle = inline(`# comment\n${certificate}\n${certificate}`);
     const gzip = { source: encodeDataUrl(gzipSync(certificate)), compression: 'gzip' };
     const pointer = pointerOf(
@@ -51,25 +51,25 @@ describe('a pointer', () => {
   it.each([
     ['plain', inline('{}')],
     ['compressed', { source: encodeDataUrl(gzipSync('{}')), compression: 'gzip' }],
-    ['compressed without saying so', { source: encodeDataUrl(gzipSync('{}')) }],
-  ])('may carry the config: %s', (_, resource) => {
+    ['compressed without a compression member', { source: encodeDataUrl(gzipSync('{}')) }],
+  ])('returns an embedded config: %s', (_, resource) => {
     const pointer = pointerOf([resource]);
     expect(pointer.kind === 'embedded' && Buffer.from(pointer.content).toString()).toBe('{}');
   });
 
   it.each([
     ['nothing to merge', [], [], 'ignition.pointer-missing'],
-    ['no authority', [{ source: url }], [], 'ignition.ca-missing'],
-    ['an authority elsewhere', [{ source: url }], [{ source: 'http://a' }], 'ignition.ca-missing'],
-    ['an authority that is text', [{ source: url }], [inline('x')], 'ignition.ca-invalid'],
+    ['no CA', [{ source: url }], [], 'ignition.ca-missing'],
+    ['a remote CA', [{ source: url }], [{ source: 'http://a' }], 'ignition.ca-missing'],
+    ['a CA that is not PEM', [{ source: url }], [inline('x')], 'ignition.ca-invalid'],
     [
-      'an authority that only looks like one',
+      'a CA that is not a valid certificate',
       [{ source: url }],
       [inline('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')],
       'ignition.ca-invalid',
     ],
     [
-      'content that is not gzip as it says',
+      'content that is not gzip despite its compression member',
       [{ source: 'data:,x', compression: 'gzip' }],
       [],
       'ignition.gzip',
@@ -80,7 +80,7 @@ describe('a pointer', () => {
       [],
       'ignition.hash-mismatch',
     ],
-  ])('is refused with %s', (...[, merge, authorities, code]) => {
+  ])('refuses %s', (...[, merge, authorities, code]) => {
     expect(() => pointerOf(merge, authorities)).toThrow(expect.objectContaining({ code }));
   });
 });

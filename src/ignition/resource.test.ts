@@ -45,18 +45,23 @@ describe('a resource', () => {
     expect(Buffer.from(decodeResource(resource)).toString()).toBe(content);
   });
 
-  it('is left compressed where it does not say so', () => {
+  it('stays compressed without a compression member', () => {
     expect([...decodeResource({ source })]).toEqual([...packed]);
     expect(isGzip(packed)).toBe(true);
   });
 
   it.each<[string, Resource, string, string]>([
     ['has no source', {}, 'ignition.no-source', 'input'],
-    ['is elsewhere', { source: 'http://h/a' }, 'ignition.remote-source', 'input'],
+    ['is remote', { source: 'http://h/a' }, 'ignition.remote-source', 'input'],
     ['is not gzip', { source: 'data:,a', compression: 'gzip' }, 'ignition.gzip', 'input'],
-    ['is nothing for gzip', { source: 'data:,', compression: 'gzip' }, 'ignition.gzip', 'input'],
     [
-      'is cut short',
+      'is empty instead of gzip',
+      { source: 'data:,', compression: 'gzip' },
+      'ignition.gzip',
+      'input',
+    ],
+    [
+      'is truncated',
       { source: encodeDataUrl(packed.subarray(0, -4)), compression: 'gzip' },
       'ignition.gzip',
       'input',
@@ -93,7 +98,7 @@ describe('a resource', () => {
     expect(() => decodeResource(resource)).toThrow(expect.objectContaining({ code, kind }));
   });
 
-  it('is refused where it grows beyond the limit', () => {
+  it('is refused when its decompressed size exceeds the limit', () => {
     const bomb = gzipSync(Buffer.alloc(5000));
     expect(decodeContent({ compression: 'gzip' }, bomb, 5000)).toHaveLength(5000);
     expect(() => decodeContent({ compression: 'gzip' }, bomb, 4999)).toThrow(
@@ -118,14 +123,14 @@ describe('a data URL', () => {
     expect([...decodeDataUrl(url)]).toEqual(bytesOf(content));
   });
 
-  it('may hold bytes that are not UTF-8', () => {
+  it('can hold bytes that are not UTF-8', () => {
     expect([...decodeDataUrl('data:,%ff%00')]).toEqual([0xff, 0x00]);
   });
 
   it.each([
     ['a raw space', 'data:,a b'],
     ['a letter beyond ASCII', 'data:,é'],
-    ['half an escape', 'data:,%4'],
+    ['an incomplete escape', 'data:,%4'],
     ['no comma', 'data:text/plain'],
     ['unpadded base64', 'data:;base64,YQ'],
     ['padding in the middle', 'data:;base64,YQ==YQ=='],
@@ -139,7 +144,7 @@ describe('a data URL', () => {
     );
   });
 
-  it('gives back any bytes that were encoded', () => {
+  it('returns the bytes that were encoded', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         const url = encodeDataUrl(bytes, 'text/plain');
@@ -177,7 +182,7 @@ describe('a file of a config', () => {
   it.each([
     ['/etc/b', 'ignition.file-missing'],
     ['/etc/empty', 'ignition.no-source'],
-  ])('that cannot be had is named: %s', (path, code) => {
+  ])('%s is refused with %s', (path, code) => {
     expect(() => readFileContent(config, path)).toThrow(expect.objectContaining({ code }));
   });
 });

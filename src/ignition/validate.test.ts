@@ -17,12 +17,12 @@ function verify(text: string): Verdict {
   }
 }
 
-describe('a config', () => {
-  it.each(validationCases)('with this is judged rightly: $name', ({ config, code, rules = [] }) => {
+describe('lintConfig', () => {
+  it.each(validationCases)('finds the violated rules: $name', ({ config, code, rules = [] }) => {
     expect(verify(config)).toEqual({ rules, code });
   });
 
-  it('is told where it breaks a rule', () => {
+  it('reports the path of a violated rule', () => {
     const text =
       '{"ignition":{"version":"3.3.0"},"storage":{"files":[{"path":"/a"},{"path":"b"}]}}';
     expect(lintConfig(text).findings).toMatchObject([
@@ -30,7 +30,7 @@ describe('a config', () => {
     ]);
   });
 
-  it('is passed on with what only Ignition has rules for', () => {
+  it('accepts violations of rules that only Ignition checks', () => {
     const config = {
       systemd: { units: [{ name: 'a', contents: '[Unit' }] },
       storage: {
