@@ -8,7 +8,7 @@ const eth0 = file('id=eth0', 'type=ethernet', `uuid=${uuid(1)}`, 'interface-name
 const bond = file('id = bond0', 'type=bond', 'interface-name=bond0', '[bond]', 'mode=802.3ad');
 const port = file('id=eth1', 'type=ethernet', 'controller=bond0', 'port-type=bond');
 
-describe('the problems of keyfiles', () => {
+describe('keyfileProblems', () => {
   it.each<readonly [string, Readonly<Record<string, string>>, RegExp | undefined]>([
     [
       'an address',
@@ -16,7 +16,7 @@ describe('the problems of keyfiles', () => {
       undefined,
     ],
     [
-      'with comments',
+      'comments and CRLF line breaks',
       { 'a.nmconnection': `# by hand\r\n\r\n${eth0.replaceAll('\n', '\r\n')}` },
       undefined,
     ],
@@ -29,38 +29,46 @@ describe('the problems of keyfiles', () => {
       },
       undefined,
     ],
-    ['nothing', {}, /no keyfile/],
-    ['another name', { eth0 }, /^eth0: .*\*\.nmconnection/],
+    ['no keyfiles', {}, /no keyfile/],
+    ['a name without its extension', { eth0 }, /^eth0: .*\*\.nmconnection/],
     ['a hidden name', { '.eth0.nmconnection': eth0 }, /^\.eth0\.nmconnection: /],
     ['no section', { 'a.nmconnection': 'id=eth0\n' }, /^a\.nmconnection:1: /],
-    ['an open section', { 'a.nmconnection': `${eth0}[ipv4\n` }, /^a\.nmconnection:6: /],
-    ['a line that is none', { 'a.nmconnection': `${eth0}method manual\n` }, /^a\.nmconnection:6: /],
+    [
+      'a section that is not closed',
+      { 'a.nmconnection': `${eth0}[ipv4\n` },
+      /^a\.nmconnection:6: /,
+    ],
+    ['an invalid line', { 'a.nmconnection': `${eth0}method manual\n` }, /^a\.nmconnection:6: /],
     ['a byte order mark', { 'a.nmconnection': `\uFEFF${eth0}` }, /^a\.nmconnection:1: /],
     [
       'a no-break space',
       { 'a.nmconnection': eth0.replace('id=', '\u00a0\nid=') },
       /^a\.nmconnection:2: /,
     ],
-    ['a key that is none', { 'a.nmconnection': `${eth0}id[=b\n` }, /^a\.nmconnection:6: /],
-    ['a key of a language', { 'a.nmconnection': `${eth0} id[de] = b \n` }, undefined],
+    ['an invalid key', { 'a.nmconnection': `${eth0}id[=b\n` }, /^a\.nmconnection:6: /],
+    ['a localized key', { 'a.nmconnection': `${eth0} id[de] = b \n` }, undefined],
     [
-      'one UUID twice',
+      'a duplicate UUID',
       { 'a.nmconnection': eth0, 'b.nmconnection': eth0.replace('id=eth0', 'id=b') },
       /the same connection\.uuid$/,
     ],
-    ['a port alone', { 'eth1.nmconnection': port }, /^eth1\.nmconnection: no keyfile makes bond0/],
-  ])('%s', (_, files, problem) => {
+    [
+      'a port without its controller',
+      { 'eth1.nmconnection': port },
+      /^eth1\.nmconnection: no keyfile makes bond0/,
+    ],
+  ])('checks %s', (_, files, problem) => {
     const found = keyfileProblems(new Map(Object.entries(files)));
     expect(found).toEqual(problem === undefined ? [] : [expect.stringMatching(problem)]);
   });
 
-  it('show no secret of a file', () => {
+  it('does not quote secrets of a file', () => {
     const text = '[802-1x]\npassword=planted-secret\nplanted-secret\n';
     expect(keyfileProblems(new Map([['a.nmconnection', text]])).join()).not.toContain('planted');
   });
 });
 
-describe('the keyfiles that nmstatectl prints', () => {
+describe('nmstateKeyfiles', () => {
   it.each([
     [
       "---\nNetworkManager:\n- - a.nmconnection\n  - '[connection]\n\n    id=a\n\n    '\n",
@@ -70,11 +78,11 @@ describe('the keyfiles that nmstatectl prints', () => {
       'NetworkManager:\n- - a.nmconnection\n  - |\n    [connection]\n    id=a\n',
       '[connection]\nid=a\n',
     ],
-  ])('are read of %j', (printed, text) => {
+  ])('parses %j', (printed, text) => {
     expect(nmstateKeyfiles(printed)).toEqual([['a.nmconnection', text]]);
   });
 
-  it('are read of what nmstatectl 2.2.62 printed for a bond and a VLAN', () => {
+  it('parses the output of nmstatectl 2.2.62 for a bond and a VLAN', () => {
     const log = new URL('../../mocks/logs/nmstatectl/bond-vlan.txt', import.meta.url);
     const files = nmstateKeyfiles(readFileSync(log, 'utf8'));
     expect(files?.map(([name]) => name.replace('.nmconnection', ''))).toEqual([
@@ -87,11 +95,11 @@ describe('the keyfiles that nmstatectl prints', () => {
     expect(keyfileProblems(files ?? [])).toEqual([]);
   });
 
-  it('may be none', () => {
+  it('returns an empty list when there are no keyfiles', () => {
     expect(nmstateKeyfiles('---\nNetworkManager: []\n')).toEqual([]);
   });
 
-  it('may be two of one name, which is a problem', () => {
+  it('keeps two keyfiles with the same name, which keyfileProblems reports', () => {
     const printed = ['eno1', 'eno2'].map((name) => [
       'uplink.nmconnection',
       file('id=uplink', 'type=ethernet', `interface-name=${name}`),
@@ -109,12 +117,12 @@ describe('the keyfiles that nmstatectl prints', () => {
     'NetworkManager: x',
     'NetworkManager: [[a]]',
     'NetworkManager: [[a, 1]]',
-  ])('are not read of %j', (printed) => {
+  ])('returns undefined for %j', (printed) => {
     expect(nmstateKeyfiles(printed)).toBeUndefined();
   });
 });
 
-describe('the keys of a keyfile that NetworkManager drops', () => {
+describe('droppedKeys', () => {
   const given = (...lines: readonly string[]): string => `${eth0}[ipv4]\n${lines.join('\n')}\n`;
 
   it.each<readonly [string, string, readonly string[]]>([
@@ -139,7 +147,7 @@ describe('the keys of a keyfile that NetworkManager drops', () => {
     ],
     [`${eth0}[ethernet]\nmac-address=52\n`, eth0, []],
     [`${eth0}[ethernet]\nmac-address=52:54\n`, eth0, ['ethernet.mac-address']],
-  ])('%j', (wanted, read, dropped) => {
+  ])('compares %j with %j', (wanted, read, dropped) => {
     expect(droppedKeys(wanted, read)).toEqual(dropped);
   });
 });

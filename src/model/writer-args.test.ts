@@ -21,7 +21,7 @@ describe('readWriterArgs', () => {
       ],
     ],
     [['--save-partindex', '05,1-,4294967295', '--save-partlabel', 'data,[!a]*,[ab]']],
-  ])('takes %j', (args) => {
+  ])('accepts %j', (args) => {
     expect(readWriterArgs(args)).not.toHaveProperty('mistake');
   });
 
@@ -31,7 +31,7 @@ describe('readWriterArgs', () => {
     [['--append-kargs=x']],
     [['--verify=strict', '--offline']],
     [['-nz', 'x']],
-  ])('lets %j pass, which coreos-installer may know', (args) => {
+  ])('accepts %j, which coreos-installer may know', (args) => {
     expect(readWriterArgs(args)).not.toHaveProperty('mistake');
   });
 
@@ -112,6 +112,6 @@ it.each<[readonly string[], readonly (readonly [string, string])[]]>([
       ['offline', ''],
     ],
   ],
-])('finds the options in %j', (args, uses) => {
+])('readWriterArgs returns the options in %j', (args, uses) => {
   expect(readWriterArgs(args).uses.map(({ option, value }) => [option, value])).toEqual(uses);
 });
