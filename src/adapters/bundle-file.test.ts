@@ -13,14 +13,14 @@ describe('writeBundle', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('touches no file that is there', async () => {
+  it('does not overwrite an existing file', async () => {
     const path = join(folder, 'logs.tar.gz');
     writeFileSync(path, 'of another host');
     await expect(writeBundle(path, Buffer.from('x'))).rejects.toMatchObject({ code: 'EEXIST' });
     expect(readFileSync(path, 'utf8')).toBe('of another host');
   });
 
-  it('is for its owner alone', async () => {
+  it('makes the file readable for its owner only', async () => {
     const path = join(folder, 'logs.tar.gz');
     await writeBundle(path, Buffer.from('x'));
     expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -9,11 +9,11 @@ it.each([
   ['a container without --pid=host', container, container, true, 'process 1 is one of this'],
   ['a container without --privileged', { code: 'EACCES' }, container, true, 'cannot be entered'],
   ['a user who is not root', { code: 'EACCES' }, host, false, 'cannot be entered: EACCES'],
-])('%s', (_, first, own, isContained, problem) => {
+])('checks access to the host from %s', (_, first, own, isContained, problem) => {
   const found = unseenHost(first, own, isContained);
   expect(found).toEqual(problem === undefined ? undefined : expect.stringContaining(problem));
 });
 
-it('believes who says where the files of the host are', async () => {
+it('requireHost accepts a given host root without a check', async () => {
   await expect(requireHost('/mnt')).resolves.toBeUndefined();
 });

@@ -35,8 +35,8 @@ function setUp() {
   return { failing, follow, join, opened };
 }
 
-describe('who follows the same selection', () => {
-  it('keeps it until the last one has left, and begins again after that', async () => {
+describe('followers of the same selection', () => {
+  it('share one watch until the last one stops; the next one opens a new watch', async () => {
     const { join, opened } = setUp();
     const [one, two] = [join(), join()];
     await settle();
@@ -55,7 +55,7 @@ describe('who follows the same selection', () => {
     expect(three.names).toEqual([]);
   });
 
-  it('ends alone with what it throws', async () => {
+  it('continue when one of them throws', async () => {
     const { join, opened } = setUp();
     const bad = join(nodes, () => {
       throw new RangeError('a bug');
@@ -68,7 +68,7 @@ describe('who follows the same selection', () => {
     expect(good.names).toEqual(['a', 'b']);
   });
 
-  it('fails together when the course fails, and the next one begins again', async () => {
+  it('all fail when the watch fails; the next one opens a new watch', async () => {
     const { failing, join, opened } = setUp();
     failing.error = new Error('bad credentials');
     const both = [join(), join()];

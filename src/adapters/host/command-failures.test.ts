@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { commandFailed } from './command-failures.ts';
 
 describe('a failed command', () => {
-  it('carries what it said last, and no secret', () => {
+  it('carries the end of its stderr without secrets', () => {
     const error = commandFailed(
       {
         argv: ['podman', 'run', '--token=abcd-secret'],
@@ -29,14 +29,14 @@ describe('a failed command', () => {
       `${'Trying to pull '.padEnd(300, 'x')}${': connection refused'.padStart(300, 'y')}`,
       `${'Trying to pull '.padEnd(120, 'x')} … ${': connection refused'.padStart(270, 'y')}`,
     ],
-  ])('tells the start and the end of its last line: %j', (line, reported) => {
+  ])('reports the start and the end of its last line: %j', (line, reported) => {
     const story = { argv: ['skopeo'], duration: 1, stderr: `first\n${line}\n` };
     expect(commandFailed(story, { exitCode: 1 }).message).toBe(
       `skopeo ended with exit code 1: ${reported}`,
     );
   });
 
-  it('shows no half of a secret where its stderr is cut', () => {
+  it('does not show part of a secret where its stderr is truncated', () => {
     const [first, second] = ['planted-', 'token'];
     const stderr = `${first}${second}${'x'.repeat(2048 - second.length)}`;
     const story = { argv: ['podman'], secrets: [`${first}${second}`], duration: 1, stderr };

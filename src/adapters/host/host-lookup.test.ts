@@ -21,8 +21,8 @@ afterEach(() => rm(place, { recursive: true }));
 const copy = (): Promise<boolean> => copyNames(join(place, 'host'), join(place, 'etc'));
 const own = (name: string): Promise<string> => readFile(join(place, 'etc', name), 'utf8');
 
-describe('the name service of the host', () => {
-  it('is copied, and again only where it has changed', async () => {
+describe('copyNames', () => {
+  it('copies resolv.conf again only after it has changed', async () => {
     await mkdir(join(place, 'host/run'));
     await symlink('/run/stub.conf', join(place, 'host/etc/resolv.conf'));
     await writeFile(join(place, 'host/run/stub.conf'), 'nameserver 127.0.0.53\n');
@@ -34,7 +34,7 @@ describe('the name service of the host', () => {
     expect(await own('resolv.conf')).toBe('nameserver 10.0.0.7\n');
   });
 
-  it('leaves what the container has added to its hosts', async () => {
+  it('keeps the entries that the container added to /etc/hosts', async () => {
     await copy();
     const expected = '127.0.0.1 localhost\n10.0.0.5 api-int\n10.0.0.9 added\n';
     expect(await own('hosts')).toBe(expected);
@@ -42,13 +42,13 @@ describe('the name service of the host', () => {
     expect(await own('hosts')).toBe(expected);
   });
 
-  it('leaves the files of the container where the host has none', async () => {
+  it('keeps the files of the container when the host has none', async () => {
     await rm(join(place, 'host/etc/hosts'));
     expect(await copy()).toBe(false);
     expect(await own('resolv.conf')).toBe('nameserver 10.0.0.1\n');
   });
 
-  it('leaves the files of a machine that is no container', async () => {
+  it('does not change the files of a machine that is not a container', async () => {
     const before = await readFile('/etc/hosts', 'utf8');
     const found = await looked(hostLookup(HOST_ROOT), 'localhost');
     expect(found).toEqual([{ address: '127.0.0.1', family: 4 }]);
@@ -61,12 +61,12 @@ const looked = (lookup: LookupFunction, name: string): Promise<unknown> =>
     lookup(name, { all: true, family: 4 }, (error, found) => resolve(error?.code ?? found));
   });
 
-describe('a lookup by the name service of the host', () => {
+describe('hostLookup', () => {
   const known: LookupAddress[] = [{ address: '10.0.0.5', family: 4 }];
 
   it.each<[string, readonly boolean[], unknown, number]>([
-    ['asks again where it has changed', [false, true], known, 2],
-    ['fails where nothing has changed', [false, false], 'ENOTFOUND', 1],
+    ['repeats a failed lookup after the name service has changed', [false, true], known, 2],
+    ['fails when the name service has not changed', [false, false], 'ENOTFOUND', 1],
   ])('%s', async (_, copies, expected, times) => {
     const left = [...copies];
     let [isKnown, asked] = [false, 0];

@@ -8,19 +8,19 @@ const folder = mkdtempSync(join(tmpdir(), 'bootwright-path-'));
 writeFileSync(join(folder, 'nsenter'), '', { mode: 0o755 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('the program that reaches the host', () => {
-  it('is the first on our own PATH', () => {
+describe('ownProgram', () => {
+  it('is the first match on the PATH of the agent', () => {
     const found = ownProgram('nsenter', { PATH: `/nonexistent:${folder}` });
     expect(found).toBe(join(folder, 'nsenter'));
   });
 
-  it('is never looked for beside our own PATH', () => {
+  it('does not fall back to folders outside that PATH', () => {
     expect(ownProgram('nsenter', { PATH: '/nonexistent' })).toBe('/nonexistent/nsenter');
   });
 });
 
 describe('the environment of a command', () => {
-  it('has what the command needs and nothing of ours', () => {
+  it('has only the variables that the command needs', () => {
     const environment = cleanEnvironment({ PATH: '/mine', PULL_SECRET_TOKEN: 'token' }, { A: 'b' });
     expect(Object.keys(environment).sort()).toEqual(['A', 'HOME', 'LC_ALL', 'PATH', 'TERM']);
     expect(environment['PATH']?.split(':')[0]).toBe('/mine');

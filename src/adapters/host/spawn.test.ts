@@ -9,18 +9,18 @@ const split = (...chunks: readonly string[]): readonly string[] => {
   return lines;
 };
 
-describe('lines of a stream', () => {
+describe('lineSplitter', () => {
   it.each([
-    ['ended by line feeds', ['a\nb\n'], ['a', 'b']],
-    ['ended by carriage returns', ['> 1%   \r> 2%   \r\n'], ['> 1%   ', '> 2%   ']],
-    ['cut anywhere', ['a', 'b\r', '\nc', 'd'], ['ab', 'cd']],
-    ['without content', ['\n\r\n  \na'], ['a']],
-    ['none', [''], []],
-  ])('%s', (_, chunks, lines) => {
+    ['lines that end with line feeds', ['a\nb\n'], ['a', 'b']],
+    ['lines that end with carriage returns', ['> 1%   \r> 2%   \r\n'], ['> 1%   ', '> 2%   ']],
+    ['lines in arbitrary chunks', ['a', 'b\r', '\nc', 'd'], ['ab', 'cd']],
+    ['blank lines', ['\n\r\n  \na'], ['a']],
+    ['an empty stream', [''], []],
+  ])('splits %s', (_, chunks, lines) => {
     expect(split(...chunks)).toEqual(lines);
   });
 
-  it('keeps only the end of a line that has none', () => {
+  it('keeps only the end of a line without a line break', () => {
     const [line] = split('x'.repeat(100_000), 'y');
     expect(line?.length).toBeLessThan(70_000);
     expect(line?.at(-1)).toBe('y');
@@ -28,10 +28,14 @@ describe('lines of a stream', () => {
 });
 
 it.each([
-  ['all that fits', ['ab', 'cd'], 'abcd'],
-  ['the last lines of what does not', ['first line\n', 'second\n', 'third\n'], 'third\n'],
-  ['the last lines of much', ['x\n'.repeat(1000), 'the end'], 'x\nthe end'],
-])('keeps %s', (_, chunks, kept) => {
+  ['everything that fits', ['ab', 'cd'], 'abcd'],
+  [
+    'the last lines of output that does not fit',
+    ['first line\n', 'second\n', 'third\n'],
+    'third\n',
+  ],
+  ['the last lines of long output', ['x\n'.repeat(1000), 'the end'], 'x\nthe end'],
+])('outputRing keeps %s', (_, chunks, kept) => {
   const tail = outputRing(10);
   for (const chunk of chunks) tail.push(chunk);
   expect(tail.text()).toBe(kept);

@@ -20,7 +20,7 @@ async function all(chunks: AsyncIterable<Uint8Array>): Promise<readonly Uint8Arr
 it.each([
   [5, 'stopped after 4 of 5 bytes: its end is missing'],
   [3, 'stopped after 4 of 3 bytes: its end is missing'],
-])('a body of 4 bytes of which %d were announced is cut', async (bytes, words) => {
+])('wholeBody fails when 4 bytes arrive and %d were announced', async (bytes, words) => {
   const whole = wholeBody(body('ab', 'cd'), { origin: 'http://a/b', signal, bytes });
   await expect(all(whole)).rejects.toMatchObject({
     code: 'web.cut',
@@ -28,12 +28,12 @@ it.each([
   });
 });
 
-it.each([4, undefined])('a body of 4 bytes of which %s were announced is whole', async (bytes) => {
+it.each([4, undefined])('wholeBody accepts 4 bytes when %s were announced', async (bytes) => {
   const whole = wholeBody(body('ab', 'cd'), { origin: 'http://a/b', signal, bytes });
   await expect(all(whole)).resolves.toHaveLength(2);
 });
 
-it('a stop is no error of the network', async () => {
+it('exchange throws the reason of a stop instead of a network error', async () => {
   const stop = new AbortController();
   const reset = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
   const timeouts = { connect: 1, headers: 1, idle: 1 };
@@ -49,7 +49,7 @@ it('a stop is no error of the network', async () => {
 
 const question = { method: 'GET', url: new URL('http://a/b'), headers: {} } as const;
 
-/** A client that gives one answer to every request. */
+/** A client that answers every request the same way. */
 const answering = (request: () => Promise<object>): Parameters<typeof answerTo>[0] => {
   const dispatcher = { request } as unknown as Dispatcher;
   const dispatcherFor = (): Promise<Dispatcher> => Promise.resolve(dispatcher);
@@ -57,9 +57,9 @@ const answering = (request: () => Promise<object>): Parameters<typeof answerTo>[
   return { connection: { timeouts, dispatcherFor }, clock: fakeClock() };
 };
 
-it('a stop does not wait for a connection that opens', async () => {
+it('answerTo does not wait for an open request after a stop', async () => {
   const stop = new AbortController();
-  const asked = answerTo(
+  const answered = answerTo(
     answering(() => {
       queueMicrotask(() => {
         stop.abort(new Error('the run was stopped'));
@@ -69,10 +69,10 @@ it('a stop does not wait for a connection that opens', async () => {
     question,
     stop.signal,
   );
-  await expect(asked).rejects.toThrow('the run was stopped');
+  await expect(answered).rejects.toThrow('the run was stopped');
 });
 
-describe('of a refusal', () => {
+describe('the body of an error response', () => {
   const refusal = async (read: (this: Readable) => void): Promise<readonly [string, Readable]> => {
     const raw = new Readable({ read });
     const reach = answering(() => Promise.resolve({ statusCode: 400, headers: {}, body: raw }));
@@ -80,21 +80,21 @@ describe('of a refusal', () => {
     return [await shortText(body, Number.POSITIVE_INFINITY), raw];
   };
 
-  it('64 KiB are read, and nothing of what follows', async () => {
-    const [said, raw] = await refusal(function () {
+  it('is read up to 64 KiB', async () => {
+    const [text, raw] = await refusal(function () {
       this.push('x'.repeat(1000));
     });
-    expect(said).toHaveLength(64 * 1024);
+    expect(text).toHaveLength(64 * 1024);
     expect(raw.destroyed).toBe(true);
   });
 
-  it('what came in time is read', async () => {
+  it('is read as far as it arrives in time', async () => {
     const parts = ['no'];
-    const [said, raw] = await refusal(function () {
+    const [text, raw] = await refusal(function () {
       const part = parts.pop();
       if (part !== undefined) this.push(part);
     });
-    expect(said).toBe('no');
+    expect(text).toBe('no');
     expect(raw.destroyed).toBe(true);
   });
 });

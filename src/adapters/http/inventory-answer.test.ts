@@ -13,7 +13,7 @@ const read = <Name extends keyof Records>(
 it.each([
   ...['[null]', '[0]', '["a"]', '[[]]', '[{"id":"h"},0]', '[{"id":"h"}{"id":"i"}]', '[{"id":]}'],
   ...['{}', '[{"id":"h"}],"hosts":[]', '[{"id":"h"}'],
-])('does not take %s for a list of hosts', async (hosts) => {
+])('refuses %s as the hosts of a cluster', async (hosts) => {
   const text = `{"id":"c","status":"installing","hosts":${hosts}}`;
   await expect(read('installingCluster', text)).rejects.toMatchObject({
     code: 'inventory.unreadable',
@@ -21,13 +21,13 @@ it.each([
 });
 
 it.each(['[null]', '[{"id":"h"},0]', '[{"id":"h"}][]', '{"hosts":[]}', '0'])(
-  'does not take %s for hosts by themselves',
+  'refuses %s as a list of hosts',
   async (text) => {
     await expect(read('hosts', text)).rejects.toMatchObject({ code: 'inventory.unreadable' });
   },
 );
 
-it('keeps the object of a host while the text of the host is the same', async () => {
+it('reuses the object of a host while its text is unchanged', async () => {
   const last: LastHosts = new Map();
   const hostsOf = async (...hosts: readonly string[]) => {
     const text = `{"id":"c","status":"installing","hosts":[${hosts.join()}]}`;
@@ -62,6 +62,6 @@ const longHost = '{"id":"N","inventory":"X"},';
 it.each([
   ['clusterHosts', ['{"hosts":[', longHost, '{"id":"h"}]}']],
   ['hosts', ['[', longHost, '{"id":"h"}]']],
-] as const)('reads %s of which all together are longer than one may be', async (record, text) => {
+] as const)('reads %s that together exceed the size limit of one record', async (record, text) => {
   expect(await readLong(record, text)).toHaveLength(18);
 });

@@ -11,7 +11,7 @@ const read = <Name extends keyof Records>(name: Name, value: unknown): Promise<R
     { url: 'http://a.example.com', last: new Map() },
   );
 
-describe('records of the service', () => {
+describe('readAnswer', () => {
   it.each([
     [{ id: 'c' }, { id: 'c', kind: 'Cluster' }],
     [
@@ -26,38 +26,38 @@ describe('records of the service', () => {
       { id: 'c', platform: null, install_config_overrides: '' },
       { id: 'c', kind: 'Cluster' },
     ],
-  ])('the cluster %j', async (wire, cluster) => {
+  ])('reads the cluster %j', async (wire, cluster) => {
     expect(await read('cluster', wire)).toEqual(cluster);
   });
 
   it.each([
-    ['left out', undefined, []],
+    ['missing', undefined, []],
     ['empty', '', []],
-    ['broken', '{', []],
-    ['of another shape', '{"interfaces":1}', []],
+    ['invalid JSON', '{', []],
+    ['of an unexpected type', '{"interfaces":1}', []],
     [
-      'whole',
+      'complete',
       '{"interfaces":[{"ipv4_addresses":["10.0.0.1/8"],"ipv6_addresses":null},{"name":"x"}]}',
       ['10.0.0.1'],
     ],
     [
-      'in part no address',
+      'partly invalid',
       '{"interfaces":[{"ipv6_addresses":["FD00::0:1/64"],"ipv4_addresses":["x","10.0.0.1/8"]},{"ipv4_addresses":["10.0.0.2/8"]}]}',
       ['10.0.0.1', 'fd00::1', '10.0.0.2'],
     ],
-  ])('a host whose inventory is %s', async (_, inventory, addresses) => {
+  ])('reads a host with an inventory that is %s', async (_, inventory, addresses) => {
     expect(await read('hosts', [{ id: 'h', inventory, progress: null }])).toEqual([
       { id: 'h', infraEnvId: '', name: '', role: '', status: '', addresses },
     ]);
   });
 
-  it('no hosts', async () => {
+  it('reads null as an empty list of hosts', async () => {
     expect(await read('hosts', null)).toEqual([]);
     expect(await read('clusterHosts', { hosts: null })).toEqual([]);
   });
 });
 
-describe('what the controller reads', () => {
+describe('readAnswer for the controller', () => {
   it.each([
     [undefined, {}],
     ['', {}],
@@ -66,7 +66,7 @@ describe('what the controller reads', () => {
     ['["a"]', {}],
     ['{"a":1}', {}],
     ['null', {}],
-  ])('labels of a node that are written as %j', async (node_labels, labels) => {
+  ])('reads the node labels %j', async (node_labels, labels) => {
     const hosts = [{ id: 'h', node_labels, machine_config_pool_name: 'infra' }];
     expect(await read('installingCluster', { id: 'c', status: 'installing', hosts })).toMatchObject(
       {
@@ -91,7 +91,7 @@ describe('what the controller reads', () => {
       { finalizing_stage: 'Done', finalizing_stage_started_at: '0001-01-01T00:00:00.000Z' },
       { stage: 'Done', isTimedOut: false },
     ],
-  ])('a cluster whose progress is %j', async (progress, finalizing) => {
+  ])('reads a cluster with the progress %j', async (progress, finalizing) => {
     const cluster = await read('installingCluster', {
       id: 'c',
       status: 'x',
@@ -109,7 +109,7 @@ describe('what the controller reads', () => {
     });
   });
 
-  it('operators, of which most can be left out', async () => {
+  it('reads operators with missing members and refuses one without a name', async () => {
     expect(await read('operators', null)).toEqual([]);
     expect(await read('operators', [{ name: 'cvo', status: null }])).toMatchObject([
       { name: 'cvo', type: '', status: '', statusInfo: '' },
@@ -123,7 +123,7 @@ describe('what the controller reads', () => {
   });
 });
 
-describe('an address of the inventory service', () => {
+describe('inventoryAddress', () => {
   it.each<[string, string | undefined]>([
     ['192.168.126.10/24', '192.168.126.10'],
     ['2001:DB8:0:0:1::0001/64', '2001:db8::1:0:0:1'],
@@ -132,7 +132,7 @@ describe('an address of the inventory service', () => {
     ['10.0.0.5/x', undefined],
     ['', undefined],
     ['dhcp', undefined],
-  ])('%s is %s', (given, expected) => {
+  ])('normalizes %j to %s', (given, expected) => {
     expect(inventoryAddress(given)).toBe(expected);
   });
 });

@@ -8,37 +8,32 @@ const coded = (code: string, message = 'words', cause?: unknown): Error =>
 const refusedTunnel = (status: number): Error =>
   new errors.RequestAbortedError(`Proxy response (${status}) !== 200 when HTTP Tunneling`);
 
-describe('faults of the network', () => {
+describe('networkErrorOf', () => {
   it.each([
     ['a refused connection', coded('ECONNREFUSED'), 'passing', 'ECONNREFUSED'],
     ['a reset connection', coded('ECONNRESET'), 'passing', 'ECONNRESET'],
-    ['no answer', new errors.HeadersTimeoutError(), 'passing', 'HEADERS_TIMEOUT'],
-    ['no connection', new errors.ConnectTimeoutError(), 'passing', 'CONNECT_TIMEOUT'],
+    ['a timeout of the headers', new errors.HeadersTimeoutError(), 'passing', 'HEADERS_TIMEOUT'],
+    ['a timeout of the connection', new errors.ConnectTimeoutError(), 'passing', 'CONNECT_TIMEOUT'],
     ['a body that stalls', new errors.BodyTimeoutError(), 'passing', 'BODY_TIMEOUT'],
-    ['a connection that the other side closed', new errors.SocketError(), 'passing', 'ECONNRESET'],
+    ['a connection closed by the peer', new errors.SocketError(), 'passing', 'ECONNRESET'],
     ['an unknown name', coded('ENOTFOUND'), 'unresolved', 'ENOTFOUND'],
-    ['a silent name service', coded('EAI_AGAIN'), 'passing', 'EAI_AGAIN'],
+    ['a name service that does not answer', coded('EAI_AGAIN'), 'passing', 'EAI_AGAIN'],
+    ['an unknown CA', coded('SELF_SIGNED_CERT_IN_CHAIN'), 'untrusted', 'SELF_SIGNED_CERT_IN_CHAIN'],
+    ['an expired certificate', coded('CERT_HAS_EXPIRED'), 'untrusted', 'CERT_HAS_EXPIRED'],
     [
-      'a strange authority',
-      coded('SELF_SIGNED_CERT_IN_CHAIN'),
-      'untrusted',
-      'SELF_SIGNED_CERT_IN_CHAIN',
-    ],
-    ['an old certificate', coded('CERT_HAS_EXPIRED'), 'untrusted', 'CERT_HAS_EXPIRED'],
-    [
-      'another name',
+      'a certificate for another name',
       coded('ERR_TLS_CERT_ALTNAME_INVALID'),
       'untrusted',
       'ERR_TLS_CERT_ALTNAME_INVALID',
     ],
     [
-      'no TLS at all',
+      'a peer without TLS',
       coded('ERR_SSL_WRONG_VERSION_NUMBER'),
       'lasting',
       'ERR_SSL_WRONG_VERSION_NUMBER',
     ],
     [
-      'a networkError inside another',
+      'an error as the cause of another',
       coded('ERR_X', 'x', coded('ECONNREFUSED')),
       'passing',
       'ECONNREFUSED',
@@ -51,12 +46,12 @@ describe('faults of the network', () => {
     ],
     ['a proxy that is busy', refusedTunnel(503), 'passing', ''],
     ['a proxy that refuses', refusedTunnel(403), 'lasting', ''],
-    ['what is no error', 'text', 'lasting', ''],
-  ])('%s', (...[, error, kind, code]) => {
+    ['a value that is not an error', 'text', 'lasting', ''],
+  ])('classifies %s', (...[, error, kind, code]) => {
     expect(networkErrorOf(error)).toMatchObject({ kind, code });
   });
 
-  // The messages of Node 24, verbatim.
+  // These are the messages of Node 24, verbatim.
   it.each([
     [
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
@@ -69,7 +64,7 @@ describe('faults of the network', () => {
       'Header overflow',
     ],
     ['CERT_HAS_EXPIRED', 'certificate has expired', 'certificate has expired'],
-  ])('are in words, without advice of Node: %s', (code, message, words) => {
+  ])('describes %s without the advice of Node', (code, message, words) => {
     expect(networkErrorOf(coded(code, message)).words).toBe(words);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { proxyFor } from './proxies.ts';
 
-describe('addresses that need no proxy', () => {
+describe('proxyFor with a list of exceptions', () => {
   it.each([
     ['http://api.example.com', '', false],
     ['http://api.example.com', '*', true],
@@ -69,13 +69,13 @@ describe('addresses that need no proxy', () => {
     ['https://api.example.com', ' , ,', false],
     ['https://api.example.com', '.', false],
     ['https://api.example.com', ':443', false],
-  ])('%s with %j: %s', (url, list, expected) => {
+  ])('bypasses the proxy for %s with %j: %s', (url, list, expected) => {
     const proxies = { http: 'http://p.example', https: 'http://p.example', no: list };
     expect(proxyFor(new URL(url), proxies) === undefined).toBe(expected);
   });
 });
 
-describe('the proxy for an address', () => {
+describe('proxyFor', () => {
   const proxies = {
     http: 'http://plain.example:3128',
     https: 'http://secure.example:3129',
@@ -86,7 +86,7 @@ describe('the proxy for an address', () => {
     ['http://service.example', 'http://plain.example:3128'],
     ['https://service.example', 'http://secure.example:3129'],
     ['https://quay.io', undefined],
-  ])('%s: %s', (url, expected) => {
+  ])('selects for %s the proxy %s', (url, expected) => {
     expect(proxyFor(new URL(url), proxies)).toBe(expected);
   });
 });

@@ -29,15 +29,15 @@ const after = (failures: number, verdict: Partial<AttemptFailure['verdict']> = {
   };
 };
 
-describe('trying again', () => {
-  it('pauses longer each time, up to ten seconds', () => {
+describe('withRetry', () => {
+  it('doubles the pause up to ten seconds', () => {
     const most = { ...fakeRandom(), between: (_: number, high: number) => high };
     expect([0, 1, 2, 3, 50].map((index) => pauseBefore(index, most))).toEqual(
       [2, 4, 8, 10, 10].map((count) => seconds(count)),
     );
   });
 
-  it('is a wait that says who is asked, how it failed, and for how long it may', async () => {
+  it('reports a wait with the peer, the last failure and the time limit', async () => {
     const clock = fakeClock();
     const reported: unknown[] = [];
     const listener = {
@@ -55,7 +55,7 @@ describe('trying again', () => {
     ]);
   });
 
-  it('ends an attempt that does not end by itself', async () => {
+  it('aborts an attempt that does not end within the time limit', async () => {
     const clock = fakeClock();
     const stuck = (inner: AbortSignal) => clock.sleep(minutes(60), inner);
     const tried = withRetry(callerOf(clock), policy, signal, stuck);
@@ -66,7 +66,7 @@ describe('trying again', () => {
     expect(clock.now()).toBe(minutes(10));
   });
 
-  it('waits as long as the other side asks, within reason', async () => {
+  it('pauses as long as the peer asks, for a minute at most', async () => {
     const clock = fakeClock();
     const caller = callerOf(clock);
     await withRetry(caller, policy, signal, after(1, { notBefore: seconds(30) }));
@@ -75,7 +75,7 @@ describe('trying again', () => {
     expect(clock.now()).toBe(seconds(90));
   });
 
-  it('stops in a pause with the reason of the signal', async () => {
+  it('ends a pause with the reason of the signal', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');
     const caller = {
@@ -85,7 +85,7 @@ describe('trying again', () => {
     await expect(withRetry(caller, policy, controller.signal, after(9))).rejects.toBe(reason);
   });
 
-  it('passes on what is no failed attempt', async () => {
+  it('does not retry an error that is not a failed attempt', async () => {
     const broken = new TypeError('a networkError of ours');
     const tried = withRetry(callerOf(), policy, signal, () => Promise.reject(broken));
     await expect(tried).rejects.toBe(broken);
@@ -98,6 +98,6 @@ it.each([
   ['Thu, 01 Jan 1970 00:00:01 GMT', 0],
   ['soon', undefined],
   [undefined, undefined],
-])('a Retry-After of %j is %j milliseconds', (header, wait) => {
+])('retryAfter reads %j as %j milliseconds', (header, wait) => {
   expect(retryAfter(header, seconds(5))).toBe(wait);
 });

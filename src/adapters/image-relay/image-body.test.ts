@@ -21,8 +21,8 @@ async function drained(
 
 const bodies = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 });
 
-describe('holding back the end of a body', () => {
-  it('gives every byte in its order when the check accepts', async () => {
+describe('holdBack', () => {
+  it('passes on all bytes in order when the check succeeds', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, fc.integer({ min: 0, max: 60 }), async (chunks, bytes) => {
         const { given } = await drained(chunks, { bytes, check: () => undefined });
@@ -31,7 +31,7 @@ describe('holding back the end of a body', () => {
     );
   });
 
-  it('never gives the last bytes when the check refuses', async () => {
+  it('does not pass on the last bytes when the check fails', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, fc.integer({ min: 1, max: 60 }), async (chunks, bytes) => {
         const refusal = new Error('refused');

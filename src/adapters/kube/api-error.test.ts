@@ -6,7 +6,7 @@ import { errorOfAnswer, errorOfSilence, type Worth } from './api-error.ts';
 const answer = (status: number, more: { text?: string; retryAfter?: number } = {}) =>
   errorOfAnswer('GET /x', status, more.text ?? '', more.retryAfter);
 
-describe('an answer', () => {
+describe('errorOfAnswer', () => {
   it.each<[number, [code: string, worth: Worth, isUncertain: boolean]]>([
     [400, ['kube.invalid', 'none', false]],
     [401, ['kube.denied', 'soon', false]],
@@ -20,22 +20,22 @@ describe('an answer', () => {
     [429, ['kube.busy', 'soon', false]],
     [500, ['kube.failed', 'soon', true]],
     [503, ['kube.failed', 'soon', true]],
-  ])('%d is %j', (status, [code, worth, isUncertain]) => {
+  ])('classifies %d as %j', (status, [code, worth, isUncertain]) => {
     expect(answer(status)).toMatchObject({ failure: { code }, worth, isUncertain });
   });
 
   it.each<[string, { text?: string; retryAfter?: number }, number]>([
     ['in its details', { text: '{"details":{"retryAfterSeconds":1}}', retryAfter: 9 }, seconds(1)],
     ['in a header', { retryAfter: seconds(2) }, seconds(2)],
-    ['for longer than makes sense', { retryAfter: seconds(3600) }, seconds(30)],
+    ['in a header, beyond the limit', { retryAfter: seconds(3600) }, seconds(30)],
     ['nowhere', {}, 0],
-  ])('that asks for a pause %s', (_, more, notBefore) => {
+  ])('reads the requested pause %s', (_, more, notBefore) => {
     expect(answer(429, more).notBefore).toBe(notBefore);
   });
 });
 
-describe('no answer', () => {
-  it('has a code of its own, and the cause for people, where the certificate is not trusted', () => {
+describe('errorOfSilence', () => {
+  it('reports an untrusted certificate with its own code and its cause', () => {
     const early = Object.assign(new Error('certificate is not yet valid'), {
       code: 'CERT_NOT_YET_VALID',
     });

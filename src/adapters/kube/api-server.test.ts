@@ -28,12 +28,12 @@ it.each<[string, string]>([
     '/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fmaster&limit=50',
   ],
   [withQuery('/x', { a: 'b=c&d', e: 0 }), '/x?a=b%3Dc%26d&e=0'],
-])('the path %s', (path, expected) => {
+])('builds the path %s', (path, expected) => {
   expect(path).toBe(expected);
 });
 
 it.each(['', '.', '..', 'a/b', '../secrets', 'a%2e'])(
-  'no path is made of a name that leads elsewhere: %j',
+  'refuses %j, which would change the path of the request',
   (name) => {
     const refused = expect.objectContaining({ code: 'kube.invalid' }) as Error;
     expect(() => objectPath({ kind: nodes, name })).toThrow(refused);

@@ -12,16 +12,16 @@ const { signal } = new AbortController();
 
 let clock: FakeClock;
 let host: ReturnType<typeof fakeHost>;
-let asked = 0;
+let requests = 0;
 beforeEach(() => {
   clock = fakeClock({ auto: false });
   host = fakeHost();
-  asked = 0;
+  requests = 0;
 });
 
 const answering = (answer: () => string | Error): Pick<Inventory, 'kubeconfig'> => ({
   kubeconfig: () => {
-    asked += 1;
+    requests += 1;
     const given = answer();
     return given instanceof Error ? Promise.reject(given) : Promise.resolve(downloadOf(given));
   },
@@ -30,7 +30,7 @@ const refusing = (code: 'inventory.not-found' | 'inventory.refused' | 'inventory
   answering(() => inventoryFailure(code, 'no'));
 
 describe('the kubeconfig of the cluster', () => {
-  it('is the file of the host, and the service is not asked', async () => {
+  it('is read from the host without a request to the service', async () => {
     host.withFile(path, 'own');
     const credentials = clusterCredentials({
       host,
@@ -39,35 +39,35 @@ describe('the kubeconfig of the cluster', () => {
       inventory: answering(() => 'theirs'),
     });
     expect(await credentials(signal)).toBe('own');
-    expect(asked).toBe(0);
+    expect(requests).toBe(0);
   });
 
-  it('is not there yet when the file is missing or empty, and there is no service', async () => {
+  it('is undefined while the file is missing or empty and there is no service', async () => {
     const credentials = clusterCredentials({ host, path, clock });
     expect(await credentials(signal)).toBeUndefined();
     host.withFile(path, '\n');
     expect(await credentials(signal)).toBeUndefined();
   });
 
-  it('is that of the service otherwise', async () => {
+  it('is downloaded from the service when the host has no file', async () => {
     const inventory = answering(() => 'theirs');
     expect(await clusterCredentials({ host, path, clock, inventory })(signal)).toBe('theirs');
   });
 
   it.each(['inventory.not-found', 'inventory.refused'] as const)(
-    'is not there yet when the service answers %s, which is asked again ten seconds later',
+    'is undefined when the service answers %s, and requested again after ten seconds',
     async (code) => {
       const credentials = clusterCredentials({ host, path, clock, inventory: refusing(code) });
       expect(await credentials(signal)).toBeUndefined();
       expect(await credentials(signal)).toBeUndefined();
-      expect(asked).toBe(1);
+      expect(requests).toBe(1);
       await clock.advance(seconds(10));
       expect(await credentials(signal)).toBeUndefined();
-      expect(asked).toBe(2);
+      expect(requests).toBe(2);
     },
   );
 
-  it('fails with what the service fails with', async () => {
+  it('fails with another error of the service', async () => {
     const credentials = clusterCredentials({
       host,
       path,
@@ -77,13 +77,13 @@ describe('the kubeconfig of the cluster', () => {
     await expect(credentials(signal)).rejects.toMatchObject({ code: 'inventory.denied' });
   });
 
-  it('is refused when it is too large to be one', async () => {
+  it('is refused when it exceeds 1 MiB', async () => {
     const inventory = answering(() => 'x'.repeat(1024 * 1024 + 1));
     const credentials = clusterCredentials({ host, path, clock, inventory });
     await expect(credentials(signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
   });
 
-  it('is the file of the host that appears while the service is slow', async () => {
+  it('is read from the host when its file appears during the request, which is aborted', async () => {
     let stopped: AbortSignal | undefined;
     const inventory: Pick<Inventory, 'kubeconfig'> = {
       kubeconfig: (inner) => {

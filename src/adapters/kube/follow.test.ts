@@ -26,14 +26,14 @@ const last = (): unknown => {
   };
 };
 
-describe('a selection that is followed', () => {
-  it('keeps equal names of two namespaces apart', () => {
+describe('followed', () => {
+  it('distinguishes objects with the same name in two namespaces', () => {
     known.listed({ version: '9', objects: [object('a', 2, 'y'), object('a', 1, 'x')] });
     known.happened({ type: 'gone', object: object('a', 10, 'x') });
     expect(last()).toMatchObject({ names: ['a@2'] });
   });
 
-  it('shows a list after lost history only when it differs', () => {
+  it('shows a new list after lost history only if it differs', () => {
     known.listed({ version: '9', objects: [object('a', 1)] });
     known.lose();
     expect(known.version()).toBeUndefined();

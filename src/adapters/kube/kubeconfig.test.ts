@@ -22,8 +22,8 @@ const kubeconfig = ({ cluster = {}, user = {}, current = 'admin' }: Parts = {}):
     'current-context': current,
   });
 
-describe('a kubeconfig', () => {
-  it('is read as the installer writes it', () => {
+describe('readKubeconfig', () => {
+  it('reads the kubeconfig that the installer writes', () => {
     const access = readKubeconfig(`
 apiVersion: v1
 kind: Config
@@ -57,22 +57,22 @@ users:
 
   it.each<[string, object, string | undefined]>([
     ['a token', { token: 't' }, 'Bearer t'],
-    ['a token with a line break behind it', { token: 't\n' }, 'Bearer t'],
-    ['a token beside a program', { token: 't', exec: { command: 'aws' } }, 'Bearer t'],
-    ['a name and a password', { username: 'a', password: 'b' }, `Basic ${base64('a:b')}`],
-    ['nothing', {}, undefined],
-  ])('authorizes by %s', (_, user, authorization) => {
+    ['a token with a trailing line break', { token: 't\n' }, 'Bearer t'],
+    ['a token beside an exec plugin', { token: 't', exec: { command: 'aws' } }, 'Bearer t'],
+    ['a username and a password', { username: 'a', password: 'b' }, `Basic ${base64('a:b')}`],
+    ['a user without credentials', {}, undefined],
+  ])('reads the authorization from %s', (_, user, authorization) => {
     expect(readKubeconfig(kubeconfig({ user })).authorization?.reveal()).toBe(authorization);
   });
 
   it.each([
     ['HTTPS://API.c.example:6443', 'https://api.c.example:6443'],
     ['https://c.example/k8s/clusters/c-1/\n', 'https://c.example/k8s/clusters/c-1'],
-  ])('reaches %j at %s', (server, reached) => {
+  ])('normalizes the server %j to %s', (server, reached) => {
     expect(readKubeconfig(kubeconfig({ cluster: { server } })).server).toBe(reached);
   });
 
-  it('keeps the password of its proxy to itself', () => {
+  it('reads the proxy and does not reveal its password in JSON', () => {
     const cluster = { 'proxy-url': 'http://u:hidden@proxy.example:3128' };
     const { proxy } = readKubeconfig(kubeconfig({ cluster }));
     expect(proxy?.reveal()).toBe('http://u:hidden@proxy.example:3128');
@@ -81,15 +81,15 @@ users:
   });
 
   it.each<[string, (text: string) => string]>([
-    ['with a mark of its encoding', (text) => `\ufeff${text}`],
-    ['with line ends of Windows', (text) => text.replaceAll('\n', '\r\n')],
-  ])('is read %s', (_, written) => {
+    ['with a byte order mark', (text) => `\ufeff${text}`],
+    ['with CRLF line breaks', (text) => text.replaceAll('\n', '\r\n')],
+  ])('reads a kubeconfig %s', (_, written) => {
     const text =
       'current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a}]\nclusters: [{name: a, cluster: {server: https://a.example}}]\n';
     expect(readKubeconfig(written(text)).server).toBe('https://a.example');
   });
 
-  it('takes the name that the server proves, and whether it must', () => {
+  it('reads tls-server-name, insecure-skip-tls-verify and impersonation', () => {
     const cluster = { 'tls-server-name': 'api.c', 'insecure-skip-tls-verify': true };
     expect(readKubeconfig(kubeconfig({ cluster, user: { as: 'x' } }))).toMatchObject({
       server: 'https://api-int.c.example:6443',
@@ -100,24 +100,27 @@ users:
   });
 
   it.each<[string, string]>([
-    ['text that is no YAML', '{ secret-key'],
-    ['text that is no mapping', 'secret-key'],
-    ['a current context that is not there', kubeconfig({ current: 'gone' })],
+    ['invalid YAML', '{ secret-key'],
+    ['YAML that is not a mapping', 'secret-key'],
+    ['a missing current context', kubeconfig({ current: 'gone' })],
     ['a current context without its cluster', kubeconfig({ current: 'other' })],
-    ['a server that is no URL', kubeconfig({ cluster: { server: 'ftp:x secret-key' } })],
+    ['an invalid server URL', kubeconfig({ cluster: { server: 'ftp:x secret-key' } })],
     ['no server', kubeconfig({ cluster: { server: '' } })],
-    ['the file of a CA', kubeconfig({ cluster: { 'certificate-authority': '/ca' } })],
-    ['the file of a key', kubeconfig({ user: { 'client-key': '/key' } })],
-    ['the file of a token', kubeconfig({ user: { tokenFile: '/token' } })],
+    ['a reference to a CA file', kubeconfig({ cluster: { 'certificate-authority': '/ca' } })],
+    ['a reference to a key file', kubeconfig({ user: { 'client-key': '/key' } })],
+    ['a reference to a token file', kubeconfig({ user: { tokenFile: '/token' } })],
     ['a password in the server', kubeconfig({ cluster: { server: 'https://u:secret-key@c' } })],
-    ['a proxy of another kind', kubeconfig({ cluster: { 'proxy-url': 'socks5://secret-key@p' } })],
-    ['a proxy that is no URL', kubeconfig({ cluster: { 'proxy-url': 'secret-key' } })],
-    ['a program', kubeconfig({ user: { exec: { command: 'aws', args: ['secret-key'] } } })],
-    ['a provider', kubeconfig({ user: { 'auth-provider': { name: 'secret-key' } } })],
-    ['a token that no header carries', kubeconfig({ user: { token: 'secret-key\n€' } })],
-    ['a user that no header carries', kubeconfig({ user: { as: 'secret-key\r\nX: y' } })],
-    ['the file of a token, as the client has it', kubeconfig({ user: { 'token-file': '/t' } })],
-  ])('is refused with %s, and its text is not shown', (_, text) => {
+    ['a SOCKS proxy', kubeconfig({ cluster: { 'proxy-url': 'socks5://secret-key@p' } })],
+    ['an invalid proxy URL', kubeconfig({ cluster: { 'proxy-url': 'secret-key' } })],
+    ['an exec plugin', kubeconfig({ user: { exec: { command: 'aws', args: ['secret-key'] } } })],
+    ['an auth provider', kubeconfig({ user: { 'auth-provider': { name: 'secret-key' } } })],
+    ['a token that is invalid in a header', kubeconfig({ user: { token: 'secret-key\n€' } })],
+    [
+      'an impersonated user that is invalid in a header',
+      kubeconfig({ user: { as: 'secret-key\r\nX: y' } }),
+    ],
+    ['a reference to a token file by token-file', kubeconfig({ user: { 'token-file': '/t' } })],
+  ])('refuses %s without quoting the text', (_, text) => {
     expect(() => readKubeconfig(text)).toThrow(
       expect.objectContaining({
         code: 'kube.bad-credentials',

@@ -4,9 +4,9 @@ import type { ApiServer } from './api-server.ts';
 import { listAll, nextPage } from './list.ts';
 
 it.each<[string, readonly string[]]>([
-  ['the page that was asked for', ['a', 'a']],
-  ['a page before it', ['a', 'b', 'a']],
-])('ends a list that is continued by %s', async (_, tokens) => {
+  ['the same page', ['a', 'a']],
+  ['an earlier page', ['a', 'b', 'a']],
+])('listAll fails when the continue token repeats %s', async (_, tokens) => {
   const left = [...tokens];
   const server: ApiServer = {
     ask: (_what, _signal, read) => {
@@ -28,8 +28,8 @@ it.each<[string, readonly string[]]>([
 it.each([
   { of: 'small objects', count: 50, bytes: 50 * 1500, expected: 50 },
   { of: 'nodes', count: 50, bytes: 50 * 20_000, expected: 6 },
-  { of: 'the largest there are', count: 50, bytes: 50 * 1.5e6, expected: 5 },
-  { of: 'a page that has less than was asked for', count: 5, bytes: 5 * 2000, expected: 50 },
-])('asks for as many objects next as have 128 KiB: $of', ({ count, bytes, expected }) => {
+  { of: 'objects of 1.5 MB', count: 50, bytes: 50 * 1.5e6, expected: 5 },
+  { of: 'a page that is not full', count: 5, bytes: 5 * 2000, expected: 50 },
+])('nextPage aims at pages of 128 KiB: $of', ({ count, bytes, expected }) => {
   expect(nextPage(count, bytes)).toBe(expected);
 });

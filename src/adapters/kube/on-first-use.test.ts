@@ -19,13 +19,13 @@ function counted() {
   return { kube, count };
 }
 
-it('a cluster that nobody asks is neither loaded nor closed', async () => {
+it('does not load or close an unused client', async () => {
   const { kube, count } = counted();
   await kube.close();
   expect(count).toEqual({ loads: 0, closes: 0 });
 });
 
-it('a cluster is loaded once, and closed', async () => {
+it('loads the client once and closes it', async () => {
   const { kube, count } = counted();
   expect(await kube.list({ kind: nodes }, signal)).toHaveLength(1);
   expect(await kube.get({ kind: nodes, name: 'm0' }, signal)).toBeDefined();

@@ -17,7 +17,7 @@ afterEach(() => {
   process.off('unhandledRejection', keep);
 });
 
-it('credentials that nobody waits for any more fail in silence', async () => {
+it('a failure of abandoned credentials is not an unhandled rejection', async () => {
   const credentials = async (signal: AbortSignal): Promise<string> => {
     await once(signal, 'abort');
     throw signal.reason;

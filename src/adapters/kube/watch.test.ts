@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { linesOf } from './watch.ts';
 
-describe('the lines of a body', () => {
+describe('linesOf', () => {
   it.each<[string, readonly (readonly number[])[]]>([
     ['in one chunk', [[0, 99]]],
     [
-      'cut inside a letter',
+      'in chunks that split a character',
       [
         [0, 2],
         [2, 5],
@@ -14,7 +14,7 @@ describe('the lines of a body', () => {
       ],
     ],
     ['byte by byte', Array.from({ length: 14 }, (_, at) => [at, at + 1])],
-  ])('come whole when it is sent %s', async (_, cuts) => {
+  ])('returns complete lines of a body %s', async (_, cuts) => {
     const all = new TextEncoder().encode('aé\n\nbc\r\nd\u2028\nxy');
     async function* body(): AsyncGenerator<Uint8Array> {
       for (const [from, to] of cuts) {
@@ -28,7 +28,7 @@ describe('the lines of a body', () => {
     expect(lines).toEqual(['aé', 'bc', 'd']);
   });
 
-  it('without an end is read no further than an object goes', async () => {
+  it('fails when a line exceeds 16 MiB and stops reading', async () => {
     let sent = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) {

@@ -3,8 +3,8 @@ import { entriesOf, renderEntry } from './journald.ts';
 
 const line = (text: string, priority: number) => ({ text, priority });
 
-describe('entries for the journal', () => {
-  it('are made of lines in a row that are equally urgent', () => {
+describe('entries for journald', () => {
+  it('group consecutive lines of the same priority', () => {
     const lines = [line('a', 6), line('b', 6), line('c', 4), line('d', 6)];
     expect(entriesOf(lines).map((entry) => entry.map(({ text }) => text))).toEqual([
       ['a', 'b'],
@@ -13,7 +13,7 @@ describe('entries for the journal', () => {
     ]);
   });
 
-  it('are eight at most, the last one as urgent as its worst line', () => {
+  it('are limited to eight, the last one with the highest priority of its lines', () => {
     const lines = Array.from({ length: 40 }, (_, index) =>
       line(`${index}`, index % 2 === 0 ? 6 : 3),
     );
@@ -23,12 +23,12 @@ describe('entries for the journal', () => {
     expect(renderEntry(entries[7]!)).toMatch(/^PRIORITY=3\n/);
   });
 
-  it('are no longer than journalctl shows', () => {
+  it('are no longer than the limit of journalctl', () => {
     const lines = ['a', 'b', 'c'].map((letter) => line(letter.repeat(1900), 6));
     expect(entriesOf(lines).map((entry) => entry.length)).toEqual([2, 1]);
   });
 
-  it('carry their fields, and one message line per line', () => {
+  it('have their fields and one MESSAGE for each line', () => {
     const text = renderEntry([line('one\ntwo', 6), line('three', 6)]);
     expect(text).toBe('PRIORITY=6\nTAG=installer\nMESSAGE=one\nMESSAGE=two\nMESSAGE=three\n');
   });

@@ -12,18 +12,18 @@ const failure = {
 
 const event = (body: RunEventBody): RunEvent => ({ ...body, at: 1000, run: 'r1' });
 
-describe('a line of the log', () => {
+describe('lineOf', () => {
   it.each<[RunEventBody, string, string]>([
     [{ type: 'run.failed', failure, duration: 5 }, 'error', 'run failed'],
     [{ type: 'step.failed', step: 'a/b', failure }, 'warn', 'step failed'],
     [{ type: 'step.skipped', step: 'a/b', reason: 'x' }, 'debug', 'step left out'],
     [{ type: 'note', step: 'a/b', level: 'warn', message: 'odd', fields: {} }, 'warn', 'odd'],
     [{ type: 'command.started', argv: ['a'] }, 'debug', 'command started'],
-  ])('of %o is %s: %s', (body, level, message) => {
+  ])('logs %o as %s: %s', (body, level, message) => {
     expect(lineOf(event(body))).toMatchObject({ at: 1000, level, message });
   });
 
-  it('has the data of a note beside its step', () => {
+  it('adds the fields of a note to its step', () => {
     const note = {
       type: 'note',
       step: 'a/b',
@@ -35,7 +35,7 @@ describe('a line of the log', () => {
   });
 });
 
-describe('a line for people', () => {
+describe('renderPretty', () => {
   it.each<[string, RunEventBody, string]>([
     [
       'a step',
@@ -54,11 +54,11 @@ describe('a line for people', () => {
         'failure.message="install disk is busy" failure.hint="free it" ' +
         'failure.context.holder=md127 failure.context.attempts=2',
     ],
-  ])('tells %s', (_, body, text) => {
+  ])('renders %s', (_, body, text) => {
     expect(renderPretty(lineOf(event(body)))).toBe(`1970-01-01T00:00:01.000Z ${text}`);
   });
 
-  it('is one line, whatever is in it', () => {
+  it('renders a field with a line break on one line', () => {
     const note = { type: 'note', step: 'a/b', level: 'info', message: 'm' } as const;
     const text = renderPretty(lineOf(event({ ...note, fields: { out: 'one\ntwo' } })));
     expect(text.split('\n')).toHaveLength(1);

@@ -8,26 +8,26 @@ describe('a terminal', () => {
     return { terminal, text: () => text };
   };
 
-  it('keeps the state below the lines', () => {
+  it('keeps the status below the lines', () => {
     const { terminal, text } = open();
     terminal.status('40%');
     terminal.line('step done');
     expect(text().endsWith('\r\u001b[Kstep done\n40%')).toBe(true);
   });
 
-  it('never lets the state fill the last column, where a terminal would wrap', () => {
+  it('leaves the last column empty, because the terminal would wrap', () => {
     const { terminal, text } = open();
     terminal.status('x'.repeat(40));
     expect(text()).toBe(`\r\u001b[K${'x'.repeat(9)}`);
   });
 
-  it('takes a usual width for a terminal that does not know its own', () => {
+  it('assumes a default width when the terminal reports none', () => {
     let text = '';
     openTerminal({ columns: 0, write: (more) => (text += more) }).status('40%');
     expect(text.endsWith('40%')).toBe(true);
   });
 
-  it('takes the state away at the end', () => {
+  it('clears the status when it is closed', () => {
     const { terminal, text } = open();
     terminal.status('40%');
     terminal.close();

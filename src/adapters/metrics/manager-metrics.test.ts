@@ -7,7 +7,7 @@ import { managerMetrics } from './manager-metrics.ts';
 const host = (stage?: string): CountedHost =>
   stage === undefined ? {} : { status: { progress: { stage } } };
 
-it('the metrics of a manager say how many hosts are where, and what it does', async () => {
+it('managerMetrics counts hosts by stage, report times, installer runs and queued keys', async () => {
   const metrics = managerMetrics();
   metrics.countHosts(() => [host(), host('Installing'), host('Installing')]);
   for (const took of [40, 600, 60_000]) metrics.reportTaken(took);
