@@ -41,8 +41,8 @@ const stage = (at: number, name: string, info = ''): PageUpdate => ({
   status: 'installing-in-progress',
 });
 
-describe('a page after the events of an agent', () => {
-  it('has each step where it is, with its spans', () => {
+describe('pageAfter for events of an agent', () => {
+  it('tracks the state and the spans of each step', () => {
     const page = after(
       started(10, 'disk/clean'),
       event(20, { type: 'step.finished', step: 'disk/clean', duration: 10 }),
@@ -58,7 +58,7 @@ describe('a page after the events of an agent', () => {
     ]);
   });
 
-  it('counts a wait within a write as waiting', () => {
+  it('splits the span of a write at a wait', () => {
     const step = 'image/write';
     const wait = { step, sentence: 's', waited: 0 } as const;
     const page = after(
@@ -75,7 +75,7 @@ describe('a page after the events of an agent', () => {
     ]);
   });
 
-  it('shows no percentage that falls, over attempts either', () => {
+  it('does not lower the percentage, even in a later attempt', () => {
     const progress = (at: number, percent: number): PageUpdate =>
       event(at, { type: 'step.progress', step: 'image/write', progress: { info: '', percent } });
     const page = after(
@@ -87,7 +87,7 @@ describe('a page after the events of an agent', () => {
     expect(page.hosts[0]?.steps['image/write']).toMatchObject({ attempt: 2, percent: 40 });
   });
 
-  it('says of a command without an exit code that a signal stopped it', () => {
+  it('logs a command without an exit code as stopped by a signal', () => {
     const argv = ['coreos-installer', 'install'];
     const ended = { type: 'command.finished', argv, exitCode: undefined, duration: 1 } as const;
     expect(after(event(1, ended)).lines.at(-1)?.text).toBe(
@@ -95,7 +95,7 @@ describe('a page after the events of an agent', () => {
     );
   });
 
-  it('says what is waited for, once while it stays the same', () => {
+  it('logs the status of a wait only when it changes', () => {
     const wait = (at: number, status: string): PageUpdate =>
       event(at, {
         type: 'wait.updated',
@@ -116,7 +116,7 @@ describe('a page after the events of an agent', () => {
     expect(page.lines.filter(({ text }) => text.includes('waits until'))).toHaveLength(2);
   });
 
-  it('ends what a killed agent left open when the next one starts', () => {
+  it('stops the open step of a killed agent when the next run starts', () => {
     const again: RunEventBody = {
       type: 'run.started',
       role: 'master',
@@ -129,7 +129,7 @@ describe('a page after the events of an agent', () => {
     expect(page.hosts[0]?.spans[0]?.until).toBe(50);
   });
 
-  it('ends what the last events of an agent do not end when the host reboots', () => {
+  it('finishes the open step when the host boots from its disk', () => {
     const phase = (at: number, text: string): PageUpdate => ({
       kind: 'phase',
       at,
@@ -146,12 +146,12 @@ describe('a page after the events of an agent', () => {
     ]);
   });
 
-  it('keeps steps in the background out of the time line', () => {
+  it('has no spans for background steps', () => {
     expect(after(started(10, 'cluster/follow')).hosts[0]?.spans).toEqual([]);
   });
 });
 
-describe('a page of stages', () => {
+describe('pageAfter for stages', () => {
   const ladder = railOfStages([
     'Starting installation',
     'Writing image to disk',
@@ -160,7 +160,7 @@ describe('a page of stages', () => {
   ]);
   const known: PageUpdate = { ...host, rail: ladder };
 
-  it('marks what was passed, and ends at the last stage', () => {
+  it('finishes the passed stages and the last one', () => {
     const page = after(known, stage(10, 'Writing image to disk', '40%'), stage(60, 'Done'));
     expect(page.hosts[0]?.steps[stageStep('Starting installation')]?.state).toBe('finished');
     expect(page.hosts[0]?.steps[stageStep('Done')]?.state).toBe('finished');
@@ -169,12 +169,12 @@ describe('a page of stages', () => {
     ]);
   });
 
-  it('begins a stage when the service says that it began', () => {
+  it('starts a stage at the time that the service reports', () => {
     const late = { ...stage(100, 'Rebooting'), since: 30 } as PageUpdate;
     expect(after(known, late).hosts[0]?.spans[0]?.from).toBe(30);
   });
 
-  it('logs no percentage, and every other text', () => {
+  it('logs every new text of a stage, but not new percentages', () => {
     const page = after(
       known,
       ...[stage(1, 'Writing image to disk', '1%'), stage(2, 'Writing image to disk', '2%')],
@@ -188,8 +188,8 @@ describe('a page of stages', () => {
   });
 });
 
-describe('everything else', () => {
-  it('keeps the moment at which an object became well', () => {
+describe('pageAfter for other updates', () => {
+  it('keeps the time at which an object became good', () => {
     const seen = (at: number, state: string, tone: 'good' | 'bad'): PageUpdate => ({
       kind: 'object',
       at,
@@ -211,24 +211,27 @@ describe('everything else', () => {
     ['auth', 'waiting\nfor a route', 'auth: waiting for a route'],
     ['auth', 'x'.repeat(5000), `auth: ${'x'.repeat(580)}`],
     ['a\nb', 'failed', 'a b: failed'],
-  ])('says once what %j says again, on several lines or longer than it is kept', (...given) => {
-    const [name, state, said] = given;
-    const object = { kind: 'Node', name, state, tone: 'bad' } as const;
-    const seen = (at: number): PageUpdate => ({ kind: 'object', at, object });
-    const page = after(seen(1), seen(2), seen(3));
-    expect(page.lines.map(({ text }) => text)).toEqual([expect.stringContaining(said)]);
-    expect(page.objects).toMatchObject([{ at: 1 }]);
-    expect(pageAfter(page, { kind: 'object', at: 4, object, isGone: true }).objects).toEqual([]);
-  });
+  ])(
+    'logs the repeated state of %j once, even if it has line breaks or is too long',
+    (...given) => {
+      const [name, state, said] = given;
+      const object = { kind: 'Node', name, state, tone: 'bad' } as const;
+      const seen = (at: number): PageUpdate => ({ kind: 'object', at, object });
+      const page = after(seen(1), seen(2), seen(3));
+      expect(page.lines.map(({ text }) => text)).toEqual([expect.stringContaining(said)]);
+      expect(page.objects).toMatchObject([{ at: 1 }]);
+      expect(pageAfter(page, { kind: 'object', at: 4, object, isGone: true }).objects).toEqual([]);
+    },
+  );
 
-  it('counts a fault that strikes again', () => {
+  it('counts a repeated fault', () => {
     const fault: PageUpdate = { kind: 'fault', at: 1, where: 'service', what: '503' };
     expect(after(fault, { ...fault, at: 2 }).faults).toEqual([
       { at: 1, where: 'service', what: '503', times: 2 },
     ]);
   });
 
-  it('says once that the service is away, and when it is back', () => {
+  it('logs once that the service does not answer and once that it answers again', () => {
     const away: PageUpdate = { kind: 'source', at: 1, lastError: 'no answer' };
     const page = after(away, away, { kind: 'source', at: 2 });
     expect(page).toMatchObject({ lastError: undefined, answeredAt: 2 });
@@ -236,7 +239,7 @@ describe('everything else', () => {
     expect(page.lines.map(({ text }) => text)).toEqual(['no answer', 'answers again']);
   });
 
-  it('keeps so many lines, objects and spans, and counts the lines on', () => {
+  it('limits lines and spans, and keeps counting lines', () => {
     const many = (make: (n: number) => PageUpdate, count: number): readonly PageUpdate[] =>
       Array.from({ length: count }, (_, n) => make(n));
     const page = after(
@@ -251,14 +254,14 @@ describe('everything else', () => {
     expect(page.hosts[0]?.spans).toHaveLength(caps.spans);
   });
 
-  it('cuts texts from outside, and takes out what steers or hides', () => {
+  it('truncates external texts and strips control and formatting characters', () => {
     const text = `\u001b[31m${'x'.repeat(5000)}\u202e`;
     const [line] = after({ kind: 'line', at: 1, source: 's', level: 'info', text }).lines;
     expect(line?.text).toHaveLength(caps.text);
     expect(line?.text).toMatch(/^x+…$/);
   });
 
-  it('changes no more after its end, and closes what is open', () => {
+  it('closes open spans at the end and ignores later updates', () => {
     const end: PageUpdate = { kind: 'end', at: 99, isGood: true, text: 'installed', details: [] };
     const page = after(started(10, 'image/write'), end);
     expect(page.hosts[0]?.spans[0]?.until).toBe(99);

@@ -42,20 +42,20 @@ const running = (stage: string, change: Partial<StepState> = {}): HostState => (
 
 const wait = { sentence: 's', status: 'm2 NotReady', since: 7, limit: 60_000 };
 
-describe('what is said of a host', () => {
+describe('viewOf', () => {
   it.each<[string, HostState, object]>([
     [
-      'writes more than all',
+      'that reports 400 percent',
       { ...running('Writing image to disk'), stageInfo: '400 %' },
       { tone: 'busy', current: [{ percent: 100, detail: '', since: 5, tone: 'busy' }] },
     ],
     [
-      'says more than a percentage',
+      'with more text than a percentage',
       { ...running('Writing image to disk'), stageInfo: '40% of it' },
       { current: [{ percent: undefined, detail: '40% of it' }] },
     ],
     [
-      'writes, with a rate',
+      'that writes at a known rate',
       running('Writing image to disk', {
         percent: 10,
         info: '10%',
@@ -65,7 +65,7 @@ describe('what is said of a host', () => {
       { current: [{ percent: 10, detail: '12.0 MB/s, 9 s left' }] },
     ],
     [
-      'waits',
+      'that waits',
       running('Waiting for control plane', { wait }),
       {
         tone: 'waiting',
@@ -73,7 +73,7 @@ describe('what is said of a host', () => {
       },
     ],
     [
-      'waits by what its step is for, whatever it is called',
+      'in a wait step with another title',
       {
         ...running('Settle'),
         rail: [
@@ -88,7 +88,7 @@ describe('what is said of a host', () => {
       { tone: 'waiting', current: [{ title: 'Settle', tone: 'waiting' }] },
     ],
     [
-      'works, and no service says at what',
+      'with steps but without a stage',
       {
         ...host(),
         steps: {
@@ -98,20 +98,20 @@ describe('what is said of a host', () => {
       { tone: 'busy', word: 'installing' },
     ],
     [
-      'starts',
+      'that boots',
       host({ phase: 'starts from its disk' }),
       { current: [{ title: 'starts from its disk' }] },
     ],
     [
-      'ended',
+      'that has ended',
       host({ end: { at: 1, isGood: true, text: 'is a node' } }),
       { tone: 'good', word: 'is a node', percent: 100, done: 4, current: [] },
     ],
-  ])('%s', (_, state, expected) => {
+  ])('describes a host %s', (_, state, expected) => {
     expect(viewOf(state)).toMatchObject(expected);
   });
 
-  it('counts steps that were skipped as ended, and those left out not at all', () => {
+  it('counts skipped steps as done and does not count inactive ones', () => {
     const [track] = railOfStages(stages)[0] ?? [];
     const steps = (track?.steps ?? []).map((step, index) => ({ ...step, isActive: index !== 3 }));
     const skipped = { step: '', title: '', state: 'skipped', since: 1, attempt: 1 } as const;
@@ -128,7 +128,7 @@ it.each([
   ['', { word: 'installing', tone: 'busy' }, [host()]],
   ['installed', { word: 'installed', tone: 'good' }, [host()]],
   ['error', { word: 'error', tone: 'bad' }, [host()]],
-])('of a cluster that is %j it says %o', (status, expected, hosts) => {
+])('pageWord for a cluster with the status %j is %o', (status, expected, hosts) => {
   const cluster = { status, info: '' };
   expect(pageWord({ ...emptyPage('', '', 0), hosts, cluster })).toEqual(expected);
 });
@@ -136,11 +136,11 @@ it.each([
 it.each([
   [{ lastError: 'connection refused' }, 'not reached yet'],
   [{ lastError: 'answered 401', refusal: 'token refused' }, 'token refused'],
-])('of a source that gives nothing, %o, it says %s', (source, word) => {
+])('pageWord for a source without data, %o, is %s', (source, word) => {
   expect(pageWord({ ...emptyPage('', '', 0), ...source })).toEqual({ word, tone: 'waiting' });
 });
 
-describe('how long a step took on another host', () => {
+describe('timesOf', () => {
   const ended = (
     name: string,
     stage: string,
@@ -154,7 +154,7 @@ describe('how long a step took on another host', () => {
 
   it.each<[string, readonly HostState[], object | undefined]>([
     [
-      'is the longest',
+      'returns the longest time',
       [
         ended('m1', write, { until: 61_000 }),
         ended('m2', write, { until: 191_000 }),
@@ -162,29 +162,21 @@ describe('how long a step took on another host', () => {
       ],
       { host: 'm2', took: 190_000 },
     ],
-    ['is not known while it runs', [running(write)], undefined],
-    [
-      'is not that of a failure',
-      [ended('m1', write, { until: 61_000, state: 'failed' })],
-      undefined,
-    ],
-    [
-      'is not that of a stage that was passed unseen',
-      [ended('m1', write, { until: 1000 })],
-      undefined,
-    ],
+    ['ignores a running step', [running(write)], undefined],
+    ['ignores a failed step', [ended('m1', write, { until: 61_000, state: 'failed' })], undefined],
+    ['ignores a stage that was passed unseen', [ended('m1', write, { until: 1000 })], undefined],
   ])('%s', (_, hosts, time) => {
     expect(timesOf(hosts).get(id)).toEqual(time);
   });
 
-  it('says nothing of a wait, which others began at another time', () => {
+  it('ignores a wait, because hosts start to wait at different times', () => {
     const stage = 'Waiting for control plane';
     expect(timesOf([ended('m1', stage, { until: 61_000 })]).size).toBe(0);
   });
 
   const times = timesOf([ended('m1', write, { until: 191_000 })]);
 
-  it('stands beside the same step of a host, unless that host knows what is left', () => {
+  it('is shown beside the same step of another host without a remaining time', () => {
     expect(viewOf(running(write), times).current[0]?.detail).toBe('took 3 min 10 s on m1');
     expect(viewOf(running(write, { remaining: 9000 }), times).current[0]?.detail).toBe('9 s left');
     expect(viewOf(running('Installing'), times).current[0]?.detail).toBe('');

@@ -36,16 +36,16 @@ const updates: readonly PageUpdate[] = [
 
 const page: PageState = updates.reduce(pageAfter, emptyPage(evil, evil, 0));
 
-describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
+describe.each(['live', 'saved'] as const)('a %s page', (mode) => {
   const text = pageDocument(page, 10, mode);
 
-  it('escapes whatever came from outside', () => {
+  it('escapes external texts', () => {
     expect(text.match(/<script/g)).toHaveLength(1);
     expect(text).not.toContain('<img');
     expect(text).toContain('&lt;script&gt;alert(1)');
   });
 
-  it('allows its own style and script by their hashes, and nothing else', () => {
+  it('allows only its own style and script by their hashes', () => {
     const [, policy = ''] = /Content-Security-Policy" content="([^"]+)"/.exec(text) ?? [];
     for (const tag of ['style', 'script']) {
       const [, body = ''] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(text) ?? [];
@@ -56,7 +56,7 @@ describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
     expect(policy.includes('connect-src')).toBe(mode === 'live');
   });
 
-  it('loads nothing, and has no style or handler in an attribute', () => {
+  it('loads no resources and has no inline style or event handler', () => {
     const tags = text
       .replaceAll(/<(style|script)>[^]*?<\/\1>/g, '')
       .replaceAll(/="([^"]?)[^"]*"/g, '="$1"');
@@ -69,13 +69,13 @@ describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
 const pageAfterAll = (...all: readonly PageUpdate[]): PageState =>
   all.reduce<PageState>(pageAfter, emptyPage('', '', 0));
 
-/** The text of a page without its tags. */
+/** Returns the text of a page without its tags. */
 const textOf = (shown: PageState): string =>
   pageDocument(shown, 9, 'saved')
     .replaceAll(/<(style|script|title)[^]*?<\/\1>|<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ');
 
-describe('an installation that failed', () => {
+describe('a failed installation', () => {
   const operator = (name: string, tone: 'good' | 'bad' | 'waiting'): PageUpdate => ({
     kind: 'object',
     at: 1,
@@ -103,7 +103,7 @@ describe('an installation that failed', () => {
     failure,
   };
 
-  it('has one box for the operator that failed, and blames no other', () => {
+  it('lists only the operator that failed', () => {
     const text = textOf(
       pageAfterAll(
         operator('console', 'bad'),
@@ -119,7 +119,7 @@ describe('an installation that failed', () => {
     expect(text).not.toMatch(/etcd never|operator etcd/);
   });
 
-  it('has the host that failed first, and of the others that they were stopped', () => {
+  it('lists the failed host first and the others as stopped because of it', () => {
     const stopped = { ...failed, at: 1, host: 'm1', isStopped: true, text: 'stopped' } as const;
     const shown = pageAfterAll(
       ...['m1', 'm2', 'm3'].map(host),
@@ -138,20 +138,20 @@ describe('an installation that failed', () => {
   });
 });
 
-it('has a heading of faults where there are some', () => {
+it('a page has the heading Faults only if there are faults', () => {
   expect(textOf(pageAfterAll())).not.toContain('Faults');
   const fault: PageUpdate = { kind: 'fault', at: 1, where: 'm2', what: 'power-loss' };
   expect(textOf(pageAfterAll(fault))).toContain('Faults ✕ m2 power-loss');
 });
 
-it('escapes texts in a template, and takes pieces of HTML as they are', () => {
+it('html escapes texts and inserts nested HTML unchanged', () => {
   expect(html`<b title="${'"'}">${['<', html`<i>${1}</i>`, undefined]}</b>`.text).toBe(
     '<b title="&quot;">&lt;<i>1</i></b>',
   );
 });
 
-describe('what a reader is sent', () => {
-  it('is what has changed since the last time', () => {
+describe('livePage', () => {
+  it('sends only the changes since the last call', () => {
     const live = livePage(emptyPage('lab', '', 0));
     const at = 2000;
     live.update({ kind: 'host', at, id: 'h', name: 'm1', role: 'master', rail: [] });
@@ -168,7 +168,7 @@ describe('what a reader is sent', () => {
     expect(live.whole(at).lines).toContain('id="l1-2000"');
   });
 
-  it('says when it was the last', () => {
+  it('marks the last change', () => {
     const live = livePage(emptyPage('lab', '', 0));
     live.update({ kind: 'end', at: 1, isGood: true, text: 'installed', details: [] });
     expect(live.changes(2)?.isOver).toBe(true);

@@ -45,8 +45,8 @@ const page = (...answers: readonly ClusterOverview[]): PageState =>
     .flatMap((answer, index) => updatesOf(answer, 1000 * (index + 1)))
     .reduce(pageAfter, emptyPage('', '', 900));
 
-describe('a page of what the service has', () => {
-  it('has its name and its beginning', () => {
+describe('updatesOf', () => {
+  it('sets title, start and status of the cluster', () => {
     expect(page(cluster([]))).toMatchObject({
       title: 'Cluster lab, OpenShift 4.20.1',
       startedAt: 50,
@@ -54,7 +54,7 @@ describe('a page of what the service has', () => {
     });
   });
 
-  it('follows a host that was reset after it failed', () => {
+  it('follows a failed host through a reset and a cancellation', () => {
     const [failed, reset] = [host({ status: 'error', statusInfo: 'disk' }), { status: 'known' }];
     const known = host({ ...reset, stage: '', stageInfo: '' });
     const at = (...hosts: readonly HostOverview[]) => page(...hosts.map((one) => cluster([one])));
@@ -67,7 +67,7 @@ describe('a page of what the service has', () => {
     expect(at(failed, cancelled, failed).hosts[0]?.failure?.message).toBe('disk');
   });
 
-  it('takes a time that is still to come for now', () => {
+  it('replaces a time in the future by the current time', () => {
     const future = Date.UTC(9999, 11, 31);
     const installed = { status: 'installed', stage: 'Done', stageSince: future };
     const times = { startedAt: future, completedAt: future, status: 'installed' };
@@ -77,30 +77,34 @@ describe('a page of what the service has', () => {
 
   it.each<[string, Partial<HostOverview>, object]>([
     [
-      'writes',
+      'that writes',
       {},
       { tone: 'busy', word: 'Writing image to disk', current: [{ percent: 40, since: 100 }] },
     ],
     [
-      'waits',
+      'that waits',
       { stage: 'Waiting for control plane', stageInfo: 'two masters', role: 'worker' },
       { tone: 'waiting', current: [{ detail: 'two masters' }] },
     ],
     [
-      'is installed',
+      'that is installed',
       { status: 'installed', stage: 'Done' },
       { tone: 'good', word: 'installed', percent: 100 },
     ],
-    ['was added', { status: 'added-to-existing-cluster', stage: 'Done' }, { tone: 'good' }],
-    ['failed', { status: 'error', statusInfo: 'Failed - disk' }, { tone: 'bad', word: 'failed' }],
+    ['that was added', { status: 'added-to-existing-cluster', stage: 'Done' }, { tone: 'good' }],
     [
-      'was stopped with the others',
+      'that failed',
+      { status: 'error', statusInfo: 'Failed - disk' },
+      { tone: 'bad', word: 'failed' },
+    ],
+    [
+      'that was stopped with the others',
       { status: 'error', statusInfo: 'Host is part of a cluster that failed to install' },
       { tone: 'stopped', word: 'stopped' },
     ],
-    ['was cancelled', { status: 'cancelled' }, { tone: 'stopped' }],
+    ['that was cancelled', { status: 'cancelled' }, { tone: 'stopped' }],
     [
-      'has to be seen to',
+      'that needs user action',
       {
         status: 'installing-pending-user-action',
         statusInfo: 'wrong boot order',
@@ -109,11 +113,11 @@ describe('a page of what the service has', () => {
       { tone: 'bad', word: 'needs a person', current: [{ detail: 'wrong boot order' }] },
     ],
     [
-      'is not begun',
+      'that has not started',
       { stage: '', stageInfo: '', status: 'known' },
       { tone: 'idle', word: 'not started' },
     ],
-  ])('has a host that %s', (_, change, expected) => {
+  ])('shows a host %s', (_, change, expected) => {
     const [shown] = page(cluster([host(change)])).hosts;
     expect(shown === undefined ? undefined : viewOf(shown)).toMatchObject(expected);
   });
@@ -124,14 +128,14 @@ describe('a page of what the service has', () => {
       { code: 'disk.busy', message: '/dev/sda is in use', hint: 'unmount it' },
     ],
     ['Host lost its link: no beat', { code: '', message: 'Host lost its link: no beat', hint: '' }],
-  ])('says why a host failed: %s', (statusInfo, failure) => {
+  ])('sets the failure and the logs of a failed host: %s', (statusInfo, failure) => {
     const failed = host({ status: 'error', statusInfo, hasLogs: true, hardware: 'R650, 256 GiB' });
     const [shown] = page(cluster([failed])).hosts;
     expect(shown).toMatchObject({ failure, hardware: 'R650, 256 GiB' });
     expect(shown?.failure?.logs).toContain('/v2/clusters/c/logs?logs_type=host&host_id=h');
   });
 
-  it('has the ladder of each role, and an id for a host without a name', () => {
+  it('sets the ladder by role and shows the id of a host without a name', () => {
     const shown = page(
       cluster([host({ isBootstrap: true }), host({ id: 'w', name: '', role: 'worker' })]),
     ).hosts;
@@ -143,7 +147,7 @@ describe('a page of what the service has', () => {
     expect(single?.rail[0]?.[0]?.steps).toHaveLength(8);
   });
 
-  it('says an answer that repeats the last one only once', () => {
+  it('does not log a repeated answer', () => {
     const done = host({ status: 'installed', stage: 'Done', stageInfo: '' });
     const once = page(cluster([done]));
     expect(page(cluster([done]), cluster([done])).lines).toEqual(once.lines);
@@ -152,7 +156,7 @@ describe('a page of what the service has', () => {
     ]);
   });
 
-  it('has the operators, and the stage of finalizing', () => {
+  it('lists the operators and the finalizing stage', () => {
     const operator = { type: 'builtin', namespace: '', subscription: '', version: '' };
     const shown = page(
       cluster([], {
@@ -174,7 +178,7 @@ describe('a page of what the service has', () => {
     ['installed', { completedAt: 700 }, { at: 700, isGood: true, text: 'installed', details: [] }],
     ['error', { statusInfo: 'two hosts failed' }, { isGood: false, details: ['two hosts failed'] }],
     ['cancelled', { statusInfo: '' }, { at: 1000, isGood: false, details: [] }],
-  ])('ends when the cluster is %s', (status, change, end) => {
+  ])('ends the page when the cluster is %s', (status, change, end) => {
     expect(page(cluster([], { status, ...change })).end).toMatchObject(end);
   });
 });

@@ -13,20 +13,20 @@ const span = (work: Work, from: number, until?: number): Span => ({
 
 const none = { live: 0, prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
 
-describe('where the time of a host went', () => {
+describe('sharesOf', () => {
   it.each<[string, readonly Span[], Partial<typeof none>]>([
-    ['one span', [span('write', 20, 60)], { write: 40, idle: 60 }],
+    ['counts one span', [span('write', 20, 60)], { write: 40, idle: 60 }],
     [
-      'a wait beside a write counts as writing',
+      'counts a wait beside a write as writing',
       [span('wait', 0, 100), span('write', 20, 60)],
       { wait: 60, write: 40 },
     ],
     [
-      'building beside writing counts once',
+      'counts overlapping build and write once',
       [span('build', 0, 50), span('write', 40, 100)],
       { build: 40, write: 60 },
     ],
-    ['one that is longer than the time', [span('prepare', -50, 200)], { prepare: 100 }],
+    ['clips a span to the interval', [span('prepare', -50, 200)], { prepare: 100 }],
   ])('%s', (_, spans, expected) => {
     const shares = sharesOf(spans, 0, 100);
     expect(shares).toEqual({ ...none, ...expected });
@@ -34,7 +34,7 @@ describe('where the time of a host went', () => {
   });
 });
 
-describe('the time line', () => {
+describe('timelineOf', () => {
   const host = (spans: readonly Span[], end?: number): HostState => ({
     id: 'h',
     name: 'm1',
@@ -50,7 +50,7 @@ describe('the time line', () => {
     ...(end === undefined ? {} : { end: { at: end, isGood: true, text: '' } }),
   });
 
-  it('has a track for each lane, the longest spans first, and an end for each host', () => {
+  it('has a track for each lane, the time of each host and the longest spans first', () => {
     const spans = [
       span('prepare', 0, 10),
       { ...span('write', 10, 90), track: 'disk' },
@@ -64,25 +64,25 @@ describe('the time line', () => {
     expect(timeline.longest.map(({ took }) => took)).toEqual([85, 80, 10]);
   });
 
-  it('ends where everything ended, and begins where the first span did', () => {
+  it('begins with the first span and ends with the page', () => {
     const end = { at: 500, isGood: true, text: '', details: [] };
     const page = { ...emptyPage('', '', 100), hosts: [host([span('write', 40, 90)])], end };
     expect(timelineOf(page, 9000)).toMatchObject({ from: 40, until: 500 });
   });
 
-  it('counts no time of a host that ended before everything began', () => {
+  it('counts no time for a host that ended before the page began', () => {
     const timeline = timelineOf({ ...emptyPage('', '', 1000), hosts: [host([], 400)] }, 2000);
     expect(timeline).toMatchObject({ from: 1000, hosts: [{ took: 0, shares: none }] });
   });
 
-  it('ends with its last span where the service has an earlier end', () => {
+  it('ends with the last span when the end of the service is earlier', () => {
     const end: PageUpdate = { kind: 'end', at: 50, isGood: false, text: 'error', details: [] };
     const hosts = [host([span('write', 90), span('boot', 95)])];
     const page = pageAfter({ ...emptyPage('', '', 0), hosts }, end);
     expect(timelineOf(page, 200)).toMatchObject({ until: 95, longest: [{ took: 0 }, { took: 0 }] });
   });
 
-  it('says of a host that was stopped because of which host it was', () => {
+  it('names the failed host because of which a host was stopped', () => {
     const of = (name: string, isStopped: boolean): HostState => ({
       ...host([span('write', 0, 40)]),
       id: name,
@@ -98,7 +98,7 @@ describe('the time line', () => {
     expect(second).toContain('<title>end: failed, as expected</title>');
   });
 
-  it('marks faults, and objects that became well', () => {
+  it('marks faults and objects that became good', () => {
     const objects = [
       { kind: 'Node', name: 'm1', state: 'Ready', tone: 'good', at: 7, goodAt: 7 },
       { kind: 'Node', name: 'm2', state: 'NotReady', tone: 'waiting', at: 8 },
@@ -111,13 +111,13 @@ describe('the time line', () => {
   });
 });
 
-describe('the scale', () => {
+describe('scaleOf', () => {
   it.each([
     [8000, 9, 1000],
     [61_000, 7, 10_000],
     [30 * 86_400_000, 8, 4 * 86_400_000],
     [8000 * 365 * 86_400_000, 9, 365_000 * 86_400_000],
-  ])('of %i ms has %i marks', (length, count, step) => {
+  ])('divides %i ms with %i marks', (length, count, step) => {
     const marks = scaleOf(length);
     expect(marks).toHaveLength(count);
     expect(marks[1]).toBe(step);
