@@ -7,7 +7,7 @@ import { Ladder } from './ladder.ts';
 
 type Timed = readonly [at: number, body: RunEventBody];
 
-/** The reports to the service, each with its minute. */
+/** Returns the reports to the service with their minutes. */
 const read = (
   name: ConstructorParameters<typeof Ladder>[0],
   events: readonly Timed[],
@@ -29,7 +29,7 @@ const alive = (doing?: string, lane?: string): RunEventBody => ({
   ...(lane === undefined ? {} : { lane }),
 });
 
-/** The same event each minute. */
+/** Repeats an event every minute. */
 const eachMinute = (from: number, to: number, body: RunEventBody): readonly Timed[] =>
   Array.from({ length: to - from }, (_, index) => [from + index, body] as const);
 
@@ -38,7 +38,7 @@ describe('the heartbeat', () => {
     ['Writing image to disk', [10, 20, 30, 40, 50, 60]],
     ['Waiting for control plane', [20, 40, 60]],
     ['Copying registry data to disk', [30, 60]],
-  ] as const)('of %s comes thrice within the limit of the stage', (stage, beats) => {
+  ] as const)('of %s is sent three times within the limit of the stage', (stage, beats) => {
     const reports = read('bootstrap', [[0, begins(stage)], ...eachMinute(1, 65, alive('copying'))]);
     expect(
       reports
@@ -48,7 +48,7 @@ describe('the heartbeat', () => {
     ).toEqual(beats);
   });
 
-  it('says what is done, and for how long', () => {
+  it('reports the current work and its duration', () => {
     const reports = read('master', [
       [0, begins('Writing image to disk')],
       ...eachMinute(5, 30, alive('deploying the image')),
@@ -59,7 +59,7 @@ describe('the heartbeat', () => {
     ]);
   });
 
-  it('repeats what is shown where the work says nothing else', () => {
+  it('repeats the last text when the work has none', () => {
     const reports = read('worker', [
       [0, begins('Waiting for control plane')],
       [1, status('1 of 2')],
@@ -71,7 +71,7 @@ describe('the heartbeat', () => {
     ]);
   });
 
-  it('does not come soon after news', () => {
+  it('is not sent soon after another report', () => {
     const news = Array.from({ length: 12 }, (_, index) => [
       [5 * index, status(`${index} of 12`)] as const,
       [5 * index + 4, alive()] as const,
@@ -80,7 +80,7 @@ describe('the heartbeat', () => {
     expect(reports.filter(([, info]) => info.includes('min'))).toEqual([]);
   });
 
-  it('comes at once when the clock of the host was set back', () => {
+  it('is sent immediately after the clock of the host was set back', () => {
     const reports = read('master', [
       [600, begins('Writing image to disk')],
       [2, alive('copying')],
@@ -88,7 +88,7 @@ describe('the heartbeat', () => {
     expect(reports).toHaveLength(2);
   });
 
-  it('comes from the lane whose stage is shown, and from no other', () => {
+  it('is sent only for the lane whose stage is shown', () => {
     const fork: RunEventBody = {
       type: 'lanes.started',
       staged: [
@@ -107,20 +107,20 @@ describe('the heartbeat', () => {
   });
 });
 
-describe('texts that come again', () => {
+describe('repeated texts', () => {
   const flapping = (from: number, to: number): readonly Timed[] =>
     Array.from({ length: to - from }, (_, index) => [
       from + index,
       status(index % 2 === 0 ? 'bootkube failed' : 'bootkube runs'),
     ]);
 
-  it('renew the time of a stage for half its limit, and then no more', () => {
+  it('are reported only within the first half of the limit of the stage', () => {
     const reports = read('bootstrap', [[0, begins('Waiting for bootkube')], ...flapping(1, 600)]);
     expect(reports.at(-1)?.[0]).toBeLessThanOrEqual(31);
     expect(reports.length).toBeGreaterThan(20);
   });
 
-  it('are shown again once there is progress', () => {
+  it('are reported again after progress', () => {
     const reports = read('bootstrap', [
       [0, begins('Waiting for bootkube')],
       ...flapping(1, 120),
@@ -133,7 +133,7 @@ describe('texts that come again', () => {
     ]);
   });
 
-  it('are shown while work continues', () => {
+  it('are reported while the work is alive', () => {
     const events = flapping(1, 600).flatMap(([at, body]) => [
       [at, body] as const,
       [at, alive()] as const,
@@ -143,7 +143,7 @@ describe('texts that come again', () => {
   });
 });
 
-describe('the percentages of one step', () => {
+describe('the percentages of a step', () => {
   const building = (at: number, of: number): RunEventBody => ({
     type: 'step.progress',
     step: 'layering/build-images',
@@ -158,7 +158,7 @@ describe('the percentages of one step', () => {
     [2, progressed('image/write', 100)],
   ];
 
-  it('do not hold back what a later step says: each step of a build is seen', () => {
+  it('do not suppress lower ones of a later build, whose steps are all reported', () => {
     const reports = read('bootstrap', [
       ...written,
       ...Array.from({ length: 14 }, (_, index) => [3 + index, building(index + 1, 14)] as const),
@@ -166,7 +166,7 @@ describe('the percentages of one step', () => {
     expect(reports.filter(([, info]) => info.startsWith('Building OS image'))).toHaveLength(14);
   });
 
-  it('begin again with the next step of the same stage', () => {
+  it('start again with the next step of the same stage', () => {
     const reports = read('bootstrap', [...written, [3, progressed('other/copy', 7)]]);
     expect(reports.at(-1)).toEqual([3, '7%']);
   });

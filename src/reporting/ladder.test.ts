@@ -19,7 +19,7 @@ const read = (
 const percent = (value: number, lane?: string): RunEventBody =>
   progressed('image/write', value, lane === undefined ? {} : { lane });
 
-it('brings back the text of the stage that is shown, behind lanes that have ended too', () => {
+it('restores the text of the shown stage after a wait, even if its lane has ended', () => {
   expect(
     read('bootstrap', [
       started('host/confirm', 'Installing', { stageInfo: 'master' }),
@@ -43,8 +43,8 @@ it('brings back the text of the stage that is shown, behind lanes that have ende
   ]);
 });
 
-describe('a ladder of one line', () => {
-  it('tells each stage once, with its text', () => {
+describe('a ladder without lanes', () => {
+  it('reports each stage once with its text', () => {
     expect(
       read('master', [
         started('host/prepare', 'Starting installation', { stageInfo: 'master' }),
@@ -59,7 +59,7 @@ describe('a ladder of one line', () => {
     ]);
   });
 
-  it('never goes down', () => {
+  it('does not report a lower stage', () => {
     expect(
       read('master', [
         started('a/b', 'Writing image to disk'),
@@ -71,9 +71,9 @@ describe('a ladder of one line', () => {
   const percentages: readonly (readonly [string, readonly number[], readonly string[]])[] = [
     ['steps of five points', [55, 55, 60, 62, 56, 66], ['55%', '60%', '66%']],
     ['98 and then 100', [98, 100, 100], ['98%', '100%']],
-    ['nothing below five', [1, 4], []],
+    ['no percentage below five', [1, 4], []],
   ];
-  it.each(percentages)('tells %s', (_, values, reported) => {
+  it.each(percentages)('reports %s', (_, values, reported) => {
     const shown = read('master', [
       started('image/write', 'Writing image to disk'),
       ...values.map((value) => percent(value)),
@@ -86,23 +86,35 @@ describe('a ladder of one line', () => {
   const stage = started('a/waits', 'Waiting for bootkube', { stageInfo: 'waits' });
 
   it.each([
-    ['to the next step', [started('b/works')], 'waits'],
-    ['where the next step waits too', [started('b/works'), missing('the next')], 'the next'],
-    ['where the next step has a text', [started('b/works', 'Waiting for controller')], ''],
-  ])('has the text of a wait that is over no longer than %s', (_, after, info) => {
+    [
+      'restores the text of the stage at the step after a finished wait',
+      [started('b/works')],
+      'waits',
+    ],
+    [
+      'replaces the text of a finished wait by that of the next wait',
+      [started('b/works'), missing('the next')],
+      'the next',
+    ],
+    [
+      'does not carry the text of a finished wait to the next stage',
+      [started('b/works', 'Waiting for controller')],
+      '',
+    ],
+  ])('%s', (_, after, info) => {
     const shown = read('bootstrap', [stage, missing('not listed yet'), reached, ...after]);
     expect(shown.at(1)).toEqual(['Waiting for bootkube', 'not listed yet']);
     expect(shown.at(-1)?.[1]).toBe(info);
   });
 
-  it('keeps the text of a wait that is not over, and of progress after one', () => {
+  it('keeps the text of an unfinished wait and of progress after a wait', () => {
     const shown = (...bodies: readonly RunEventBody[]) =>
       read('bootstrap', [stage, ...bodies, started('b/works')]).at(-1)?.[1];
     expect(shown(missing('not listed yet'))).toBe('not listed yet');
     expect(shown(missing('not listed yet'), reached, percent(60))).toBe('60%');
   });
 
-  it('has the text of a second attempt, and its percentages above those of the first', () => {
+  it('reports the text of a second attempt and only percentages above those of the first', () => {
     const again = progressed('image/write', 'again from the start, about 3 min left');
     const shown = read('master', [
       started('image/write', 'Writing image to disk'),
@@ -115,14 +127,14 @@ describe('a ladder of one line', () => {
     ]);
   });
 
-  it('tells nothing of a request that is retried', () => {
+  it('does not report a retried request', () => {
     const retried = waiting('a/waits', '503, attempt 1', { attempt: 1 });
     expect(read('bootstrap', [stage, retried, { ...reached, attempt: 2 }])).toEqual([
       ['Waiting for bootkube', 'waits'],
     ]);
   });
 
-  it('tells the stage of what an earlier run finished once, with what comes next', () => {
+  it('reports the stage of reused steps once, with the next event', () => {
     expect(
       read('master', [
         { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Installing', stageInfo: 'master' },
@@ -135,7 +147,7 @@ describe('a ladder of one line', () => {
     ]);
   });
 
-  it('tells it at the end when nothing else comes', () => {
+  it('reports the stage of reused steps at the end of the run', () => {
     expect(
       read('master', [
         { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Rebooting', stageInfo: '' },
@@ -145,7 +157,7 @@ describe('a ladder of one line', () => {
   });
 });
 
-describe('a ladder of several lanes', () => {
+describe('a ladder with lanes', () => {
   const before = started('a/b', 'Starting installation', { stageInfo: 'bootstrap' });
   const fork: RunEventBody = {
     type: 'lanes.started',
@@ -155,7 +167,7 @@ describe('a ladder of several lanes', () => {
     ],
   };
 
-  it('shows the lowest rung that a lane stands on', () => {
+  it('reports the lowest stage of the lanes', () => {
     expect(
       read('bootstrap', [
         before,
@@ -173,7 +185,7 @@ describe('a ladder of several lanes', () => {
     ]);
   });
 
-  it('tells a lane at once when every other lane begins higher', () => {
+  it('reports a lane immediately when the other lanes begin at higher stages', () => {
     expect(
       read('bootstrap', [
         before,
@@ -187,7 +199,7 @@ describe('a ladder of several lanes', () => {
     ]);
   });
 
-  it('shows nothing of a lane that has not come to its first stage', () => {
+  it('does not report a higher stage while another lane has not reached its first stage', () => {
     expect(
       read('bootstrap', [
         before,
@@ -201,7 +213,7 @@ describe('a ladder of several lanes', () => {
     ]);
   });
 
-  it('tells what a lane waits for that is left alone before its first stage', () => {
+  it('reports what the last remaining lane waits for before its first stage', () => {
     const ahead = 'Waiting for bootstrap node preparation';
     expect(
       read('bootstrap', [
@@ -224,7 +236,7 @@ describe('a ladder of several lanes', () => {
     ]);
   });
 
-  it('is not held back by a lane that has no stages', () => {
+  it('is not held back by a lane without stages', () => {
     expect(
       read('bootstrap', [
         before,

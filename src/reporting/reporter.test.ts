@@ -67,7 +67,7 @@ describe('reporter', () => {
     expect(most).toBe(1);
   });
 
-  it('lets the newest win when the service does not answer', async () => {
+  it('sends only the newest report after the service did not answer', async () => {
     const { clock, sent, emit } = setUp((_, attempt) => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
     });
@@ -79,7 +79,7 @@ describe('reporter', () => {
     expect(sent).toEqual(['Starting installation/master', 'Writing image to disk/']);
   });
 
-  it('does not send a refused report again, and says that it was dropped', async () => {
+  it('does not retry a refused report and emits report.dropped', async () => {
     const { clock, sent, emitted, emit } = setUp(() => {
       throw failure('inventory.refused', 'lower stage');
     });
@@ -91,7 +91,7 @@ describe('reporter', () => {
     ]);
   });
 
-  it('waits for the last report, but not longer than a minute', async () => {
+  it('waits for the last report for a minute at most', async () => {
     const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
     emit(stageStarted('Rebooting'));
     let isFlushed = false;
@@ -102,12 +102,12 @@ describe('reporter', () => {
     expect(isFlushed).toBe(false);
     await clock.advance(seconds(2));
     expect(isFlushed).toBe(true);
-    // The reporter does not wait a second time, as it did not get an answer in the minute before.
+    // The reporter does not wait a second time, because the minute before brought no answer.
     await reporter.flush(new AbortController().signal);
     expect(clock.sleeping()).toBe(0);
   });
 
-  it('does not keep waiting when it is stopped', async () => {
+  it('stops waiting when it is aborted', async () => {
     const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
     emit(stageStarted('Rebooting'));
     const stop = new AbortController();
@@ -117,7 +117,7 @@ describe('reporter', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('tells a failure with its code and what to do, cut to what the service can keep', async () => {
+  it('reports a failure with its code, truncated to 2000 characters', async () => {
     const { sent, emit } = setUp(() => undefined);
     emit(failedBy('x'.repeat(3000)));
     await settle();
@@ -126,7 +126,7 @@ describe('reporter', () => {
     expect(info).toHaveLength(2000);
   });
 
-  it('sends Failed once, and nothing after it', async () => {
+  it('sends Failed once and nothing after it', async () => {
     const { sent, emit, reporter } = setUp(() => undefined);
     emit(failedBy('mounted'));
     reporter.fail(failedBy('again').failure);
@@ -135,7 +135,7 @@ describe('reporter', () => {
     expect(sent).toEqual(['Failed/disk.busy: mounted — unmount it']);
   });
 
-  it('sends Failed next, whatever waits, and without the pause after an attempt in vain', async () => {
+  it('sends Failed before waiting reports and without the pause after a failed attempt', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { clock, sent, emit, reporter } = setUp(async (_, attempt) => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
@@ -161,7 +161,7 @@ describe('reporter', () => {
     expect(away.sent).toEqual(['Installing/master', failed]);
   });
 
-  it('sends no Failed for a stop after the run has finished', async () => {
+  it('does not send Failed for a stop after the run has finished', async () => {
     const { sent, emit, reporter } = setUp(() => undefined);
     emit({ type: 'run.finished', outcome: 'finished', duration: 1 });
     reporter.fail(failedBy('stopped').failure);
@@ -169,7 +169,7 @@ describe('reporter', () => {
     expect(sent).toEqual([]);
   });
 
-  it('gives the last report of a stopped run 1.5 seconds from the stop on', async () => {
+  it('waits 1.5 seconds for the last report of a stopped run', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { clock, reporter, emit, emitted } = setUp(() => promise);
     emit(failedBy('mounted'));
@@ -179,16 +179,16 @@ describe('reporter', () => {
     await flushed;
     expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Failed' }]);
 
-    const deaf = setUp(() => Promise.withResolvers<void>().promise);
-    deaf.emit(failedBy('mounted'));
+    const silent = setUp(() => Promise.withResolvers<void>().promise);
+    silent.emit(failedBy('mounted'));
     let isFlushed = false;
-    await deaf.clock.advance(seconds(1));
-    void deaf.reporter.flush(AbortSignal.abort()).then(() => (isFlushed = true));
-    await deaf.clock.advance(seconds(0.5));
+    await silent.clock.advance(seconds(1));
+    void silent.reporter.flush(AbortSignal.abort()).then(() => (isFlushed = true));
+    await silent.clock.advance(seconds(0.5));
     expect(isFlushed).toBe(true);
   });
 
-  it('says which reports are still unanswered, after the time that it is given', async () => {
+  it('returns the unanswered reports after the given time', async () => {
     const { clock, reporter, emit } = setUp(() => {
       throw failure('inventory.unreachable', 'down');
     });
@@ -205,7 +205,7 @@ describe('reporter', () => {
     });
   });
 
-  it('counts what a later report made needless as answered', async () => {
+  it('counts a report that a later one replaced as answered', async () => {
     const { clock, reporter, emit } = setUp((_, attempt) => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
     });
@@ -217,7 +217,7 @@ describe('reporter', () => {
     expect(unanswered).toEqual([]);
   });
 
-  it('keeps a later text of a stage that was answered with an earlier one', async () => {
+  it('counts a later text of an answered stage as unanswered', async () => {
     const { clock, reporter, emit } = setUp(async (_, attempt) => {
       if (attempt > 1) throw failure('inventory.unreachable', 'down');
       await settle();
@@ -230,36 +230,36 @@ describe('reporter', () => {
   });
 
   it.each([
-    ['a list that shows it', 'cancelled', 'resetting', 'resetting'],
-    ['a list that shows another than the reason', 'error', 'cancelled', 'cancelled'],
+    ['a list with the same status', 'cancelled', 'resetting', 'resetting'],
+    ['a list with another status than the refusal', 'error', 'cancelled', 'cancelled'],
     ['a list without this host', 'error', undefined, 'error'],
     ['a host that is being installed', 'error', 'installing-in-progress', undefined],
   ])(
     'reads the status of a refused host from the list: %s',
     async (...[, named, listed, refusedIn]) => {
-      const heard: string[] = [];
+      const refusals: string[] = [];
       const { reporter, emit } = setUp(
         () => {
           throw failure('inventory.refused', 'x', { context: { hostStatus: named } });
         },
         {
           listedHost: () => Promise.resolve(listed === undefined ? listed : { status: listed }),
-          onRefused: (status) => heard.push(status),
+          onRefused: (status) => refusals.push(status),
         },
       );
       const { signal } = new AbortController();
       emit(stageStarted('Installing', 'master'));
       const status = await reporter.settled(seconds(10), signal);
       expect(status.refusedIn).toBe(refusedIn);
-      // The waiting caller has its answer; later statuses are not passed on to it.
-      expect(heard).toEqual([]);
+      // The caller of settled() has the status; only later ones are passed to onRefused.
+      expect(refusals).toEqual([]);
       emit(stageStarted('Rebooting'));
       await reporter.settled(seconds(10), signal);
-      expect(heard).toEqual(refusedIn === undefined ? [] : [refusedIn]);
+      expect(refusals).toEqual(refusedIn === undefined ? [] : [refusedIn]);
     },
   );
 
-  it('begins behind the stage that the service shows of an earlier run, after one refusal', async () => {
+  it('skips stages up to the one that the service shows, after one refusal', async () => {
     const { sent, reporter, emit } = setUp(
       ({ stage }) => {
         if (stage === 'Rebooting') return;
@@ -283,7 +283,7 @@ describe('reporter', () => {
   });
 
   it.each(['inventory.denied', 'inventory.untrusted', 'inventory.rejected'] as const)(
-    'keeps as unanswered what the service has not taken: %s',
+    'counts a report that failed with %s as unanswered',
     async (code) => {
       const { sent, reporter, emit } = setUp(() => {
         throw failure(code, 'no');
@@ -299,7 +299,7 @@ describe('reporter', () => {
     },
   );
 
-  it('knows by the refusal of the last report that the service has stopped this host', async () => {
+  it('returns the host status from the refusal of the last report', async () => {
     const { reporter, emit } = setUp(() => {
       throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
     });
@@ -308,7 +308,7 @@ describe('reporter', () => {
     expect(refusedIn).toBe('cancelled');
   });
 
-  it('waits for the list of hosts no longer than for an answer', async () => {
+  it('does not wait for the list of hosts longer than for an answer', async () => {
     const { clock, reporter, emit } = setUp(
       () => {
         throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
@@ -321,7 +321,7 @@ describe('reporter', () => {
     expect((await settled).refusedIn).toBe('cancelled');
   });
 
-  it('asks for no list where a report was not refused for a status', async () => {
+  it('does not request the list after a refusal without a host status', async () => {
     let lists = 0;
     const { reporter, emit } = setUp(
       () => {
@@ -339,12 +339,12 @@ describe('reporter', () => {
     expect({ refusedIn, lists }).toEqual({ refusedIn: undefined, lists: 0 });
   });
 
-  it('asks for the status each minute once somebody has waited for answers, though nothing is reported', async () => {
-    const heard: string[] = [];
+  it('requests the status every minute after the first call of settled()', async () => {
+    const refusals: string[] = [];
     const lists: (string | undefined)[] = ['installing-in-progress', 'cancelled'];
     const { clock, reporter } = setUp(() => undefined, {
       listedHost: () => Promise.resolve({ status: lists.shift() ?? '' }),
-      onRefused: (status) => heard.push(status),
+      onRefused: (status) => refusals.push(status),
     });
     await clock.advance(seconds(70));
     expect(lists).toHaveLength(2);
@@ -352,29 +352,29 @@ describe('reporter', () => {
     await reporter.settled(seconds(10), signal);
     await reporter.settled(seconds(10), signal);
     await clock.advance(seconds(60));
-    expect([lists.length, heard]).toEqual([1, []]);
+    expect([lists.length, refusals]).toEqual([1, []]);
     await clock.advance(seconds(60));
-    expect(heard).toEqual(['cancelled']);
+    expect(refusals).toEqual(['cancelled']);
     reporter.close();
     expect(clock.sleeping()).toBe(0);
   });
 
-  it('tells a status that is found beside the reports, and a lost list changes nothing', async () => {
-    const heard: string[] = [];
+  it('passes a refused status from the list on and ignores a failed request', async () => {
+    const refusals: string[] = [];
     const lists = [Promise.reject(new Error('gone')), Promise.resolve({ status: 'resetting' })];
     const { reporter } = setUp(() => undefined, {
       listedHost: () => lists.shift() ?? Promise.resolve(undefined),
-      onRefused: (status) => heard.push(status),
+      onRefused: (status) => refusals.push(status),
     });
     const { signal } = new AbortController();
     await reporter.settled(seconds(10), signal);
     await reporter.confirm(signal);
-    expect(heard).toEqual([]);
+    expect(refusals).toEqual([]);
     await reporter.confirm(signal);
-    expect(heard).toEqual(['resetting']);
+    expect(refusals).toEqual(['resetting']);
   });
 
-  it('leaves no half of a secret where a report is cut', async () => {
+  it('does not send part of a secret where a report is truncated', async () => {
     const { sent, emit } = setUp(() => undefined, {
       mask: (text) => text.replaceAll('hunter2', '***'),
     });
@@ -386,7 +386,7 @@ describe('reporter', () => {
     for (const report of sent) expect(report).not.toMatch(/x+h/);
   });
 
-  it('changes the text of one stage each ten seconds at most', async () => {
+  it('updates the text of a stage every ten seconds at most', async () => {
     const times: number[] = [];
     const { clock, sent, emit } = setUp(() => void times.push(clock.elapsed()));
     emit(stageStarted('Installing', 'master'));
@@ -399,7 +399,7 @@ describe('reporter', () => {
     expect(sent.at(-1)).toBe('Installing/text 249');
   });
 
-  it('sends the last text of a stage before the next stage, which it does not hold up', async () => {
+  it('sends the last text of a stage immediately before the next stage', async () => {
     const { sent, emit } = setUp(() => undefined);
     emit(stageStarted('Installing', 'master'));
     await settle();
@@ -411,7 +411,7 @@ describe('reporter', () => {
     expect(sent).toEqual(['Installing/master', 'Installing/whole', 'Writing image to disk/']);
   });
 
-  it('sends the last text at once when somebody waits for the answers', async () => {
+  it('sends the last text immediately on settled()', async () => {
     const { sent, reporter, emit } = setUp(() => undefined);
     emit(stageStarted('Installing', 'master'));
     await settle();
@@ -420,7 +420,7 @@ describe('reporter', () => {
     expect(sent).toEqual(['Installing/master', 'Installing/whole']);
   });
 
-  it('sends no text that is the one which the service has', async () => {
+  it('does not send a text that the service already has', async () => {
     const { clock, sent, reporter, emit } = setUp(() => undefined);
     emit(stageStarted('Installing', 'master'));
     await settle();
@@ -432,7 +432,7 @@ describe('reporter', () => {
     expect(unanswered).toEqual([]);
   });
 
-  it('sends the failure at once although a text has to wait', async () => {
+  it('sends a failure immediately and drops the waiting text', async () => {
     const { sent, emit } = setUp(() => undefined);
     emit(stageStarted('Installing', 'master'));
     await settle();

@@ -11,7 +11,7 @@ const event = (progress: Progress, step = 'image/write'): RunEvent => ({
   run: 'r',
 });
 
-/** The shown progress after all given progress. */
+/** Returns what is shown for each progress. */
 const shown = (...all: readonly Progress[]): readonly Progress[] => {
   const rising = risingPercent();
   return all.map((progress) => {
@@ -27,7 +27,7 @@ const at = (percent: number, remaining?: number): Progress => ({
 });
 
 describe('the percentage of a step', () => {
-  it('is left out while an attempt is behind the last one', () => {
+  it('is omitted while an attempt is behind the last one', () => {
     expect(shown(at(60), at(3), at(59), at(60), at(61))).toEqual([
       at(60),
       { info: 'again from the start' },
@@ -37,7 +37,7 @@ describe('the percentage of a step', () => {
     ]);
   });
 
-  it('gives way to the time that is left, in minutes', () => {
+  it('is replaced by the remaining minutes', () => {
     const [, second] = shown(at(60), at(3, seconds(130)));
     expect(second).toEqual({
       info: 'again from the start, about 3 min left',
@@ -45,12 +45,12 @@ describe('the percentage of a step', () => {
     });
   });
 
-  it('leaves a text of its own as it is', () => {
+  it('leaves free text unchanged', () => {
     const [, second] = shown(at(60), { info: 'layer 2 of 3', percent: 3 });
     expect(second).toEqual({ info: 'layer 2 of 3' });
   });
 
-  it('is kept apart from that of other steps', () => {
+  it('is tracked separately for each step', () => {
     const rising = risingPercent();
     rising(event(at(60)));
     expect(rising(event(at(3), 'other/copy'))).toEqual(event(at(3), 'other/copy'));

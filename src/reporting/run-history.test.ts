@@ -24,18 +24,18 @@ const end = (message: string): RunEventBody => ({
   duration: 1,
 });
 
-/** The history after events at intervals of one millisecond, from 10 on. */
+/** Returns the history after events at intervals of one millisecond, from 10 on. */
 function after(...bodies: readonly RunEventBody[]): RunHistory {
   const { sink, read } = runHistoryOf('r');
   for (const [index, body] of bodies.entries()) sink({ ...body, run: 'r', at: 10 + index });
   return read();
 }
 
-it('is empty of a run that did not begin', () => {
+it('the history of a run that did not start is empty', () => {
   expect(after(end('m'))).toEqual({ run: 'r', steps: {} });
 });
 
-it('names the step that the run failed by, not one beside it, and its last wait', () => {
+it('names the step that failed the run and its last wait, not those of another lane', () => {
   const history = after(
     ...[begin, started('aside'), started('main'), waiting('main', 'one'), waiting('main', 'two')],
     ...[
@@ -54,7 +54,7 @@ it('names the step that the run failed by, not one beside it, and its last wait'
   expect(history.steps['aside']?.state).toBe('failed');
 });
 
-it('names what waited last where no step is known', () => {
+it('names the last wait when the failed step is unknown', () => {
   const history = after(
     ...[begin, started('a'), started('b'), waiting('a', '1'), waiting('b', '2')],
     ...[waiting('a', '3'), end('m')],
@@ -68,11 +68,11 @@ it.each([
   ['skipped', { type: 'step.skipped', step: 'a', reason: 'r' }],
   ['reused', { type: 'step.reused', step: 'a', title: 't' }],
   ['stopped', { type: 'step.stopped', step: 'a' }],
-] as const)('has a step that was %s', (state, event) => {
+] as const)('has a %s step with its end', (state, event) => {
   expect(after(begin, event).steps['a']).toMatchObject({ state, until: 11 });
 });
 
-it('is read of the status and the journal of another process, with the step that waits', () => {
+it('historyFrom combines the status and the journal of another process', () => {
   const running = { title: 't', attempt: 2 };
   const wait = { sentence: 's', status: 'one', since: 7, limit: 100 };
   const status: RunStatus = {

@@ -12,7 +12,7 @@ const progress = progressed(step, 40, {
 const waits = waiting(step, 'md127 holds it', { waited: 2 });
 const failure = { code: 'a.b', kind: 'host', message: 'm', hint: 'h', context: {} } as const;
 
-/** The status after events at intervals of one millisecond, from 10 on. */
+/** Returns the status after events at intervals of one millisecond, from 10 on. */
 function after(bodies: readonly RunEventBody[]): RunStatus | undefined {
   const follow = runStatusOf(new Set(['disk/check', step]));
   const begin: RunEventBody = {
@@ -30,7 +30,7 @@ function after(bodies: readonly RunEventBody[]): RunStatus | undefined {
 }
 
 describe('the status of a run', () => {
-  it('is there from its beginning', () => {
+  it('exists from the start of the run', () => {
     expect(runStatusOf(new Set())({ ...begins(1), at: 1, run: 'r' })).toBeUndefined();
     expect(after([])).toEqual({
       v: 1,
@@ -49,20 +49,24 @@ describe('the status of a run', () => {
 
   it.each<[string, readonly RunEventBody[], object]>([
     ['a step', [begins(1)], { since: 11, attempt: 1 }],
-    ['a second attempt, since the first', [begins(1), begins(2)], { since: 11, attempt: 2 }],
+    [
+      'a second attempt with the start of the first',
+      [begins(1), begins(2)],
+      { since: 11, attempt: 2 },
+    ],
     ['progress', [begins(1), progress], { percent: 40, remaining: 5, bytesPerSecond: 1e6 }],
-    ['a wait since it began', [begins(1), waits], { wait: { since: 10, limit: 100 } }],
+    ['a wait with its start', [begins(1), waits], { wait: { since: 10, limit: 100 } }],
   ])('shows %s', (_, events, shown) => {
     expect(after(events)?.running).toMatchObject([{ step, title: 'Write the image', ...shown }]);
   });
 
-  it('forgets a wait that ended, and a step that did', () => {
+  it('removes a finished wait and a finished step', () => {
     expect(after([begins(1), waits, waited(step)])?.running[0]?.wait).toBeUndefined();
     const finished: RunEventBody = { type: 'step.finished', step, duration: 1 };
     expect(after([begins(1), finished])).toMatchObject({ running: [], ended: 1 });
   });
 
-  it('counts the steps of the main line, each once', () => {
+  it('counts each step of the role once and no others', () => {
     const ends: readonly RunEventBody[] = [
       { type: 'step.reused', step: 'disk/check', title: 't' },
       { type: 'step.skipped', step: 'disk/check', reason: 'r' },
@@ -81,7 +85,7 @@ describe('the status of a run', () => {
       { type: 'run.failed', failure, duration: 1 },
       { state: 'failed', reason: `${step}: a.b: m; h` },
     ],
-  ])('says how the run ended: %o', (event, shown) => {
+  ])('shows how the run ended: %o', (event, shown) => {
     expect(after([begins(1), { type: 'step.failed', step, failure }, event])).toMatchObject({
       ...shown,
       running: [],

@@ -14,8 +14,8 @@ function lineOf() {
   return show;
 }
 
-describe('the line of a terminal', () => {
-  it('shows what a step waits for, and no longer than it does', () => {
+describe('terminalLineOf', () => {
+  it('shows the wait of a step until it ends', () => {
     const show = lineOf();
     expect(show(wait)).toBe(
       'Write the system  waits until it is so: it is held back, for 5 s of at most 20 min',
@@ -24,7 +24,7 @@ describe('the line of a terminal', () => {
     expect(show(progressed(step, 'deploying x'))).toBe('Write the system  deploying x');
   });
 
-  it('continues showing the wait of another lane', () => {
+  it('keeps the wait of another lane', () => {
     const show = lineOf();
     show(wait);
     show(started('cluster/wait-for-masters'));
