@@ -7,7 +7,7 @@ import { commandCredentials } from './cluster.ts';
 
 const account = { token: 'secret-token\n', ca: 'PEM of the authorities' };
 
-describe('the kubeconfig of a pod', () => {
+describe('commandCredentials in a pod', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'bootwright-account-'));
@@ -23,7 +23,7 @@ describe('the kubeconfig of a pod', () => {
     ],
     [{ KUBERNETES_SERVICE_HOST: 'fd02::1', KUBERNETES_SERVICE_PORT: '443' }, 'https://[fd02::1]'],
     [{ KUBERNETES_SERVICE_HOST: 'api-int.c.example' }, 'https://api-int.c.example'],
-  ])('of %j leads to %s', async (environment, server) => {
+  ])('returns for %j a kubeconfig with the server %s', async (environment, server) => {
     const read = await commandCredentials(environment, undefined, directory);
     const access = readKubeconfig(await read());
     expect(access).toMatchObject({ server, ca: account.ca, isInsecure: false });
@@ -31,15 +31,15 @@ describe('the kubeconfig of a pod', () => {
   });
 });
 
-describe('the credentials of the command', () => {
-  it('are those of a pod, and there is no pod here', async () => {
+describe('commandCredentials', () => {
+  it('fails outside a pod without --kubeconfig', async () => {
     await expect(commandCredentials({}, undefined)).rejects.toMatchObject({
       code: 'cli.not-in-cluster',
       kind: 'input',
     });
   });
 
-  it('must be there before anything is asked', async () => {
+  it('fails when the kubeconfig cannot be read', async () => {
     await expect(commandCredentials({}, '/nowhere/kubeconfig')).rejects.toMatchObject({
       code: 'config.file-not-read',
     });

@@ -21,24 +21,24 @@ const mco = { 'images.mco': 'q.example/mco:1' };
 describe('withRefusals', () => {
   it.each([
     ['a complete bootstrap host', { role: 'bootstrap', ...mco }, []],
-    ['a bootstrap host whose release names the image', { role: 'bootstrap' }, []],
+    ['a bootstrap host without images.mco', { role: 'bootstrap' }, []],
     [
-      'no controller for a service',
+      'a bootstrap host of a service without images.controller',
       { role: 'bootstrap', ...mco, 'images.controller': '' },
       ['bootstrap.no-controller-image'],
     ],
     [
-      'images that are to be built, of no release',
+      'layering without a release',
       { role: 'bootstrap', ...mco, 'layering.mode': 'on' },
       ['config.incomplete'],
     ],
     [
-      'a single node like a bootstrap host',
+      'a single node without images.controller',
       { role: 'master', 'cluster.controlPlaneCount': 1, 'images.controller': '' },
       ['bootstrap.no-controller-image'],
     ],
     [
-      'a bootstrap.ign that no file gives',
+      'a bootstrap host with only a file for its own Ignition',
       { role: 'bootstrap', ...mco, 'service.url': '', 'ignition.file': '/f' },
       ['bootstrap.no-source'],
     ],
@@ -48,7 +48,7 @@ describe('withRefusals', () => {
       ['image.digest-unusable'],
     ],
     [
-      'a repository that no cluster takes',
+      'an invalid layering.pushTo',
       {
         role: 'bootstrap',
         ...mco,
@@ -58,7 +58,7 @@ describe('withRefusals', () => {
       ['layering.push-to-unusable'],
     ],
     [
-      'a repository that no node can pull from',
+      'an invalid layering.repository',
       { role: 'worker', 'layering.repository': 'NO' },
       ['layering.repository-unusable'],
     ],
@@ -77,7 +77,7 @@ describe('config init', () => {
   };
   const uncommented = (text: string): string => text.replaceAll(/^#(?=\S| {2}\S)/gm, '');
 
-  it.each(roleNames)('prints a file of the role %s that says nothing else', async (role) => {
+  it.each(roleNames)('prints a file that sets only the role %s', async (role) => {
     const text = await printed(role);
     expect(text).toMatch(/^# yaml-language-server: \$schema=\S+\n/);
     expect(parse(text)).toEqual({ role });
@@ -85,7 +85,7 @@ describe('config init', () => {
     expect(text).toContain('\n# - no source of Ignition is set: ');
   });
 
-  it('has every setting of a host with its default, and no secret', async () => {
+  it('lists every setting of a host with its default, except secrets', async () => {
     const text = uncommented(await printed('bootstrap'));
     const layer = fileLayer({ path: 'host.yaml', text });
     const { config } = checkConfig([layer]);
@@ -98,7 +98,7 @@ describe('config init', () => {
         expect(settingIn(config, key), key).toEqual(settingIn(defaults, key));
   });
 
-  it('leaves out what only a bootstrap host reads', async () => {
+  it('omits sections of a bootstrap host for a worker', async () => {
     const sections = (text: string) => Object.keys(parse(uncommented(text)) as object);
     expect(sections(await printed('worker'))).not.toContain('bootstrap');
     expect(sections(await printed('bootstrap'))).toEqual(

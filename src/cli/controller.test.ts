@@ -6,17 +6,17 @@ const log = `/var/lib/kubelet/pods/${uid}/containers/controller/1f2e /dev/termin
 
 it.each([
   ['in a pod', `1 2 0:1 / / rw - overlay overlay rw\n901 880 8:4 ${log}\n`, uid],
-  ['outside of one', '1 2 0:1 / / rw - overlay overlay rw\n', undefined],
+  ['outside of a pod', '1 2 0:1 / / rw - overlay overlay rw\n', undefined],
   [
-    'on the node of one, whose volumes it sees',
+    'on a node with mounted volumes of pods',
     `70 3 0:60 / /var/lib/kubelet/pods/${uid}/volumes/kubernetes.io~projected/token rw - tmpfs tmpfs rw\n`,
     undefined,
   ],
   [
-    'with a folder of that name',
+    'with a mounted folder named pods',
     '5 1 8:1 /srv/pods/backup/x /srv rw - xfs /dev/sda rw\n',
     undefined,
   ],
-])('knows the pod of a process %s', (_, mountInfo, expected) => {
+])('podIn finds the pod of a process %s', (_, mountInfo, expected) => {
   expect(podIn(mountInfo)).toBe(expected);
 });

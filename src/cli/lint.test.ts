@@ -30,7 +30,7 @@ const file = (name: string, content: unknown): string => {
 
 const lint = (...paths: readonly string[]): Promise<number> => bootwright().run(['lint', ...paths]);
 
-/** The printed output, one text for each line, without the folder of this test. */
+/** Returns the printed lines without the folder of this test. */
 const lines = (): readonly string[] =>
   printed === '' ? [] : printed.replace(/\n$/, '').replaceAll(`${folder}/`, '').split('\n');
 
@@ -41,7 +41,7 @@ const bomb = Array.from({ length: 9 }, (_, index) => {
 }).join('');
 
 describe('lint', () => {
-  it('says nothing and ends with 0 when all is well', async () => {
+  it('prints nothing and exits with 0 for valid files', async () => {
     expect(await lint(file('a.json', osConfigObject()))).toBe(0);
     expect(lines()).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe('lint', () => {
   it.each([
     ['Job', 'Pod', /^9: spec\.imageBuilder\.imageBuilderType: Invalid input: expected "Job"$/],
     ['registry.example.com', 'localhost', /^12: spec\.renderedImagePushSpec: write HOST\.DOMAIN/],
-  ])('names the line of %j as %j', async (from, to, expected) => {
+  ])('reports the line where %j is replaced by %j', async (from, to, expected) => {
     const text = osConfigManifest('worker').replace(from, to);
     expect(text).not.toBe(osConfigManifest('worker'));
     expect(await lint(file('os.yaml', text))).toBe(2);
@@ -60,12 +60,12 @@ describe('lint', () => {
 
   const wanted = 'a MachineConfig, a MachineOSConfig or an Ignition config is expected';
   it.each<[string, string | Uint8Array, RegExp]>([
-    ['nothing', '', new RegExp(`^f:1: error: ${wanted}, and this is empty$`)],
+    ['an empty file', '', new RegExp(`^f:1: error: ${wanted}, and this is empty$`)],
     ['an empty List', 'kind: List\nitems: []\n', /^f:2: error: .*this List is empty$/],
     ['a binary file', new Uint8Array([127, 69, 0, 1]), /^f:1: error: .*this file is binary$/],
     ['an alias bomb', bomb, /^f:1: error: its aliases stand for too many values$/],
     ['another kind', 'kind: Secret\n', /^f:1: error: .*, and this is another object/],
-  ])('names what is wrong with %s, and continues', async (...[, content, expected]) => {
+  ])('reports %s and continues with the next file', async (...[, content, expected]) => {
     const last = file('last.yaml', osConfigManifest('worker').replace('Job', 'Pod'));
     expect(await lint(file('f', content), last)).toBe(2);
     expect(lines()).toEqual([
@@ -74,7 +74,7 @@ describe('lint', () => {
     ]);
   });
 
-  it('continues with the next document', async () => {
+  it('continues with the next document after a syntax error', async () => {
     const text = `a: [\n---\n${osConfigManifest('worker').replace('Job', 'Pod')}`;
     await lint(file('two.yaml', text));
     expect(lines()).toEqual([
@@ -83,7 +83,7 @@ describe('lint', () => {
     ]);
   });
 
-  it('keeps a finding on one line, whatever it quotes', async () => {
+  it('prints a finding on one line without control characters', async () => {
     const text = osConfigManifest('worker').replace('containerFile', '"x\\e[31m\\ny"');
     await lint(file('line\nbreak.yaml', text));
     expect(lines()).toEqual([
@@ -106,7 +106,7 @@ describe('lint of MachineConfigs', () => {
   const run = (...words: readonly string[]): Promise<number> =>
     bootwright().run(['lint', ...words]);
 
-  it('reads a file once, however many links of a folder lead to it', async () => {
+  it('reads a file once, even if several symbolic links point to it', async () => {
     mkdirSync(join(folder, 'deep'));
     mkdirSync(join(folder, 'deep', 'folder.yaml'));
     file('deep/b.ign', { ignition: { version: '3.2.0' }, storage: { files: [{ path: 'x' }] } });
@@ -121,7 +121,7 @@ describe('lint of MachineConfigs', () => {
     ]);
   });
 
-  it('reads files and folders, and passes over what else lies in a folder', async () => {
+  it('reads files and folders and ignores other files in a folder', async () => {
     mkdirSync(join(folder, 'deep'));
     file('deep/b.yaml', { kind: 'MachineConfig', metadata: { name: '99-b' } });
     file('a.json', machineConfig('99-a', '/etc/motd'));
@@ -131,7 +131,7 @@ describe('lint of MachineConfigs', () => {
     expect(lines()).toEqual([expect.stringMatching(/^deep\/b\.yaml:1: warning: .* \[no-role\]$/)]);
   });
 
-  it('ends with 2 for an error, and for a file that cannot be read', async () => {
+  it('exits with 2 for an error and for a file that cannot be read', async () => {
     expect(await run(file('a.json', machineConfig('99-a', 'etc/motd')))).toBe(2);
     expect(await run(join(folder, 'none.yaml'))).toBe(2);
     expect(lines()).toEqual([

@@ -9,7 +9,7 @@ const disk = { device: '/dev/sda' };
 const url = 'https://images.example.com/worker.ign';
 const host = (): string => file('host.yaml', { role: 'worker', disk, ignition: { url } });
 
-/** Runs the command with a medium of its own, unless the words name another. */
+/** Runs the command for live.iso and host.iso, unless the words set others. */
 const media = (words: readonly string[] = [], config = host()): Promise<number> =>
   bootwright().run([
     ...['media', '--config', config, '--iso', at('live.iso'), '--out', at('host.iso')],
@@ -26,9 +26,9 @@ describe('media', () => {
   it.each<readonly [string, readonly string[], string]>([
     ['no source', ['--out', 'x', '--image', 'i'], '--iso and --pxe'],
     ['two sources', ['--iso', 'a', '--pxe', 'b', '--out', 'x'], '--iso and --pxe'],
-    ['no image of the agent', ['--iso', 'a', '--out', 'x'], 'is not known'],
+    ['a missing image of the agent', ['--iso', 'a', '--out', 'x'], 'is not known'],
     [
-      'an image that no host can pull',
+      'an image with credentials',
       ['--iso', 'a', '--out', 'x', '--image', 'https://u:planted@registry.example/b:1'],
       'is no name of an image',
     ],
@@ -40,7 +40,7 @@ describe('media', () => {
     });
   });
 
-  it('says which paths of image.writerArgs it does not take along', async () => {
+  it('notes paths in image.writerArgs that are not added to the medium', async () => {
     const image = { writerArgs: ['-f', '/run/media/rhcos.raw.gz', '--append-karg', 'a=/b'] };
     const config = file('args.yaml', { role: 'worker', disk, ignition: { url }, image });
     await expect(media([], config)).rejects.toMatchObject({ code: 'media.not-live' });
@@ -49,7 +49,7 @@ describe('media', () => {
     ]);
   });
 
-  it('prints all that an install would refuse, and makes nothing', async () => {
+  it('prints all mistakes that an install would refuse and creates nothing', async () => {
     expect(await media([], file('bad.yaml', { role: 'worker', image: { sha256: 'x' } }))).toBe(2);
     expect(err()).toMatch(/no install disk[^]*an install would be refused: 3 errors/);
     expect(readdirSync(at(''))).toEqual(['bad.yaml']);
@@ -57,33 +57,33 @@ describe('media', () => {
 
   it.each([
     [
-      'an Ignition that is none',
+      'an invalid Ignition config',
       'ignition.not-json',
       () => ({ ignition: { file: file('w.ign', 'x') } }),
     ],
+    ['invalid keyfiles', 'network.bad-keyfile', () => ({ network: { keyfiles: keyfiles() } })],
     [
-      'keyfiles that are none',
+      'a missing folder of keyfiles',
       'network.bad-keyfile',
-      () => ({ network: { keyfiles: keyfiles() } }),
+      () => ({ network: { keyfiles: at('no') } }),
     ],
-    ['keyfiles nowhere', 'network.bad-keyfile', () => ({ network: { keyfiles: at('no') } })],
     [
-      'a hook that is no script',
+      'a hook that is not a script',
       'media.no-script',
       () => ({ hooks: { before: file('hook', '\u007fELF') } }),
     ],
     [
-      'a hook from Windows',
+      'a hook with CRLF line breaks',
       'media.no-script',
       () => ({ hooks: { after: file('hook', '#!/bin/bash\r\ntrue\r\n') } }),
     ],
     [
-      'an authority that is none',
+      'an invalid CA bundle',
       'registries.bad-ca',
       () => ({ registries: { ca: file('ca.pem', 'x') } }),
     ],
-    ['a file nowhere', 'config.file-not-read', () => ({ ignition: { url, caFile: at('no') } })],
-  ])('refuses %s before anything is made', async (_, code, more) => {
+    ['a missing file', 'config.file-not-read', () => ({ ignition: { url, caFile: at('no') } })],
+  ])('refuses %s before it creates anything', async (_, code, more) => {
     const config = file('one.yaml', { role: 'worker', disk, ignition: { url }, ...more() });
     await expect(media([], config)).rejects.toMatchObject({ code });
     expect(readdirSync(at('')).filter((name) => /^\.|iso/.test(name))).toEqual([]);
@@ -95,22 +95,22 @@ describe('media', () => {
       'of PuTTY',
       'PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\nAAAAC3NzaC1lZDI1\nPrivate-Lines: 1\nplanted\n',
     ],
-  ])('takes no key %s for a public one', async (_, text) => {
+  ])('refuses a private key %s', async (_, text) => {
     const key = file('id', text);
     const failure: unknown = await media(['--ssh-key', key]).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code: 'cli.bad-flag', kind: 'input' });
     expect(String(failure)).not.toContain('planted');
   });
 
-  it('takes credentials that are some', async () => {
+  it('refuses an invalid --authfile', async () => {
     await expect(media(['--authfile', file('auth.json', 'x')])).rejects.toMatchObject({
       code: 'layering.bad-credentials',
     });
   });
 
   it.each([
-    ['nothing', [], 'holds no initramfs'],
-    ['two releases', ['a-live-initramfs.x86_64.img', 'b-initrd.img'], 'more than one'],
+    ['no initramfs', [], 'holds no initramfs'],
+    ['two initramfs files', ['a-live-initramfs.x86_64.img', 'b-initrd.img'], 'more than one'],
   ])('refuses a directory with %s', async (_, names, message) => {
     mkdirSync(at('pxe'));
     for (const name of names) file(`pxe/${name}`, '');
@@ -122,7 +122,7 @@ describe('media', () => {
   });
 
   it.each(['ssh-rsa AAAAB3Nza a@b', 'no-pty sk-ssh-ed25519@openssh.com AAAAGnNr\r'])(
-    'takes the public key %j',
+    'accepts the public key %j',
     async (line) => {
       file('host.iso', '');
       const keys = ['--ssh-key', file('id.pub', `# admins\n${line}\n`)];
@@ -130,12 +130,12 @@ describe('media', () => {
     },
   );
 
-  it('overwrites nothing', async () => {
+  it('refuses an output file that exists', async () => {
     file('host.iso', 'of another host');
     await expect(media()).rejects.toMatchObject({ code: 'media.out-exists', kind: 'input' });
   });
 
-  it('says a directory that takes no file', async () => {
+  it('reports an output path that cannot be written', async () => {
     file('live.iso', '');
     await expect(media(['--out', at('no/such/host.iso')])).rejects.toMatchObject({
       code: 'media.not-made',

@@ -40,8 +40,8 @@ const made = (more: Partial<MediumInput> = {}) => {
 const secretsOf = (items: ReturnType<typeof made>['items']): readonly string[] =>
   items.filter(({ isSecret }) => isSecret).map(({ path }) => path);
 
-describe('the Ignition of a medium', () => {
-  it('has the settings with the names that their files have inside, and nothing that follows from them', () => {
+describe('mediumOf', () => {
+  it('has the given settings with the paths of their files in the medium, without derived ones', () => {
     const { text } = made();
     const inside = layerOf(text('/etc/bootwright/config.yaml'));
     const valuesOf = (layer: Layer) =>
@@ -55,7 +55,7 @@ describe('the Ignition of a medium', () => {
     expect(text('/etc/bootwright/network/eth0.nmconnection')).toMatch(/^\[connection\]/);
   });
 
-  it('starts the agent once its image is there, as it would run by hand', () => {
+  it('starts the agent by podman run after its image is pulled', () => {
     const { unit, config } = made();
     expect(unit).toContain(
       `ExecStartPre=/bin/bash -c "until podman image exists \\"$$0\\" || podman pull --quiet \\"$$0\\"; do sleep 15; done" ${image}\n`,
@@ -69,7 +69,7 @@ describe('the Ignition of a medium', () => {
     expect(config.passwd).toBeUndefined();
   });
 
-  it('names what is inside, and what of it is secret', () => {
+  it('lists its files and marks the secret ones', () => {
     const { items } = made();
     expect(items).toEqual([
       { path: '/etc/bootwright/config.yaml', what: 'settings of the agent', isSecret: false },
@@ -87,7 +87,7 @@ describe('the Ignition of a medium', () => {
     ]);
   });
 
-  it('pulls with credentials, by a proxy, and trusts who the service is trusted by', () => {
+  it('pulls with credentials and through a proxy, and trusts the CA of the service', () => {
     const { unit, items, text, config } = made({
       settings: layerOf(`role: worker
 disk: { device: /dev/sda }
@@ -126,12 +126,12 @@ proxy: { https: "http://user:planted-proxy@proxy.example.com:3128", no: .example
       '/root/.docker/config.json',
     ]);
     expect(JSON.stringify(items)).not.toMatch(/planted/);
-    // The list has every path that the Ignition has.
+    // The list has every file of the Ignition config.
     const listed = new Set(items.map(({ path }) => path));
     for (const { path } of config.storage?.files ?? []) expect(listed).toContain(path);
   });
 
-  it('has hooks, nmstate, mirrors and their authority, which the live system goes by too', () => {
+  it('has hooks, nmstate, and mirrors and CAs for the live system too', () => {
     const { text, items, unit, config } = made({
       settings: layerOf(`role: worker
 disk: { device: /dev/sda }
@@ -184,7 +184,7 @@ registries: { ca: site.pem, mirrors: [{ source: quay.io, mirrors: [m.example.com
     ['{ device: /dev/sda, format: [/dev/sdb] }', '/dev/sda, /dev/sdb'],
     ['{ device: /dev/sda, keep: [data] }', '/dev/sda but for the partitions data'],
     ['{}\nimage: { existingRoot: r.test/os }', 'the running system'],
-  ])('names what is lost with disk: %s', (disk, lost) => {
+  ])('disksOf names what is lost with disk: %s', (disk, lost) => {
     expect(disksOf(checkConfig([layerOf(`disk: ${disk}`)]).config)).toBe(lost);
   });
 });

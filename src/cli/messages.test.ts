@@ -7,7 +7,7 @@ const failure = failuresOf({
 });
 
 describe('failureText', () => {
-  it('says what failed, why, and what to do next', () => {
+  it('shows the failure, its causes and its hint', () => {
     const cause = new Error('device is busy', { cause: new Error('md127 holds it') });
     expect(failureText(failure('disk.busy', '/dev/sda: in use', { cause }))).toBe(
       'failed: disk.busy: /dev/sda: in use\n' +
@@ -16,7 +16,7 @@ describe('failureText', () => {
     );
   });
 
-  it('shows no password of an address that stands in the wrong place', () => {
+  it('masks passwords of URLs in the message and in the context', () => {
     const hint = 'write http://USER:PASSWORD@HOST:PORT';
     const context = { word: 'http://u:s3cret@h.example.com/a' };
     const text = failureText(
@@ -28,19 +28,19 @@ describe('failureText', () => {
     );
   });
 
-  it('tells the circumstances where there is no cause', () => {
+  it('shows the context when there is no cause', () => {
     const error = failure('disk.busy', 'in use', { context: { disk: '/dev/sda', holders: 2 } });
     expect(failureText(error)).toContain('\nwhy: disk /dev/sda, holders 2\n');
   });
 
-  it('writes spans of time as people read them, and leaves out what explains nothing', () => {
+  it('formats durations and omits context that explains nothing', () => {
     const context = { url: 'http://h', elapsed: 90_000, duration: 12, limit: 5_000, attempts: 1 };
     expect(failureText(failure('disk.busy', 'in use', { context }))).toContain(
       '\nwhy: url http://h, elapsed 1 min 30 s, limit 5 s\n',
     );
   });
 
-  it('says nothing where the message has every line of a command', () => {
+  it('omits a cause and a stderr that the message already has', () => {
     const cause = failure('disk.busy', 'buildah failed: no such package');
     const context = { stderr: 'no such package\n' };
     const text = failureText(
@@ -52,16 +52,22 @@ describe('failureText', () => {
   it.each([
     ['a longer chain', 'the copy: skopeo failed: EOF', 'mirror is down', '', 'mirror is down'],
     ['a cause of a cause', 'a copy', 'EOF', '', 'skopeo failed: EOF'],
-    ['what a command said', 'the copy: skopeo failed: EOF', undefined, 'a\nb: EOF\n', 'a b: EOF'],
     [
-      'the end of a long talk, in whole lines',
+      'the stderr of a command',
+      'the copy: skopeo failed: EOF',
+      undefined,
+      'a\nb: EOF\n',
+      'a b: EOF',
+    ],
+    [
+      'the last lines of a long stderr',
       'the copy: skopeo failed: EOF',
       undefined,
       `${'x'.repeat(500)}\n${'y'.repeat(580)}\nEOF`,
       `… ${'y'.repeat(580)} EOF`,
     ],
   ])(
-    'does not say a cause again that the message has told: %s',
+    'omits a cause that the message already has and shows %s',
     (...[, message, more, stderr, why]) => {
       const cause = new Error(
         'skopeo failed: EOF',
@@ -73,29 +79,29 @@ describe('failureText', () => {
     },
   );
 
-  it('prints no reason where none is known', () => {
+  it('omits the reason when none is known', () => {
     const text = failureText(failure('disk.busy', 'in use', { context: { duration: 7 } }));
     expect(text).toBe('failed: disk.busy: in use\nnext: stop what uses it\n');
   });
 
-  it('prefers the hint of the occurrence', () => {
+  it('prefers the hint of the error over that of its code', () => {
     const error = failure('disk.busy', 'in use', { hint: 'stop md127' });
     expect(failureText(error)).toContain('\nnext: stop md127\n');
   });
 
   it.each([
-    ['an error of ours', failure('disk.busy', 'two\nlines', { cause: new Error('a\r\n  b') })],
-    ['a foreign error', new TypeError('two\nlines')],
-    ['no error at all', 'thrown\ntext'],
-  ])('keeps each line whole for %s', (_, thrown) => {
+    ['an error with a code', failure('disk.busy', 'two\nlines', { cause: new Error('a\r\n  b') })],
+    ['an error without a code', new TypeError('two\nlines')],
+    ['a value that is not an error', 'thrown\ntext'],
+  ])('prints each part on one line for %s', (_, thrown) => {
     expect(failureText(thrown)).toMatch(/^failed: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 
-  it('says where a foreign error was thrown, and no more of its stack', () => {
+  it('shows only the first stack frame of an error without a code', () => {
     expect(failureText(new TypeError('boom'))).toMatch(/^why: at .*messages\.test\.ts.*$/m);
   });
 
-  it('ends a circle of causes', () => {
+  it('ends at a circular cause', () => {
     const error = new Error('a');
     error.cause = error;
     expect(failureText(error)).toMatch(/^failed: .+\n(?:why: .+\n)?next: .+\n$/);
@@ -103,7 +109,7 @@ describe('failureText', () => {
 });
 
 describe('exitCodeOf', () => {
-  it('is the code of the kind, and that of a bug for anything else', () => {
+  it('returns the exit code of the kind, or that of a bug for other errors', () => {
     expect(exitCodeOf(failure('disk.busy', 'in use'))).toBe(exitCodes.host);
     expect(exitCodeOf(new Error('boom'))).toBe(exitCodes.bug);
   });
@@ -119,18 +125,18 @@ describe('shellWord', () => {
     ['$HOME;`id`', "'$HOME;`id`'"],
     ['~', "'~'"],
     ['a\nb', "'a\nb'"],
-  ])('writes %j so that a shell reads it as it is', (word, written) => {
+  ])('quotes %j for a shell', (word, written) => {
     expect(shellWord(word)).toBe(written);
   });
 });
 
 describe('wrapped', () => {
   it.each([
-    ['a text that is short enough', 'one two', 7, ['one two']],
-    ['a text that is not', 'one two three', 7, ['one two', 'three']],
+    ['a text that fits', 'one two', 7, ['one two']],
+    ['a text that does not fit', 'one two three', 7, ['one two', 'three']],
     ['a word that is longer than a line', 'a verylongword b', 6, ['a', 'verylongword', 'b']],
-    ['nothing', '', 5, ['']],
-  ])('breaks %s', (...[, text, width, lines]) => {
+    ['an empty text', '', 5, ['']],
+  ])('wraps %s', (...[, text, width, lines]) => {
     expect(wrapped(text, width)).toEqual(lines);
   });
 });

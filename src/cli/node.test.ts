@@ -12,8 +12,8 @@ const snapshotOf = (name: string): OsSnapshot => ({
 });
 const [one, two] = ['10.0.2.2:5000/lab/os:1', '10.0.2.2:5000/lab/os:2'];
 
-describe('what node apply and node rollback print', () => {
-  it('tells people what boots next first, then all that can be booted', () => {
+describe('the output of node apply and node rollback', () => {
+  it('shows what boots next first and then all deployments', () => {
     const lines = renderStatusText(snapshotOf('rollback-queued')).split('\n');
     expect(lines.slice(0, 4)).toEqual([
       'driver      bootc: this host was booted by bootc',
@@ -25,14 +25,14 @@ describe('what node apply and node rollback print', () => {
     expect(lines).toContain('kernel      rw quiet');
   });
 
-  it('tells what is pinned, and what a reboot leaves out', () => {
+  it('shows pinned and locked deployments', () => {
     expect(renderStatusText(snapshotOf('pinned'))).toMatch(/^ {2}pinned {4}yes$/m);
     const locked = renderStatusText(snapshotOf('locked'));
     expect(locked).toMatch(/^boots next {2}the booted deployment$/m);
     expect(locked).toMatch(/^ {2}locked {4}a reboot leaves it out$/m);
   });
 
-  it('tells programs the same', () => {
+  it('renders the status as JSON', () => {
     expect(JSON.parse(renderStatusJson(snapshotOf('staged')))).toMatchObject({
       driver: 'bootc',
       booted: { image: one },

@@ -81,7 +81,7 @@ const small = role<Small>('small', {
 const plan: Plan = describeRole(small, { token: 'hidden', hasLogs: false });
 
 describe('plan as text', () => {
-  it('reads like documentation', () => {
+  it('renders all properties of steps and lanes', () => {
     expect(renderPlan(plan, 'text', mask)).toMatchInlineSnapshot(`
       "Role small: Shows what a plan can show
       4 steps, 1 skipped by this configuration, 1 can destroy data.
@@ -122,7 +122,7 @@ describe('plan as text', () => {
 });
 
 describe('plan as JSON', () => {
-  it('has its version, every line of steps and what each step needs', () => {
+  it('has its version and all steps', () => {
     expect(JSON.parse(renderPlan(plan, 'json'))).toMatchObject({
       v: 1,
       role: 'small',
@@ -136,6 +136,6 @@ describe('plan as JSON', () => {
   });
 });
 
-it.each(['text', 'json'] as const)('a plan shows no secret as %s', (format) => {
+it.each(['text', 'json'] as const)('a plan as %s has no secrets', (format) => {
   expect(renderPlan(plan, format, mask)).not.toContain('hidden');
 });

@@ -3,8 +3,8 @@ import { fakeClock } from '../../test/support/fake-clock.ts';
 import type { RunEvent } from '../engine/events.ts';
 import { addressIn, eventHub } from './run-context.ts';
 
-describe('the hub of a run', () => {
-  it('masks a text before it is cut, and leaves alone what sinks go by', () => {
+describe('eventHub', () => {
+  it('masks texts before it truncates them, but not types and ids', () => {
     const mask = (text: string): string =>
       text.replaceAll('secret', '***').replaceAll('note', '***');
     const hub = eventHub(fakeClock(), 'r', mask);
@@ -25,7 +25,7 @@ describe('the hub of a run', () => {
     ]);
   });
 
-  it('shows no percentage below one before it', () => {
+  it('omits a percentage below an earlier one', () => {
     const hub = eventHub(fakeClock(), 'r');
     const seen: (number | undefined)[] = [];
     hub.add((event) => {
@@ -38,7 +38,7 @@ describe('the hub of a run', () => {
     expect(seen).toEqual([60, undefined, 61]);
   });
 
-  it('drops a sink that throws, says so once, and continues with the others', () => {
+  it('drops a sink that throws, emits one note and continues with the others', () => {
     const hub = eventHub(fakeClock(), 'r');
     const seen: RunEvent[] = [];
     let calls = 0;
@@ -58,7 +58,7 @@ describe('the hub of a run', () => {
   });
 });
 
-it('refuses what is no address to listen on, and takes none for none', () => {
+it('addressIn refuses an invalid address and returns undefined for an empty one', () => {
   expect(addressIn('--metrics', '')).toBeUndefined();
   expect(() => addressIn('--metrics', '8080')).toThrow(
     expect.objectContaining({ code: 'cli.bad-flag', kind: 'input' }),

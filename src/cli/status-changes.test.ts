@@ -30,40 +30,40 @@ const failed: RunStatus = { ...status, state: 'failed', running: [], reason: 'a.
 
 type Case = readonly [before: RunStatus | undefined, now: RunStatus, lines: readonly string[]];
 
-describe('the lines between two statuses', () => {
+describe('statusChanges', () => {
   it.each<[string, Case]>([
-    ['the first', [undefined, status, [begins, 'image/write: Write the image']]],
+    ['the first status', [undefined, status, [begins, 'image/write: Write the image']]],
     ['another run', [{ ...status, run: 'q' }, status, [begins, 'image/write: Write the image']]],
     ['another attempt', [at(50), again, ['image/write: Write the image, attempt 2']]],
     ['less than a tenth', [at(41), at(49), []]],
     ['a tenth', [at(49), at(50), ['image/write: 50%']]],
-    ['a tenth with a word', [at(49), at(61, 'flushing'), ['image/write: 61%, flushing']]],
-    ['a way that becomes unknown', [at(50), status, []]],
+    ['a tenth with a text', [at(49), at(61, 'flushing'), ['image/write: 61%, flushing']]],
+    ['a percentage that becomes unknown', [at(50), status, []]],
     ['a wait', [status, waiting('0 of 2'), ['image/write: waits until it is up: 0 of 2']]],
     ['a wait that changes', [waiting('0'), waiting('1'), ['image/write: waits until it is up: 1']]],
     ['a wait that ended', [waiting('0'), status, []]],
     ['a failure', [status, failed, ['failed: a.b: m; h']]],
     ['the end', [status, { ...status, state: 'left the host', running: [] }, ['left the host']]],
-  ])('%s', (_, [before, now, lines]) => {
+  ])('describes %s', (_, [before, now, lines]) => {
     expect(statusChanges(before, now)).toEqual(lines);
   });
 });
 
-it('shows no control character of a text from outside', () => {
+it('strips control characters from external texts', () => {
   const [line] = statusChanges(status, waiting('\u001b[2Jx\ny'));
   expect(line).toBe('image/write: waits until it is up: x y');
 });
 
-describe('whether a host is installed', () => {
+describe('isHostInstalled', () => {
   it.each<[RunStatus['state'], boolean]>([
     ['running', false],
     ['finished', true],
     ['left the host', true],
-  ])('%s', (state, is) => {
+  ])('for the state %s returns %s', (state, is) => {
     expect(isHostInstalled('this host', { ...status, state })).toBe(is);
   });
 
-  it.each(['failed', 'stopped'] as const)('%s is a failure with its reason', (state) => {
+  it.each(['failed', 'stopped'] as const)('for the state %s throws with its reason', (state) => {
     expect(() => isHostInstalled('this host', { ...failed, state })).toThrow(
       expect.objectContaining({
         code: 'cli.not-installed',

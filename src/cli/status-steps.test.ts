@@ -24,8 +24,8 @@ const entries: readonly JournalEntry[] = [
 const stepsOf = (of: readonly JournalEntry[]): unknown =>
   (JSON.parse(renderJournalJson({ header, entries: of })) as { steps: unknown }).steps;
 
-describe('the steps of a journal', () => {
-  it('keeps the last state of each step in the order of the run', () => {
+describe('renderJournalJson', () => {
+  it('lists the last state of each step in the order of the run', () => {
     expect(stepsOf(entries)).toEqual([
       { step: 'disk/clean', state: 'finished', attempts: 2, since: 1000, duration: 2000 },
       { step: 'image/write', state: 'stopped', attempts: 1, since: 3000, duration: 1000 },
@@ -33,7 +33,7 @@ describe('the steps of a journal', () => {
     ]);
   });
 
-  it('takes no time where the clock was set back', () => {
+  it('reports a duration of 0 when the clock was set back', () => {
     const back: readonly JournalEntry[] = [
       { type: 'started', step: 'disk/clean', at: 9_000_000 },
       { type: 'finished', step: 'disk/clean', at: 5000, fact: null },
@@ -41,22 +41,22 @@ describe('the steps of a journal', () => {
     expect(stepsOf(back)).toMatchObject([{ duration: 0 }]);
   });
 
-  it('keeps the words of a failure', () => {
+  it('shows code and message of a failure', () => {
     expect(stepsOf(entries.slice(0, 2))).toMatchObject([
       { state: 'failed', failure: 'disk.busy: in use' },
     ]);
   });
 });
 
-describe('a journal', () => {
-  it.each([1e300, -1])('ends before an entry at %d, which is no time', (at) => {
+describe('parseJournal and renderJournalText', () => {
+  it.each([1e300, -1])('ends before an entry with the invalid time %d', (at) => {
     const [first] = entries;
     const lines = [header, first, { type: 'started', step: 'image/write', at }];
     const read = parseJournal(lines.map((line) => JSON.stringify(line)));
     expect(read?.entries).toEqual([first]);
   });
 
-  it('is a line for the run and one for each step', () => {
+  it('has a line for the run and one for each step', () => {
     const lines = renderJournalText({ header, entries }).trimEnd().split('\n');
     expect(lines).toEqual([
       'worker, bootwright 0.1.0, boot b, configuration ffffffffffff',

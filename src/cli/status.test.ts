@@ -45,8 +45,8 @@ const now = minutes(3) + seconds(5);
 const alone = { now, cluster: undefined };
 const fresh = { kind: 'fresh' } as const;
 
-describe('the status for people', () => {
-  it('says what runs, since when, what it waits for and how long it will take', () => {
+describe('renderStatus', () => {
+  it('shows the running steps with their times, progress and waits', () => {
     expect(renderStatus({ status, agent: 'running', restart: fresh }, alone).split('\n')).toEqual([
       'master, bootwright 0.1.0: running for 3 min 5 s, process 4711, last event 5 s ago',
       '12 of 20 steps ended',
@@ -57,7 +57,7 @@ describe('the status for people', () => {
     ]);
   });
 
-  it.each(['gone', 'rebooted'] as const)('says that the agent is %s', (agent) => {
+  it.each(['gone', 'rebooted'] as const)('shows that the agent is %s', (agent) => {
     expect(renderStatus({ status, agent, restart: fresh }, alone)).toMatch(
       agent === 'gone' ? /its process is gone; last event 5 s ago/ : /the host has rebooted/,
     );
@@ -79,12 +79,12 @@ describe('the status for people', () => {
       },
       'would keep what 12 steps did, and continue with:\n  disk/sign\n',
     ],
-  ])('says what a restart would do: %o', (restart, end) => {
+  ])('shows what a restart would do: %o', (restart, end) => {
     const text = renderStatus({ status, agent: 'gone', restart }, alone);
     expect(text.slice(-end.length)).toBe(end);
   });
 
-  it('says that the service refuses a restart of what has failed there', () => {
+  it('shows that the service refuses the restart of a failed host', () => {
     const failed: RunStatus = { ...status, state: 'failed', running: [] };
     const restart: Restart = { kind: 'resume', reused: 12, next: [{ id: 'a/b', title: 'B' }] };
     const text = renderStatus({ status: failed, agent: 'gone', restart }, { now, cluster: 'ID' });
@@ -93,14 +93,14 @@ describe('the status for people', () => {
     );
   });
 
-  it('says why a run failed', () => {
+  it('shows why a run failed', () => {
     const failed: RunStatus = { ...status, state: 'failed', reason: 'a.b: m; h', running: [] };
     expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, alone)).toMatch(
       /^master, bootwright 0\.1\.0: failed 5 s ago: a\.b: m; h\n/,
     );
   });
 
-  it('shows no control character of a text from outside', () => {
+  it('strips control characters from external texts', () => {
     const odd: RunStatus = { ...status, state: 'failed', reason: 'a\u001b[2J\nb' };
     expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, alone)).not.toContain(
       '\u001b',

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('says after a second what is waited for, then every ten seconds, with what is new', async () => {
+it('printWaiting prints the current text after a second and then every ten seconds', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   let reason = '';
   const ended = printWaiting(
@@ -34,7 +34,7 @@ it('says after a second what is waited for, then every ten seconds, with what is
   expect(shown.length).toBe(2);
 });
 
-it('says nothing of what ends at once, and nothing after a failure', async () => {
+it('printWaiting prints nothing for work that fails immediately', async () => {
   const work = () => Promise.reject(new Error('no'));
   await expect(printWaiting(() => 'nothing', work)).rejects.toThrow('no');
   await vi.advanceTimersByTimeAsync(60_000);

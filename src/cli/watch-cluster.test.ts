@@ -28,7 +28,7 @@ function cluster() {
   return { clock, kube, stop, printed, end };
 }
 
-it('names the first operator that is not settled, until none is left', async () => {
+it('prints the first operator that is not settled and errors until all are settled', async () => {
   const { clock, kube, printed, end } = cluster();
   await clock.advance(seconds(60));
   kube.lastError(kubeFailure('kube.unreachable', 'no route'));
@@ -39,7 +39,7 @@ it('names the first operator that is not settled, until none is left', async () 
   expect(printed).toEqual(['cluster: ClusterOperator dns is degraded', 'cluster: no route']);
 });
 
-it('says what was missing last when its time is over', async () => {
+it('returns the last gap when the time is over', async () => {
   const { clock, stop, end } = cluster();
   await clock.advance(seconds(30));
   stop.abort(new Error('the time is over'));

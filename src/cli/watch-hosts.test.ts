@@ -26,7 +26,7 @@ const again = status({ run: 'r2', running: [] });
 const installed = status({ run: 'r2', state: 'left the host', running: [] });
 const away = new Error('connect ECONNREFUSED');
 
-/** Watches a host that gives these answers one after the other; the last answer repeats. */
+/** Watches a host that returns these answers in order and repeats the last one. */
 async function watched(answers: readonly (RunStatus | Error)[], abortAfter = seconds(600)) {
   const clock = fakeClock();
   const stop = new AbortController();
@@ -47,7 +47,7 @@ async function watched(answers: readonly (RunStatus | Error)[], abortAfter = sec
   return { outcome, printed, elapsed: clock.elapsed() };
 }
 
-describe('the status that a host serves', () => {
+describe('readHostStatus', () => {
   const url = 'http://u:s3cret@192.0.2.7:9110/status';
   const { signal } = new AbortController();
   const read = (body: AsyncIterable<Uint8Array>) => {
@@ -59,12 +59,12 @@ describe('the status that a host serves', () => {
     if (!isWhole) await new Promise<never>(() => undefined);
   }
 
-  it('may have fields that a newer agent has added', async () => {
+  it('ignores fields of a newer agent', async () => {
     const newer = { ...status({ running: [] }), mood: 'good' };
     await expect(read(serve(JSON.stringify(newer)))).resolves.toEqual(status({ running: [] }));
   });
 
-  it('is none where its end does not come', async () => {
+  it('fails when the response does not end', async () => {
     await expect(read(serve('{"v":', false))).rejects.toMatchObject({
       code: 'cli.status-not-found',
       message: 'http://192.0.2.7:9110/status does not answer to its end',
@@ -72,8 +72,8 @@ describe('the status that a host serves', () => {
   });
 });
 
-describe('a watched host', () => {
-  it('is waited for until it is reached, and installed once it says so', async () => {
+describe('watchHost', () => {
+  it('waits until the host is reached and ends when it is installed', async () => {
     const { outcome, printed } = await watched([away, away, status(), away, status(), installed]);
     expect(outcome).toEqual({ kind: 'installed' });
     expect(printed).toEqual([
@@ -87,7 +87,7 @@ describe('a watched host', () => {
     ]);
   });
 
-  it('is installed where it stops answering while it reboots, and no agent is started again', async () => {
+  it('reports installed when the host stops answering at its reboot, unless its agent starts again', async () => {
     const { outcome, printed, elapsed } = await watched([status(), leaving, away]);
     expect(outcome).toEqual({ kind: 'installed' });
     expect(printed.at(-1)).toBe('m1: no answer, and it was about to reboot: connect ECONNREFUSED');
@@ -96,13 +96,13 @@ describe('a watched host', () => {
     expect(killed.outcome).toMatchObject({ kind: 'unknown' });
   });
 
-  it('is asked for two more minutes from each time that it stops answering', async () => {
+  it('polls for two more minutes each time the host stops answering', async () => {
     const late = await watched([leaving, ...Array<Error>(100).fill(away), leaving, away]);
     expect(late.outcome).toEqual({ kind: 'installed' });
     expect(late.elapsed).toBe(seconds(222));
   });
 
-  it('is not installed where it stops answering before', async () => {
+  it('reports unknown when the host stops answering before its reboot', async () => {
     const { outcome } = await watched([status(), away], seconds(60));
     expect(outcome).toEqual({
       kind: 'unknown',
@@ -110,7 +110,7 @@ describe('a watched host', () => {
     });
   });
 
-  it('has failed two minutes later, unless its agent was started again', async () => {
+  it('reports a failure after two minutes, unless the agent was started again', async () => {
     const { outcome, elapsed } = await watched([status(), failed, away]);
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -121,7 +121,7 @@ describe('a watched host', () => {
     expect(restarted.outcome).toEqual({ kind: 'installed' });
   });
 
-  it('has failed by its newest run, two minutes after that has failed', async () => {
+  it('reports the failure of the newest run two minutes after it', async () => {
     expect((await watched([failed])).elapsed).toBe(seconds(120));
     const other = { ...failed, run: 'r2', reason: 'disk.gone: away' };
     const { outcome, elapsed } = await watched([...Array<RunStatus>(60).fill(failed), other]);
@@ -129,19 +129,19 @@ describe('a watched host', () => {
     expect(elapsed).toBe(seconds(180));
   });
 
-  it('is unknown where its answer comes after the end', async () => {
+  it('reports unknown when the answer comes after the time limit', async () => {
     expect((await watched([status(), installed], seconds(1))).outcome).toEqual({
       kind: 'unknown',
       text: 'm1: image/write',
     });
   });
 
-  it('has failed where its time is over before', async () => {
+  it('reports a failure when the time limit ends within the two minutes', async () => {
     expect((await watched([failed], seconds(10))).outcome).toMatchObject({ kind: 'failed' });
   });
 });
 
-it('URLs of hosts end in /status', () => {
+it('statusUrlsIn returns URLs whose path is /status', () => {
   const urls = ['http://m1:9110/status', 'https://[2001:db8::1]:9110/status'];
   const others = ['http://service:6008', 'http://service:6008/api/status', '--status'];
   expect(statusUrlsIn([...others, ...urls])).toEqual(urls);

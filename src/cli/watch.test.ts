@@ -12,7 +12,7 @@ import { bootwright } from './program/commands.ts';
 
 const id = '11111111-1111-4111-8111-111111111111';
 
-describe('the flags that a URL stands for', () => {
+describe('watchFlags', () => {
   it.each<[readonly string[], readonly string[]]>([
     [
       ['https://s:6008', '--cluster-id', id],
@@ -47,12 +47,12 @@ describe('the flags that a URL stands for', () => {
       ['--url', 'https://s'],
     ],
     [[], []],
-  ])('%j', (argv, flags) => {
+  ])('maps %j to %j', (argv, flags) => {
     expect(watchFlags(argv)).toEqual(flags);
   });
 });
 
-describe('the outcome of a page', () => {
+describe('requireInstalled', () => {
   const failed: readonly PageUpdate[] = [
     { kind: 'cluster', at: 1, status: 'installing', info: '' },
     {
@@ -82,7 +82,7 @@ describe('the outcome of a page', () => {
     );
   };
 
-  it('is good once it says so', () => {
+  it('accepts a page with a good end', () => {
     expect(() => {
       outcome([...failed, end(true)]);
     }).not.toThrow();
@@ -109,13 +109,13 @@ describe('the outcome of a page', () => {
       'cluster c is not installed within 1 h 30 min: nothing is known of it',
       [],
     ],
-  ])('%s: %s', (code, message, updates) => {
+  ])('throws %s: %s', (code, message, updates) => {
     expect(() => {
       outcome(updates);
     }).toThrow(expect.objectContaining({ code, message }) as Error);
   });
 
-  it('is what the last request failed with where the service never answered', () => {
+  it('throws the failure of the last request when the service never answered', () => {
     const message = 'connection refused';
     const failure = inventoryFailure('inventory.unreachable', message);
     expect(() => {
@@ -129,7 +129,7 @@ describe('the outcome of a page', () => {
   });
 });
 
-describe('a service that refuses', () => {
+describe('followService with a service that refuses', () => {
   const cluster: ClusterOverview = {
     id,
     name: 'lab',
@@ -148,7 +148,7 @@ describe('a service that refuses', () => {
   const untrusted = inventoryFailure('inventory.untrusted', 'self-signed certificate');
   const away = inventoryFailure('inventory.unreachable', 'connection refused');
 
-  /** Follows a service that gives these answers one after the other; the last answer repeats. */
+  /** Follows a service that returns these answers in order and repeats the last one. */
   async function followed(answers: readonly (ClusterOverview | Error)[], until?: string) {
     const clock = fakeClock();
     const page = livePage(emptyPage('Installation', 's', 0));
@@ -176,20 +176,23 @@ describe('a service that refuses', () => {
     [denied, 'GET /c answered 401: ***', 'token refused'],
     [missing, 'GET /c answered 404', 'no such cluster'],
     [untrusted, 'self-signed certificate', 'certificate not trusted'],
-  ])('ends a wait that it never answered, at once: %s', async (refused, message, refusal) => {
-    const { thrown, elapsed, page } = await followed([away, refused], 'installed');
-    expect(thrown).toMatchObject({ code: refused.code, message });
-    expect(elapsed).toBe(20_000);
-    expect(page).toMatchObject({ refusal, lastError: `${message}; ${refused.hint}` });
-  });
+  ])(
+    'ends a wait with the first refusal if the service has never answered: %s',
+    async (refused, message, refusal) => {
+      const { thrown, elapsed, page } = await followed([away, refused], 'installed');
+      expect(thrown).toMatchObject({ code: refused.code, message });
+      expect(elapsed).toBe(20_000);
+      expect(page).toMatchObject({ refusal, lastError: `${message}; ${refused.hint}` });
+    },
+  );
 
-  it.each([denied, missing])('is asked again where nothing is waited for: %s', async (refused) => {
+  it.each([denied, missing])('continues without --until: %s', async (refused) => {
     const { thrown, page } = await followed([refused]);
     expect(thrown).toMatchObject({ message: 'in time' });
     expect(page.end).toBeUndefined();
   });
 
-  it('may do so for two minutes once it has answered', async () => {
+  it('tolerates refusals for two minutes after an answer', async () => {
     const passing = await followed(
       [cluster, denied, missing, cluster, { ...cluster, status: 'installed' }],
       'installed',
@@ -200,7 +203,7 @@ describe('a service that refuses', () => {
   });
 
   it.each([undefined, 'installed'])(
-    'has deleted a cluster that it had (--until %s)',
+    'reports a cluster that is missing for two minutes as deleted (--until %s)',
     async (until) => {
       const { thrown, elapsed, page } = await followed([cluster, missing], until);
       expect(thrown).toBeUndefined();
@@ -220,7 +223,7 @@ it.each([
   [host, '--cluster-id', 'x'],
   ['http://s', '--listen', '8080'],
   [host, '--timeout', '1s'],
-])('watch takes no %j', async (...words) => {
+])('watch refuses %j', async (...words) => {
   await expect(bootwright().run(['watch', ...words])).rejects.toMatchObject({
     code: 'cli.bad-flag',
   });

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { bootwright } from './program/commands.ts';
 
 it.each([
-  ['behind the flags', ['--confirm', 'S4', 'again', '--disk.keep', 'data']],
-  ['that is another disk', ['/dev/disk/by-id/none', '--confirm', 'S4']],
-])('a wipe takes no word %s', async (_, words) => {
+  ['after the flags', ['--confirm', 'S4', 'again', '--disk.keep', 'data']],
+  ['that names another disk', ['/dev/disk/by-id/none', '--confirm', 'S4']],
+])('wipe refuses an argument %s', async (_, words) => {
   const argv = ['wipe', '--disk', '/dev/disk/by-id/none', ...words];
   await expect(bootwright().run(argv)).rejects.toMatchObject({
     code: 'cli.bad-flag',

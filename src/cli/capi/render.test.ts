@@ -9,7 +9,7 @@ import { runCapiRender } from './render.ts';
 let dir: string;
 let lines: string[];
 
-/** An install-config for which the rendered MachineHealthCheck deleted slow workers. */
+/** An earlier version rendered a MachineHealthCheck for it that deleted slow workers. */
 const installConfig = `apiVersion: v1
 baseDomain: example.com
 metadata:
@@ -64,7 +64,7 @@ const objectsIn = (name: string): readonly KubeObject[] =>
     .flat()
     .map((document) => document.toJS() as KubeObject);
 
-it('writes all that kubectl applies, Secrets included, and no MachineHealthCheck', async () => {
+it('writes all manifests for kubectl apply with their Secrets, but no MachineHealthCheck', async () => {
   writeFileSync(join(dir, 'openshift', '99-motd.yaml'), motd('kernelArguments: [nosmt]'));
   expect(await render()).toBe(0);
   expect(lines.filter((line) => line.startsWith('wrote')).map((line) => line.slice(-25))).toEqual(
@@ -87,7 +87,7 @@ it('writes all that kubectl applies, Secrets included, and no MachineHealthCheck
   expect(kinds).toEqual(['OpenShiftBootstrapConfigTemplate', 'MachineDeployment']);
 });
 
-it('keeps files, and says which are older than the folder', async () => {
+it('keeps existing files and reports those that differ', async () => {
   await render();
   lines = [];
   await render();
@@ -101,7 +101,7 @@ it('keeps files, and says which are older than the folder', async () => {
   ]);
 });
 
-it('refuses manifests that stop a bootstrap, by their place, and writes nothing', async () => {
+it('refuses an invalid manifest with its position and writes nothing', async () => {
   writeFileSync(join(dir, 'openshift', '99-motd.yaml'), motd('kernelArguments: nosmt'));
   await expect(render()).rejects.toMatchObject({ code: 'capi.input-invalid', kind: 'input' });
   expect(lines.join('')).toContain(

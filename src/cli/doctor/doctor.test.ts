@@ -9,7 +9,7 @@ const findings: readonly HostFinding[] = [
   { check: 'image/choose', state: 'not checked', says: 'needs what disk/resolve finds' },
 ];
 
-it('prints a line for each finding, and what to do about it', () => {
+it('prints a line for each finding with its hint', () => {
   expect(findings.map(renderFinding).join('').split('\n')).toEqual([
     '✓ memory              16 GB',
     '! clock               not synchronized',
@@ -21,14 +21,14 @@ it('prints a line for each finding, and what to do about it', () => {
   ]);
 });
 
-it('keeps to a hundred columns, whatever is said', () => {
+it('wraps a long finding at a hundred columns', () => {
   const long = 'a sentence that continues '.repeat(20);
   const check = 'image quay.io/openshift-release-dev/ocp-v4.0-art-dev:4.18';
   const text = renderFinding({ check, state: 'failed', says: long, hint: long });
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 
-it('says at the end whether an install would fail', () => {
+it('summarizes the findings and says whether an install would fail', () => {
   expect(summaryOf(findings)).toBe('\n1 failed, 1 warning, 1 fine; an install would fail\n');
   expect(summaryOf(findings.slice(0, 2))).toBe('\n0 failed, 1 warning, 1 fine\n');
 });

@@ -30,7 +30,7 @@ const memory = (kib: number): FakeHost =>
   fakeHost().withFile('/proc/meminfo', `MemTotal:       ${kib} kB\nMemFree: 1 kB\n`);
 const clock = (answer: string): FakeHost => fakeHost().on(['timedatectl', rest]).prints(answer);
 
-describe('the checks of a host', () => {
+describe('hostChecks', () => {
   it.each<[string, string, FakeHost, ConfigInput, HostFinding['state'], RegExp]>([
     [
       'system',
@@ -43,52 +43,52 @@ describe('the checks of a host', () => {
     ['system', 'of Debian', os('ID=debian\nNAME="Debian"\n'), {}, 'warning', /Debian.*not CoreOS/],
     ['coreos-installer', 'of 4.14', writer('coreos-installer 0.15.0'), {}, 'ok', /^0\.15\.0$/],
     ['coreos-installer', 'too old', writer('coreos-installer 0.5.0'), {}, 'warning', /0\.5\.0/],
-    ['coreos-installer', 'that is odd', writer('hello'), {}, 'warning', /hello/],
+    ['coreos-installer', 'of an unknown version', writer('hello'), {}, 'warning', /hello/],
     ['memory', 'too little for a master', memory(8_000_000), {}, 'warning', /8\.2 GB; .*16 GB/],
     ['memory', 'enough for a worker', memory(8_000_000), { role: 'worker' }, 'ok', /8\.2 GB/],
-    ['memory', 'that is not told', fakeHost(), {}, 'warning', /no total/],
-    ['clock', 'in time', clock('yes'), {}, 'ok', /synchronized/],
-    ['clock', 'out of time', clock('no'), {}, 'warning', /not synchronized/],
+    ['memory', 'that is unknown', fakeHost(), {}, 'warning', /no total/],
+    ['clock', 'that is synchronized', clock('yes'), {}, 'ok', /synchronized/],
+    ['clock', 'that is not synchronized', clock('no'), {}, 'warning', /not synchronized/],
     [
       'clock',
-      'that cannot be asked',
+      'without timedatectl',
       fakeHost().on(['timedatectl', rest]).isMissing(),
       {},
       'warning',
       /not known/,
     ],
     ['firmware', 'of BIOS', uefi(false), {}, 'ok', /BIOS/],
-  ])('%s %s', async (...[name, , host, config, state, says]) => {
+  ])('checks %s %s', async (...[name, , host, config, state, says]) => {
     const finding = await check(name, host, config);
     expect(finding).toMatchObject({ check: name, state });
     expect(finding.says).toMatch(says);
     expect(finding.hint === undefined).toBe(state === 'ok');
   });
 
-  it('names the programs of the plan that are missing', async () => {
+  it('lists the missing programs of the plan', async () => {
     const host = uefi(false).on(['sh', '-c', rest]).prints('wipefs\nlsblk');
     expect(await check('programs', host)).toMatchObject({
       state: 'failed',
       says: 'missing: wipefs, lsblk',
     });
-    const asked = host.ran.at(-1) ?? [];
-    expect(asked).toEqual(expect.arrayContaining(['coreos-installer', 'lsblk', 'wipefs']));
-    expect(asked).not.toContain('efibootmgr');
-    expect(asked).not.toContain('bootlist');
+    const checked = host.ran.at(-1) ?? [];
+    expect(checked).toEqual(expect.arrayContaining(['coreos-installer', 'lsblk', 'wipefs']));
+    expect(checked).not.toContain('efibootmgr');
+    expect(checked).not.toContain('bootlist');
   });
 
-  it('needs no program of steps that the configuration leaves out', () => {
+  it('requires no programs of skipped steps', () => {
     const disks = { disk: { cleanup: false } };
     expect(programsOf(Config.parse({}))).toContain('mdadm');
     expect(programsOf(Config.parse(disks))).not.toContain('mdadm');
   });
 
-  it('takes the coreos-installer of the oldest supported live image for old enough', () => {
+  it('requires the coreos-installer of the oldest supported live image', () => {
     expect(generations[0]?.versions['coreos-installer']?.split('-')[0]).toBe(oldestWriter);
   });
 });
 
-describe('the disks of a host', () => {
+describe('findDisks', () => {
   const path = '/dev/disk/by-path/pci-0000:00:05.0';
   it.each<readonly [says: string, disks: readonly BlockDevice[], host: FakeHost]>([
     [
@@ -103,7 +103,7 @@ describe('the disks of a host', () => {
     ],
     ['/dev/vda (107 GB): disk: {device: /dev/vda}', [blockDevice('vda')], fakeHost()],
     ['none', [], fakeHost()],
-  ])('are told with what to write: %s', async (says, disks, host) => {
+  ])('reports each disk with the setting that selects it: %s', async (says, disks, host) => {
     host.on(['lsblk', rest]).prints(lsblkOutput(...disks));
     const { signal } = new AbortController();
     const scope = { host, inventory: fakeInventory(), config: Config.parse({}), signal };

@@ -14,24 +14,28 @@ const service = { service: { url: 'https://service.example:6008' }, cluster: { i
 const later: Partial<HostFinding> = { state: 'warning', says: 'not yet: not in this status' };
 
 it.each<[string, ConfigInput, readonly string[]]>([
-  ['of the service', service, ['service.example']],
-  ['each once', { ...service, image: { url: 'http://service.example/i' } }, ['service.example']],
+  ['the name of the service', service, ['service.example']],
   [
-    'no address',
+    'each name once',
+    { ...service, image: { url: 'http://service.example/i' } },
+    ['service.example'],
+  ],
+  [
+    'no IP addresses',
     { service: { url: 'http://192.0.2.1' }, image: { url: 'http://[fd00::1]/i' } },
     [],
   ],
   [
-    'of its proxy',
+    'the name of the proxy of the service',
     { ...service, proxy: { https: 'http://proxy.example:3128' } },
     ['proxy.example'],
   ],
   [
-    'itself where it needs no proxy',
+    'the name of a service that bypasses the proxy',
     { ...service, proxy: { https: 'http://proxy.example:3128', no: '.example' } },
     ['service.example'],
   ],
-])('looks up the name %s', (_, config, names) => {
+])('namesToResolve returns %s', (_, config, names) => {
   expect(namesToResolve(Config.parse(config))).toEqual(names);
 });
 
@@ -49,7 +53,7 @@ it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostF
     { state: 'ok', says: '192.0.2.7, fd00::7' },
   ],
   [
-    'a name that is unknown',
+    'a name that does not resolve',
     service,
     'name service.example',
     fakeHost().on(getent).fails(2),
@@ -64,14 +68,14 @@ it.each<[string, ConfigInput, string, ReturnType<typeof fakeHost>, Partial<HostF
     { state: 'ok' },
   ],
   [
-    'an image for which the Ignition has the secret',
+    'an image that needs the pull secret of the Ignition config',
     bootstrap,
     'image quay.example/mco:1',
     fakeHost().on(inspect).fails(1, 'reading manifest: unauthorized: access denied'),
     { state: 'warning' },
   ],
   [
-    'an image that is not there',
+    'an image that does not exist',
     bootstrap,
     'image quay.example/mco:1',
     fakeHost().on(inspect).fails(1, 'manifest unknown'),
@@ -107,7 +111,7 @@ const registries = { mirrors: [{ source: 'quay.io/o', mirrors: ['mirror.example.
 const refusal = (code: 'inventory.refused' | 'inventory.not-ready' | 'inventory.denied') =>
   fakeInventory().failing('hostIgnition', inventoryFailure(code, 'not in this status'));
 
-describe('the Ignition of a host', () => {
+describe('the check of Ignition', () => {
   it.each<[string, ConfigInput, Partial<NetworkScope>, Partial<HostFinding>]>([
     [
       'from the service',
@@ -118,13 +122,13 @@ describe('the Ignition of a host', () => {
         says: 'spec 3.2.0 from https://service.example:6008 (service.url is set)',
       },
     ],
-    ['that comes later', service, { inventory: refusal('inventory.refused') }, later],
     [
-      'of a cluster that is not born',
+      'that the service refuses in this status',
       service,
-      { inventory: refusal('inventory.not-ready') },
+      { inventory: refusal('inventory.refused') },
       later,
     ],
+    ['that is not ready yet', service, { inventory: refusal('inventory.not-ready') }, later],
     [
       'that the service denies',
       service,
@@ -145,7 +149,7 @@ describe('the Ignition of a host', () => {
       { state: 'ok', says: 'spec 3.2.0 from /h.ign (ignition.file is set)' },
     ],
     [
-      'that leaves no folder for registries of the settings',
+      'that conflicts with the registries of the settings',
       { ignition: { file: '/h.ign' }, registries },
       {
         host: fakeHost().withFile(
@@ -164,14 +168,14 @@ describe('the Ignition of a host', () => {
       { host: fakeHost().withFile('/h.ign', pointer) },
       { state: 'ok' },
     ],
-  ])('is checked: %s', async (...[, input, given, found]) => {
+  ])('reports a config %s', async (...[, input, given, found]) => {
     const config = Config.parse(input);
     const check = networkChecks(config).find((one) => one.name === 'Ignition');
     if (check === undefined) throw new Error('no check');
     expect(await askCheck(check, scopeOf({ ...given, config }))).toMatchObject(found);
   });
 
-  it('comes with bootstrap.ign where the host starts a cluster, read as its install reads it', async () => {
+  it('also checks bootstrap.ign for a bootstrap host', async () => {
     const config = Config.parse({ ...s3, role: 'bootstrap' });
     const checks = networkChecks(config).filter(({ name }) => /ign/i.test(name));
     expect(checks.map(({ name }) => name)).toEqual(['Ignition', 'bootstrap.ign']);
@@ -187,6 +191,6 @@ describe('the Ignition of a host', () => {
   });
 });
 
-it('asks nothing of a network that the configuration does not name', () => {
+it('networkChecks has no checks for an empty configuration', () => {
   expect(networkChecks(Config.parse({}))).toEqual([]);
 });

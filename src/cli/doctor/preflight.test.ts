@@ -42,7 +42,7 @@ const secure = 'https://mirror.example/metal.raw';
 const service = { url: 'http://svc.example' };
 const args = (url: string) => ({ writerArgs: ['--image-url', url] });
 
-/** Runs doctor's checks of the image on a fake host. */
+/** Runs the image checks of doctor on a fake host. */
 async function doctor(config: Config) {
   const image = Buffer.alloc(4096);
   const host = fakeHost()
@@ -64,17 +64,17 @@ async function doctor(config: Config) {
   return found.find(({ check }) => check === 'image/choose');
 }
 
-describe('an image that nothing verifies', () => {
+describe('an unverified image', () => {
   it.each<[string, ConfigInput, 'failed' | 'warning' | 'ok']>([
     ['by http, without a service', { image: { url: plain } }, 'failed'],
     ['by http, allowed', { image: { url: plain, allowUnverified: true } }, 'warning'],
-    ['by http, as a service asks', { image: { url: plain }, service }, 'warning'],
-    ['among the arguments', { image: args(plain) }, 'failed'],
-    ['among the arguments of a service', { image: args(plain), service }, 'warning'],
+    ['by http, with a service', { image: { url: plain }, service }, 'warning'],
+    ['in writerArgs', { image: args(plain) }, 'failed'],
+    ['in writerArgs, with a service', { image: args(plain), service }, 'warning'],
     ['by https', { image: { url: secure } }, 'ok'],
-    ['by https among the arguments', { image: args(secure) }, 'ok'],
+    ['by https in writerArgs', { image: args(secure) }, 'ok'],
     ['with a digest', { image: { url: plain, sha256: 'a'.repeat(64) } }, 'ok'],
-  ])('is told alike by doctor, plan and validate: %s', async (...[, input, state]) => {
+  ])('is reported alike by doctor, plan and validate: %s', async (...[, input, state]) => {
     const config = Config.parse({ role: 'master', ...input });
     const finding = await doctor(config);
     expect(finding).toMatchObject({ state });
@@ -85,7 +85,7 @@ describe('an image that nothing verifies', () => {
     if (state === 'warning') expect(finding?.hint).toContain('image.sha256');
   });
 
-  it('stays said by doctor where there is more to say', async () => {
+  it('is reported by doctor together with another warning', async () => {
     const image = { url: plain, nodeImage: 'registry.example/os:4.20.1' };
     const finding = await doctor(Config.parse({ role: 'master', image, service }));
     expect(finding).toMatchObject({ state: 'warning' });
@@ -93,7 +93,7 @@ describe('an image that nothing verifies', () => {
   });
 });
 
-describe('Ignition of a host that keeps partitions', () => {
+describe('the Ignition config of a host that keeps partitions', () => {
   const ignition = (wipeTable: boolean): string =>
     JSON.stringify({
       ignition: { version: '3.2.0' },
@@ -105,18 +105,23 @@ describe('Ignition of a host that keeps partitions', () => {
   const unknown = { state: 'warning', hint: 'see what is found of Ignition' };
 
   it.each<[string, readonly string[], Record<string, string>, object | undefined]>([
-    ['wipes them', keep, { '/host.ign': ignition(true) }, lost],
-    ['leaves them', keep, { '/host.ign': ignition(false) }, { state: 'ok' }],
-    ['is not there', keep, {}, unknown],
+    ['that wipes them', keep, { '/host.ign': ignition(true) }, lost],
+    ['that keeps them', keep, { '/host.ign': ignition(false) }, { state: 'ok' }],
+    ['that does not exist', keep, {}, unknown],
     [
-      'gives way to one that wipes them',
+      'that another one overrides and wipes them',
       own,
       { '/host.ign': ignition(false), '/own.ign': ignition(true) },
       lost,
     ],
-    ['gives way to one that leaves them', own, { '/own.ign': ignition(false) }, { state: 'ok' }],
-    ['of one that keeps none is not looked at', [], { '/host.ign': ignition(true) }, undefined],
-  ])('is judged as by an install where it %s', async (...[, writerArgs, files, found]) => {
+    [
+      'that another one overrides and keeps them',
+      own,
+      { '/own.ign': ignition(false) },
+      { state: 'ok' },
+    ],
+    ['of a host that keeps none', [], { '/host.ign': ignition(true) }, undefined],
+  ])('is checked as by an install: one %s', async (...[, writerArgs, files, found]) => {
     const host = fakeHost();
     for (const [path, text] of Object.entries(files)) host.withFile(path, text);
     const findings = await checkPreflight({

@@ -23,14 +23,14 @@ import { type ImagePlace, prepareRunRoot, storeIn } from './image-place.ts';
 const { at, file, files, layer } = layerUser();
 
 /**
- * Each of these fails before the command looks for a program. A process in a unit test would itself
- * be an error.
+ * These commands fail before they look for a program, because a unit test must not start a
+ * process.
  */
 describe('layer build', () => {
   it.each([
-    ['is not there', 'config.file-not-read', undefined],
-    ['is no pull secret', 'layering.bad-credentials', '[]'],
-  ])('refuses credentials in a file that %s', async (...[, code, content]) => {
+    ['does not exist', 'config.file-not-read', undefined],
+    ['is not a pull secret', 'layering.bad-credentials', '[]'],
+  ])('refuses an --authfile that %s', async (...[, code, content]) => {
     if (content !== undefined) file('auth.json', content);
     const words = [...files(), '--authfile', at('auth.json'), '--storage', at('s')];
     await expect(layer('build', ...words)).rejects.toMatchObject({
@@ -40,7 +40,7 @@ describe('layer build', () => {
     });
   });
 
-  it('refuses what lint refuses', async () => {
+  it('refuses a MachineOSConfig that lint refuses', async () => {
     const osConfig = osConfigObject({ imageBuilder: { imageBuilderType: 'Pod' } });
     await expect(layer('build', ...files(osConfig))).rejects.toMatchObject({
       code: 'layering.os-config-invalid',
@@ -57,13 +57,13 @@ describe('layer build', () => {
     });
   });
 
-  /** The command refuses these credentials after it has read the other files. */
+  /** The command checks these credentials after it has read the other files. */
   const refused = { code: 'layering.bad-credentials' };
 
   it.each([
     ['.dockerconfigjson', '{"auths":{}}', '.dockerconfigjson'],
     ['.dockercfg', '{"r.test":{}}', '.dockercfg'],
-  ])('takes %s of a mounted Secret', async (key, good, named) => {
+  ])('reads %s of a mounted Secret', async (key, good, named) => {
     mkdirSync(at('pull'));
     mkdirSync(at('push'));
     file(`pull/${key}`, good);
@@ -75,7 +75,7 @@ describe('layer build', () => {
     });
   });
 
-  it('reads objects that are packed', async () => {
+  it('reads compressed objects', async () => {
     const [osFlag = '', osFile = '', renderedFlag = '', renderedFile = ''] = files();
     for (const path of [osFile, renderedFile]) writeFileSync(path, gzipSync(readFileSync(path)));
     const words = [osFlag, osFile, renderedFlag, renderedFile, '--authfile', file('a.json', '[]')];
@@ -83,7 +83,7 @@ describe('layer build', () => {
   });
 });
 
-it('keeps the run roots of two stores apart, each the same every time', () => {
+it('storeIn derives a stable run root that is distinct for each store', () => {
   const { storage, run } = storeIn('/a');
   expect(storage).toBe('/a');
   expect(run).toMatch(/\/bootwright-\d+-[0-9a-f]{12}$/);
@@ -98,7 +98,7 @@ describe('prepareRunRoot', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('makes it for its owner alone, and takes it again', async () => {
+  it('creates it for its owner only and accepts it again', async () => {
     const run = join(folder, 's/run');
     await prepareRunRoot(run);
     await prepareRunRoot(run);
@@ -107,14 +107,14 @@ describe('prepareRunRoot', () => {
 
   it.each([
     [
-      'a folder that others can write to',
+      'a world-writable folder',
       (run: string) => {
         mkdirSync(run);
         chmodSync(run, 0o777);
       },
     ],
     [
-      'a link',
+      'a symbolic link',
       (run: string) => {
         symlinkSync(folder, run);
       },
@@ -128,7 +128,7 @@ describe('prepareRunRoot', () => {
   });
 });
 
-/** A machine whose registry answers with the digests of the base and of the built image. */
+/** A host whose registry returns the digests of the base and of the built image. */
 const machine = (): FakeHost =>
   laneHost()
     .on(['skopeo', 'inspect', '--no-tags', rest])
@@ -153,7 +153,7 @@ const place = (host: FakeHost, pushAccess: ImagePlace['pushAccess']): ImagePlace
 const made = { config: osConfig(), machineConfig: machineConfig() };
 
 describe('buildAndPush', () => {
-  it('pushes what was built, behind its base, with the credentials for that', async () => {
+  it('pushes the base and then the built image with the credentials for pushing', async () => {
     const host = machine();
     const { pushed } = await buildAndPush(place(host, { authFile: '/push' }), made);
     expect(pushed).toEqual({
@@ -169,7 +169,7 @@ describe('buildAndPush', () => {
     expect(sent[1]?.join(' ')).toContain('--authfile /push');
   });
 
-  it('sends nothing without credentials for it', async () => {
+  it('pushes nothing without credentials for pushing', async () => {
     const host = machine();
     const { name, pushed } = await buildAndPush(place(host, undefined), made);
     expect(name).toMatch(/^localhost\/bootwright\/os-master:rendered-master-/);

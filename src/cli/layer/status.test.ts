@@ -15,8 +15,8 @@ const progress = (change: LayeredPool = {}, pool = 'master') =>
 const text = (change: LayeredPool = {}, pool = 'master', width = 160): string =>
   renderPools([progress(change, pool)], width);
 
-describe('the text of layer status', () => {
-  it('shows all of a pool at rest', () => {
+describe('renderPools', () => {
+  it('shows all properties of an updated pool', () => {
     expect(text().split('\n')).toEqual([
       'pool master',
       '  state             UPDATED',
@@ -33,7 +33,7 @@ describe('the text of layer status', () => {
     ]);
   });
 
-  it('names what does not hold, what each node waits for, and what to do', () => {
+  it('shows violations, what each node waits for, and what to do', () => {
     const shown = text({
       node: { currentImage: 'x', desiredImage: 'x' },
       pool: { configuration: { name: masterRendered }, paused: true },
@@ -46,7 +46,7 @@ describe('the text of layer status', () => {
     );
   });
 
-  it('calls what does not hold while a pool is rolled out no violation', () => {
+  it('does not report violations while a pool is updating', () => {
     const conditions = { Updated: 'False', Updating: 'True' };
     const node = { currentImage: 'x' };
     const shown = text({ node, conditions });
@@ -58,7 +58,7 @@ describe('the text of layer status', () => {
     expect(degraded).toContain('  violation         I1: node m1 currentImage is x');
   });
 
-  it.each([80, 160])('keeps to %i columns, but for names that are longer', (width) => {
+  it.each([80, 160])('wraps at %i columns except for longer names', (width) => {
     const shown = text(
       {
         node: { state: 'Degraded', reason: 'the image cannot be pulled because '.repeat(9).trim() },
@@ -68,25 +68,25 @@ describe('the text of layer status', () => {
       width,
     );
     const long = shown.split('\n').filter((line) => line.length > width);
-    // After its label, such a line has only the name.
+    // A longer line has only a name after its label.
     expect(long.filter((line) => line.slice(20).includes(' '))).toEqual([]);
     expect(shown).toContain(
       '    a-node-with-a-long-name.example.com\n                    Degraded; the image',
     );
   });
 
-  it('has one line for a pool that is not layered', () => {
+  it('reports a pool that is not layered', () => {
     expect(text({}, 'worker')).toBe('pool worker\n  layered           no\n');
   });
 
-  it('shows nodes that are left with an image when the MachineOSConfig is gone', () => {
+  it('shows nodes that still have an image without a MachineOSConfig', () => {
     const left = poolProgress('master', { ...rollOutCluster(), osConfigs: [] });
     const shown = renderPools([left], 160);
     expect(shown).toContain('MachineOSConfig   none');
     expect(shown).toContain('0 of 2 run the image');
   });
 
-  it('has the same for programs', () => {
+  it('renders the pools as JSON', () => {
     const { pools } = JSON.parse(renderPoolsJson([progress()])) as { pools: object[] };
     expect(pools).toMatchObject([
       {

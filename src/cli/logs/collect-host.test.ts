@@ -4,6 +4,6 @@ import { installWords } from './collect-host.ts';
 it.each<[string, readonly string[]]>([
   ['of a unit', ['/usr/bin/node', '/usr/bin/installer', 'install', '-r', 'master']],
   ['of the service', ['node', '--enable-source-maps', '/usr/bin/installer', '-r', 'master']],
-])('finds the flags in the command line %s', (_, argv) => {
+])('installWords returns the flags of the command line %s', (_, argv) => {
   expect(installWords(argv)).toEqual(['-r', 'master']);
 });

@@ -41,7 +41,7 @@ const secrets = {
   key: 'cGxhbnRlZC1wcml2YXRlLWtleQ',
 } as const;
 
-/** Ignition that the run has read, and that is no longer on this host. */
+/** The run has read this Ignition config, and it is no longer on the host. */
 const ignition = JSON.stringify({
   ignition: {
     version: '3.4.0',
@@ -61,7 +61,7 @@ const put = (path: string, text: string): void => {
   writeFileSync(join(root, path), text);
 };
 
-/** Collects logs on a host with its files below `root`; resolves with the files of the bundle. */
+/** Collects logs on a host with its files below `root` and returns the files of the bundle. */
 async function collect({
   signal = new AbortController().signal,
   clock = systemClock,
@@ -98,7 +98,7 @@ const journal = 'opt/install-dir/journal.jsonl';
 const log = 'var/log/assisted-installer.log';
 
 describe('the bundle of a failed run', () => {
-  it('has the log of each build', async () => {
+  it('has the log of an image build', async () => {
     const path = `${stagingPlaces.scratch}/master/build.log`;
     const host = fakeHost().withFile(path, '');
     put(path, 'STEP 1/2');
@@ -108,7 +108,7 @@ describe('the bundle of a failed run', () => {
     expect(logs).toEqual(['master-build.log']);
   });
 
-  it('holds no secret that is planted in what it is made of', async () => {
+  it('has no secrets of its sources', async () => {
     const { token, proxy, registry, unknown, bearer, key } = secrets;
     const auth = Buffer.from(`user:${registry}`).toString('base64');
     const pem = `-----BEGIN RSA PRIVATE KEY-----\n${key}\n-----END RSA PRIVATE KEY-----`;
@@ -139,7 +139,7 @@ describe('the bundle of a failed run', () => {
       expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
-  it('notes what cannot be read, and is private', async () => {
+  it('lists what cannot be read and is readable for its owner only', async () => {
     put('elsewhere', 'x');
     mkdirSync(join(root, dirname(journal)), { recursive: true });
     symlinkSync(join(root, 'elsewhere'), join(root, journal));
@@ -154,7 +154,7 @@ describe('the bundle of a failed run', () => {
     expect(manifest.restart).toEqual({ kind: 'fresh' });
   });
 
-  it('is whole but for a command that a disk holds in the kernel, which nothing ends', async () => {
+  it('is complete except for a command that hangs in the kernel', async () => {
     const host = fakeHost();
     host.on(lsblkArgv).answers(() => new Promise(() => undefined));
     const { files, manifest } = await collect({ host, clock: quickClock() });
@@ -164,7 +164,7 @@ describe('the bundle of a failed run', () => {
     expect(files.get('kernel.log')).toContain('I/O error, dev sda');
   });
 
-  it('keeps the end of a long log, in whole lines', async () => {
+  it('has the last lines of a long log', async () => {
     const line = `${'x'.repeat(99)}\n`;
     put(log, `the first line\n${line.repeat(60_000)}the last line\n`);
     const { files, manifest } = await collect();
@@ -175,12 +175,12 @@ describe('the bundle of a failed run', () => {
     expect(manifest.files.find(({ name }) => name === 'agent.log')?.of).toBe(6_000_029);
   });
 
-  it('is made after an error that nobody caught too, which has stopped the run', async () => {
+  it('is created even if the run has been aborted', async () => {
     const { files } = await collect({ signal: AbortSignal.abort(new Error('a bug')) });
     expect([...files.keys()]).toContain('config.txt');
   });
 
-  it('leaves nothing where it cannot be written', async () => {
+  it('leaves no file when it cannot be written', async () => {
     put('opt/install-dir', 'in the way');
     await expect(collect()).rejects.toThrow(/EEXIST|ENOTDIR/);
     expect(readdirSync(join(root, 'opt'))).toEqual(['install-dir']);

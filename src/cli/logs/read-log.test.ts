@@ -14,8 +14,8 @@ const shown = (...lines: readonly string[]): readonly string[] => {
 const step = 'controller/complete-installation';
 const sentence = 'the operators of the cluster are available, or the installation ends';
 
-describe('a log without a bundle', () => {
-  it('of the controller names what was missing, and the command that says why', () => {
+describe('readLog', () => {
+  it('shows what the controller waited for and the next command', () => {
     const begin = line(0, 'run started', { role: 'controller', version: '1.1.0' });
     const failed = 'console is failed: RouteHealthDegraded; cvo is progressing: Working';
     const idle = { step: 'controller/report-nodes', sentence: 'Report nodes', status: 'idle' };
@@ -58,7 +58,7 @@ describe('a log without a bundle', () => {
     ]);
   });
 
-  it('of a stopped agent names why it was stopped, and what it was waiting for', () => {
+  it('shows why an agent was stopped and what it was waiting for', () => {
     expect(
       shown(
         'failed: x\n',
@@ -77,7 +77,7 @@ describe('a log without a bundle', () => {
     ]);
   });
 
-  it('of a failed run has its failure and its hint', () => {
+  it('shows the failure of a run with its hint', () => {
     const failure = { code: 'disk.busy', message: 'm', why: 'w', hint: 'h' };
     expect(shown(line(1, 'run failed', { level: 'error', failure }))).toEqual([
       'a log, run r',
@@ -88,7 +88,7 @@ describe('a log without a bundle', () => {
     ]);
   });
 
-  it('is no other text', () => {
+  it('returns undefined for other text', () => {
     expect(readLog('{"v":1}\ntext\n')).toBeUndefined();
   });
 });

@@ -94,7 +94,7 @@ const whole: readonly Entry[] = [
 ];
 
 describe('bootwright logs read', () => {
-  it('says in eleven lines what failed, why, what was waited for and what is next', async () => {
+  it('summarizes a bundle in eleven lines: failure, cause, wait and next step', async () => {
     expect(await read(await tar(whole), 'text')).toBe(0);
     expect(printed.trimEnd().split('\n')).toEqual([
       'master, bootwright 0.1.0, host h, cluster c, run r',
@@ -111,7 +111,7 @@ describe('bootwright logs read', () => {
     ]);
   });
 
-  it('reads the archive that the service has of the controller', async () => {
+  it('reads the archive of the controller from the service', async () => {
     const line = (second: number, msg: string, fields: object = {}): string =>
       `${JSON.stringify({ level: 'info', time: `2026-11-30T05:00:0${second}.000Z`, run: 'r', ...fields, msg })}\n`;
     const failure = { code: 'x.y', message: 'no operators', hint: 'look at console' };
@@ -121,7 +121,7 @@ describe('bootwright logs read', () => {
     expect(printed).toContain('next: look at console\n');
   });
 
-  it('prints the same for programs', async () => {
+  it('prints JSON', async () => {
     expect(await read(await tar(whole), 'json')).toBe(0);
     const document = JSON.parse(printed) as BundleDocument;
     expect(document).toMatchObject(manifest);
@@ -130,7 +130,7 @@ describe('bootwright logs read', () => {
     ]);
   });
 
-  it('reads several bundles, and those of a folder, each under its name', async () => {
+  it('reads several bundles and those of a folder, each under its path', async () => {
     const bytes = await tar(whole);
     const names = ['bundle-20261124T124100Z.tar.gz', 'logs-20261124T124200Z.tar.gz'];
     for (const name of names) writeFileSync(join(folder, name), bytes);
@@ -146,7 +146,7 @@ describe('bootwright logs read', () => {
     expect(documents.map(({ path }) => path)).toEqual(paths);
   });
 
-  it('warns of a folder without a bundle, and reads the others', async () => {
+  it('warns about a folder without bundles and reads the others', async () => {
     const warned = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const [full, empty] = ['full', 'empty'].map((name) => join(folder, name));
     for (const path of [full!, empty!]) mkdirSync(path);
@@ -160,7 +160,7 @@ describe('bootwright logs read', () => {
     });
   });
 
-  it('needs no step, no wait and no begin, and shows nothing that steers a terminal', () => {
+  it('shows a manifest without step, wait and start, and without control characters', () => {
     const { step: _, wait: __, since: ___, ...rest } = manifest;
     const failure = { ...manifest.failure, message: 'a\u001b[2J\nb', why: undefined };
     const restart = { kind: 'fresh' };
@@ -180,23 +180,26 @@ describe('bootwright logs read', () => {
     Array.from({ length: count }, (_, index) => [`f${index}`, ''] as const);
 
   it.each<[string, () => Uint8Array | Promise<Uint8Array>]>([
-    ['what is not packed', () => Buffer.from(text)],
+    ['an uncompressed file', () => Buffer.from(text)],
     ['an empty file', () => Buffer.alloc(0)],
-    ['half of a bundle', async () => (await tar(whole)).subarray(0, 200)],
-    ['what unpacks to 64 MiB', () => gzipSync(Buffer.alloc(64 * 2 ** 20))],
+    ['a truncated bundle', async () => (await tar(whole)).subarray(0, 200)],
+    ['an archive that expands to 64 MiB', () => gzipSync(Buffer.alloc(64 * 2 ** 20))],
     ['a file of 17 MiB', () => Buffer.alloc(17 * 2 ** 20)],
-    ['what is packed and no archive', () => gzipSync(Buffer.alloc(2048, 'x'))],
-    ['a path that leads out', () => tar([...whole, ['../../etc/passwd', 'x']])],
-    ['a path from the root', () => tar([...whole, ['/etc/passwd', 'x']])],
+    ['a compressed file that is not an archive', () => gzipSync(Buffer.alloc(2048, 'x'))],
+    ['a path outside of the archive', () => tar([...whole, ['../../etc/passwd', 'x']])],
+    ['an absolute path', () => tar([...whole, ['/etc/passwd', 'x']])],
     ['a link', () => tar([...whole, ['link', '', 'symlink']])],
     ['a device', () => tar([...whole, ['device', '', 'character-device']])],
     ['a folder', () => tar([...whole, ['folder', '', 'directory']])],
     ['too many files', () => tar([...whole, ...flood(100)])],
     ['no manifest', () => tar(whole.slice(1))],
-    ['a manifest that is none', () => tar([['manifest.json', '{"v":1}']])],
-    ['a later version', () => tar([['manifest.json', JSON.stringify({ ...manifest, v: 2 })]])],
+    ['an invalid manifest', () => tar([['manifest.json', '{"v":1}']])],
     [
-      'a time that no date can be',
+      'a manifest of a later version',
+      () => tar([['manifest.json', JSON.stringify({ ...manifest, v: 2 })]]),
+    ],
+    [
+      'a time out of range',
       () => tar([['manifest.json', JSON.stringify({ ...manifest, ended: 9e15 })]]),
     ],
   ])('refuses %s', async (_, make) => {
@@ -204,7 +207,7 @@ describe('bootwright logs read', () => {
     await expect(read(bytes, 'text')).rejects.toMatchObject({ code: 'cli.bundle-not-read' });
   });
 
-  it.each(['none', '.'])('refuses %s', async (name) => {
+  it.each(['none', '.'])('refuses the path %s without bundles', async (name) => {
     const run = bootwright().run(['logs', 'read', join(folder, name)]);
     await expect(run).rejects.toMatchObject({ code: 'cli.bundle-not-read', kind: 'input' });
   });

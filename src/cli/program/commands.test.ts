@@ -6,7 +6,7 @@ import { bootwright } from './commands.ts';
 
 const program = bootwright();
 
-/** Parses a line; the command does not run. */
+/** Parses a command line without running the command. */
 const parsed = (...words: readonly string[]): Promise<number> => {
   const tree = bootwright();
   for (const command of tree.all)
@@ -14,7 +14,7 @@ const parsed = (...words: readonly string[]): Promise<number> => {
   return tree.run(words);
 };
 
-describe('the page of the program', () => {
+describe('the help of the program', () => {
   it('is never wider than 80 columns', () => {
     expect(
       program
@@ -24,39 +24,36 @@ describe('the page of the program', () => {
     ).toEqual([]);
   });
 
-  it.each([...Object.keys(flagRows), ...Object.keys(ownFlagRows)])('names the flag %s', (name) => {
+  it.each([...Object.keys(flagRows), ...Object.keys(ownFlagRows)])('lists the flag %s', (name) => {
     expect(program.helpInformation()).toMatch(new RegExp(`(^|\\s)--?${name}\\b`, 'm'));
   });
 
-  it.each(program.commands.map((command) => command.name()))('names the command %s', (name) => {
+  it.each(program.commands.map((command) => command.name()))('lists the command %s', (name) => {
     expect(program.helpInformation()).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 });
 
-describe('the page of a command', () => {
+describe('the help of a command', () => {
   const pages = program.all.slice(1);
   const leaves = pages.filter(({ commands }) => commands.length === 0);
   const named = (places: typeof pages) =>
     places.map((place) => [place.path.join(' '), place] as const);
 
-  it.each(named(pages))('%s is not wider than 80 columns, examples apart', (_, place) => {
+  it.each(named(pages))('%s is not wider than 80 columns, except for its examples', (_, place) => {
     const [text = ''] = place.helpInformation().split('\nExamples:\n');
     expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
-  it.each(named(leaves))(
-    '%s says how it is used, its options and its exit codes',
-    (name, place) => {
-      const text = place.helpInformation();
-      expect(text).toMatch(new RegExp(`^Usage: bootwright ${name}( |$)`, 'm'));
-      for (const { flags } of place.options) expect(text).toContain(`  ${flags}`);
-      expect(text).toMatch(/^Exit codes:\n {2}0 +done$/m);
-      for (const [code, meaning] of Object.entries(place.exitCodes))
-        expect(text.replaceAll(/\s+/g, ' ')).toContain(` ${code} ${meaning}`);
-    },
-  );
+  it.each(named(leaves))('%s shows its usage, options and exit codes', (name, place) => {
+    const text = place.helpInformation();
+    expect(text).toMatch(new RegExp(`^Usage: bootwright ${name}( |$)`, 'm'));
+    for (const { flags } of place.options) expect(text).toContain(`  ${flags}`);
+    expect(text).toMatch(/^Exit codes:\n {2}0 +done$/m);
+    for (const [code, meaning] of Object.entries(place.exitCodes))
+      expect(text.replaceAll(/\s+/g, ' ')).toContain(` ${code} ${meaning}`);
+  });
 
-  it('shows what a group has, and what a command needs', () => {
+  it('shows the commands of a group and the required arguments of a command', () => {
     const at = (name: string) => program.find(name.split(' ')).helpInformation();
     expect(at('config')).toMatch(
       /^Commands:\n {2}init [^]*\n {2}show [^]*\n {2}validate [^]*\n {2}schema /m,
@@ -69,7 +66,7 @@ describe('the page of a command', () => {
   });
 
   it.each(named(leaves).flatMap(([name, { examples }]) => examples.map(([line]) => [name, line])))(
-    '%s has an example that names it: %s',
+    '%s has examples with its name: %s',
     (name, line) => {
       expect(line).toContain(name === 'install' ? 'bootwright' : `bootwright ${name}`);
     },
@@ -88,7 +85,7 @@ describe('a command line', () => {
     ['controller', ['--kubeconfig', '/k', '--verbose']],
     ['node', ['apply', 'q.io/a/b:1', '--reboot', '--append-karg', 'a=1', '--delete-karg', 'b']],
     ['node', ['apply', 'q.io/a/b:1', '--record']],
-  ])('understands %s %j', async (command, words) => {
+  ])('accepts %s %j', async (command, words) => {
     await expect(parsed(command, ...words)).resolves.toBe(0);
   });
 
@@ -115,19 +112,19 @@ describe('a command line', () => {
   });
 });
 
-it.each(['config', 'node', 'layer'])('prints the page of %s without a subcommand', async (name) => {
+it.each(['config', 'node', 'layer'])('prints the help of %s without a subcommand', async (name) => {
   let page = '';
   const program = bootwright(undefined, (text) => (page += text));
   expect(await program.run([name])).toBe(2);
   expect(page).toBe(program.find([name]).helpInformation());
 });
 
-describe('the flags of an install beside options of a command', () => {
+describe('unknown flags of a command', () => {
   it.each([
-    ['an option of the command', '--fromat', 'did you mean --format'],
-    ['a flag of an install', '--boot-devcie', 'did you mean --boot-device'],
-    ['neither', '--zzzzzz', '--help'],
-  ])('are refused with what was meant: %s', async (_, flag, hint) => {
+    ['a misspelled option of the command', '--fromat', 'did you mean --format'],
+    ['a misspelled flag of an install', '--boot-devcie', 'did you mean --boot-device'],
+    ['an unknown flag', '--zzzzzz', '--help'],
+  ])('are refused with a suggestion: %s', async (_, flag, hint) => {
     await expect(bootwright().run(['plan', flag, 'x'])).rejects.toMatchObject({
       code: 'cli.unknown-flag',
       hint: expect.stringContaining(hint) as string,
@@ -151,13 +148,13 @@ describe('version', () => {
   const openshift = supportedReleases;
   const { first, last } = openshift;
 
-  it('says what runs, a line each', async () => {
+  it('prints the versions of Bootwright, its commit, Node and OpenShift', async () => {
     expect(await printed()).toBe(
       `bootwright ${version}\ncommit     unknown\nNode       ${node}\nOpenShift  ${first} to ${last}\n`,
     );
   });
 
-  it('says the same for a script, the commit empty in sources that were not built', async () => {
+  it('prints JSON with an empty commit when it runs from sources', async () => {
     expect(JSON.parse(await printed('--format', 'json'))).toEqual({
       v: 1,
       version,

@@ -52,7 +52,7 @@ async function run(
         },
       });
     },
-    // A command that would run ends as a bug, 1; pages and refusals come from the real tree.
+    // A command that would run exits with 1; help and refusals come from the real commands.
     loadCommands: () =>
       Promise.resolve({
         bootwright,
@@ -64,7 +64,7 @@ async function run(
 
 describe('start', () => {
   it.each(['help', 'install --help', '--bogus -h'])(
-    'prints help for "%s" and loads nothing',
+    'prints the help for "%s" without loading the program',
     async (line) => {
       const { exitCode, out, order } = await run(line);
       expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });
@@ -78,7 +78,7 @@ describe('start', () => {
     ['layer --help', 'layer'],
     ['help layer build', 'layer build'],
     ['help config show --help', 'config show'],
-  ])('prints the page of a command for "%s" and loads nothing', async (line, page) => {
+  ])('prints the help of a command for "%s" without loading the program', async (line, page) => {
     const { exitCode, out, order } = await run(line);
     expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });
     expect(out).toMatch(new RegExp(`^Usage: bootwright ${page}( |$)`, 'm'));
@@ -87,19 +87,19 @@ describe('start', () => {
   it.each([
     ['help layer biuld', 'did you mean bootwright layer build'],
     ['help plan more', 'bootwright help plan'],
-  ])('refuses "%s" with what was meant', async (line, hint) => {
+  ])('refuses "%s" with a suggestion', async (line, hint) => {
     const { exitCode, errors, order } = await run(line);
     expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
     expect(errors).toMatch(/^failed: cli\.unknown-command: /);
     expect(errors).toContain(hint);
   });
 
-  it('takes what follows -- for an argument', async () => {
+  it('passes words after -- on as arguments', async () => {
     expect((await run('lint -- --help')).commands).toEqual([['lint', '--', '--help']]);
   });
 
   it.each(['--version', 'install -v'])(
-    'prints the version for %s and loads nothing',
+    'prints the version for %s without loading the program',
     async (line) => {
       const { exitCode, out, order } = await run(line);
       expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });
@@ -107,7 +107,7 @@ describe('start', () => {
     },
   );
 
-  it('runs the controller in its job, which gives no argument', async () => {
+  it('runs the controller in its job without arguments', async () => {
     const environment = {
       CLUSTER_ID: '0123e456-0000-4000-8000-000000000000',
       INVENTORY_URL: 'https://svc.example',
@@ -120,7 +120,7 @@ describe('start', () => {
     expect((await run('controller --kubeconfig /k')).controllers).toEqual([[{}, '/k']]);
   });
 
-  it('means the same with and without the word install', async () => {
+  it('passes the same flags on with and without the word install', async () => {
     const bare = await run(whole);
     const named = await run(`install ${whole}`);
     expect(named.installs).toEqual(bare.installs);
@@ -128,8 +128,8 @@ describe('start', () => {
 
   it.each([
     ['an unknown flag', `${whole} --bogus`],
-    ['help that is neither asked for nor not', `${whole} --help=x`],
-  ])('refuses %s with what is wrong and exit 2, and loads nothing', async (_, line) => {
+    ['an invalid value of --help', `${whole} --help=x`],
+  ])('refuses %s with exit code 2 without loading the program', async (_, line) => {
     const { exitCode, errors, out, order, installs } = await run(line);
     expect({ exitCode, out, order, installs }).toEqual({
       exitCode: 2,
@@ -140,25 +140,25 @@ describe('start', () => {
     expect(errors).toMatch(/^failed: (?:cli|config)\.[a-z-]+: .+\n(?:why: .+\n)?next: .+\n$/);
   });
 
-  it('prints what is wrong before the install begins', async () => {
+  it('prints an error thrown by the install', async () => {
     const begins = () => Promise.reject(new Error('a file is missing'));
     const { exitCode, errors } = await run(whole, { begins });
     expect(exitCode).toBe(1);
     expect(errors).toContain('a file is missing');
   });
 
-  it('hands every other command on and returns its exit code', async () => {
+  it('runs another command and returns its exit code', async () => {
     const { exitCode, commands } = await run('plan -r worker --format json');
     expect(exitCode).toBe(1);
     expect(commands).toEqual([['plan', '-r', 'worker', '--format', 'json']]);
   });
 });
 
-describe('the command of a line', () => {
+describe('the command of a command line', () => {
   it.each([
     ['flags alone', whole],
     ['the command', `install ${whole}`],
-    ['flags before a word that is no command, as with assisted-installer', `${whole} false`],
+    ['flags before a word that is not a command, as with assisted-installer', `${whole} false`],
     ['a flag whose value is the name of a command', `${whole} --controller-image plan`],
   ])('is install with %s', async (_, words) => {
     expect(await run(words)).toMatchObject({
@@ -171,7 +171,7 @@ describe('the command of a line', () => {
   it.each([
     ['plna', 'bootwright plan'],
     ['zzzzzzz', '--help'],
-  ])('is refused for %s', async (word, hint) => {
+  ])('is refused when it is %s', async (word, hint) => {
     const { errors } = await run(word);
     expect(errors).toMatch(/^failed: cli\.unknown-command: /);
     expect(errors.split('\nnext: ')[1]).toContain(hint);
@@ -186,7 +186,7 @@ describe('a command after flags', () => {
     [`install ${whole} plan`, 'bootwright plan -r …'],
     [`--format json plan ${whole}`, 'bootwright plan --format …'],
     [`--http-proxy=http://u:secret@p:1 ${whole} plan`, 'bootwright plan --http-proxy …'],
-  ])('ends "%s" before anything is read, sent or loaded', async (words, right) => {
+  ])('refuses "%s" without loading the program', async (words, right) => {
     const { exitCode, errors, out, order } = await run(words);
     expect({ exitCode, out, order }).toEqual({
       exitCode: 2,
@@ -198,12 +198,12 @@ describe('a command after flags', () => {
     expect(errors).not.toContain('secret');
   });
 
-  it('is not asked for by a page that is asked for first', async () => {
+  it('is ignored after --help', async () => {
     expect(await run('-h plan')).toMatchObject({ exitCode: 0, errors: '', order: [] });
   });
 });
 
-it('prints its help for nothing at all, and ends as for a wrong command line', async () => {
+it('prints the help to stderr and exits with 2 without arguments', async () => {
   const environment = { BOOTWRIGHT_ROLE: 'master', BOOTWRIGHT_DISK_DEVICE: '/dev/sda' };
   const { exitCode, out, errors, order } = await run('', { environment });
   expect({ exitCode, out, order }).toEqual({
