@@ -26,7 +26,7 @@ const store: Values = {
   's3.bucket': 'b',
   'cluster.id': 'c',
 };
-/** The settings that the failure lists as missing. */
+/** Returns the settings that the error lists as missing. */
 function missingIn(layer: Layer): readonly string[] {
   try {
     requireComplete(layer);

@@ -150,13 +150,13 @@ describe('fingerprintOf', () => {
 
   it('does not change with the order of keys, at any depth', () => {
     const config = Config.parse({ disk: { device: '/dev/a' } });
-    const turned = Object.entries(config)
+    const reversed = Object.entries(config)
       .toReversed()
       .map(([section, value]) => [
         section,
         typeof value === 'object' ? Object.fromEntries(Object.entries(value).toReversed()) : value,
       ]);
-    expect(fingerprintOf(Object.fromEntries(turned) as Config)).toBe(fingerprintOf(config));
+    expect(fingerprintOf(Object.fromEntries(reversed) as Config)).toBe(fingerprintOf(config));
   });
 
   it.each<[string, ConfigInput]>([

@@ -8,7 +8,7 @@ import { type SettingKey, settingKeys, settingKinds } from './settings.ts';
 
 const checksum = 'a'.repeat(64);
 
-/** The value of a setting after a run has read it from a text. */
+/** Returns the value of a setting that a run reads from a text. */
 function read(key: SettingKey, text: string): unknown {
   const given = { value: readValue(key, text), origin: 'here' };
   const value = settingIn(checkConfig([new Map([[key, given]])]).config, key);

@@ -26,8 +26,10 @@ it('gives stopped work two seconds to clean up and throws the reason of the limi
 it('abandons work that ignores the stop, before podman would kill the container', async () => {
   const clock = fakeClock();
   const { signal } = new AbortController();
-  const deaf = () => Promise.withResolvers<void>().promise;
-  await expect(limited(clock, { limit: seconds(5), signal, late }, deaf)).rejects.toThrow('late');
+  const ignoring = () => Promise.withResolvers<void>().promise;
+  await expect(limited(clock, { limit: seconds(5), signal, late }, ignoring)).rejects.toThrow(
+    'late',
+  );
   expect(clock.elapsed()).toBeLessThan(seconds(5 + 4));
 });
 

@@ -51,7 +51,7 @@ describe('a run', () => {
 
   it('does not give a step a port that it does not name', async () => {
     const seen: string[] = [];
-    const nosy = step({
+    const listPorts = step({
       id: 'a/nosy',
       title: 'Look around',
       uses: [],
@@ -61,7 +61,7 @@ describe('a run', () => {
         return Promise.resolve();
       },
     });
-    await runToy(toy({ steps: [nosy] }));
+    await runToy(toy({ steps: [listPorts] }));
     expect(seen).not.toContain('world');
   });
 

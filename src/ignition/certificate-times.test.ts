@@ -5,7 +5,7 @@ import { invalidCertificate } from './certificate-times.ts';
 import { embeddedFile } from './resource.ts';
 import type { Config } from './types.ts';
 
-const made = Date.parse('2026-11-21T10:27:30Z');
+const issuedAt = Date.parse('2026-11-21T10:27:30Z');
 const now = Date.parse('2026-12-01T00:00:00Z');
 const source = (text: string): string => `data:;base64,${Buffer.from(text).toString('base64')}`;
 
@@ -29,7 +29,7 @@ describe('invalidCertificate', () => {
       trusting(`${expiredAuthority}\n${authority}`),
       now,
     ],
-    ['a clock that is four minutes behind', trusting(authority), made - minutes(4)],
+    ['a clock that is four minutes behind', trusting(authority), issuedAt - minutes(4)],
     ['a valid certificate of the bootstrap', withFile(signer, authority), now],
     [
       'an expired certificate in another path',
@@ -57,7 +57,7 @@ describe('invalidCertificate', () => {
   });
 
   it.each<[string, Config, number]>([
-    ['the authority of the config server', trusting(authority), made - minutes(4) - 1],
+    ['the authority of the config server', trusting(authority), issuedAt - minutes(4) - 1],
     ['the authority of the config server', trusting(expiredAuthority), now],
     [signer, withFile(signer, expiredAuthority), now],
     [signer, withFile(signer, authority), Date.parse('2127-01-01')],

@@ -2,7 +2,7 @@ import fc from '../../test/support/properties.ts';
 import { expect, it } from 'vitest';
 import { elementReader } from './json-elements.ts';
 
-/** The extracted elements and the rest of a text, read in pieces of one length. */
+/** Returns the extracted elements and the rest of a text that is read in pieces of one length. */
 function readIn(
   text: string,
   length: number,

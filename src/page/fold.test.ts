@@ -214,11 +214,11 @@ describe('pageAfter for other updates', () => {
   ])(
     'logs the repeated state of %j once, even if it has line breaks or is too long',
     (...given) => {
-      const [name, state, said] = given;
+      const [name, state, logged] = given;
       const object = { kind: 'Node', name, state, tone: 'bad' } as const;
       const seen = (at: number): PageUpdate => ({ kind: 'object', at, object });
       const page = after(seen(1), seen(2), seen(3));
-      expect(page.lines.map(({ text }) => text)).toEqual([expect.stringContaining(said)]);
+      expect(page.lines.map(({ text }) => text)).toEqual([expect.stringContaining(logged)]);
       expect(page.objects).toMatchObject([{ at: 1 }]);
       expect(pageAfter(page, { kind: 'object', at: 4, object, isGone: true }).objects).toEqual([]);
     },

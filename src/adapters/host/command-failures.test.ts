@@ -30,8 +30,8 @@ describe('a failed command', () => {
       `${'Trying to pull '.padEnd(120, 'x')} … ${': connection refused'.padStart(270, 'y')}`,
     ],
   ])('reports the start and the end of its last line: %j', (line, reported) => {
-    const story = { argv: ['skopeo'], duration: 1, stderr: `first\n${line}\n` };
-    expect(commandFailed(story, { exitCode: 1 }).message).toBe(
+    const command = { argv: ['skopeo'], duration: 1, stderr: `first\n${line}\n` };
+    expect(commandFailed(command, { exitCode: 1 }).message).toBe(
       `skopeo ended with exit code 1: ${reported}`,
     );
   });
@@ -39,8 +39,8 @@ describe('a failed command', () => {
   it('does not show part of a secret where its stderr is truncated', () => {
     const [first, second] = ['planted-', 'token'];
     const stderr = `${first}${second}${'x'.repeat(2048 - second.length)}`;
-    const story = { argv: ['podman'], secrets: [`${first}${second}`], duration: 1, stderr };
-    const error = commandFailed(story, { exitCode: 1 });
+    const command = { argv: ['podman'], secrets: [`${first}${second}`], duration: 1, stderr };
+    const error = commandFailed(command, { exitCode: 1 });
     expect(error.context['stderr']).not.toContain(second);
   });
 

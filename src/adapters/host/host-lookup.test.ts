@@ -69,18 +69,18 @@ describe('hostLookup', () => {
     ['fails when the name service has not changed', [false, false], 'ENOTFOUND', 1],
   ])('%s', async (_, copies, expected, times) => {
     const left = [...copies];
-    let [isKnown, asked] = [false, 0];
+    let [isKnown, lookups] = [false, 0];
     const copyOnce = (): Promise<boolean> => {
       isKnown = left.shift() === true;
       return Promise.resolve(isKnown);
     };
     const lookup = hostLookup('/host', copyOnce, (_name, _options, answer) => {
-      asked += 1;
+      lookups += 1;
       if (isKnown) answer(null, known);
       else answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
     });
     expect(await looked(lookup, 'api-int.c.example')).toEqual(expected);
-    expect(asked).toBe(times);
+    expect(lookups).toBe(times);
     expect(left).toEqual([]);
   });
 });
