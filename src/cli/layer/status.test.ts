@@ -46,7 +46,7 @@ describe('renderPools', () => {
     );
   });
 
-  it('does not report violations while a pool is updating', () => {
+  it('reports a violation of an updating pool only when it is degraded', () => {
     const conditions = { Updated: 'False', Updating: 'True' };
     const node = { currentImage: 'x' };
     const shown = text({ node, conditions });
