@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { layerUser } from '../../test/layering/layer-command.ts';
 import { bootwright } from './program/commands.ts';
@@ -133,6 +133,7 @@ describe('media', () => {
   it('refuses an output file that exists', async () => {
     file('host.iso', 'of another host');
     await expect(media()).rejects.toMatchObject({ code: 'media.out-exists', kind: 'input' });
+    expect(readFileSync(at('host.iso'), 'utf8')).toBe('of another host');
   });
 
   it('reports an output path that cannot be written', async () => {

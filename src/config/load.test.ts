@@ -148,6 +148,12 @@ describe('fingerprintOf', () => {
     expect(of(input)).not.toBe(of({}));
   });
 
+  it('changes with the order of writer arguments', () => {
+    const ordered = ['--append-karg=a', '--append-karg=b'];
+    const reversed = of({ image: { writerArgs: ordered.toReversed() } });
+    expect(reversed).not.toBe(of({ image: { writerArgs: ordered } }));
+  });
+
   it('does not change with the order of keys, at any depth', () => {
     const config = Config.parse({ disk: { device: '/dev/a' } });
     const reversed = Object.entries(config)

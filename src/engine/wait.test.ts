@@ -103,18 +103,18 @@ describe('a wait that watches', () => {
 
   it('stops its watch when it ends', async () => {
     const { until } = waiting();
-    let isWatching = false;
+    const watched: string[] = [];
     await until('it is true', () => Promise.resolve({ done: true }), {
       within: minutes(1),
       watch: async (_, signal) => {
-        isWatching = true;
+        watched.push('started');
         await new Promise<void>((resolve) => {
           signal.addEventListener('abort', () => resolve(), { once: true });
         });
-        isWatching = false;
+        watched.push('stopped');
       },
     });
-    expect(isWatching).toBe(false);
+    expect(watched).toEqual(['started', 'stopped']);
   });
 
   it('fails when its watch fails', async () => {

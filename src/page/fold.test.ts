@@ -239,7 +239,7 @@ describe('pageAfter for other updates', () => {
     expect(page.lines.map(({ text }) => text)).toEqual(['no answer', 'answers again']);
   });
 
-  it('limits lines and spans, and keeps counting lines', () => {
+  it('limits lines, spans and objects, and keeps counting lines', () => {
     const many = (make: (n: number) => PageUpdate, count: number): readonly PageUpdate[] =>
       Array.from({ length: count }, (_, n) => make(n));
     const page = after(
@@ -248,10 +248,20 @@ describe('pageAfter for other updates', () => {
         caps.lines + 5,
       ),
       ...many((n) => started(n, 'image/write'), caps.spans + 5),
+      ...many(
+        (n) => ({
+          kind: 'object',
+          at: n,
+          object: { kind: 'Pod', name: `${n}`, state: '', tone: 'good' },
+        }),
+        caps.objects + 5,
+      ),
     );
     expect(page.lines).toHaveLength(caps.lines);
-    expect(page.lineCount).toBe(caps.lines + 5 + caps.spans + 5);
+    expect(page.lineCount).toBe(caps.lines + 5 + caps.spans + 5 + caps.objects + 5);
     expect(page.hosts[0]?.spans).toHaveLength(caps.spans);
+    expect(page.objects).toHaveLength(caps.objects);
+    expect(page.objects.at(-1)?.name).toBe(`${caps.objects + 4}`);
   });
 
   it('truncates external texts and strips control and formatting characters', () => {

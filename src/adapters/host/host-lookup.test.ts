@@ -44,7 +44,9 @@ describe('copyNames', () => {
 
   it('keeps the files of the container when the host has none', async () => {
     await rm(join(place, 'host/etc/hosts'));
+    const before = await own('hosts');
     expect(await copy()).toBe(false);
+    expect(await own('hosts')).toBe(before);
     expect(await own('resolv.conf')).toBe('nameserver 10.0.0.1\n');
   });
 

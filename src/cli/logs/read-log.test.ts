@@ -43,7 +43,7 @@ describe('readLog', () => {
     ]);
   });
 
-  it('of a program that was started again tells of its last run alone', () => {
+  it('shows only the last run of a restarted program', () => {
     const begin = { role: 'controller', version: '1.1.0' };
     expect(
       shown(
