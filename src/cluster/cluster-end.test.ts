@@ -17,34 +17,34 @@ const settled = { Available: 'True', Degraded: 'False', Progressing: 'False' };
 const dns = object('dns', settled);
 
 it.each<[string, KubeObject | undefined, readonly KubeObject[], string | undefined]>([
-  ['nothing', undefined, [dns], 'the ClusterVersion is not there yet'],
+  ['no ClusterVersion', undefined, [dns], 'the ClusterVersion is not there yet'],
   [
-    'a version on its way',
+    'a ClusterVersion that is installing',
     object('version', { Available: 'False', Progressing: 'True' }),
     [dns],
     'the ClusterVersion is not available: Progressing of version',
   ],
-  ['no operator', version, [], 'no ClusterOperator is there yet'],
+  ['no ClusterOperator', version, [], 'no ClusterOperator is there yet'],
   [
-    'one that is not available',
+    'a ClusterOperator that is not available',
     version,
     [dns, object('etcd', { ...settled, Available: 'False' })],
     'ClusterOperator etcd is not available: Available of etcd',
   ],
   [
-    'one that says nothing yet',
+    'a ClusterOperator without conditions',
     version,
     [object('a', {}), dns],
     'ClusterOperator a is not available',
   ],
   [
-    'one that is degraded, though available',
+    'a ClusterOperator that is degraded but available',
     version,
     [dns, object('network', { ...settled, Degraded: 'True', Progressing: 'True' })],
     'ClusterOperator network is degraded: Degraded of network',
   ],
   [
-    'the first of two',
+    'two unsettled ClusterOperators, of which it names the first',
     version,
     [
       object('b', { ...settled, Progressing: 'True' }),
@@ -52,7 +52,12 @@ it.each<[string, KubeObject | undefined, readonly KubeObject[], string | undefin
     ],
     'ClusterOperator b is progressing: Progressing of b',
   ],
-  ['all settled', version, [dns, object('etcd', settled)], undefined],
-])('the end of an installation: %s', (...[, seen, operators, expected]) => {
+  [
+    'settled ClusterVersion and ClusterOperators',
+    version,
+    [dns, object('etcd', settled)],
+    undefined,
+  ],
+])('clusterNotSettled with %s', (...[, seen, operators, expected]) => {
   expect(clusterNotSettled(seen, operators)).toBe(expected);
 });

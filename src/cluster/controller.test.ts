@@ -9,7 +9,7 @@ import {
 const pod = (name: string, phase?: string) => ({ metadata: { name }, status: { phase } });
 
 describe('the controller', () => {
-  it('is ready by the name of an event, not by its reason', () => {
+  it('is ready when an event has the name, not the reason, AssistedControllerIsReady', () => {
     const named = { metadata: { name: 'AssistedControllerIsReady' } };
     const reasoned = { metadata: { name: 'x.17a' }, reason: 'AssistedControllerIsReady' };
     expect(isControllerReady([reasoned])).toBe(false);
@@ -19,7 +19,7 @@ describe('the controller', () => {
   it.each([
     ['no pod', [], undefined],
     ['a pod of another name', [pod('other', 'Running')], undefined],
-    ['a pod that waits', [pod('assisted-installer-controller-x', 'Pending')], undefined],
+    ['a pending pod', [pod('assisted-installer-controller-x', 'Pending')], undefined],
     [
       'a pod without a status',
       [{ metadata: { name: 'assisted-installer-controller-x' } }],
@@ -34,13 +34,13 @@ describe('the controller', () => {
       ],
       undefined,
     ],
-  ])('has a log with %s: %s', (_, pods, phase) => {
+  ])('finds a running pod with %s: %s', (_, pods, phase) => {
     const found = runningController(pods);
     expect(found === undefined ? undefined : phase).toBe(phase);
     expect(found === undefined).toBe(phase === undefined);
   });
 
-  it('says in an event only what is there', () => {
+  it('keeps only the text fields of an event that are set', () => {
     const event = {
       metadata: { name: 'e' },
       type: 'Warning',
@@ -52,7 +52,7 @@ describe('the controller', () => {
   });
 });
 
-describe('what keeps the controller from running', () => {
+describe('the reason why the controller does not run', () => {
   const container = (reason: string | undefined, restartCount = 0) => ({
     image: 'quay.test/controller:1',
     restartCount,
@@ -75,20 +75,20 @@ describe('what keeps the controller from running', () => {
   });
 
   it.each(['CrashLoopBackOff', 'ContainerCreating', undefined])(
-    'is a crash in the same words, whether it is started again or not: %s',
+    'is a crash after restarts, with the container in state %s',
     (reason) => {
       const status = { phase: 'Running', containerStatuses: [container(reason, 3)] };
       expect(controllerObstacle([{ metadata: { name: 'c' }, status }])).toBe(crashed);
     },
   );
 
-  it('is that no node takes its pod', () => {
+  it('is that the scheduler finds no node for the pod', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
     const waiting = { metadata: { name: 'c' }, status: { phase: 'Pending', conditions } };
     expect(controllerObstacle([waiting])).toBe('no node takes the pod of the controller');
   });
 
-  it('is nothing of a pod that has ended, has no status, or is not there', () => {
+  it('is undefined for an ended pod, for a pod without a status and without a pod', () => {
     const ended = { phase: 'Failed', containerStatuses: [container('ErrImagePull')] };
     const all = [{ metadata: { name: 'a' }, status: ended }, { metadata: { name: 'b' } }];
     expect(controllerObstacle(all)).toBeUndefined();

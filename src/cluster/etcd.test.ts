@@ -26,7 +26,7 @@ const etcdWith = (overrides: unknown, record?: string): KubeObject => ({
   spec: { managementState: 'Managed', unsupportedConfigOverrides: overrides },
 });
 
-describe('whether etcd needs the override', () => {
+describe('needsOverride', () => {
   it.each([
     ['4.4.0', true],
     ['4.6', true],
@@ -41,7 +41,7 @@ describe('whether etcd needs the override', () => {
     ['latest', false],
     ['4.6x', false],
     [undefined, false],
-  ])('for version %j: %s', (version, expected) => {
+  ])('in mode auto for version %j: %s', (version, expected) => {
     expect(needsOverride(version, 'auto')).toBe(expected);
   });
 
@@ -49,13 +49,13 @@ describe('whether etcd needs the override', () => {
     ['always', '4.20.1', true],
     ['always', 'latest', true],
     ['never', '4.4.0', false],
-  ] as const)('is overruled by %s', (mode, version, expected) => {
+  ] as const)('in mode %s for version %s: %s', (mode, version, expected) => {
     expect(needsOverride(version, mode)).toBe(expected);
   });
 });
 
 describe('the override', () => {
-  it('is the merge patch of the old agent, with a record of what was there', () => {
+  it('is a merge patch that sets the flag and records the previous overrides', () => {
     expect(overridePatch(null)).toEqual({
       type: 'merge',
       body: {
@@ -65,17 +65,17 @@ describe('the override', () => {
     });
   });
 
-  it('needs no restoring without a record', () => {
+  it('has no recorded overrides without the annotation', () => {
     expect(recordedBefore(etcdWith({ [flag]: true }))).toBeUndefined();
   });
 
   it.each<[string, unknown]>([
-    ['nothing', null],
-    ['no fields', {}],
+    ['no overrides', null],
+    ['empty overrides', {}],
     ['other overrides', { useSomethingElse: 'yes', nested: { a: [1, 2] } }],
-    ['the flag, set to false', { [flag]: false, other: 1 }],
-    ['the flag, set already', { [flag]: true }],
-  ])('is put back to what was there: %s', async (_, before) => {
+    ['the flag set to false', { [flag]: false, other: 1 }],
+    ['the flag set to true', { [flag]: true }],
+  ])('is restored to the previous value: %s', async (_, before) => {
     const kube = fakeKube().put(etcdCluster.kind, etcdWith(before));
     const overridden = await kube.patch(etcdCluster, overridePatch(before), signal);
     expect(isOverridden(overridden)).toBe(true);
@@ -89,19 +89,19 @@ describe('the override', () => {
     expect(recordedBefore(restored)).toBeUndefined();
   });
 
-  it('leaves alone what another has set since', async () => {
+  it('keeps what another client has set since when it is restored', async () => {
     const etcd = etcdWith({ [flag]: true, later: 1 }, 'null');
     const kube = fakeKube().put(etcdCluster.kind, etcd);
     const restored = await kube.patch(etcdCluster, restorePatch(etcd, null), signal);
     expect(overridesOf(restored)).toEqual({ later: 1 });
   });
 
-  it('takes a record that cannot be read for none having been there', () => {
+  it('treats an unreadable record as no previous overrides', () => {
     expect(recordedBefore(etcdWith({ [flag]: true }, '{"a'))).toEqual({ before: null });
   });
 
   it.each([[null], [undefined], [[]], ['text'], [{ [flag]: 'true' }]])(
-    'is not seen in %j',
+    'is not set in %j',
     (overrides) => {
       expect(isOverridden(etcdWith(overrides))).toBe(false);
     },
@@ -128,10 +128,10 @@ const withConditions = (
 
 const etcd = (...conditions: readonly Condition[]) => withConditions('cluster', conditions);
 
-describe('whether etcd has left the bootstrap host', () => {
+describe('etcdHandover', () => {
   it.each<[string, readonly Condition[], boolean, string]>([
     [
-      'no condition',
+      'no conditions',
       [],
       false,
       'etcd does not run in the cluster: the etcd operator has not reported',
@@ -150,13 +150,13 @@ describe('whether etcd has left the bootstrap host', () => {
       'still waiting for three healthy etcd members',
     ],
     [
-      'enough members, the bootstrap one still there',
+      'enough members while the bootstrap member remains',
       [['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers', 'enough members found']],
       false,
       'etcd still has a member on the bootstrap host',
     ],
     [
-      'the member removed',
+      'the bootstrap member removed',
       [
         ['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers'],
         ['EtcdBootstrapMemberRemoved', 'True', 'BootstrapMemberRemoved'],
@@ -165,7 +165,7 @@ describe('whether etcd has left the bootstrap host', () => {
       'etcd has left the bootstrap host',
     ],
     [
-      'the member removed, as the first releases spell it',
+      'the misspelled condition of the first releases',
       [
         ['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers'],
         ['EtcdBoostrapMemberRemoved', 'True', 'BootstrapMemberRemoved'],
@@ -174,13 +174,13 @@ describe('whether etcd has left the bootstrap host', () => {
       'etcd has left the bootstrap host',
     ],
     [
-      'the member removed, said by the reason alone',
+      'the removal given only as a reason',
       [['EtcdRunningInCluster', 'True', 'BootstrapAlreadyRemoved']],
       true,
       'etcd has left the bootstrap host',
     ],
     [
-      'a member that the operator fails to remove',
+      'a bootstrap member that the operator fails to remove',
       [
         ['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers', 'enough members found'],
         ['BootstrapTeardownDegraded', 'True', 'Error', 'error while removing bootstrap member'],
@@ -189,7 +189,7 @@ describe('whether etcd has left the bootstrap host', () => {
       'etcd still has a member on the bootstrap host: error while removing bootstrap member',
     ],
     [
-      'a member that the operator has yet to remove',
+      'a bootstrap member that the operator has not removed yet',
       [
         ['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers', 'enough members found'],
         ['BootstrapTeardownDegraded', 'False', 'AsExpected'],
@@ -198,7 +198,7 @@ describe('whether etcd has left the bootstrap host', () => {
       'etcd still has a member on the bootstrap host',
     ],
     [
-      'a removal while etcd does not run',
+      'the bootstrap member removed while etcd does not run',
       [
         ['EtcdRunningInCluster', 'False', 'NotEnoughEtcdMembers', 'waiting'],
         ['EtcdBootstrapMemberRemoved', 'True'],
@@ -212,7 +212,7 @@ describe('whether etcd has left the bootstrap host', () => {
     expect(status).toContain(expected);
   });
 
-  it('is not known of an object without a status', () => {
+  it('is not reached for an object without a status', () => {
     expect(etcdHandover({ metadata: { name: 'cluster' } }).isReached).toBe(false);
   });
 });
@@ -222,18 +222,18 @@ const pod = (name: string, isReady = true, label = 'app'): KubeObject =>
 
 const three = [pod('etcd-m1'), pod('etcd-m2'), pod('etcd-m3')];
 
-describe('whether three members are healthy', () => {
+describe('threeHealthyMembers', () => {
   it.each<[string, KubeObject | undefined, readonly KubeObject[], boolean, string]>([
-    ['no pod', etcd(), [], false, '0 of 3 etcd members ready'],
+    ['no pods', etcd(), [], false, '0 of 3 etcd members ready'],
     [
-      'one not ready',
+      'one pod not ready',
       etcd(),
       [...three.slice(1), pod('etcd-m1', false)],
       false,
       '2 of 3 etcd members ready: etcd-m1 not ready',
     ],
     [
-      'pods of something else beside them',
+      'a ready pod with another label',
       etcd(),
       [
         ...three.slice(1),
@@ -242,31 +242,31 @@ describe('whether three members are healthy', () => {
       false,
       '2 of 3 etcd members ready',
     ],
-    ['three ready', etcd(), three, true, '3 etcd members are healthy'],
+    ['three ready pods', etcd(), three, true, '3 etcd members are healthy'],
     [
-      'three ready with the older label',
+      'three ready pods with the old label',
       etcd(),
       ['m1', 'm2', 'm3'].map((name) => pod(name, true, 'k8s-app')),
       true,
       '3 etcd members are healthy',
     ],
-    ['no object', undefined, three, false, 'there is no etcd/cluster yet'],
+    ['no etcd object', undefined, three, false, 'there is no etcd/cluster yet'],
     [
-      'an operator that says it is not available',
+      'EtcdMembersAvailable=False',
       etcd(['EtcdMembersAvailable', 'False', 'x', 'no quorum']),
       three,
       false,
       'etcd is not available: no quorum',
     ],
     [
-      'an operator that says it is degraded',
+      'EtcdMembersDegraded=True',
       etcd(['EtcdMembersDegraded', 'True', 'UnhealthyMembers', 'm2 is unhealthy']),
       three,
       false,
       'etcd is degraded: m2 is unhealthy',
     ],
     [
-      'an operator that is content',
+      'EtcdMembersAvailable=True and EtcdMembersDegraded=False',
       etcd(['EtcdMembersAvailable', 'True'], ['EtcdMembersDegraded', 'False']),
       three,
       true,

@@ -26,10 +26,15 @@ describe('the host of a node', () => {
     ['by name in any case', 'm1.EXAMPLE', [], 'id-M1.example'],
     ['by name before address', 'm2', ['10.0.0.1'], 'id-m2'],
     ['by address', 'other', ['10.0.0.1'], 'id-M1.example'],
-    ['by an address that is spelled in another way', 'other', ['fd00::2'], 'id-m2'],
-    ['by the last address that a host has', 'other', ['10.0.0.1', '10.0.0.2', '9.9.9.9'], 'id-m2'],
-    ['by an address that it names twice', 'other', ['10.0.0.3'], 'id-'],
-    ['not by an address that two hosts have', 'other', ['172.17.0.1'], undefined],
+    ['by an address in another spelling', 'other', ['fd00::2'], 'id-m2'],
+    [
+      'by the last of its addresses that belongs to a host',
+      'other',
+      ['10.0.0.1', '10.0.0.2', '9.9.9.9'],
+      'id-m2',
+    ],
+    ['by an address that a host lists twice', 'other', ['10.0.0.3'], 'id-'],
+    ['not by an address that two hosts share', 'other', ['172.17.0.1'], undefined],
     ['not by a part of an address', 'other', ['10.0.0.11'], undefined],
     ['not by an empty name', '', [], undefined],
     ['not without addresses', 'other', [], undefined],
@@ -38,14 +43,14 @@ describe('the host of a node', () => {
   });
 });
 
-it('finds nine addresses of three hosts', () => {
+it('finds each of three hosts by each of its three addresses', () => {
   const three = [1, 2, 3].map((h) => host(`h${h}`, `10.0.${h}.1`, `10.0.${h}.2`, `10.0.${h}.3`));
   const index = hostIndexOf(three);
   const names = three.flatMap(({ addresses }) => addresses.map((at) => index.at(at)?.name));
   expect(names).toEqual(['h1', 'h1', 'h1', 'h2', 'h2', 'h2', 'h3', 'h3', 'h3']);
 });
 
-it('finds the host that is being installed where another has its name too', () => {
+it('prefers the host that is being installed to another host with the same name', () => {
   const [own, other] = ['installing-in-progress', 'insufficient'].map((status) =>
     inventoryHost({ id: status, name: 'm0', status }),
   );

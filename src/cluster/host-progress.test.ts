@@ -29,15 +29,18 @@ describe('the next stage of a host', () => {
     ['Done', 'ready', true, undefined],
     ['Done', 'joined', true, undefined],
     ['Done', 'none', true, undefined],
-  ])('at %s with its node %s, Ignition asked %s: %s', (...row) => {
+  ])('at %s with node %s and Ignition requested %s: %s', (...row) => {
     const [stage, node, hasAsked, next] = row;
     expect(nextStage(at(stage), signs(node, hasAsked))).toBe(next);
   });
 
-  it.each(['installed', 'error', 'disabled'])('is none for a host that is %s', (status) => {
-    expect(nextStage(at('Rebooting', status), signs('ready', true))).toBeUndefined();
-    expect(mayAskIgnition(at('Rebooting', status), 'none')).toBe(false);
-  });
+  it.each(['installed', 'error', 'disabled'])(
+    'is undefined for a host with status %s',
+    (status) => {
+      expect(nextStage(at('Rebooting', status), signs('ready', true))).toBeUndefined();
+      expect(mayAskIgnition(at('Rebooting', status), 'none')).toBe(false);
+    },
+  );
 });
 
 describe('the log of the config server', () => {
@@ -48,7 +51,7 @@ describe('the log of the config server', () => {
     ['Rebooting', 'joined', false],
     ['Configuring', 'none', false],
     ['Done', 'none', false],
-  ])('is of use for a host at %s with its node %s: %s', (stage, node, isOfUse) => {
-    expect(mayAskIgnition(at(stage), node)).toBe(isOfUse);
+  ])('is needed for a host at %s with node %s: %s', (stage, node, isNeeded) => {
+    expect(mayAskIgnition(at(stage), node)).toBe(isNeeded);
   });
 });

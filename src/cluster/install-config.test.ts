@@ -13,7 +13,7 @@ describe('the install-config of a cluster', () => {
       { ...none, controlPlaneReplicas: 2, arbiterReplicas: 1, platform: 'baremetal' },
     ],
     [
-      'networks of machines, and addresses that move between them',
+      'machine networks and VIPs',
       'networking: {machineNetwork: [{cidr: 192.0.2.0/24}]}\nplatform: {baremetal: {apiVIPs: [192.0.2.2], ingressVIP: 192.0.2.3, hosts: []}}',
       {
         ...none,
@@ -21,16 +21,24 @@ describe('the install-config of a cluster', () => {
         machines: { networks: ['192.0.2.0/24'], vips: ['192.0.2.2', '192.0.2.3'] },
       },
     ],
-    ['a pool without a number', 'controlPlane:\n  name: master\n', none],
-    ['a number as text', 'controlPlane: {replicas: "3"}', { ...none, controlPlaneReplicas: 3 }],
-    ['a number that is none', 'controlPlane: {replicas: many}', none],
+    ['a pool without replicas', 'controlPlane:\n  name: master\n', none],
+    [
+      'replicas given as text',
+      'controlPlane: {replicas: "3"}',
+      { ...none, controlPlaneReplicas: 3 },
+    ],
+    ['replicas that are not a number', 'controlPlane: {replicas: many}', none],
     ['a platform without settings', 'platform:\n  none: {}\n', { ...none, platform: 'none' }],
     [
       'a vCenter',
       'platform:\n  vsphere:\n    vcenters:\n    - server: v.example\n      user: ""\n',
       { ...none, platform: 'vsphere', vcenterServer: 'v.example' },
     ],
-    ['an old vCenter', 'platform:\n  vsphere:\n    vCenter: v\n', { ...none, platform: 'vsphere' }],
+    [
+      'a vCenter in the old format',
+      'platform:\n  vsphere:\n    vCenter: v\n',
+      { ...none, platform: 'vsphere' },
+    ],
     ['no platform', 'platform: null', none],
   ])('with %s', (_, yaml, installConfig) => {
     expect(readInstallConfig(installConfigMap(yaml))).toEqual({ installConfig });
@@ -48,7 +56,7 @@ describe('the install-config of a cluster', () => {
       'the install-config in kube-system/cluster-config-v1 cannot be read',
     ],
     [installConfigMap(''), 'kube-system/cluster-config-v1 holds no install-config'],
-  ])('says what is wrong', (configMap, problem) => {
+  ])('reports what is wrong with the ConfigMap', (configMap, problem) => {
     expect(readInstallConfig(configMap)).toEqual({ problem });
   });
 });
@@ -59,7 +67,7 @@ it.each([
   ['without a ConfigMap', undefined, 'assisted-service'],
   ['without data', { metadata }, ''],
   ['without the key', { metadata, data: { version: 'x' } }, ''],
-  ['that says it', { metadata, data: { invoker: 'agent-installer' } }, 'agent-installer'],
-])('the invoker of a cluster %s', (_, configMap, invoker) => {
+  ['with the key', { metadata, data: { invoker: 'agent-installer' } }, 'agent-installer'],
+])('reads the invoker of a cluster %s', (_, configMap, invoker) => {
   expect(invokerOf(configMap)).toBe(invoker);
 });

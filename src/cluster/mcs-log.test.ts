@@ -13,27 +13,27 @@ const v4 = line('192.168.126.12:32780');
 const zoned = line('[fe80::5054:ff:fe9a:4739%ens3]:40548');
 const named = line('address:"[2620:52:0:1351:67c2:adb3:cfd6:83]:47018"');
 
-describe('addresses that asked for Ignition', () => {
+describe('addressesAsking', () => {
   it.each([
     ['an IPv4 address', v4, ['192.168.126.12']],
-    ['one with a zone', zoned, ['fe80::5054:ff:fe9a:4739']],
-    ['one that is named so', named, ['2620:52:0:1351:67c2:adb3:cfd6:83']],
-    ['an IPv4 address that is named so', line('address:"10.0.0.7:4"'), ['10.0.0.7']],
-    ['IPv6 in another spelling', line('[FD00:0:0::7]:1'), ['fd00::7']],
-    ['a browser', line('10.0.0.7:4', 'curl/7'), []],
-    ['a name', line('host.example:4'), []],
+    ['an IPv6 address with a zone', zoned, ['fe80::5054:ff:fe9a:4739']],
+    ['an IPv6 address in an address field', named, ['2620:52:0:1351:67c2:adb3:cfd6:83']],
+    ['an IPv4 address in an address field', line('address:"10.0.0.7:4"'), ['10.0.0.7']],
+    ['an IPv6 address in another spelling', line('[FD00:0:0::7]:1'), ['fd00::7']],
+    ['a client that is not Ignition', line('10.0.0.7:4', 'curl/7'), []],
+    ['a host name', line('host.example:4'), []],
     [
       'several lines',
       v4 + line('10.0.0.7:4', 'Go') + zoned,
       ['192.168.126.12', 'fe80::5054:ff:fe9a:4739'],
     ],
-    ['nothing', '', []],
+    ['an empty log', '', []],
     ['a very long word', `${'a'.repeat(100_000)}:1 User-Agent:"Ignition`, []],
-  ])('in %s', (_, text, addresses) => {
+  ])('finds the addresses in %s', (_, text, addresses) => {
     expect(addressesAsking(text)).toEqual(addresses);
   });
 
-  it('are those of whole hosts, as in the fixture of assisted-installer', () => {
+  it('matches whole addresses only, as in the fixture of assisted-installer', () => {
     const host = (name: string, ...addresses: readonly string[]) =>
       inventoryHost({ name, addresses });
     const index = hostIndexOf([
@@ -53,7 +53,7 @@ describe('addresses that asked for Ignition', () => {
   });
 });
 
-it('who asked is kept, and not the log with it', () => {
+it('addressesAsking returns addresses that do not keep the log in memory', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const heap = (): number => {
@@ -81,6 +81,6 @@ it.each([
   ['bootstrap-machine-config-server.log', true],
   ['machine-config-operator-1.log', false],
   ['machine-config-server.log.1', false],
-])('the name %s', (name, is) => {
-  expect(isMcsLog(name)).toBe(is);
+])('isMcsLog for the file %s: %s', (name, expected) => {
+  expect(isMcsLog(name)).toBe(expected);
 });

@@ -11,7 +11,7 @@ const reasonOf = (message: string, reason = 'KubeletNotReady'): string => {
 };
 
 describe('the readiness of a node', () => {
-  it('is that of its Ready condition', () => {
+  it('follows the Ready condition', () => {
     expect(readinessOf(nodeObject({ name: 'm1' }))).toEqual({ isReady: true });
   });
 
@@ -32,17 +32,17 @@ describe('the readiness of a node', () => {
     ['Kubelet never posted node status.', 'kubelet never posted status'],
     ['something new: at 12:03', 'something new'],
     ['', 'KubeletNotReady'],
-  ])('is told in few and stable words: %s', (message, reason) => {
+  ])('shortens the message to a stable reason: %s', (message, reason) => {
     expect(reasonOf(message)).toBe(reason);
   });
 
-  it('is cut, and never empty', () => {
+  it('cuts a long reason and never leaves it empty', () => {
     expect(reasonOf('x'.repeat(500))).toHaveLength(100);
     expect(reasonOf('', '')).toBe('no reason given');
   });
 
   it.each([{}, { status: {} }, { status: { conditions: null } }, { status: { conditions: [] } }])(
-    'is not known of %j',
+    'is "no status yet" for a node with %j',
     (rest) => {
       const node = { metadata: { name: 'm1' }, ...rest };
       expect(readinessOf(node)).toEqual({ isReady: false, reason: 'no status yet' });
@@ -50,13 +50,13 @@ describe('the readiness of a node', () => {
   );
 });
 
-describe('what else a node says', () => {
-  it('has the addresses inside the cluster in one spelling', () => {
+describe('the addresses and taints of a node', () => {
+  it('returns the valid internal addresses in canonical form', () => {
     const node = nodeObject({ name: 'm1', addresses: ['10.0.0.1', 'FD00:0::1', 'junk'] });
     expect(internalAddresses(node)).toEqual(['10.0.0.1', 'fd00::1']);
   });
 
-  it('has taints in their order, or none', () => {
+  it('returns the taints in order, or an empty list', () => {
     const node = nodeObject({ name: 'm1', taints: ['a', 'b'] });
     expect(taintsOf(node).map(({ key }) => key)).toEqual(['a', 'b']);
     expect(taintsOf({ metadata: { name: 'm1' } })).toEqual([]);

@@ -24,9 +24,9 @@ const operator = (...conditions: readonly string[]) => ({
   status: { conditions: conditions.map(condition), versions: [{ version: '4.16.2' }] },
 });
 
-describe('the status of an operator by its conditions', () => {
+describe('the status of an operator from its conditions', () => {
   it.each<readonly [string, readonly string[], OperatorStatus, string]>([
-    ['none', [], 'progressing', ''],
+    ['no conditions', [], 'progressing', ''],
     [
       'available',
       ['Degraded=False', 'Progressing=False', 'Available=True well'],
@@ -65,7 +65,7 @@ describe('the status of an operator by its conditions', () => {
     expect(clusterOperatorSnapshot(operator(...conditions.toReversed()))).toEqual(expected);
   });
 
-  it('of a cluster version has the version that is wanted', () => {
+  it('contains the desired version of a ClusterVersion', () => {
     const version = {
       metadata: { name: 'version' },
       status: { conditions: [condition('Available=True done')], desired: { version: '4.17.0' } },
@@ -77,7 +77,7 @@ describe('the status of an operator by its conditions', () => {
     });
   });
 
-  it('is what the service gets of every one with a failure', () => {
+  it('is reported to the service for a failed operator', () => {
     expect(clusterOperatorsReport([operator('Available=False no route')])).toEqual({
       CLUSTER_OPERATORS_REPORT: [{ name: 'console', status: 'failed', status_info: 'no route' }],
     });
@@ -97,7 +97,7 @@ describe('the console of a cluster', () => {
       { enabledCapabilities: ['x'], knownCapabilities: ['x'] },
       true,
     ],
-    ['of an old release', undefined, true],
+    ['is in a release without capabilities', undefined, true],
   ])('%s', (_, capabilities, expected) => {
     expect(hasConsole({ metadata: { name: 'version' }, status: { capabilities } })).toBe(expected);
   });
@@ -115,16 +115,16 @@ const known = (status: MonitoredOperator['status'], statusInfo = '', type = 'bui
 
 describe('the report of an operator', () => {
   it.each<readonly [string, MonitoredOperator, OperatorStatus, string, boolean]>([
-    ['nothing new', known('progressing', 'a'), 'progressing', 'a', false],
+    ['no change', known('progressing', 'a'), 'progressing', 'a', false],
     ['no text at all', known('progressing'), 'progressing', '', false],
     ['a text that appears', known('progressing'), 'progressing', 'a', true],
     ['a text that changes', known('progressing', 'a'), 'progressing', 'b', true],
-    ['a text that goes', known('progressing', 'a'), 'progressing', '', false],
+    ['a text that disappears', known('progressing', 'a'), 'progressing', '', false],
     ['a first status', known(''), 'progressing', '', true],
     ['a status that changes', known('progressing', 'a'), 'available', '', true],
-    ['a builtin one that fails', known('progressing', 'a'), 'failed', '', true],
-    ['one that is available', known('available'), 'failed', 'b', false],
-    ['one that recovers', known('failed'), 'available', '', true],
+    ['a builtin operator that fails', known('progressing', 'a'), 'failed', '', true],
+    ['an operator that was available', known('available'), 'failed', 'b', false],
+    ['an operator that recovers', known('failed'), 'available', '', true],
   ])('%s', (_, entry, ...[status, text, isSent]) => {
     const seen = { status, text, version: '4.16.2' };
     const report = operatorReport(entry, seen, 0, minutes(1));
@@ -140,23 +140,33 @@ const named = (name: string, members: object = {}, namespace = 'openshift-storag
   ...members,
 });
 
-describe('what OLM makes of an operator', () => {
+describe('the OLM objects of an operator', () => {
   const subscription = named('odf-operator', { status: { currentCSV: 'odf.v1' } });
   const none = { subscriptions: [], csvs: [], installPlans: [], jobs: [] };
 
   it.each<readonly [string, readonly KubeObject[], readonly KubeObject[], string | undefined]>([
-    ['no subscription', [], [named('odf.v1')], undefined],
-    ['one that names no CSV', [named('odf-operator')], [named('odf.v1')], undefined],
+    ['no CSV without a Subscription', [], [named('odf.v1')], undefined],
     [
-      'one of another namespace',
+      'no CSV for a Subscription without a current CSV',
+      [named('odf-operator')],
+      [named('odf.v1')],
+      undefined,
+    ],
+    [
+      'no CSV for a Subscription in another namespace',
       [{ ...subscription, metadata: { name: 'odf-operator', namespace: 'other' } }],
       [named('odf.v1')],
       undefined,
     ],
-    ['a CSV that is not there', [subscription], [named('odf.v0')], undefined],
-    ['a CSV of another namespace', [subscription], [named('odf.v1', {}, 'other')], undefined],
-    ['a CSV', [subscription], [named('odf.v1')], 'odf.v1'],
-  ])('%s', (_, subscriptions, ...[csvs, expected]) => {
+    ['no CSV when the current CSV is missing', [subscription], [named('odf.v0')], undefined],
+    [
+      'no CSV when the current CSV is in another namespace',
+      [subscription],
+      [named('odf.v1', {}, 'other')],
+      undefined,
+    ],
+    ['the current CSV of the Subscription', [subscription], [named('odf.v1')], 'odf.v1'],
+  ])('include %s', (_, subscriptions, ...[csvs, expected]) => {
     expect(csvOf(odf, { ...none, subscriptions, csvs })?.metadata.name).toBe(expected);
   });
 
@@ -165,12 +175,12 @@ describe('what OLM makes of an operator', () => {
     ['Failed', 'failed'],
     ['Installing', 'progressing'],
     [undefined, 'progressing'],
-  ])('a CSV that is %s is %s', (phase, status) => {
+  ])('map the CSV phase %s to the status %s', (phase, status) => {
     const csv = named('odf.v1', { spec: { version: '1.2.3' }, status: { phase, message: 'why' } });
     expect(csvSnapshot(csv)).toEqual({ status, text: 'why', version: '1.2.3' });
   });
 
-  it('is removed where it failed: jobs by count or condition, plans of these operators', () => {
+  it('that failed are selected: jobs by count or condition, install plans by owner', () => {
     const owned = (name: string, phase: string, owner: string) => ({
       metadata: { name, namespace: odf.namespace, ownerReferences: [{ name: owner }] },
       status: { phase },

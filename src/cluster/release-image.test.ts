@@ -9,7 +9,7 @@ describe('releaseImageIn', () => {
     ],
     ['RELEASE_IMAGE_DIGEST="${OTHER}"', undefined],
     ['', undefined],
-  ])('finds the release in the script of the installer: %j', (script, image) => {
+  ])('reads the release image from the script of the installer: %j', (script, image) => {
     expect(releaseImageIn(script)).toBe(image);
   });
 });

@@ -14,7 +14,7 @@ it.each([
   ['latest', undefined],
   ['4.x.1', undefined],
   ['4.15x', undefined],
-])('reads %j', (text, version) => {
+])('reads the release version %j', (text, version) => {
   expect(releaseVersion(text)).toEqual(version);
 });
 
@@ -24,6 +24,6 @@ it.each([
   [[5, 0, 0], [4, 15, 3], true],
   [[4, 15, 2], [4, 15, 3], false],
   [[4, 16, 0], [4, 15, 3], true],
-] as const)('%j is at least %j: %s', (version, least, is) => {
-  expect(isAtLeast(version, least)).toBe(is);
+] as const)('isAtLeast for %j and %j: %s', (version, least, expected) => {
+  expect(isAtLeast(version, least)).toBe(expected);
 });

@@ -9,7 +9,7 @@ import {
   untaintPatch,
 } from './taint.ts';
 
-describe('whether the cloud provider taint is removed', () => {
+describe('removal of the cloud provider taint', () => {
   it.each([
     ['nutanix', 'assisted-service', '4.15.0', false, true],
     ['vsphere', 'assisted-service', '4.15.0', true, true],
@@ -23,20 +23,20 @@ describe('whether the cloud provider taint is removed', () => {
     ['vsphere', 'agent-installer', 'latest', true, true],
     ['vsphere', 'agent-installer', '', true, true],
   ])(
-    'on %s, begun by %s, %s, credentials %s: %s',
+    'on %s, invoked by %s, version %s, credentials %s: %s',
     (...[platform, invoker, version, hasCredentials, isRemoved]) => {
       const facts = { platform, invoker, version };
       expect(removesCloudTaint(facts, () => hasCredentials)).toBe(isRemoved);
     },
   );
 
-  it.each(['none', 'baremetal', '', 'external'])('on %s: never', (platform) => {
+  it.each(['none', 'baremetal', '', 'external'])('never happens on platform "%s"', (platform) => {
     expect(mayNeedUntaint(platform)).toBe(false);
   });
 });
 
-describe('the patch that removes it', () => {
-  it('names the place and tests what stands there', () => {
+describe('untaintPatch', () => {
+  it('removes the taint by index and tests the node UID and the taint first', () => {
     const node = nodeObject({ name: 'm1', taints: ['a', cloudTaint, 'b'] });
     expect(untaintPatch(node)).toEqual({
       type: 'json',
@@ -48,7 +48,7 @@ describe('the patch that removes it', () => {
     });
   });
 
-  it('is none for a node without it', () => {
+  it('returns undefined for a node without the taint', () => {
     const node = nodeObject({ name: 'm1', taints: ['a'] });
     expect(untaintPatch(node)).toBeUndefined();
   });
@@ -58,14 +58,24 @@ const real = { user: 'u', password: 'p', server: 's' };
 const overrides = (vsphere: unknown): string => JSON.stringify({ platform: { vsphere } });
 const withVcenter = (vcenter: object): string => overrides({ vcenters: [vcenter] });
 
-describe('credentials of the vCenter at the service', () => {
+describe('serviceHasCredentials', () => {
   it.each([
-    ['real ones', 'vsphere', withVcenter(real), true],
-    ['a second vCenter that is not whole', 'vsphere', overrides({ vcenters: [real, {}] }), true],
+    ['real credentials', 'vsphere', withVcenter(real), true],
+    ['an incomplete second vCenter', 'vsphere', overrides({ vcenters: [real, {}] }), true],
     ['old fields', 'vsphere', overrides({ vCenter: 's', username: 'u', password: 'p' }), false],
-    ['no user', 'vsphere', withVcenter({ ...real, user: 'usernameplaceholder' }), false],
-    ['no password', 'vsphere', withVcenter({ ...real, password: 'passwordplaceholder' }), false],
-    ['no server', 'vsphere', withVcenter({ ...real, server: 'vcenterplaceholder' }), false],
+    ['a placeholder user', 'vsphere', withVcenter({ ...real, user: 'usernameplaceholder' }), false],
+    [
+      'a placeholder password',
+      'vsphere',
+      withVcenter({ ...real, password: 'passwordplaceholder' }),
+      false,
+    ],
+    [
+      'a placeholder server',
+      'vsphere',
+      withVcenter({ ...real, server: 'vcenterplaceholder' }),
+      false,
+    ],
     ['an empty server', 'vsphere', withVcenter({ ...real, server: '' }), false],
     ['a missing user', 'vsphere', withVcenter({ password: 'p', server: 's' }), false],
     ['no vCenter', 'vsphere', overrides({ vcenters: [] }), false],
@@ -77,7 +87,7 @@ describe('credentials of the vCenter at the service', () => {
     expect(serviceHasCredentials(cluster)).toBe(has);
   });
 
-  it('are not there when the service names no platform', () => {
+  it('is false when the service names no platform', () => {
     expect(serviceHasCredentials({ id: 'c', kind: 'Cluster' })).toBe(false);
   });
 });
@@ -87,7 +97,7 @@ it.each([
   ['the placeholder', { vcenterServer: 'vcenterplaceholder' }, false],
   ['an empty server', { vcenterServer: '' }, false],
   ['no server', {}, false],
-])('credentials by the install-config with %s', (_, vsphere, has) => {
+])('clusterHasCredentials for an install-config with %s', (_, vsphere, has) => {
   const config = {
     controlPlaneReplicas: 3,
     arbiterReplicas: 0,

@@ -43,44 +43,59 @@ const unknown = { hosts: undefined };
 
 describe('a client request', () => {
   it.each<[string, string, Partial<KubeletClaim>, Partial<KnownCluster>]>([
-    ['a host that is to join', 'approve', {}, {}],
+    ['a host that is being installed', 'approve', {}, {}],
     [
-      'a host that failed, and comes up late',
+      'a failed host that comes up late',
       'approve',
       {},
       { hosts: findIn(host({ status: 'error' })) },
     ],
-    ['a name of no host', 'unknown-host', { node: 'm1' }, {}],
-    ['a node that is there', 'joined', {}, { nodes: nodes('m0') }],
-    ['a host that has joined before', 'joined', {}, { hosts: findIn(host({ stage: 'Joined' })) }],
-    ['a host that was Done before', 'joined', {}, { hosts: findIn(host({ stage: 'Done' })) }],
-    ['a host that is installed', 'joined', {}, { hosts: findIn(host({ status: 'installed' })) }],
-    ['a name that is being installed', 'approve', {}, nameOnly('installing-in-progress')],
-    ['a name whose host failed', 'not-installing', {}, nameOnly('error')],
-    ['a name that waits for its installation', 'not-installing', {}, nameOnly('insufficient')],
+    ['a name that belongs to no host', 'unknown-host', { node: 'm1' }, {}],
+    ['an existing node', 'joined', {}, { nodes: nodes('m0') }],
+    ['a host at stage Joined', 'joined', {}, { hosts: findIn(host({ stage: 'Joined' })) }],
+    ['a host at stage Done', 'joined', {}, { hosts: findIn(host({ stage: 'Done' })) }],
+    [
+      'a host with status installed',
+      'joined',
+      {},
+      { hosts: findIn(host({ status: 'installed' })) },
+    ],
+    [
+      'a host without addresses that is being installed',
+      'approve',
+      {},
+      nameOnly('installing-in-progress'),
+    ],
+    ['a failed host without addresses', 'not-installing', {}, nameOnly('error')],
+    [
+      'a host without addresses that is not ready to install',
+      'not-installing',
+      {},
+      nameOnly('insufficient'),
+    ],
     ...['known', 'cancelled', 'resetting', 'discovering'].map(
       (status): [string, string, object, object] => [
-        `a host that nobody installs (${status})`,
+        `a host that is not being installed (${status})`,
         'not-installing',
         {},
         { hosts: findIn(host({ status })) },
       ],
     ),
     [
-      'a host that a person has to help',
+      'a host that waits for user action',
       'approve',
       {},
       { hosts: findIn(host({ status: 'installing-pending-user-action' })) },
     ],
-    ['a cluster of unknown hosts', 'no-inventory', {}, unknown],
+    ['a cluster without an inventory', 'no-inventory', {}, unknown],
     [
-      'one of them that is awaited',
+      'an awaited name in a cluster without an inventory',
       'approve',
       {},
       { ...unknown, isAwaited: (name) => name === 'm0' },
     ],
     [
-      'one of them that is not',
+      'another name in a cluster without an inventory',
       'no-inventory',
       { node: 'm9' },
       { ...unknown, isAwaited: (name) => name === 'm0' },
@@ -92,26 +107,31 @@ describe('a client request', () => {
 
 describe('a serving request', () => {
   it.each<[string, string, Partial<KubeletClaim>, Partial<KnownCluster>]>([
-    ['an address of node and host', 'approve', serving('192.0.2.7'), { nodes: nodes('m0') }],
+    ['an address of both node and host', 'approve', serving('192.0.2.7'), { nodes: nodes('m0') }],
     ['no node yet', 'not-joined', serving('192.0.2.7'), {}],
-    ['an address of the node alone', 'names', serving('192.0.2.8'), { nodes: nodes('m0') }],
-    ['an address of the host alone', 'names', serving('2001:db8::7'), { nodes: nodes('m0') }],
-    ['a foreign address too', 'names', serving('192.0.2.7', '192.0.2.1'), { nodes: nodes('m0') }],
+    ['an address of the node only', 'names', serving('192.0.2.8'), { nodes: nodes('m0') }],
+    ['an address of the host only', 'names', serving('2001:db8::7'), { nodes: nodes('m0') }],
     [
-      'a node of another name at the address of a host that has not joined',
+      'an additional foreign address',
+      'names',
+      serving('192.0.2.7', '192.0.2.1'),
+      { nodes: nodes('m0') },
+    ],
+    [
+      'a node with another name at the address of a host that has not joined',
       'unknown-host',
       { ...serving('192.0.2.7'), node: 'localhost' },
       { nodes: nodes('localhost') },
     ],
     [
-      'a node of another name at the address of a host whose node is there',
+      'a node with another name at the address of a host that has joined',
       'unknown-host',
       { ...serving('192.0.2.7'), node: 'other' },
       { nodes: nodes('other', 'm0') },
     ],
     ...['M0', 'm0.example.com', ''].map(
       (name): [string, string, Partial<KubeletClaim>, Partial<KnownCluster>] => [
-        `a node that says that the address of host ${name}, which has not joined, is its own`,
+        `a node that claims the address of host ${name}, which has not joined`,
         'unknown-host',
         { ...serving('192.0.2.7'), node: 'thief' },
         { hosts: findIn(host({ name })), nodes: nodes('thief') },
@@ -120,7 +140,7 @@ describe('a serving request', () => {
     ...['M1', 'm1', ''].flatMap((name) =>
       [nodes('m0'), nodes('m0', 'm1')].map(
         (there): [string, string, Partial<KubeletClaim>, Partial<KnownCluster>] => [
-          `an address of host ${name} too, which ${there.length > 1 ? 'has' : 'has not'} joined`,
+          `an additional address of host ${name}, which ${there.length > 1 ? 'has' : 'has not'} joined`,
           'names',
           serving('192.0.2.7', '192.0.2.8'),
           {
@@ -132,19 +152,19 @@ describe('a serving request', () => {
       ),
     ),
     [
-      'an address that the inventory has for two hosts',
+      'an address that two hosts have in the inventory',
       'names',
       serving('192.0.2.7'),
       { hosts: findIn(host(), host({ name: 'm1' })), nodes: nodes('m0') },
     ],
     [
-      'the name of a host in capitals, and its addresses',
+      'the address of a host whose name is in capitals',
       'approve',
       serving('192.0.2.7'),
       { hosts: findIn(host({ name: 'M0' })), nodes: nodes('m0') },
     ],
     [
-      'a host without known addresses, and an address for the API',
+      'a host without known addresses and the API VIP',
       'names',
       serving('192.0.2.8'),
       {
@@ -154,7 +174,7 @@ describe('a serving request', () => {
       },
     ],
     [
-      'a node of no host',
+      'a node without a host',
       'unknown-host',
       serving('192.0.2.7'),
       { nodes: nodes('m0'), hosts: findIn() },
@@ -171,14 +191,24 @@ describe('a serving request', () => {
       serving('192.0.2.8'),
       { nodes: nodes('m0'), ...nameOnly('installed') },
     ],
-    ['unknown hosts', 'approve', serving('192.0.2.8'), { nodes: nodes('m0'), ...unknown }],
-    ['unknown hosts, foreign', 'names', serving('192.0.2.1'), { nodes: nodes('m0'), ...unknown }],
+    [
+      'no inventory and an address of the node',
+      'approve',
+      serving('192.0.2.8'),
+      { nodes: nodes('m0'), ...unknown },
+    ],
+    [
+      'no inventory and a foreign address',
+      'names',
+      serving('192.0.2.1'),
+      { nodes: nodes('m0'), ...unknown },
+    ],
   ])('with %s: %s', (...[, expected, claim, known]) => {
     expect(decided(claim, known)).toBe(expected);
   });
 });
 
-describe('a serving request for an address that came after the inventory', () => {
+describe('a serving request for an address that the inventory does not have', () => {
   const machines = { networks: ['192.0.2.0/24', '2001:db8::/64'], vips: ['192.0.2.5'] };
   const at = (name: string, ...addresses: readonly string[]) => nodeObject({ name, addresses });
   const own = ['192.0.2.7', '192.0.2.8', '192.0.2.5', '198.51.100.8', '2001:db8::8'];
@@ -190,20 +220,20 @@ describe('a serving request for an address that came after the inventory', () =>
   });
 
   it.each<[string, string, Partial<KubeletClaim>, Partial<KnownCluster>]>([
-    ['of a network of machines', 'approve', serving('192.0.2.7', '192.0.2.8'), known()],
-    ['that took the place of the other', 'approve', serving('192.0.2.8'), known()],
-    ['of IPv6', 'approve', serving('2001:db8::8'), known()],
+    ['in a machine network', 'approve', serving('192.0.2.7', '192.0.2.8'), known()],
+    ['that replaces the known address', 'approve', serving('192.0.2.8'), known()],
+    ['that is IPv6', 'approve', serving('2001:db8::8'), known()],
     [
-      'where nobody says where machines are',
+      'in a cluster without known machine networks',
       'names',
       serving('192.0.2.8'),
       known({ machines: undefined }),
     ],
-    ['outside their networks', 'names', serving('192.0.2.7', '198.51.100.8'), known()],
+    ['outside the machine networks', 'names', serving('192.0.2.7', '198.51.100.8'), known()],
     ['that the node does not report', 'names', serving('192.0.2.11'), known()],
-    ['that moves between machines', 'names', serving('192.0.2.5'), known()],
+    ['that is a VIP', 'names', serving('192.0.2.5'), known()],
     [
-      'that is in networks of everything',
+      'in the machine network 0.0.0.0/0',
       'names',
       serving('198.51.100.8'),
       known({ machines: { networks: ['0.0.0.0/0'], vips: [] } }),
@@ -221,13 +251,13 @@ describe('a serving request for an address that came after the inventory', () =>
       known({ nodes: [at('m0', ...own), at('m1', '192.0.2.8')] }),
     ],
     [
-      'of a node that has not the name of its host',
+      'of a node whose name differs from its host',
       'unknown-host',
       { ...serving('192.0.2.8'), node: 'localhost' },
       known({ nodes: [at('localhost', ...own)] }),
     ],
-    ['of no host', 'unknown-host', serving('192.0.2.8'), known({ hosts: findIn() })],
-    ['of no node', 'not-joined', serving('192.0.2.8'), known({ nodes: [] })],
+    ['without a host', 'unknown-host', serving('192.0.2.8'), known({ hosts: findIn() })],
+    ['without a node', 'not-joined', serving('192.0.2.8'), known({ nodes: [] })],
   ])('%s: %s', (...[, expected, claim, cluster]) => {
     expect(decided(claim, cluster)).toBe(expected);
   });

@@ -18,7 +18,7 @@ const nameOfKind = (tag: number): Buffer => Buffer.from([0xa0 | tag, 2, 0x05, 0x
 
 describe('a PKCS#10 request', () => {
   it.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
-    'of a key %s is read',
+    'with a key %s is read',
     async (key) => {
       const pem = await pkcs10({
         key,
@@ -36,18 +36,21 @@ describe('a PKCS#10 request', () => {
     },
   );
 
-  it.each(['client', 'serving'] as const)('of a kubelet is read byte by byte (%s)', (purpose) => {
-    const isClient = purpose === 'client';
-    const { right, oddKeys } = forgedBytes(purpose);
-    for (const pem of [right, ...oddKeys])
-      expect(readPkcs10(pem)).toEqual({
-        user: `system:node:${isClient ? 'm0' : 'w0'}`,
-        dnsNames: isClient ? [] : ['w0'],
-        addresses: isClient ? [] : ['192.0.2.20'],
-      });
-  });
+  it.each(['client', 'serving'] as const)(
+    'of a kubelet is read from raw bytes and with odd keys (%s)',
+    (purpose) => {
+      const isClient = purpose === 'client';
+      const { right, oddKeys } = forgedBytes(purpose);
+      for (const pem of [right, ...oddKeys])
+        expect(readPkcs10(pem)).toEqual({
+          user: `system:node:${isClient ? 'm0' : 'w0'}`,
+          dnsNames: isClient ? [] : ['w0'],
+          addresses: isClient ? [] : ['192.0.2.20'],
+        });
+    },
+  );
 
-  it('is read with a key of a kind that is younger than this program', () => {
+  it('is read with a key of an unknown algorithm', () => {
     const { privateKey: key } = generateKeyPairSync('ml-dsa-65');
     const parts = { organization: 'system:nodes', commonName: 'system:node:m0' } as const;
     const subject = Object.entries(parts).map(([type, text]) =>
@@ -57,10 +60,10 @@ describe('a PKCS#10 request', () => {
   });
 
   it.each([
-    ['a name of a kind that the parser does not know', nameOfKind(3)],
-    ['a name of a kind that there is not', nameOfKind(12)],
-    ['bytes behind its names', Buffer.from([0x05, 0x00])],
-  ])('is not read with %s', async (_, more) => {
+    ['a GeneralName of an unsupported type', nameOfKind(3)],
+    ['a GeneralName of an undefined type', nameOfKind(12)],
+    ['trailing bytes after the names', Buffer.from([0x05, 0x00])],
+  ])('is rejected with %s', async (_, more) => {
     const names = new SubjectAlternativeNameExtension([{ type: 'dns', value: 'm0' }]);
     const known = Buffer.from(names.value);
     const isName = more[0] !== 0x05;
@@ -83,23 +86,20 @@ describe('DER', () => {
   const body = right.subarray(3);
 
   it.each<[string, Buffer]>([
-    [
-      'a length of several bytes that begins with a zero',
-      Buffer.from([0x30, 0x82, 0, body.length]),
-    ],
+    ['a two-byte length with a leading zero', Buffer.from([0x30, 0x82, 0, body.length])],
     ['a length of three bytes', Buffer.from([0x30, 0x83, 0, 0, body.length])],
     ['a length of four bytes', Buffer.from([0x30, 0x84, 0, 0, 0, body.length])],
-    ['a length without end', Buffer.from([0x30, 0x80])],
-    ['a tag of several bytes', Buffer.from([0x3f, 0x81, 0x01, body.length])],
-    ['more than there is', Buffer.from([0x30, 0x81, body.length + 1])],
-    ['less than there is', Buffer.from([0x30, 0x81, body.length - 1])],
-  ])('is not read with %s', (_, header) => {
+    ['an indefinite length', Buffer.from([0x30, 0x80])],
+    ['a multi-byte tag', Buffer.from([0x3f, 0x81, 0x01, body.length])],
+    ['a length beyond the end', Buffer.from([0x30, 0x81, body.length + 1])],
+    ['a length before the end', Buffer.from([0x30, 0x81, body.length - 1])],
+  ])('is rejected with %s', (_, header) => {
     expect(right[1]).toBe(0x81);
     expect(readPkcs10(pemOf(right))).toBeDefined();
     expect(readPkcs10(pemOf(Buffer.concat([header, body])))).toBeUndefined();
   });
 
-  it.each([0, 1, 2, 3])('is not read with %i bytes alone', (length) => {
+  it.each([0, 1, 2, 3])('is rejected when cut to %i bytes', (length) => {
     expect(readPkcs10(pemOf(right.subarray(0, length)))).toBeUndefined();
   });
 });

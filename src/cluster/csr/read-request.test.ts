@@ -10,14 +10,14 @@ import { approved, nodeBootstrapper, readRequest } from './read-request.ts';
 
 const conditions = (type: string) => ({ conditions: [{ type, status: 'True' }] });
 
-describe('a request that is read', () => {
-  it('is for a node', async () => {
+describe('readRequest', () => {
+  it('reads the claim of a client request for a node', async () => {
     const read = readRequest(signingRequestObject('client', await pkcs10()));
     expect(read).toMatchObject({ state: 'pending', cause: undefined });
     expect(read.claim).toMatchObject({ purpose: 'client', node: 'm0', addresses: [] });
   });
 
-  it('has nothing else of what anybody may write there', async () => {
+  it('drops labels and the other parts of the object that any client may set', async () => {
     const object = signingRequestObject('client', await pkcs10(), { name: 'csr' });
     const labels = { a: 'z'.repeat(1000) };
     const metadata = { ...object.metadata, uid: 'u', resourceVersion: '7', labels };
@@ -33,42 +33,49 @@ describe('a request that is read', () => {
     ['approved', 'serving', 'Approved', false],
     ['denied', 'client', 'Denied', false],
     ['denied', 'client', 'Failed', false],
-  ])('that is %s, of purpose %s (%s), has a claim: %j', async (...row) => {
-    const [state, purpose, type, hasClaim] = row;
-    const request = signingRequestObject(purpose, await pkcs10(), { status: conditions(type) });
-    const read = readRequest(request);
-    expect([read.state, read.claim !== undefined]).toEqual([state, hasClaim]);
-    expect(read.cause).toBeUndefined();
-  });
+  ])(
+    'reads a request that is %s, for purpose %s (condition %s), with a claim: %j',
+    async (...row) => {
+      const [state, purpose, type, hasClaim] = row;
+      const request = signingRequestObject(purpose, await pkcs10(), { status: conditions(type) });
+      const read = readRequest(request);
+      expect([read.state, read.claim !== undefined]).toEqual([state, hasClaim]);
+      expect(read.cause).toBeUndefined();
+    },
+  );
 
   it.each<[string, object, string]>([
     ['another signer', { spec: { signerName: 'example.com/x' } }, 'signer'],
     ['another user', { spec: { username: 'system:node:m0' } }, 'requestor'],
     ['no request', { spec: { request: '' } }, 'unreadable'],
-    ['a huge one', { spec: { request: 'LS0t'.repeat(10_000) } }, 'unreadable'],
-    ['no group of the bootstrapper', { spec: { groups: ['system:authenticated'] } }, 'requestor'],
+    ['a huge request', { spec: { request: 'LS0t'.repeat(10_000) } }, 'unreadable'],
     [
-      'a further group',
+      'a user outside the node-bootstrapper group',
+      { spec: { groups: ['system:authenticated'] } },
+      'requestor',
+    ],
+    [
+      'an additional group',
       { spec: { groups: [...nodeBootstrapper.groups, 'system:masters'] } },
       'requestor',
     ],
-  ])('with %s can never be approved', async (_, wishes, cause) => {
+  ])('refuses a request with %s', async (_, wishes, cause) => {
     const read = readRequest(signingRequestObject('client', await pkcs10(), wishes));
     expect(read).toMatchObject({ cause, claim: undefined });
   });
 
   it.each<[string, 'client' | 'serving', RequestWishes, string]>([
-    ['a person', 'client', { subject: 'O=system:nodes, CN=admin' }, 'unreadable'],
+    ['a user that is not a node', 'client', { subject: 'O=system:nodes, CN=admin' }, 'unreadable'],
     [
       'a node without a name',
       'client',
       { subject: 'O=system:nodes, CN=system:node:' },
       'unreadable',
     ],
-    ['an alternative name', 'client', { names: alternativeNames('m0') }, 'names'],
-    ['an alternative address', 'client', { names: alternativeNames('192.0.2.7') }, 'names'],
+    ['a DNS name', 'client', { names: alternativeNames('m0') }, 'names'],
+    ['an IP address', 'client', { names: alternativeNames('192.0.2.7') }, 'names'],
     [
-      'another node that asks',
+      'another node than the requestor',
       'serving',
       {
         subject: 'O=system:nodes, CN=system:node:m1',
@@ -76,16 +83,21 @@ describe('a request that is read', () => {
       },
       'requestor',
     ],
-    ['the name of the API', 'serving', { names: alternativeNames('api', '192.0.2.7') }, 'names'],
     [
-      'a name that ends like it',
+      'the DNS name of the API',
+      'serving',
+      { names: alternativeNames('api', '192.0.2.7') },
+      'names',
+    ],
+    [
+      'a DNS name that ends with the node name',
       'serving',
       { names: alternativeNames('xm0', '192.0.2.7') },
       'names',
     ],
     ['no address', 'serving', { names: alternativeNames('m0') }, 'names'],
-    ['nothing', 'serving', {}, 'names'],
-  ])('for %s (%s) can never be approved', async (...[, purpose, wishes, cause]) => {
+    ['no alternative name', 'serving', {}, 'names'],
+  ])('refuses a request for %s (%s)', async (...[, purpose, wishes, cause]) => {
     const read = readRequest(signingRequestObject(purpose, await pkcs10(wishes)));
     expect(read).toMatchObject({ cause, claim: undefined });
   });
@@ -97,14 +109,14 @@ describe('a request that is read', () => {
       ['192.0.2.7', '2001:db8::7'],
     ],
     [['192.0.2.8'], ['192.0.2.8']],
-  ])('of a serving certificate with %j is for %j', async (names, addresses) => {
+  ])('reads a serving request for %j with the addresses %j', async (names, addresses) => {
     const pem = await pkcs10({ names: alternativeNames(...names) });
     const { claim } = readRequest(signingRequestObject('serving', pem));
     expect(claim).toEqual({ purpose: 'serving', node: 'm0', addresses });
   });
 
   it.each(['client', 'serving'] as const)(
-    'is read even if it is forged, and another has approved it (%s)',
+    'reads a forged request that is already approved (%s)',
     (purpose) => {
       const status = conditions('Approved');
       for (const pem of forgedBytes(purpose).wrong) {
@@ -113,7 +125,7 @@ describe('a request that is read', () => {
     },
   );
 
-  it('is approved by one more condition, and nothing else is changed', () => {
+  it('reads a request as approved once approved() has added its condition', () => {
     const other = { type: 'Other', status: 'True', reason: 'x' };
     const status = { certificate: 'c', conditions: [other] };
     const before = signingRequestObject('client', 'pem', { status });
@@ -127,7 +139,7 @@ describe('a request that is read', () => {
   });
 
   it.each<unknown>([undefined, null, 'text', [1], { conditions: 'x' }, { conditions: [null] }])(
-    'may have any spec and status: %j',
+    'refuses a request with the spec and status %j',
     (any) => {
       const read = readRequest({ metadata: { name: 'x', uid: 'u' }, spec: any, status: any });
       expect(read).toMatchObject({ state: 'pending', cause: 'signer' });
