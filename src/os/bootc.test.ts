@@ -32,12 +32,12 @@ it.each([
   ],
   ['bootc printed no status', 'error: Status: Unsupported format version: 2'],
   ['bootc printed no status', '{"kind":"Other"}'],
-])('bootc cannot change a host, since %s: %s', (because, stdout) => {
+])('refusalOfBootc returns %s for %s', (because, stdout) => {
   expect(refusalOfBootc(stdout)).toBe(because);
 });
 
 describe('bootc status', () => {
-  it('names what runs and what is staged', () => {
+  it('reads the booted and the staged deployment', () => {
     const status = readBootcStatus(bootc('status-staged.json'), bootc('reboot-required.txt'));
     expect(status).toMatchObject({
       booted: {
@@ -58,26 +58,26 @@ describe('bootc status', () => {
     });
   });
 
-  it('names what a rollback leads to, and what is pinned', () => {
+  it('reads the rollback deployment and the pinned deployments', () => {
     const { booted, rollback } = readBootcStatus(bootc('status-pinned.json'));
     expect([booted?.image, booted?.isPinned, rollback?.image]).toEqual([two, true, one]);
     const others = read({ booted: bootcEntry('1'), otherDeployments: [bootcEntry('a')] }).others;
     expect(others.map(({ image }) => image)).toEqual([imageOf('a')]);
   });
 
-  it('names a rollback that is queued as what boots next, and what an upgrade follows then', () => {
+  it('reads a queued rollback as pending, and the image that an upgrade follows', () => {
     const { pending, rollback, followed } = readBootcStatus(bootc('status-rollback-queued.json'));
     expect([pending?.image, rollback, followed]).toEqual([one, undefined, two]);
     expect(nextOf(readBootcStatus(bootc('status-rollback-reverted.json')))).toBeUndefined();
   });
 
-  it('tells that a reboot leaves out what was downloaded only', () => {
+  it('reads a locked deployment that the next boot does not use', () => {
     const status = readBootcStatus(bootc('status-locked.json'), bootc('reboot-required.txt'));
     expect(status.staged).toMatchObject({ image: two, isLocked: true });
     expect(nextOf(status)).toBeUndefined();
   });
 
-  it('tells what was not staged to its end', () => {
+  it('reports an unfinished staging', () => {
     const failed = readBootcStatus(bootc('status-bound-failed.json'));
     expect(failed).toMatchObject({ staged: { image: '10.0.2.2:5000/lab/os:6' } });
     expect(failed.isUnfinished).toBe(true);
@@ -87,7 +87,7 @@ describe('bootc status', () => {
     expect(readBootcStatus(bootc('status-staged-arguments.json')).isUnfinished).toBe(false);
   });
 
-  it('tells a host on which bootc refuses every change', () => {
+  it('reports a read-only host', () => {
     expect(read({ booted: bootcEntry('1'), readOnly: true }).isReadOnly).toBe(true);
   });
 
@@ -101,19 +101,19 @@ describe('bootc status', () => {
     expect(read({ booted: bootcEntry('1', { image }) }).booted?.verification).toBe(verification);
   });
 
-  it('keeps the transport of an image that is in no registry', () => {
+  it('keeps the transport of an image outside of registries', () => {
     const image = { image: { image: '/var/x', transport: 'oci' } };
     expect(read({ booted: bootcEntry('1', { image }) }).booted?.image).toBe('oci:/var/x');
   });
 
-  it('refuses what it does not understand', () => {
+  it('refuses unreadable output', () => {
     expect(() => readBootcStatus('null')).toThrow(
       expect.objectContaining({ code: 'os.status-not-read' }),
     );
   });
 });
 
-it('/run/reboot-required is for what bootc staged, and for nothing else', () => {
+it('/run/reboot-required requires a reboot only for the staged digest', () => {
   const text = bootc('reboot-required.txt');
   const { booted, staged } = readBootcStatus(bootc('status-staged.json'));
   expect(isRequiredFor(text, [staged?.digest])).toBe(true);
@@ -143,7 +143,7 @@ describe('the commands of bootc', () => {
     // `ostree admin undeploy` would delete the rollback deployment.
     ['status-rollback-queued.json', ['bootc', 'rollback']],
     ['status-booted.json', undefined],
-  ])('drop what boots next of %s: %j', (name, argv) => {
+  ])('drop the next deployment of %s: %j', (name, argv) => {
     expect(bootcDropArgv(readBootcStatus(bootc(name)))).toEqual(argv);
   });
 
@@ -153,12 +153,12 @@ describe('the commands of bootc', () => {
     ['1.15.1', '2026.4', false],
     ['2.0', '2027.1', true],
     ['1.16.9', '2025.7', false],
-  ])('keep kernel arguments by their source, bootc %s with ostree %s: %s', (own, under, keeps) => {
+  ])('keep kernel arguments by source with bootc %s and ostree %s: %s', (own, under, keeps) => {
     const ostree = `libostree:\n Version: '${under}'\n Git: 0\n Features:`;
     expect(keepsArgumentSources(`bootc ${own}`, ostree)).toBe(keeps);
   });
 
-  it('set kernel arguments, and take all of ours out', () => {
+  it('set the kernel arguments of the source bootwright, or remove all of them', () => {
     expect(keepsArgumentSources(bootc('version.txt'), "libostree:\n Version: '2026.4'")).toBe(true);
     const set = ['bootc', 'loader-entries', 'set-options-for-source', '--source', 'bootwright'];
     expect(bootcArgumentsArgv(['a=1', 'b'])).toEqual([...set, '--options', 'a=1 b']);

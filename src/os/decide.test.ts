@@ -1,4 +1,4 @@
-import { describe as about, expect, it } from 'vitest';
+import { describe as group, expect, it } from 'vitest';
 import { decideApply, decideRollback, describe } from './decide.ts';
 import { imageOf, sum } from '../../test/support/os-samples.ts';
 import type { OsDeployment, OsStatus } from './status.ts';
@@ -20,7 +20,7 @@ const host = (status: Partial<OsStatus>): OsStatus => ({
 });
 const digest = (digit: string) => `sha256:${sum(digit)}`;
 
-about('decideApply', () => {
+group('decideApply', () => {
   it.each<[string, Partial<OsStatus>, string, string | undefined]>([
     ['booted', {}, imageOf('1'), undefined],
     // The digest of a manifest list differs from the digests of its manifests.
@@ -57,7 +57,7 @@ about('decideApply', () => {
   });
 });
 
-about('decideRollback', () => {
+group('decideRollback', () => {
   it.each<[string, Partial<OsStatus>]>([
     ['drop-staged', { staged: pinned('2'), rollback: pinned('0') }],
     ['queued', { pending: pinned('0') }],
@@ -74,7 +74,7 @@ about('decideRollback', () => {
   });
 });
 
-it('describes a bare commit by its checksum', () => {
+it('describes a deployment by its image, a bare commit by its checksum and version', () => {
   const { image, ...commit } = pinned('a');
   expect([describe(pinned('a')), describe(commit), describe({ ...commit, version: '4' })]).toEqual([
     image,

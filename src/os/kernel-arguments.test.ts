@@ -11,7 +11,7 @@ import { recorded } from '../../test/support/os-samples.ts';
 import { changeKargs, grubLine } from '../../mocks/host/kernel-arguments.ts';
 
 describe('kernel arguments', () => {
-  it('are those of an entry of the boot loader, with those that bootc keeps for a source', () => {
+  it('are read from a boot loader entry, with those that bootc keeps by source', () => {
     const entry = recorded('bootc-1.16.9/entry-booted2-1.conf');
     const boot = '/ostree/boot.0/default';
     const checksum = '1e898fe594a5ae8bc360cb325ef0ed9839340541cc2b7430e7a58c7e72484741';
@@ -35,7 +35,7 @@ describe('kernel arguments', () => {
     ['"dyndbg=file drivers/usb/* +p" a=', ['"dyndbg=file drivers/usb/* +p"', 'a=']],
     ['n="all"x"y z" b', ['n="all"x"y z"', 'b']],
     ['a="never ends b', ['a="never ends b']],
-  ])('%j are split at blanks outside of quotes', (text, expected) => {
+  ])('in %j are split at blanks outside of quotes', (text, expected) => {
     expect(splitArguments(text)).toEqual(expected);
   });
 
@@ -49,7 +49,7 @@ describe('kernel arguments', () => {
     [['n=all'], ['n="all"'], true],
     [['"d=file x +p"'], ['d="file x +p"'], true],
     [[], [], true],
-  ])('%j has %j in force: %s', (present, wanted, expected) => {
+  ])('%j contain %j: %s', (present, wanted, expected) => {
     expect(areInForce(present, wanted)).toBe(expected);
   });
 
@@ -63,7 +63,7 @@ describe('kernel arguments', () => {
     [['a', 'p'], { append: ['a'], remove: ['a'], everywhere: true }, ['a', 'p']],
     [['b', 'p'], { append: ['a', 'b'], remove: ['a', 'b'], everywhere: true }, ['p', 'a', 'b']],
     [['b', 'a', 'b'], { append: ['b', 'a'], remove: ['a', 'b'] }, ['b', 'b', 'a']],
-  ])('%j changed by %j are %j', (present, change, expected) => {
+  ])('%j changed by %j become %j', (present, change, expected) => {
     const { gone, all } = changedArguments(present, change);
     expect(all).toEqual(expected);
     const words = [...gone.map((one) => `--delete-if-present=${one}`)];
@@ -83,11 +83,11 @@ describe('kernel arguments', () => {
     ],
     [['a', 'a'], ['a', 'a'], ['a']],
     [['hugepagesz=2M', 'hugepages=16'], ['hugepagesz=2M'], ['hugepagesz=1G']],
-  ])('%j with %j before are not changed to %j yet', (present, remove, append) => {
+  ])('%j have not yet changed from %j to %j', (present, remove, append) => {
     expect(isChanged(present, { append, remove })).toBe(false);
   });
 
-  it('lose their quotes to GRUB, which puts whole arguments with blanks in new ones', () => {
+  it('are in force after GRUB has moved their quotes', () => {
     const given = ['n="all"', 'd="file x/* +p"', 'a=', 'console=tty0', 'console=tty0'];
     const line = grubLine(given);
     expect(line).toBe('n=all "d=file x/* +p" a= console=tty0 console=tty0');
@@ -100,18 +100,23 @@ describe('readImageArguments', () => {
     ['for every host', 'kargs = ["nosmt", "console=ttyS0,115200n8"]', 'x86_64', 2],
     ['split at blanks', 'kargs = ["a b"]', 'x86_64', 2],
     ['for this architecture', 'kargs = ["a"]\nmatch-architectures = ["x86_64"]', 'x86_64', 1],
-    ['for another', 'kargs = ["a"]\nmatch-architectures = ["aarch64"]', 'x86_64', 0],
-    ['as Rust names it', 'kargs = ["a"]\nmatch-architectures = ["powerpc64"]', 'ppc64le', 1],
-    ['for none', 'kargs = ["a"]\nmatch-architectures = []', 'x86_64', 0],
+    ['for another architecture', 'kargs = ["a"]\nmatch-architectures = ["aarch64"]', 'x86_64', 0],
+    [
+      'for an architecture under its Rust name',
+      'kargs = ["a"]\nmatch-architectures = ["powerpc64"]',
+      'ppc64le',
+      1,
+    ],
+    ['for no architecture', 'kargs = ["a"]\nmatch-architectures = []', 'x86_64', 0],
   ])('reads arguments %s', (_, text, architecture, count) => {
     expect(readImageArguments(text, architecture)).toHaveLength(count);
   });
 
   it.each([
-    ['what is not TOML', 'kargs = [nosmt]'],
+    ['invalid TOML', 'kargs = [nosmt]'],
     ['a section', '[kargs]\nkargs = ["a"]'],
     ['another key', 'kargs = []\ndelete = ["a"]'],
-    ['one text in place of a list', 'kargs = "a b"'],
+    ['a string instead of a list', 'kargs = "a b"'],
     ['an empty file', ''],
   ])('refuses %s, as bootc does', (_, text) => {
     expect(() => readImageArguments(text, 'x86_64')).toThrow();

@@ -5,7 +5,7 @@ import { readPullError, updateDriverIn } from './pull-failure.ts';
 const refused =
   'pinging container registry 10.0.2.2:5999: Get "http://10.0.2.2:5999/v2/": dial tcp 10.0.2.2:5999: connect: connection refused';
 
-describe('what bootc and rpm-ostree say of a pull', () => {
+describe('readPullError', () => {
   it.each<[string, ReturnType<typeof readPullError>['kind'], string]>([
     ['bootc-1.16.9/error-gone.txt', 'registry-unreachable', refused],
     [
@@ -40,23 +40,23 @@ describe('what bootc and rpm-ostree say of a pull', () => {
       'Image has architecture arm64; expected amd64',
     ],
     ['rpm-ostree-2026.2/error-after-staging.txt', undefined, 'No package database found'],
-  ])('%s: %s', (name, kind, cause) => {
+  ])('reads %s: %s', (name, kind, cause) => {
     expect(readPullError(recorded(name))).toEqual({ kind, cause });
   });
 
-  it('names the image that failed, where that is bound to the operating system', () => {
+  it('names the logically bound image that failed', () => {
     const { bound, kind, cause } = readPullError(recorded('bootc-1.16.9/error-bound.txt'));
     expect([bound, kind]).toEqual(['10.0.2.2:5999/lab/bound:1', 'registry-unreachable']);
     expect(cause).toContain('connection refused');
   });
 
-  it('is read of `ostree container` too, which counts causes up', () => {
+  it('reads the numbered causes of `ostree container`', () => {
     const { kind, cause } = readPullError(pullSamples.cut);
     expect([kind, cause]).toEqual(['pull-cut', expect.stringContaining('unexpected EOF')]);
   });
 });
 
-it('names who drives the updates of a host', () => {
+it('updateDriverIn returns the update driver that rpm-ostree names', () => {
   // rpm-ostree, src/app/rpmostree-clientlib.cxx.
   const stderr = `error: Updates and deployments are driven by Zincati (zincati.service)
 See Zincati's documentation at https://github.com/coreos/zincati

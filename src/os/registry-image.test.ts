@@ -38,19 +38,19 @@ describe('an image in a registry', () => {
     expect(missingBytes(image, new Set())).toBe(100);
   });
 
-  it('lacks what ostree has no ref of', () => {
+  it('has missing bytes for the layers without an ostree ref', () => {
     const refs = `ostree/container/blob/sha256_3A_${sum('2')}\nostree/container/blob/sha256_3A_${sum('a')}`;
     expect(missingBytes(image, readLayers(refs))).toBe(30);
   });
 
-  it('is not what another program prints', () => {
+  it('is not read from other output', () => {
     expect(() => readInspected('{}', 'x')).toThrow(
       expect.objectContaining({ code: 'os.image-unreachable' }),
     );
   });
 });
 
-it('finds the manifest of an architecture in a list, and none where there is no list', () => {
+it('digestInList finds the manifest of an architecture, or none without a list', () => {
   const list = JSON.stringify({
     schemaVersion: 2,
     manifests: [
@@ -72,7 +72,7 @@ it.each([
   ['localhost/os:latest', 'localhost', undefined],
   ['localhost:5000/a/b/c_d__e-f:1', 'localhost:5000', undefined],
   ['[fd00::1]:5000/os:1', '[fd00::1]:5000', undefined],
-])('reads %s', (text, host, known) => {
+])('parseImageName reads %s', (text, host, known) => {
   expect(parseImageName(text)).toMatchObject({ text, host });
   expect(parseImageName(text).digest).toBe(known);
 });
@@ -91,7 +91,7 @@ it.each([
   'quay.io/a:1\n',
   'docker://quay.io/a/b:1',
   'ostree-unverified-registry:quay.io/a/b:1',
-])('refuses %j', (text) => {
+])('parseImageName refuses %j', (text) => {
   expect(() => parseImageName(text)).toThrow(
     expect.objectContaining({ code: 'os.bad-image-name', kind: 'input' }),
   );

@@ -23,7 +23,7 @@ const read = (deployments: readonly object[], transaction?: unknown) =>
 const answered = (name: string): string => recorded(`rpm-ostree-2026.2/${name}`);
 
 describe('rpm-ostree status', () => {
-  it('reads a node of OpenShift', () => {
+  it('reads the deployment of an OpenShift node', () => {
     expect(read([rhcosDeployment])).toMatchObject({
       booted: {
         image: rhcosImage,
@@ -40,7 +40,7 @@ describe('rpm-ostree status', () => {
     });
   });
 
-  it('reads what was recorded', () => {
+  it('reads recorded output and tells deployments of one commit apart', () => {
     const [before, after] = ['staged', 'arguments'].map((name) =>
       readRpmOstreeStatus(answered(`status-${name}.json`)),
     );
@@ -54,7 +54,7 @@ describe('rpm-ostree status', () => {
     expect(nextOf(readRpmOstreeStatus(answered('status-fresh.json')))).toBeUndefined();
   });
 
-  it('tells that a reboot leaves out what is locked', () => {
+  it('reads a locked deployment that the next boot does not use', () => {
     const staged = { staged: true, 'finalization-locked': true };
     const status = read([
       rpmOstreeDeployment('2', staged),
@@ -67,7 +67,7 @@ describe('rpm-ostree status', () => {
   const booted = rpmOstreeDeployment('1', { booted: true });
   it.each<[string, object[], object]>([
     [
-      'staged',
+      'a staged deployment',
       [rpmOstreeDeployment('2', { staged: true }), booted, rpmOstreeDeployment('0')],
       { staged: sum('2'), booted: sum('1'), rollback: sum('0') },
     ],
@@ -77,16 +77,16 @@ describe('rpm-ostree status', () => {
       { pending: sum('0'), booted: sum('1') },
     ],
     [
-      'a pinned one beside the rollback',
+      'a pinned deployment besides the rollback',
       [booted, rpmOstreeDeployment('0'), rpmOstreeDeployment('a', { pinned: true })],
       { booted: sum('1'), rollback: sum('0'), others: [sum('a')] },
     ],
     [
-      'another stateroot',
+      'a deployment of another stateroot',
       [booted, rpmOstreeDeployment('a', { osname: 'install' })],
       { booted: sum('1'), others: [sum('a')] },
     ],
-  ])('tells %s', (_, deployments, expected) => {
+  ])('reads %s', (_, deployments, expected) => {
     const { isBusy, others, booted, staged, pending, rollback } = read(deployments);
     const named = { booted, staged, pending, rollback };
     const checksums = Object.fromEntries(
@@ -101,7 +101,7 @@ describe('rpm-ostree status', () => {
     });
   });
 
-  it('tells the base of a system with packages on top, and a bare commit', () => {
+  it('reads the base checksum of a layered deployment and no image for a bare commit', () => {
     const layered = { 'base-checksum': sum('b'), 'container-image-reference': undefined };
     const status = read([rpmOstreeDeployment('1', { booted: true, ...layered })]);
     expect(status.booted).toMatchObject({ checksum: sum('b') });
@@ -150,12 +150,12 @@ describe('the commands of rpm-ostree', () => {
       ['n=all'],
       ['--delete-if-present=d="file x/* +p"', '--append=n=all'],
     ],
-  ])('%j without %j and with %j', (...[present, remove, append, argv]) => {
+  ])('change %j by removing %j and appending %j', (...[present, remove, append, argv]) => {
     const changed = rpmOstreeChangeArgv(present, { append, remove });
     expect(changed?.slice(2)).toEqual(argv);
   });
 
-  it('change arguments as recorded', () => {
+  it('change kernel arguments to those that were recorded', () => {
     const present = argumentsIn(answered('kargs.txt'));
     const change = { append: ['lab.a=1', 'lab.b="x y"'], remove: ['rw'] };
     expect(rpmOstreeChangeArgv(present, change)).toEqual([
@@ -166,14 +166,14 @@ describe('the commands of rpm-ostree', () => {
     expect(staged).toEqual(changedArguments(present, change).all);
   });
 
-  it('asks for the arguments of what boots next, of a deployment behind it, or of a stateroot', () => {
+  it('list the arguments of the next deployment, of one by index or of a stateroot', () => {
     expect(rpmOstreeArgumentsArgv()).toEqual(['rpm-ostree', 'kargs']);
     expect(rpmOstreeArgumentsArgv(0)).toEqual(['rpm-ostree', 'kargs']);
     expect(rpmOstreeArgumentsArgv(1)).toEqual(['rpm-ostree', 'kargs', '--deploy-index=1']);
     expect(rpmOstreeArgumentsArgv({ stateroot: 'a' })).toEqual(['rpm-ostree', 'kargs', '--os=a']);
   });
 
-  it('never removes the way back', () => {
+  it('drop a staged deployment or a queued rollback without removing the rollback', () => {
     const booted = rpmOstreeDeployment('1', { booted: true });
     const staged = read([rpmOstreeDeployment('2', { staged: true }), booted]);
     expect(rpmOstreeDropArgv(staged)).toEqual(['rpm-ostree', 'cleanup', '--pending']);

@@ -12,18 +12,21 @@ it.each([
   ['ostree-remote-registry:fedora:q.io/a:1', 'q.io/a:1', 'remote'],
   ['ostree-remote-image:fedora:docker://q.io/a:1', 'q.io/a:1', 'remote'],
   ['something:else', 'something:else', 'none'],
-])('reads %s', (reference, spec, verification) => {
+])('readOrigin reads %s', (reference, spec, verification) => {
   expect(readOrigin(reference)).toEqual({ spec, verification });
 });
 
-it.each(['none', 'policy'] as const)('renders what is read back as %s', (verification) => {
-  expect(readOrigin(renderOrigin('q.io/a:1', verification))).toEqual({
-    spec: 'q.io/a:1',
-    verification,
-  });
-});
+it.each(['none', 'policy'] as const)(
+  'renderOrigin writes an origin that is read back as %s',
+  (verification) => {
+    expect(readOrigin(renderOrigin('q.io/a:1', verification))).toEqual({
+      spec: 'q.io/a:1',
+      verification,
+    });
+  },
+);
 
-it('finds the reference in an origin file, and none of a commit', () => {
+it('referenceIn finds the image reference in an origin file, and none for a commit', () => {
   expect(referenceIn(originFile('1'))).toBe(`ostree-unverified-registry:${imageOf('1')}`);
   expect(referenceIn('[origin]\nrefspec=fedora:x\n')).toBeUndefined();
 });
