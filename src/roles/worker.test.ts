@@ -21,7 +21,7 @@ const idsWith = (repository: string, mode?: 'off'): readonly string[] =>
     .filter((id) => /^(layering|image|control-plane)\//.test(id));
 
 describe('a worker', () => {
-  it('takes the image of its pool once the control plane is there, and writes another only without one', () => {
+  it('deploys the image of its pool after the masters, and overwrites the OS last', () => {
     expect(idsWith('registry.example/ocl/worker').slice(-6)).toEqual([
       'image/write',
       'control-plane/wait-for-masters',
@@ -32,7 +32,7 @@ describe('a worker', () => {
     ]);
   });
 
-  it('looks the same way where nothing is said of a repository, and for nothing without layering', () => {
+  it('has the same steps without a repository, and no layering steps with layering off', () => {
     expect(idsWith('')).toEqual(idsWith('registry.example/ocl/worker'));
     expect(idsWith('', 'off').slice(-3)).toEqual([
       'image/write',
