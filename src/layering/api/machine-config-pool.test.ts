@@ -13,31 +13,27 @@ const pool = (paused: boolean, annotations: Record<string, string> = {}): KubeOb
 });
 
 it.each<[what: string, pool: KubeObject, since: string]>([
-  ['that a person has paused', pool(true), ours],
-  ['that a person has paused, by who never paused one', pool(true), ''],
-  [
-    'that somebody else has paused for the same since',
-    pool(true, { [keys.handOver]: others }),
-    ours,
-  ],
-  ['that is paused for something else alone', pool(true, { [keys.labels]: ours }), ours],
-])('ends no pause of a pool %s', (_, paused, since) => {
+  ['that a user has paused', pool(true), ours],
+  ['that a user has paused, without a pause of ours', pool(true), ''],
+  ['with a newer pause for the same reason', pool(true, { [keys.handOver]: others }), ours],
+  ['that is paused only for another reason', pool(true, { [keys.labels]: ours }), ours],
+])('endPause changes nothing in a pool %s', (_, paused, since) => {
   expect(endPause(paused, 'handOver', since)).toBeUndefined();
 });
 
 it.each<[what: string, pool: KubeObject, paused: boolean]>([
   ['unpauses the pool', pool(true, { [keys.handOver]: ours }), false],
   [
-    'leaves a pool paused that something else pauses too',
+    'keeps the pool paused while another reason remains',
     pool(true, { [keys.handOver]: ours, [keys.labels]: others }),
     true,
   ],
   [
-    'pauses no pool again that a person has unpaused',
+    'does not pause again a pool that a user has unpaused',
     pool(false, { [keys.handOver]: ours, [keys.labels]: others }),
     false,
   ],
-])('the end of our own pause %s', (_, paused, stays) => {
+])('endPause %s', (_, paused, stays) => {
   expect(endPause(paused, 'handOver', ours)).toEqual({
     metadata: { annotations: { [keys.handOver]: null } },
     spec: { paused: stays },

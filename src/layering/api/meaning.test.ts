@@ -19,73 +19,80 @@ const withUser = (user: Fields): Fields => ({ passwd: { users: [{ name: 'core', 
 const plain = text('data:,a%20b');
 const sum = 'sha256-c8687a08aa5d6ed2044328fa6a697ab8e96dc34291e8c034ae0bb4e5a1e5f0ec';
 
-describe('what Ignition means', () => {
+describe('meantIgnition', () => {
   it.each<[string, Fields, Fields]>([
-    ['a compression that is empty', plain, text('data:,a%20b', { compression: '' })],
+    ['an empty compression', plain, text('data:,a%20b', { compression: '' })],
     ['base64', plain, text(base64(Buffer.from('a b')))],
     ['a media type', plain, text('data:text/plain;charset=utf-8,a%20b')],
     ['gzip', plain, text(base64(gzipSync('a b')), { compression: 'gzip' })],
-    ['no content', withFile({}), withFile({ contents: { source: '' } })],
-    ['the usual mode', withFile({}), withFile({ mode: 0o644 })],
-    ['that it overwrites', withFile({}), withFile({ overwrite: true })],
-    ['root', withFile({}), withFile({ user: { id: 0 }, group: { name: 'root' } })],
-    ['lists that are empty', plain, { ...plain, passwd: { users: [] }, systemd: {} }],
+    ['an empty content source', withFile({}), withFile({ contents: { source: '' } })],
+    ['the default mode of a file', withFile({}), withFile({ mode: 0o644 })],
+    ['overwrite: true', withFile({}), withFile({ overwrite: true })],
+    ['root as the owner', withFile({}), withFile({ user: { id: 0 }, group: { name: 'root' } })],
+    ['empty lists', plain, { ...plain, passwd: { users: [] }, systemd: {} }],
     [
-      'the order of members and of files',
+      'another order of members and files',
       { storage: { files: [{ path: '/a', mode: 1 }, { path: '/b' }] } },
       { storage: { files: [{ path: '/b' }, { mode: 1, path: '/a' }] } },
     ],
-    ['another version', plain, { ...plain, ignition: { version: '3.2.0' } }],
+    ['another Ignition version', plain, { ...plain, ignition: { version: '3.2.0' } }],
     [
-      'the usual mode of a directory',
+      'the default mode of a directory',
       { storage: { directories: [{ path: '/d' }] } },
       { storage: { directories: [{ path: '/d', mode: 0o755, overwrite: false }] } },
     ],
     [
-      'a link that is not hard',
+      'hard: false in a link',
       { storage: { links: [{ path: '/l', target: '/t' }] } },
       { storage: { links: [{ path: '/l', target: '/t', hard: false, overwrite: false }] } },
     ],
-    ['a unit that is not masked', withUnit({}), withUnit({ mask: false, contents: '' })],
-    ['a user that exists', withUser({}), withUser({ shouldExist: true, system: false, gecos: '' })],
-  ])('is the same with %s', (_, one, other) => {
+    ['mask: false in a unit', withUnit({}), withUnit({ mask: false, contents: '' })],
+    [
+      'default members of a user',
+      withUser({}),
+      withUser({ shouldExist: true, system: false, gecos: '' }),
+    ],
+  ])('is equal with %s', (_, one, other) => {
     expect(meantIgnition(other)).toEqual(meantIgnition(one));
   });
 
   it.each<[string, Fields, Fields]>([
-    ['content', plain, text('data:,a+b')],
-    ['bytes that are no text', text('data:,%fe%80'), text('data:,%fd%80')],
-    ['a space at the end', plain, text('data:,a%20b%20')],
-    ['a mode', withFile({}), withFile({ mode: 0o600 })],
-    ['a mode of nothing', withFile({}), withFile({ mode: 0 })],
-    ['an owner', withFile({}), withFile({ user: { id: 1000 } })],
-    ['that it does not overwrite', withFile({}), withFile({ overwrite: false })],
-    ['what is appended', withFile({}), withFile({ append: [{ source: 'data:,a' }] })],
+    ['other content', plain, text('data:,a+b')],
+    ['other bytes that are not text', text('data:,%fe%80'), text('data:,%fd%80')],
+    ['a trailing space', plain, text('data:,a%20b%20')],
+    ['another mode', withFile({}), withFile({ mode: 0o600 })],
+    ['mode 0', withFile({}), withFile({ mode: 0 })],
+    ['another owner', withFile({}), withFile({ user: { id: 1000 } })],
+    ['overwrite: false', withFile({}), withFile({ overwrite: false })],
+    ['appended content', withFile({}), withFile({ append: [{ source: 'data:,a' }] })],
     [
-      'the order of what is appended',
+      'another order of appended content',
       withFile({ append: [{ source: 'data:,a' }, { source: 'data:,b' }] }),
       withFile({ append: [{ source: 'data:,b' }, { source: 'data:,a' }] }),
     ],
     [
-      'whether a file is emptied before something is appended',
+      'empty contents before appended content',
       withFile({ append: [{ source: 'data:,a' }] }),
       withFile({ append: [{ source: 'data:,a' }], contents: { source: '' } }),
     ],
-    ['where content is fetched', text('https://a.test/'), text('https://b.test/')],
-    ['a hash that does not fit', plain, text('data:,a%20b', { verification: { hash: sum } })],
-    ['a unit that is disabled', withUnit({}), withUnit({ enabled: false })],
-    ['a unit that is masked', withUnit({}), withUnit({ mask: true })],
-    ['a user that does not exist', withUser({}), withUser({ shouldExist: false })],
-  ])('is not the same with %s', (_, one, other) => {
+    ['another URL of the content', text('https://a.test/'), text('https://b.test/')],
+    ['a hash that does not match', plain, text('data:,a%20b', { verification: { hash: sum } })],
+    ['a disabled unit', withUnit({}), withUnit({ enabled: false })],
+    ['a masked unit', withUnit({}), withUnit({ mask: true })],
+    ['shouldExist: false in a user', withUser({}), withUser({ shouldExist: false })],
+  ])('differs with %s', (_, one, other) => {
     expect(meantIgnition(other)).not.toEqual(meantIgnition(one));
   });
 });
 
-describe('what a MachineConfig means', () => {
+describe('meantSpec', () => {
   it.each<[string, Fields]>([
-    ['members that say nothing', { fips: false, osImageURL: '', kernelArguments: [], config: {} }],
-    ['no kernel', { kernelType: '', baseOSExtensionsContainerImage: '' }],
-  ])('is the same with %s', (_, spec) => {
+    ['default members', { fips: false, osImageURL: '', kernelArguments: [], config: {} }],
+    [
+      'an empty kernel type and extensions image',
+      { kernelType: '', baseOSExtensionsContainerImage: '' },
+    ],
+  ])('is empty with %s', (_, spec) => {
     expect(meantSpec(spec)).toEqual({});
   });
 
@@ -95,7 +102,7 @@ describe('what a MachineConfig means', () => {
     ['order of arguments', { kernelArguments: ['a', 'b'] }, { kernelArguments: ['b', 'a'] }],
     ['number of arguments', { kernelArguments: ['a', 'a'] }, { kernelArguments: ['a'] }],
     ['image', { osImageURL: 'r.test/a:1' }, { osImageURL: 'r.test/a:2' }],
-  ])('is not the same with another %s', (_, one, other) => {
+  ])('differs with another %s', (_, one, other) => {
     expect(meantSpec(one)).not.toEqual(meantSpec(other));
   });
 });

@@ -5,14 +5,14 @@ import { osConfigFindings, referenceFindings } from './os-config-findings.ts';
 describe('osConfigFindings', () => {
   it.each([
     [
-      'upper case',
+      'an upper-case repository',
       { renderedImagePushSpec: 'reg.example.com/A/x:t' },
       'master',
       [/cannot read reg\.example\.com\/A\/x:t/],
     ],
-    ['a long name', {}, 'p'.repeat(22), [/a name of at most 21 characters/]],
-    ['the longest name', {}, 'p'.repeat(21), []],
-  ])('names %s', (...[, spec, name, expected]) => {
+    ['a name of 22 characters', {}, 'p'.repeat(22), [/a name of at most 21 characters/]],
+    ['nothing for a name of 21 characters', {}, 'p'.repeat(21), []],
+  ])('reports %s', (...[, spec, name, expected]) => {
     const messages = osConfigFindings(osConfig(spec, name)).map(({ message }) => message);
     expect(messages).toEqual(expected.map((text) => expect.stringMatching(text) as string));
   });

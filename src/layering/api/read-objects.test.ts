@@ -15,7 +15,7 @@ import type { Fields } from '../../lib/fields.ts';
 describe('readMachineOSConfig', () => {
   const read = (object: Fields) => readMachineOSConfig(lineless(object, 'f'));
 
-  it('puts defaults in, and drops a null', () => {
+  it('adds defaults and drops null members', () => {
     const config = read(
       osConfigObject({ containerFile: [{ content: 'x' }], baseImagePullSecret: null }),
     );
@@ -44,7 +44,7 @@ describe('readMachineOSConfig', () => {
     expect(call).toThrow(message);
   });
 
-  it('takes the one that is made for a pool without any', () => {
+  it('reads the default MachineOSConfig of a pool', () => {
     const made = defaultMachineOSConfig('infra', 'r.example.com/ocl/infra:latest', 'push');
     const config = read(made);
     expect(config).toMatchObject({
@@ -99,16 +99,16 @@ describe('readOSImages', () => {
     });
   });
 
-  it('refuses one without a release', () => {
+  it('refuses a ConfigMap without a release', () => {
     const data = { baseOSContainerImage: 'b' };
     expect(() => readOSImages({ data })).toThrow(/releaseVersion: /);
   });
 
-  it('takes them from a rendered MachineConfig', () => {
+  it('imagesOfMachineConfig reads the images from a rendered MachineConfig', () => {
     expect(imagesOfMachineConfig(machineConfig())).toEqual(images);
   });
 
-  it('refuses a rendered MachineConfig that does not say its release', () => {
+  it('imagesOfMachineConfig refuses a MachineConfig without a release', () => {
     const config = { ...machineConfig(), releaseVersion: '' };
     expect(() => imagesOfMachineConfig(config)).toThrow(/no annotation .*release-image-version/);
   });

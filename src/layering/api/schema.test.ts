@@ -13,12 +13,12 @@ it.each([
   ['reg.example.com/a.b/master', false, false],
   ['image-registry.openshift-image-registry.svc:5000/ns/name', true, true],
   ['reg.example.com/master', true, true],
-])('takes %s to push %j and to pull %j', (repository, push, pull) => {
+])('accepts %s as push spec: %j, as pull spec: %j', (repository, push, pull) => {
   expect(isPushSpec(`${repository}:latest`)).toBe(push);
   expect(isPullSpec(`${repository}@${digest}`)).toBe(pull);
 });
 
 it.each(['reg.example.com/o/x', `reg.example.com/o/x:tag@${digest}`, ''])(
-  'does not take %j to push',
+  'rejects %j as push spec',
   (text) => expect(isPushSpec(text)).toBe(false),
 );

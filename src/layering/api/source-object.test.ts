@@ -5,14 +5,14 @@ import { readListed, readObjects, decodeSource } from './source-object.ts';
 describe('readObjects', () => {
   const read = (text: string) => readObjects({ path: 'f.yaml', text });
 
-  it('reads every document, and leaves empty ones out', () => {
+  it('reads every document except empty ones', () => {
     expect(read('a: 1\n---\n# nothing\n---\nb: 2\n').map(({ value }) => value)).toEqual([
       { a: 1 },
       { b: 2 },
     ]);
   });
 
-  it('reads words as kubectl does', () => {
+  it('reads scalars as kubectl does', () => {
     const [object] = read('a: on\nb: "on"\nc: 2001-01-01\nd: 12:30:45\ne: 0x10\n');
     expect(object?.value).toEqual({ a: true, b: 'on', c: '2001-01-01', d: '12:30:45', e: 16 });
   });
@@ -25,18 +25,18 @@ describe('readObjects', () => {
     expect(read(`a: [${text}]\n`)[0]?.value).toEqual({ a: expected });
   });
 
-  it('knows the line of a part, or of what is nearest around it', () => {
+  it('places a member, or a missing member by its parent', () => {
     const [object] = read('a:\n  b:\n  - c: 1\n  - c: 2\n    d: |\n      x\n      y\n    e: "x"\n');
     expect(object?.place(['a', 'b', 1, 'c'])).toBe('f.yaml:4');
     expect(object?.place(['a', 'b', 0, 'missing'])).toBe('f.yaml:3');
   });
 
-  it('knows the lines of JSON', () => {
+  it('places members of JSON by line', () => {
     const [object] = read('{\n  "a": {\n    "b": 1\n  }\n}\n');
     expect(object?.place(['a', 'b'])).toBe('f.yaml:3');
   });
 
-  it('knows the lines of long JSON too', () => {
+  it('places members of long JSON by line', () => {
     const long = `"x": "${'x'.repeat(70_000)}"`;
     const [object] = read(`\n{${long},\n "a": [\n  1,\n  {"b.c":\n 2, "d": {\n"e": 3}}], "f": 1}`);
     const lineOf = (...path: readonly (string | number)[]) => object?.place(path);
@@ -44,13 +44,13 @@ describe('readObjects', () => {
     expect(lineOf('a')).toBe('f.yaml:3');
     expect(lineOf('a', 1)).toBe('f.yaml:5');
     expect(lineOf('a', 1, 'd', 'e')).toBe('f.yaml:7');
-    // A missing part has the line of its nearest existing ancestor.
+    // A missing member has the line of its nearest existing ancestor.
     expect(lineOf('a', 1, 'd', 'g', 'h')).toBe('f.yaml:6');
     expect(lineOf('a', 7)).toBe('f.yaml:3');
     expect(lineOf('f')).toBe('f.yaml:7');
   });
 
-  it('counts the lines of long JSON once', () => {
+  it('indexes the lines of long JSON once', () => {
     const [object] = read(`{"a": 1,${'\n'.repeat(100_000)}"b": 2}`);
     const before = process.threadCpuUsage();
     const places = Array.from({ length: 1000 }, () => object?.place(['b']));
@@ -59,7 +59,7 @@ describe('readObjects', () => {
     expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000);
   });
 
-  it('knows the lines of long objects in a List', () => {
+  it('places members of long objects in a List by line', () => {
     const text = `{"kind": "List", "items": [{"x": "${'x'.repeat(70_000)}"},\n{\n"a": 1}]}`;
     const [, second] = readListed({ path: 'f', text }, 'an object');
     expect(second && 'value' in second ? second.place(['a']) : '').toBe('f:3');
@@ -95,15 +95,15 @@ describe('decodeSource', () => {
   });
 
   it.each<[string, readonly number[]]>([
-    ['a letter of Latin 1', [0x61, 0x0a, 0x62, 0x0a, 0xe4, 0x0a]],
-    ['half of a character at the end', [0x61, 0x0a, 0xc3]],
+    ['a Latin-1 letter', [0x61, 0x0a, 0x62, 0x0a, 0xe4, 0x0a]],
+    ['an incomplete character at the end', [0x61, 0x0a, 0xc3]],
     ['a surrogate', [0xed, 0xa0, 0x80]],
   ])('refuses %s', (...[, bytes]) => {
     const message = 'a text is expected, in UTF-8, and this file is not UTF-8';
     expect(decodeSource('f', Uint8Array.from(bytes))).toMatchObject({ place: 'f:1', message });
   });
 
-  it('says of a binary file that it is one, and what is wanted', () => {
+  it('reports a binary file and the expected object', () => {
     expect(decodeSource('f', Uint8Array.from([0x7f, 0]), 'a Pod')).toMatchObject({
       place: 'f:1',
       message: 'a Pod is expected, in UTF-8, and this file is binary',

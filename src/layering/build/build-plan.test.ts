@@ -13,7 +13,7 @@ const rendered = (spec = {}): string =>
   buildContext(osConfig(), machineConfig(spec)).get('Containerfile') ?? '';
 
 describe('buildContext', () => {
-  it('writes the stages that the cluster writes, and what the user adds last', () => {
+  it('writes the stages of the cluster with the Containerfile of the user last', () => {
     const stages = rendered()
       .split('\n')
       .filter((line) => line.startsWith('FROM '));
@@ -25,14 +25,14 @@ describe('buildContext', () => {
     expect(rendered()).toMatch(/install httpd && ostree container commit\n$/);
   });
 
-  it('names the pool, its MachineConfig and the base in labels', () => {
+  it('labels the image with the MachineConfig, the pool and the base image', () => {
     const name = `rendered-master-${'0'.repeat(32)}`;
     expect(rendered()).toContain(
       `LABEL machineconfig=${name}\nLABEL machineconfigpool=master\nLABEL baseOSContainerImage=${images.baseOSContainerImage}\n`,
     );
   });
 
-  it('installs the packages of extensions from their image', () => {
+  it('installs the packages of extensions from the extensions image', () => {
     const text = rendered({ extensions: ['usbguard', 'kerberos'] });
     expect(text).toContain(`from=${images.baseOSExtensionsContainerImage},source=/`);
     expect(text).toContain('rpm-ostree install krb5-workstation libkadm5 usbguard && \\\n');
@@ -46,7 +46,7 @@ describe('buildContext', () => {
     expect(text).toMatch(/'install kernel-rt-core .*kernel-rt-kvm' run \| dnf shell/);
   });
 
-  it('lets what the user adds without FROM continue the stage of the MachineConfig', () => {
+  it('appends a Containerfile without FROM to the stage of the MachineConfig', () => {
     const content = 'RUN dnf install -y tcpdump && ostree container commit\n';
     const config = osConfig({ containerFile: [{ content }] });
     const text = buildContext(config, machineConfig()).get('Containerfile')!;
@@ -55,7 +55,7 @@ describe('buildContext', () => {
     expect(stages.at(-1)).toMatch(/ AS configs$/);
   });
 
-  it('packs the MachineConfig as it was given, the same way each time', () => {
+  it('packs the unchanged MachineConfig reproducibly', () => {
     const files = buildContext(osConfig(), machineConfig());
     const packed = files.get('machineconfig/machineconfig.json.gz')!;
     const text = gunzipSync(Buffer.from(packed, 'base64')).toString('utf8');
@@ -83,7 +83,7 @@ const entry = `[[registry]]\nprefix = "${base}"\nlocation = "${base}"\n[[registr
 it.each([
   ['no settings', '', entry],
   ['settings', 'short-name-mode = ""\n', `short-name-mode = ""\n\n${entry}`],
-  ['settings of the first version', "[registries.search]\nregistries = ['a']\n", entry],
-])('takes the base alone from the staging registry, beside %s', (_, settings, expected) => {
+  ['settings of version 1', "[registries.search]\nregistries = ['a']\n", entry],
+])('registriesWithBase mirrors only the base image, with %s', (_, settings, expected) => {
   expect(registriesWithBase(settings, base, staged)).toBe(expected);
 });

@@ -13,8 +13,8 @@ import {
 const store = { storage: '/s', run: '/r' };
 const words = ['--root', '/s', '--runroot', '/r', '--storage-driver', 'overlay'];
 
-describe('the words of a build', () => {
-  it('name a store of its own, what it trusts, and only the names of proxies', () => {
+describe('container tool arguments', () => {
+  it('build with their own store, trust settings and the names, not the values, of proxies', () => {
     expect(
       buildArgv(
         { name: 'podman', store },
@@ -40,7 +40,7 @@ describe('the words of a build', () => {
     ]);
   });
 
-  it('push with a file for the digest', () => {
+  it('push with a digest file', () => {
     const push = { tag: 'localhost/x:1', to: 'r.example.com/x:1', digestFile: '/d' };
     expect(pushArgv({ name: 'buildah', store }, push)).toEqual([
       ...['buildah', ...words, 'push', '--quiet', '--digestfile', '/d'],
@@ -51,14 +51,14 @@ describe('the words of a build', () => {
   it.each([
     [{ name: 'buildah', store } as const, 'containers-storage:[overlay@/s+/r]x:1'],
     [{ name: 'buildah' } as const, 'containers-storage:x:1'],
-  ])('name an image of the store', (builder, image) => {
+  ])('name an image in the store', (builder, image) => {
     expect(localConfigArgv(builder, 'x:1').at(-1)).toBe(image);
   });
 });
 
 const digest = `sha256:${'a'.repeat(64)}`;
 
-it('copies byte by byte, each side with its own credentials', () => {
+it('copyImageArgv preserves digests and gives each side its credentials', () => {
   const from = { image: `r.example.com/a@${digest}`, authFile: '/pull' };
   const to = { image: '192.0.2.2:5000/b:1', authFile: '/push', certificates: '/certs' };
   expect(copyImageArgv(from, to)).toEqual([
@@ -71,13 +71,13 @@ it('copies byte by byte, each side with its own credentials', () => {
 it.each([
   [`r.example.com/a@${digest}`, digest, 'r.example.com/a', `base-${'a'.repeat(32)}`],
   ['r.example.com:5000/n/a:4.22', undefined, 'r.example.com:5000/n/a', 'base-4.22'],
-])('reads %s', (image, ...parts) => {
+])('reads the digest, the repository and the base tag of %s', (image, ...parts) => {
   expect([digestOf(image), repositoryOf(image), baseTag(image)]).toEqual(parts);
 });
 
 const containerfile = 'FROM a AS one\nRUN x && \\\n  y\nFROM one AS two\nLABEL z=1\n';
 
-it('counts over the stages', () => {
+it('buildSteps counts steps across stages', () => {
   const steps = buildSteps(containerfile);
   const seen = [
     '[1/2] STEP 1/2: FROM a AS one',
@@ -120,6 +120,6 @@ it.each([
   ['other', 'error: Packages not found: httpdd'],
   ['other', 'x509: certificate signed by unknown authority'],
   ['other', 'no space left on device'],
-])('finds the cause %s in %j', (cause, stderr) => {
+])('classifyPullError returns %s for %j', (cause, stderr) => {
   expect(classifyPullError(stderr)).toBe(cause);
 });

@@ -28,8 +28,8 @@ const check =
   (): void =>
     requireBootable(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });
 
-describe('a built image', () => {
-  it('is good when all is as it should be, also where bootc alone marks the base', () => {
+describe('requireBootable', () => {
+  it('accepts a bootable image, also when only the bootc label marks it', () => {
     expect(check()).not.toThrow();
     expect(
       check({ labels: { ...labels, 'ostree.bootable': '', 'containers.bootc': '1' } }),
@@ -47,12 +47,12 @@ describe('a built image', () => {
     ['layering.image-initramfs', {}, { withoutInitramfs: ['6.1'] }],
     ['layering.image-wrong-config', {}, { configs: [] }],
     ['layering.image-wrong-config', {}, { configs: ['rendered-worker-1'] }],
-  ])('is %s for %j, %j', (code, facts, seen) => {
+  ])('fails with %s for %j, %j', (code, facts, seen) => {
     expect(check(facts, seen)).toThrow(expect.objectContaining({ code }) as Error);
   });
 });
 
-it('refuses a base of another OS stream than that of the pool, or of none', () => {
+it('requireStream refuses a base of another OS stream or without a stream', () => {
   const key = 'io.openshift.os.streamclass';
   const require = (labels: Readonly<Record<string, string>>) => (): void =>
     requireStream('infra', 'rhel-10', 'quay.io/os@sha256:1', labels);
@@ -63,34 +63,34 @@ it('refuses a base of another OS stream than that of the pool, or of none', () =
   expect(require({})).toThrow(/^pool infra asks .* names no stream$/);
 });
 
-describe('what an image says of itself', () => {
-  it('is read from its configuration', () => {
+describe('readImageFacts', () => {
+  it('reads the architecture and labels from the image configuration', () => {
     const text = JSON.stringify({ architecture: 'arm64', config: { Labels: { a: 'b' } } });
     expect(readImageFacts(text, 'x')).toEqual({ architecture: 'arm64', labels: { a: 'b' } });
     expect(readImageFacts('{"config":null}', 'x')).toEqual({ architecture: '', labels: {} });
   });
 
-  it('is not guessed', () => {
+  it('refuses a configuration that is not JSON', () => {
     const unreadable = expect.objectContaining({ code: 'layering.image-unreadable' }) as Error;
     expect(() => readImageFacts('no JSON', 'x')).toThrow(unreadable);
   });
 });
 
-it('reads what bootc says of an image', () => {
+it('insideReader keeps the last twelve lines of bootc lint', () => {
   const reader = insideReader();
   reader.line('bootwright-saw lint failed');
   for (let line = 1; line < 20; line += 1) reader.line(`bootwright-saw lint-says fault ${line}`);
   expect(reader.seen().lint).toMatch(/^fault 8\n[^]*\nfault 19$/);
 });
 
-it('reads what a build prints that looks inside', () => {
+it('insideReader reads the output of the inspection build', () => {
   const reader = insideReader();
-  const said = [
+  const output = [
     'STEP 2/2: RUN …',
     'bootwright-saw kernel 6.1',
     `bootwright-saw config ${rendered}`,
   ];
-  said.forEach(reader.line);
+  output.forEach(reader.line);
   expect(reader.seen()).toEqual({ ...inside, isWhole: false });
   reader.line('bootwright-saw end');
   expect(reader.seen()).toEqual(inside);

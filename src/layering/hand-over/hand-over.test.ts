@@ -28,12 +28,12 @@ const inPhase = (phase: BuildPhase, digest?: string) => ({
 
 describe('an existing MachineOSBuild', () => {
   it.each<[string, KubeObject, boolean]>([
-    ['just made', made, false],
-    ['handed over', { ...made, ...inPhase('seeded', image) }, true],
-    ['of the builder', byBuilder, false],
+    ['new', made, false],
+    ['seeded', { ...made, ...inPhase('seeded', image) }, true],
+    ['created by the builder', byBuilder, false],
     ['being built', { ...byBuilder, ...inPhase('running') }, false],
-    ['found by its tag', { ...byBuilder, ...inPhase('succeeded', image) }, true],
-  ])('that is %s can be used', (_, found, isFinished) => {
+    ['built before', { ...byBuilder, ...inPhase('succeeded', image) }, true],
+  ])('that is %s is usable', (_, found, isFinished) => {
     expect(buildProblem(found, wanted, image)).toBeUndefined();
     expect(isFinishedBuild(found)).toBe(isFinished);
   });
@@ -43,8 +43,12 @@ describe('an existing MachineOSBuild', () => {
     ['interrupted', { ...made, ...inPhase('interrupted') }, /Interrupted/],
     ['of another image', { ...made, ...inPhase('succeeded', 'other') }, /with image other/],
     ['of another spec', { ...made, spec: { machineConfig: { name: 'x' } } }, /its spec is/],
-    ['going', { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026' } }, /deleted/],
-  ])('that is %s is in the way', (_, found, problem) => {
+    [
+      'being deleted',
+      { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026' } },
+      /deleted/,
+    ],
+  ])('that is %s is a problem', (_, found, problem) => {
     expect(buildProblem(found, wanted, image)).toMatch(problem);
   });
 });
@@ -53,7 +57,7 @@ describe('finishedStatus', () => {
   it.each([
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:10Z'],
     ['2026-01-01T00:01:00Z', '2026-01-01T00:01:01Z'],
-  ])('keeps a start that is written, and ends behind it', (buildStart, buildEnd) => {
+  ])('keeps a recorded start and ends after it', (buildStart, buildEnd) => {
     const found = { ...made, status: { buildStart } };
     expect(finishedStatus(found, image, at)).toMatchObject({ buildStart, buildEnd });
   });
@@ -65,7 +69,7 @@ describe('ownershipPatch', () => {
     ownershipPatch({ ...made, metadata: { ...made.metadata, ...more } }, owner) as
       { metadata: { ownerReferences: object[]; finalizers: string[] } } | undefined;
 
-  it('ties a build once', () => {
+  it('adds the owner and the finalizer once', () => {
     const patch = patched({});
     expect(patch).toMatchObject({
       metadata: {
@@ -76,7 +80,7 @@ describe('ownershipPatch', () => {
     expect(patched(patch?.metadata ?? {})).toBeUndefined();
   });
 
-  it('leaves other finalizers and owners, but none of an earlier MachineOSConfig', () => {
+  it('keeps other finalizers and owners except an earlier MachineOSConfig', () => {
     const patch = patched({
       ownerReferences: [
         { kind: 'MachineOSConfig', uid: 'u0', controller: true },
@@ -88,7 +92,7 @@ describe('ownershipPatch', () => {
     expect(patch?.metadata.finalizers).toEqual(['other', 'foregroundDeletion']);
   });
 
-  it('adds the finalizer where the builder has tied it already', () => {
+  it('adds the finalizer when the builder has already set the owner', () => {
     const owners = [{ kind: 'MachineOSConfig', uid: 'u1' }];
     const patch = patched({ ownerReferences: owners });
     expect(patch?.metadata).toEqual({
@@ -106,7 +110,7 @@ const rebuild = `${prefix}/rebuild`;
 describe('asksTheSame', () => {
   const found = (spec = {}) => osConfigObject(spec) as never;
 
-  it('does not mind defaults', () => {
+  it('ignores defaults', () => {
     const source = osConfigObject({ containerFile: [{ content: httpd }] });
     expect(asksTheSame(source, found())).toBe(true);
   });
@@ -126,7 +130,7 @@ describe('annotationPatch', () => {
       { [current]: 'b', [seeding]: null },
     ],
     [{ [rebuild]: 'x' }, { [current]: 'b', [rebuild]: null }],
-  ])('of %j is %j', (annotations, patch) => {
+  ])('for %j is %j', (annotations, patch) => {
     const expected = patch === undefined ? undefined : { metadata: { annotations: patch } };
     expect(annotationPatch(found(annotations), 'b')).toEqual(expected);
   });
@@ -145,7 +149,7 @@ const difference = (bootstrap: Fields, cluster: Fields) =>
   compareRendered(bootstrap, osImage, cluster).difference;
 
 describe('the difference of rendered MachineConfigs', () => {
-  it('names files and units that are missing, more, or others', () => {
+  it('names missing, additional and changed files and units', () => {
     const bootstrap = config({}, [file('/a'), file('/b')], [{ name: 'u.service' }]);
     const cluster = config({}, [file('/b', 'data:,y'), file('/c')]);
     expect(difference(bootstrap, cluster)).toBe(
@@ -153,14 +157,14 @@ describe('the difference of rendered MachineConfigs', () => {
     );
   });
 
-  it('does not mind the image that masters are served, nor how nothing is written', () => {
+  it('ignores the served OS image and empty members', () => {
     const bootstrap = config({ osImageURL: 'built', extensions: [], kernelType: '' });
     expect(difference(bootstrap, config({ kernelArguments: null }))).toBe(
       'their specs are equal in every field that is compared',
     );
   });
 
-  it('does not mind how a file is written', () => {
+  it('ignores the encoding, the order and the defaults of files', () => {
     const bootstrap = config({}, [file('/a', 'data:,a%20b'), file('/b')]);
     const other = { ...file('/a', 'data:text/plain;base64,YSBi'), mode: 420, overwrite: true };
     expect(difference(bootstrap, config({}, [file('/b'), other]))).toBe(
@@ -168,11 +172,11 @@ describe('the difference of rendered MachineConfigs', () => {
     );
   });
 
-  it('sees another system of the release', () => {
+  it('names another OS image of the release', () => {
     expect(difference(config({}), config({ osImageURL: 'other' }))).toBe('spec.osImageURL differs');
   });
 
-  it('tells five and how many more', () => {
+  it('names five differences and the number of the others', () => {
     const many = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => file(`/${name}`));
     expect(difference(config({}, many), { spec: { osImageURL: osImage } })).toMatch(
       /\/e .* and 2 more$/,

@@ -10,7 +10,7 @@ import {
 import { nodesOfPool, stagingReferences, poolStatus } from './pool-status.ts';
 
 describe('poolStatus', () => {
-  it('tells all of a pool that is layered', () => {
+  it('reports the whole status of a layered pool', () => {
     expect(poolStatus('master', layeredCluster({ nodes: ['m1'] }))).toEqual({
       pool: 'master',
       isLayered: true,
@@ -28,7 +28,7 @@ describe('poolStatus', () => {
   it.each([
     [{ status: {} }, 'not started'],
     [{ status: { conditions: [{ type: 'Building', status: 'True' }] } }, 'Building'],
-  ])('tells how far a build has come', (build, phase) => {
+  ])('reports the phase of the build and the pause', (build, phase) => {
     const status = poolStatus('master', layeredCluster({ build, pool: { paused: true } }));
     expect(status.build.phase).toBe(phase);
     expect(status.isPaused).toBe(true);
@@ -78,7 +78,7 @@ describe('nodesOfPool', () => {
     ['gpu', ['g']],
     ['worker', ['w', 'g-far', 'g-old', 'g-other']],
     ['none', []],
-  ])('gives each node to one pool: %s', (pool, names) => {
+  ])('assigns each node to one pool: %s', (pool, names) => {
     const found = nodesOfPool(pool, { pools, nodes });
     expect(found.map(({ metadata }) => metadata.name)).toEqual(names);
   });
@@ -86,7 +86,7 @@ describe('nodesOfPool', () => {
   it.each([
     [{ metadata: { name: 'p' } }],
     [poolObject('p', { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'Gt' }] } })],
-  ])('gives none to a pool that selects none', (pool) => {
+  ])('assigns no node to a pool without a usable selector', (pool) => {
     expect(nodesOfPool('p', { pools: [pool], nodes })).toEqual([]);
   });
 });
@@ -94,7 +94,7 @@ describe('nodesOfPool', () => {
 const address = '10.0.0.1:5000';
 const staged = `${address}/ocl/master@sha256:${'a'.repeat(64)}`;
 
-describe('the guard against the registry of the bootstrap host', () => {
+describe('stagingReferences', () => {
   const found = (object: object): readonly string[] =>
     stagingReferences(address, 'things', [{ metadata: { name: 'x' }, ...object }]);
 
@@ -102,13 +102,13 @@ describe('the guard against the registry of the bootstrap host', () => {
     ['a spec', { spec: { osImageURL: staged } }],
     ['a status', { status: { currentImagePullSpec: staged } }],
     ['an annotation', { metadata: { name: 'x', annotations: { key: staged } } }],
-    ['the address alone', { spec: { osImageURL: address } }],
+    ['the bare address', { spec: { osImageURL: address } }],
   ])('finds %s', (_, object) => {
     expect(found(object)).toEqual(['things x']);
   });
 
   it.each([`1${staged}`, `10.0.0.1:50000/x`, `registry.example.com/10.0.0.1`, `a.${staged}`])(
-    'leaves %s alone',
+    'ignores %s',
     (osImageURL) => {
       expect(found({ spec: { osImageURL } })).toEqual([]);
     },

@@ -8,17 +8,17 @@ const kindsOf = (of: string): readonly unknown[] =>
   documentsOf({ path: 'f', text: of }).map(({ object }) => object.value['kind']);
 
 describe('documentsOf', () => {
-  it('knows the lines of the file in each document', () => {
+  it('places members by their line in the file', () => {
     const documents = documentsOf({ path: 'f', text });
     expect(documents.map(({ object }) => object.place(['kind']))).toEqual(['f:2', 'f:6', 'f:8']);
   });
 
   it.each([
-    ['nothing', '', []],
+    ['an empty file', '', []],
     ['empty documents', '---\n---\n# no\n---\nkind: A\n...\n', ['A']],
     ['an object on the line of the separator', '--- {kind: A}\n---\nkind: B', ['A', 'B']],
     ['JSON', '{"kind":"A"}', ['A']],
-    ['a block with the mark in it', 'kind: A\ntext: |\n  ---\n  more\n', ['A']],
+    ['a block that contains the separator', 'kind: A\ntext: |\n  ---\n  more\n', ['A']],
   ])('reads %s', (...[, of, kinds]) => {
     expect(kindsOf(of)).toEqual(kinds);
   });
@@ -28,14 +28,14 @@ describe('withoutDocuments', () => {
   const without = (kind: string, of = text): string =>
     withoutDocuments({ path: 'f', text: of }, ({ value }) => value['kind'] === kind);
 
-  it('keeps the others as they stood', () => {
+  it('keeps the other documents unchanged', () => {
     expect(without('Other')).toBe(
       `# first\n${secret}--- # third\nkind: Secret\nmetadata: {name: two}\n`,
     );
     expect(without('Secret')).toBe('kind: Other\n');
   });
 
-  it('is empty when none is left', () => {
+  it('returns an empty text when no document is left', () => {
     expect(without('A', 'kind: A\n---\nkind: A\n')).toBe('');
   });
 });
@@ -64,7 +64,7 @@ describe('registrySecretOf', () => {
     expect(secretNamed(text, name)).toEqual({ name, type, data });
   });
 
-  it.each(['elsewhere', 'other', 'none'])('finds no Secret of the operator called %s', (name) => {
+  it.each(['elsewhere', 'other', 'none'])('finds no Secret %s of the operator', (name) => {
     expect(secretNamed(text, name)).toBeUndefined();
   });
 });

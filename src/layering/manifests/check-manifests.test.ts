@@ -22,7 +22,7 @@ const annotated = (key: string): string =>
   );
 
 describe('buildRequestsIn', () => {
-  it('puts the masters first, with the Secrets that they name', () => {
+  it('puts the masters first, with their push Secret', () => {
     const both = `${osConfigManifest('arbiter')}---\n${osConfigManifest('master')}`;
     const { toBuild } = orders(osConfigManifest('worker'), both);
     expect(toBuild.map(({ config }) => config.name)).toEqual(['master', 'arbiter', 'worker']);
@@ -30,7 +30,7 @@ describe('buildRequestsIn', () => {
     expect(toBuild[0]?.baseSecret).toBeUndefined();
   });
 
-  it('knows a Secret for the base, and leaves that of the operator to the operator', () => {
+  it("reads the Secret of the base image unless it is the operator's", () => {
     const named = (name: string): string =>
       osConfigManifest('master').replace(
         '  renderedImagePushSecret',
@@ -42,7 +42,7 @@ describe('buildRequestsIn', () => {
   });
 
   it.each(['pre-built-image', 'current-machine-os-build'])(
-    'leaves one with the annotation %s to those who built its image',
+    'does not build a MachineOSConfig with the annotation %s',
     (key) => {
       const { toBuild, builtBefore } = orders(osConfigManifest('master'), annotated(key));
       expect(toBuild.map(({ config }) => config.name)).toEqual(['master']);
@@ -50,7 +50,7 @@ describe('buildRequestsIn', () => {
     },
   );
 
-  it('takes a pool of the manifests', () => {
+  it('accepts a pool from the manifests', () => {
     const pool = 'kind: MachineConfigPool\nmetadata: {name: infra}\n';
     expect(orders(osConfigManifest('infra'), pool).toBuild).toHaveLength(1);
   });
@@ -76,13 +76,13 @@ describe('buildRequestsIn', () => {
       /os-0\.yaml:12: .*at most one namespace/,
     ],
     [
-      'what no cluster knows in the spec',
+      'an unknown field in the spec',
       osConfigManifest('master').replace('containerFile', 'containerFiles'),
       'os-config-invalid',
       /os-0\.yaml:13: spec\.containerFiles: unknown field: did you mean containerFile\?$/,
     ],
     [
-      'one architecture',
+      'a Containerfile of one architecture',
       osConfigManifest('master').replace(
         '  - content',
         '  - containerfileArch: ARM64\n    content',
@@ -91,42 +91,42 @@ describe('buildRequestsIn', () => {
       /os-0\.yaml:14: .*NoArch/,
     ],
     [
-      'no Secret to push with',
+      'a missing push Secret',
       osConfigManifest('master').replace('name: push', 'name: gone'),
       'os-config-invalid',
       /os-0\.yaml:11: .*no Secret gone/,
     ],
     [
-      'two of one pool',
+      'two MachineOSConfigs of one pool',
       `${osConfigManifest('master')}---\n${osConfigManifest('master')}`,
       'os-config-twice',
       /os-0\.yaml:4 and .*os-0\.yaml:21$/,
     ],
     [
-      'the registry of the cluster itself',
+      'the integrated registry of the cluster',
       osConfigManifest('master', 'image-registry.openshift-image-registry.svc:5000/ns/x:t'),
       'integrated-registry',
       /os-0\.yaml:12: /,
     ],
     [
-      'an older version',
+      'an older API version',
       osConfigManifest('master').replace('io/v1', 'io/v1alpha1'),
       'wrong-object',
       /os-0\.yaml:1: /,
     ],
     [
-      'one in a List',
+      'a MachineOSConfig in a List',
       `apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- ${osConfigManifest('master').trim().replaceAll('\n', '\n  ')}\n`,
       'wrong-object',
       /os-0\.yaml:5: a MachineOSConfig is in a List/,
     ],
     [
-      'one in a List of its own',
+      'a MachineOSConfigList',
       'kind: MachineOSConfigList\nitems:\n- metadata: {name: master}\n',
       'wrong-object',
       /os-0\.yaml:3: a MachineOSConfig is in a List/,
     ],
-    ['what is no YAML', 'kind: MachineOSConfig\n\tx', 'malformed-file', /os-0\.yaml:\d+: /],
+    ['invalid YAML', 'kind: MachineOSConfig\n\tx', 'malformed-file', /os-0\.yaml:\d+: /],
   ])('refuses %s', (...[, text, code, message]) => {
     expect(() => orders(text)).toThrow(
       expect.objectContaining({
@@ -140,7 +140,7 @@ describe('buildRequestsIn', () => {
   it.each([
     ['of another type', pushSecretManifest('push', 'Opaque')],
     [
-      'of the older type',
+      'of the type dockercfg',
       pushSecretManifest('push', 'kubernetes.io/dockercfg').replace(
         '.dockerconfigjson',
         '.dockercfg',

@@ -45,38 +45,41 @@ describe('a MachineConfig', () => {
   const wrong = Buffer.from(gzip).fill(1, gzip.length - 8, gzip.length - 4);
   const hash = `sha512-${createHash('sha512').update('text').digest('hex')}`;
   it.each<[string, object, boolean]>([
-    ['whole gzip', { source: encodeDataUrl(gzip), verification: { hash } }, false],
+    ['valid gzip', { source: encodeDataUrl(gzip), verification: { hash } }, false],
     ['gzip with a wrong checksum', { source: encodeDataUrl(wrong) }, true],
     [
-      'gzip with more behind it',
+      'gzip with trailing bytes',
       { source: encodeDataUrl(Buffer.concat([gzip, wrong.subarray(1)])) },
       true,
     ],
-    ['nothing', { source: '' }, false],
+    ['empty content', { source: '' }, false],
     [
       'text with another hash',
       { source: 'data:,tex', compression: '', verification: { hash } },
       true,
     ],
-    ['what is fetched', { source: 'https://example.com/a', verification: { hash } }, false],
+    ['remote content', { source: 'https://example.com/a', verification: { hash } }, false],
     [
-      'more than is decompressed here',
+      'gzip of more than 64 MiB',
       { source: encodeDataUrl(gzipSync(Buffer.alloc(64 * 1024 * 1024 + 1))) },
       false,
     ],
-  ])('with a file of %s is told whether the first boot would stop', (_, contents, isRefused) => {
-    const file = { path: '/a', contents: { compression: 'gzip', ...contents } };
-    const found = rulesOf(files(file)).filter((rule) => rule === 'error content-invalid');
-    expect(found).toHaveLength(isRefused ? 1 : 0);
-  });
+  ])(
+    'with a file of %s is an error only if the first boot would fail',
+    (_, contents, isRefused) => {
+      const file = { path: '/a', contents: { compression: 'gzip', ...contents } };
+      const found = rulesOf(files(file)).filter((rule) => rule === 'error content-invalid');
+      expect(found).toHaveLength(isRefused ? 1 : 0);
+    },
+  );
 
   it.each<[string, Given]>([
-    ['a file of its own', files(file('/etc/motd', { mode: 0o644 }))],
+    ['an own file', files(file('/etc/motd', { mode: 0o644 }))],
     [
       'kernel arguments without Ignition',
       { spec: { config: undefined, kernelArguments: ['nosmt'] } },
     ],
-    ['a config of null', { spec: { config: null } }],
+    ['a null config', { spec: { config: null } }],
     [
       'keys and password of core',
       {
@@ -87,7 +90,7 @@ describe('a MachineConfig', () => {
     ],
     ['a kernel and an extension', { spec: { kernelType: 'realtime', extensions: ['usbguard'] } }],
     [
-      'what the operator renders',
+      'a rendered MachineConfig',
       {
         ...files(file('/etc/kubernetes/kubelet.conf')),
         metadata: {
@@ -97,49 +100,45 @@ describe('a MachineConfig', () => {
         spec: { osImageURL: 'quay.io/os@sha256:0' },
       },
     ],
-  ])('with %s is fine', (_, given) => {
+  ])('with %s has no findings', (_, given) => {
     expect(rulesOf(given)).toEqual([]);
   });
 
   it.each<[string, Given, string]>([
     ['a relative path', files(file('etc/motd')), 'error path-relative'],
     ['an empty config', { spec: { config: {} } }, 'error ignition.no-version'],
-    ['a path twice', files(file('/a'), file('/a')), 'error duplicate-entry'],
-    ['a type that is wrong', { config: { storage: { files: [{ path: 1 }] } } }, 'error wrong-type'],
+    ['a duplicate path', files(file('/a'), file('/a')), 'error duplicate-entry'],
+    ['a wrong type', { config: { storage: { files: [{ path: 1 }] } } }, 'error wrong-type'],
     [
       'an experimental spec',
       { config: { ignition: { version: '3.6.0-experimental' } } },
       'error ignition.version-unsupported',
     ],
-    ['a kernel that does not exist', { spec: { kernelType: 'rt' } }, 'error kernel-type'],
-    ['an extension that does not exist', { spec: { extensions: ['vim'] } }, 'error extension'],
-    ['special bits of a mode', files(file('/a', { mode: 0o4755 })), 'error file-mode'],
+    ['an unknown kernel', { spec: { kernelType: 'rt' } }, 'error kernel-type'],
+    ['an unknown extension', { spec: { extensions: ['vim'] } }, 'error extension'],
+    ['special bits in a mode', files(file('/a', { mode: 0o4755 })), 'error file-mode'],
     ['a file to append to', files({ path: '/a', append: [{ source: 'data:,x' }] }), 'error append'],
+    ['the force file', files(file('/run/machine-config-daemon-force')), 'error force-file'],
     [
-      'the file that skips checks',
-      files(file('/run/machine-config-daemon-force')),
-      'error force-file',
-    ],
-    [
-      'content from elsewhere',
+      'remote content',
       files({ path: '/a', contents: { source: 'https://example.com/a' } }),
       'error remote-content',
     ],
     [
-      'more than etcd takes',
+      'a size beyond the limit of etcd',
       files(file('/etc/motd', { contents: { source: `data:,${'x'.repeat(1_572_864)}` } })),
       'error too-large',
     ],
     ['no role', { metadata: { labels: {} } }, 'warning no-role'],
-    ['a name that no object has', { name: '99-worker_rt' }, 'error name'],
-    ['a config that is a text', { spec: { config: '{}' } }, 'error wrong-type'],
+    ['an invalid name', { name: '99-worker_rt' }, 'error name'],
+    ['a config given as text', { spec: { config: '{}' } }, 'error wrong-type'],
     ['a decimal mode', files(file('/a', { mode: 644 })), 'error file-mode'],
     ['a file below a file', files(file('/etc/a'), file('/etc/a/b/c')), 'error path-below-file'],
-  ])('with %s is found', (_, given, rule) => {
+  ])('with %s has one finding', (_, given, rule) => {
     expect(rulesOf(given)).toEqual([rule]);
   });
 
-  it('is found at each place, by its line', () => {
+  it('has each finding at its line', () => {
     const text = `kind: MachineConfig
 metadata:
   name: 99-x
@@ -169,7 +168,7 @@ describe('another file', () => {
       ({ rule, message }) => rule ?? message,
     );
 
-  it('of Ignition alone is checked by the rules of Ignition', () => {
+  it('of plain Ignition is checked by the rules of Ignition only', () => {
     expect(found({ ignition: { version: '3.2.0' }, storage: { files: [{ path: 'x' }] } })).toEqual([
       'path-relative',
     ]);
@@ -179,7 +178,7 @@ describe('another file', () => {
     ).toEqual([]);
   });
 
-  it('of another kind is a finding where it was named, and none in a folder', () => {
+  it('of another kind is a finding when it was named, but not in a folder', () => {
     const pool = { kind: 'MachineConfigPool', metadata: { name: 'infra' } };
     expect(found(pool)).toEqual(['other-kind']);
     const host = { role: 'worker', ignition: { url: 'http://192.0.2.10/worker.ign' } };
@@ -190,7 +189,7 @@ describe('another file', () => {
     expect(found({ variant: 'openshift', version: '4.20.0' }, true)).toEqual(['other-kind']);
   });
 
-  it('that is no text, or no YAML, is a finding', () => {
+  it('that is binary, invalid YAML or empty is a finding', () => {
     expect(found('\0')).toEqual([expect.stringContaining('this file is binary')]);
     expect(found('a: [')).toHaveLength(1);
     expect(found('a: [', true)).toHaveLength(1);

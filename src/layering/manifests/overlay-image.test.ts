@@ -33,19 +33,19 @@ function served(reform: (source: string) => object): string {
 }
 
 describe('overlayImage', () => {
-  it('gives what a server gives whose pool runs the image', () => {
+  it('equals the config that is served for a pool with the image', () => {
     const other = servedIgnition({ rendered, osImage: image, image });
     expect(JSON.parse(overlayImage(servedIgnition(release), image))).toEqual(JSON.parse(other));
   });
 
-  it('changes nothing the second time, nor what is served with the image', () => {
+  it('changes nothing the second time or in a config that already has the image', () => {
     const once = overlayImage(servedIgnition(release), image);
     expect(overlayImage(once, image)).toBe(once);
     const layered = servedIgnition({ rendered, osImage: image, image });
     expect(JSON.parse(overlayImage(layered, image))).toEqual(JSON.parse(layered));
   });
 
-  it('changes nothing but these', () => {
+  it('changes only the annotations and the encapsulated MachineConfig', () => {
     const config = JSON.parse(servedIgnition(release)) as Read;
     const other = {
       path: '/etc/hostname',
@@ -73,14 +73,14 @@ describe('overlayImage', () => {
     });
   });
 
-  it('writes the annotations as the server does: compact, sorted', () => {
+  it('writes the annotations compact and sorted, as the server does', () => {
     const text = contentIn(overlayImage(servedIgnition(release), image), 'node-annotations.json');
     const keys = Object.keys(JSON.parse(text) as object);
     expect(keys).toEqual([...keys].sort());
     expect(text).not.toMatch(/\s/);
   });
 
-  it('takes content in any form that Ignition takes', () => {
+  it('reads compressed content in base64', () => {
     const text = served((source) => ({
       source: `data:;base64,${gzipSync(decodeDataUrl(source)).toString('base64')}`,
       compression: 'gzip',
@@ -91,8 +91,12 @@ describe('overlayImage', () => {
 
   it.each([
     ['no annotations', { annotations: undefined }, 'ignition.file-missing'],
-    ['annotations that are broken', { annotations: '{' }, 'layering.served-config-invalid'],
-    ['another MachineConfig', { named: 'rendered-worker-2' }, 'layering.served-config-invalid'],
+    ['malformed annotations', { annotations: '{' }, 'layering.served-config-invalid'],
+    [
+      'the name of another MachineConfig',
+      { named: 'rendered-worker-2' },
+      'layering.served-config-invalid',
+    ],
   ])('refuses a config with %s', (_, more, code) => {
     const text = servedIgnition({ ...release, ...more });
     expect(() => overlayImage(text, image)).toThrow(expect.objectContaining({ code }));
@@ -124,13 +128,13 @@ describe('embedServed', () => {
   const text = embedServed(JSON.stringify(pointer), servedText);
   const config = parseValidConfig(text);
 
-  it('puts the config where the pointer led', () => {
+  it('embeds the served config in place of the pointer', () => {
     const found = readPointer(config);
     expect(found.kind).toBe('embedded');
     expect(found.kind === 'embedded' && Buffer.from(found.content).toString()).toBe(servedText);
   });
 
-  it('leaves the rest of the pointer, other configs too', () => {
+  it('keeps the rest of the pointer and its other configs', () => {
     const {
       ignition: { config: references, ...ignition },
       ...rest
@@ -141,7 +145,7 @@ describe('embedServed', () => {
     expect(rest).toEqual({ storage: pointer.storage });
   });
 
-  it('refuses a config that leads nowhere', () => {
+  it('refuses a config without a pointer', () => {
     expect(() => embedServed('{"ignition":{"version":"3.2.0"}}', servedText)).toThrow(
       expect.objectContaining({ code: 'ignition.pointer-missing' }),
     );

@@ -18,7 +18,7 @@ describe('layeringSupport', () => {
     ['5.0.0', 'build'],
     ['', 'none'],
     ['latest', 'none'],
-  ])('says for release %j: %s', (version, kind) => {
+  ])('is for release %j: %s', (version, kind) => {
     expect(layeringSupport(version).kind).toBe(kind);
   });
 });
@@ -32,7 +32,7 @@ describe('isRendererLog', () => {
     ['bootstrap-machine-config-operator-m0_default_machine-config-controller-0abc.log', true],
     ['bootstrap-machine-config-operator-m0_default_machine-config-server-0abc.log', false],
     ['machine-config-controller-77_default_machine-config-controller-0abc.log', false],
-  ])('of %s says %s', (name, isOne) => {
+  ])('for %s is %s', (name, isOne) => {
     expect(isRendererLog(name)).toBe(isOne);
   });
 });

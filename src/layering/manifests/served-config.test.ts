@@ -13,7 +13,7 @@ const final = `registry.example.com/ocl/master@sha256:${'a'.repeat(64)}`;
 const rendered = `rendered-master-${'0'.repeat(32)}`;
 
 describe('readServedConfig', () => {
-  it('reads what a layered pool is served', () => {
+  it('reads the config that a layered pool is served', () => {
     const text = servedIgnition({ rendered, osImage: final, image: final });
     expect(readServedConfig(text)).toEqual({
       rendered,
@@ -24,7 +24,7 @@ describe('readServedConfig', () => {
     expect(readServedConfig(Buffer.from(text))).toEqual(readServedConfig(text));
   });
 
-  it('knows no image where the pool is not layered', () => {
+  it('returns no image for a pool that is not layered', () => {
     const text = servedIgnition({ rendered, osImage: 'release' });
     expect(readServedConfig(text)).toEqual({ rendered, osImage: 'release' });
   });
@@ -34,13 +34,13 @@ describe('readServedConfig', () => {
     ['a MachineConfig without a name', { named: '' }, 'layering.served-config-invalid'],
     ['no annotations', { annotations: undefined }, 'ignition.file-missing'],
     ['annotations that are a list', { annotations: '[]' }, 'layering.served-config-invalid'],
-    ['annotations that are broken', { annotations: '{' }, 'layering.served-config-invalid'],
+    ['malformed annotations', { annotations: '{' }, 'layering.served-config-invalid'],
   ])('refuses %s', (_, more, code) => {
     const text = servedIgnition({ rendered, osImage: 'release', ...more });
     expect(() => readServedConfig(text)).toThrow(expect.objectContaining({ code }));
   });
 
-  it('refuses a config of spec 2, which a server gives when it is not asked for another', () => {
+  it('refuses a config of spec 2', () => {
     const text = servedIgnition({ rendered, osImage: 'release', version: '2.2.0' });
     expect(() => readServedConfig(text)).toThrow(
       expect.objectContaining({ code: 'ignition.spec-2' }),
@@ -58,7 +58,7 @@ describe('servedImageProblem', () => {
       readServedConfig(servedIgnition({ rendered, osImage: final })),
       'currentImage is not set, desiredImage is not set instead of',
     ],
-  ])('names the place that differs', (served, words) => {
+  ])('names the field that differs', (served, words) => {
     expect(servedImageProblem(served, final)).toContain(words);
   });
 });
@@ -68,12 +68,12 @@ const served = (...files: readonly object[]): string =>
   JSON.stringify({ ignition: { version: '3.2.0' }, storage: { files } });
 
 describe('the repository of a pool', () => {
-  it('is read from what is served as it was named', () => {
+  it('is read back from the config of repositoryConfig', () => {
     const { spec } = repositoryConfig(named.pool, named.repository) as { spec: { config: object } };
     expect(repositoryIn(JSON.stringify(spec.config))).toBe(named.repository);
   });
 
-  it('is not named by other files, nor by an empty config', () => {
+  it('is undefined for an empty config and for other files', () => {
     expect(repositoryIn(served())).toBeUndefined();
     expect(repositoryIn('{"ignition":{"version":"3.2.0"}}')).toBeUndefined();
     const other = { path: `${OS_REPOSITORY_PATH}.bak`, contents: { source: 'data:,x' } };
@@ -102,7 +102,7 @@ const read = (files: Readonly<Record<string, string>>) =>
   );
 
 describe('readPullAccess', () => {
-  it('finds the pull secret', () => {
+  it('reads the pull secret', () => {
     expect(read({})).toEqual({ pullSecret: secret, certificates: [] });
   });
 
@@ -113,11 +113,11 @@ describe('readPullAccess', () => {
     ['/etc/docker/certs.d/registry.example:5000/client.key', certificate, 0],
     ['/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt', '', 0],
     ['/etc/kubernetes/ca.crt', certificate, 0],
-  ])('looks for certificates in %s', (path, text, count) => {
+  ])('reads certificates from %s', (path, text, count) => {
     expect(read({ [path]: text }).certificates).toHaveLength(count);
   });
 
-  it('wants a pull secret', () => {
+  it('requires a pull secret', () => {
     expect(() => readPullAccess(configWith({}), 'registry.example/x')).toThrow(
       expect.objectContaining({ code: 'ignition.file-missing' }),
     );

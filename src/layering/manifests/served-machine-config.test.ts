@@ -37,7 +37,7 @@ spec:
 `;
 
 describe('servedMachineConfig', () => {
-  it('changes two places and nothing else', () => {
+  it('changes only the OS image and the annotation', () => {
     expect(served(rendered)).toBe(
       rendered
         .replace('quay.io/r/os@sha256:aa', image)
@@ -45,12 +45,12 @@ describe('servedMachineConfig', () => {
     );
   });
 
-  it.each(['e1', '.', '12e4567', '12:30:45'])('changes nothing of %s', (text) => {
+  it.each(['e1', '.', '12e4567', '12:30:45'])('keeps the scalar %s', (text) => {
     const mode = (value: string) => served(rendered.replace('mode: 420', `mode: ${value}`));
     expect(mode(text).replace(`"${text}"`, text)).toBe(mode('X').replace('X', text));
   });
 
-  it('changes nothing the second time, and takes another image', () => {
+  it('changes nothing the second time, and replaces an earlier image', () => {
     expect(served(served(rendered))).toBe(served(rendered));
     const other = servedMachineConfig(served(rendered), 'r', 'a.b/c@sha256:0');
     expect(other).not.toContain(image);
@@ -62,24 +62,21 @@ describe('servedMachineConfig', () => {
 
   it.each([
     ['without annotations', 'metadata:\n  name: r\nspec:\n  osImageURL: a\n'],
-    [
-      'with annotations that are empty',
-      'metadata: {annotations: {}, name: r}\nspec: {osImageURL: a}',
-    ],
+    ['with empty annotations', 'metadata: {annotations: {}, name: r}\nspec: {osImageURL: a}'],
     ['without an image', 'metadata:\n  name: r\nspec:\n  kernelType: default\n'],
     ['in JSON', '{"metadata":{"annotations":{"a":"b"},"name":"r"},"spec":{"osImageURL":"a"}}'],
-    ['with Windows lines', 'metadata:\r\n  name: r\r\nspec:\r\n  osImageURL: a\r\n'],
-    ['with a key in quotes', "metadata:\n  'name': r\nspec:\n  'osImageURL': 'a'\n"],
-    ['with what merges in quotes', '{"metadata":{"name":"r"},"spec":{"<<":"","osImageURL":"a"}}'],
-    ['with what merges', 'a: &a {b: c}\nmetadata: {name: r}\nspec: {<<: *a, osImageURL: a}\n'],
-  ])('edits one %s', (...[, text]) => {
+    ['with CRLF line ends', 'metadata:\r\n  name: r\r\nspec:\r\n  osImageURL: a\r\n'],
+    ['with quoted keys', "metadata:\n  'name': r\nspec:\n  'osImageURL': 'a'\n"],
+    ['with a quoted merge key', '{"metadata":{"name":"r"},"spec":{"<<":"","osImageURL":"a"}}'],
+    ['with a merge key', 'a: &a {b: c}\nmetadata: {name: r}\nspec: {<<: *a, osImageURL: a}\n'],
+  ])('edits a MachineConfig %s', (...[, text]) => {
     expect(parse(served(text))).toMatchObject({
       metadata: { name: 'r', annotations: { [key]: image } },
       spec: { osImageURL: image },
     });
   });
 
-  it('keeps whatever else a MachineConfig holds', () => {
+  it('keeps all other members of a MachineConfig', () => {
     const texts = fc.dictionary(fc.string(), fc.string(), { maxKeys: 3, noNullPrototype: true });
     fc.assert(
       fc.property(texts, texts, (annotations, more) => {
@@ -93,10 +90,10 @@ describe('servedMachineConfig', () => {
   });
 
   it.each([
-    ['what is no YAML', 'a: b: c\n\t'],
+    ['invalid YAML', 'a: b: c\n\t'],
     ['another object', 'kind: A\n'],
     ['a list', '- a\n'],
-    ['an alias in place of its spec', 'x: &a {osImageURL: a}\nmetadata:\n  name: r\nspec: *a\n'],
+    ['an alias as the spec', 'x: &a {osImageURL: a}\nmetadata:\n  name: r\nspec: *a\n'],
   ])('refuses %s', (...[, text]) => {
     expect(() => served(text)).toThrow(
       expect.objectContaining({ code: 'layering.machine-config-invalid' }),
@@ -108,9 +105,9 @@ const path = 'f.yaml';
 
 describe('renderedNameIn', () => {
   it.each([
-    ['names none', 'kind: MachineConfigPool\nstatus: {}\n', /f\.yaml:2: /],
+    ['names no rendered MachineConfig', 'kind: MachineConfigPool\nstatus: {}\n', /f\.yaml:2: /],
     ['is empty', '', /f\.yaml: /],
-    ['is no object', '- a\n', /f\.yaml:1: /],
+    ['is not an object', '- a\n', /f\.yaml:1: /],
   ])('refuses a pool that %s', (...[, text, message]) => {
     expect(() => renderedNameIn({ path, text })).toThrow(
       expect.objectContaining({
@@ -123,9 +120,14 @@ describe('renderedNameIn', () => {
 
 describe('osImageIn', () => {
   it.each([
-    ['names it by a tag', /@sha256:a+/, ':latest', /f\.yaml:11: .*digest/],
-    ['tells no release', /release-image-version/, 'other', /release-image-version$/],
-    ['tells no controller', /generated-by-controller-version/, 'other', /controller-version$/],
+    ['names its OS image by a tag', /@sha256:a+/, ':latest', /f\.yaml:11: .*digest/],
+    ['has no release version', /release-image-version/, 'other', /release-image-version$/],
+    [
+      'has no controller version',
+      /generated-by-controller-version/,
+      'other',
+      /controller-version$/,
+    ],
     ['is not rendered', /rendered-/, '99-', /is not rendered/],
   ])('refuses a MachineConfig that %s', (...[, from, to, message]) => {
     const text = renderedText('master').replace(from, to);

@@ -13,7 +13,7 @@ import {
 const user = { name: 'bootwright', password: 'secret' };
 const bad = expect.objectContaining({ code: 'layering.bad-credentials' }) as Error;
 
-it('writes a user in the forms of registry, curl and podman', () => {
+it('writes a user for the registry, for curl and for podman', () => {
   expect(passwordLine(user, new Uint8Array(16))).toMatch(
     /^bootwright:\$2b\$05\$[./A-Za-z0-9]{53}\n$/,
   );
@@ -23,13 +23,13 @@ it('writes a user in the forms of registry, curl and podman', () => {
 });
 
 describe('mergePullSecrets', () => {
-  it('lets the later one win', () => {
+  it('prefers the later pull secret', () => {
     const texts = ['{"auths":{"a":{"auth":"1"},"b":{"auth":"1"}}}', '{"auths":{"b":{"auth":"2"}}}'];
     const merged = mergePullSecrets(texts.map((text) => ({ from: 'f', text })));
     expect(JSON.parse(merged)).toEqual({ auths: { a: { auth: '1' }, b: { auth: '2' } } });
   });
 
-  it('lets the later one win however the registry is written', () => {
+  it('prefers the later pull secret for any spelling of the registry', () => {
     const texts = ['{"auths":{"r.io":1,"r.io/a":2,"q.io":3}}', '{"auths":{"https://R.io/v1/":4}}'];
     const merged = mergePullSecrets(texts.map((text) => ({ from: 'f', text })));
     expect(JSON.parse(merged)).toEqual({
@@ -37,11 +37,11 @@ describe('mergePullSecrets', () => {
     });
   });
 
-  it('takes one that names no registry', () => {
+  it('accepts a pull secret without registries', () => {
     expect(mergePullSecrets([{ from: 'f', text: '{}' }])).toBe('{"auths":{}}');
   });
 
-  it('never quotes what it cannot read', () => {
+  it('does not quote an unreadable pull secret', () => {
     const call = () => mergePullSecrets([{ from: 'f', text: 'hidden' }]);
     expect(call).toThrow(bad);
     expect(call).not.toThrow(/hidden/);
@@ -51,10 +51,14 @@ describe('mergePullSecrets', () => {
 describe('narrowedTo', () => {
   const secret = (auths: object) => ({ from: 'f', text: JSON.stringify({ auths }) });
   it.each([
-    ['its host', { 'r.io': 1, other: 2 }, 'r.io'],
-    ['its namespace before its host', { 'r.io': 1, 'r.io/team': 2 }, 'r.io/team'],
-    ['itself before all', { 'r.io/team/os': 1, 'r.io/team': 2, 'r.io': 3 }, 'r.io/team/os'],
-  ])('keeps what is there for %s', (_, auths, name) => {
+    ['the host', { 'r.io': 1, other: 2 }, 'r.io'],
+    ['the namespace rather than the host', { 'r.io': 1, 'r.io/team': 2 }, 'r.io/team'],
+    [
+      'the repository rather than the namespace and the host',
+      { 'r.io/team/os': 1, 'r.io/team': 2, 'r.io': 3 },
+      'r.io/team/os',
+    ],
+  ])('keeps the entry of %s', (_, auths, name) => {
     const kept = JSON.parse(narrowedTo('r.io/team/os', secret(auths)) ?? '') as { auths: object };
     expect(Object.keys(kept.auths)).toEqual([name]);
   });
@@ -70,14 +74,14 @@ describe('narrowedTo', () => {
     ['r.example.com:5000/'],
     ['r.example.com:5000/v2/'],
     ['r.example.com:5000/team/'],
-  ])('knows %s', (key) => {
+  ])('matches the key %s', (key) => {
     const auths = { [key]: 1, 'r.example.com': 2, 'https://r.example.com:5001': 3 };
     const kept = narrowedTo('r.example.com:5000/team/os', secret(auths)) ?? '';
     const name = key.endsWith('team/') ? 'r.example.com:5000/team' : 'r.example.com:5000';
     expect(JSON.parse(kept)).toEqual({ auths: { [name]: 1 } });
   });
 
-  it('prefers the name itself to an address', () => {
+  it('prefers a plain name to a URL', () => {
     const auths = { 'https://r.io/v1/': 1, 'r.io': 2, 'R.io/team/os': 3 };
     expect(JSON.parse(narrowedTo('r.io/team/os', secret(auths)) ?? '')).toEqual({
       auths: { 'r.io': 2 },
@@ -85,18 +89,18 @@ describe('narrowedTo', () => {
   });
 
   it.each(['https://index.docker.io/v1/', 'registry-1.docker.io', 'index.docker.io'])(
-    'knows docker.io by %s',
+    'matches docker.io by the key %s',
     (key) => {
       const kept = narrowedTo('docker.io/team/os', secret({ [key]: 1 })) ?? '';
       expect(JSON.parse(kept)).toEqual({ auths: { 'docker.io': 1 } });
     },
   );
 
-  it('finds nothing for another host, nor for a name that only begins alike', () => {
+  it('returns undefined for another port and for a partial namespace', () => {
     expect(narrowedTo('r.io/team/os', secret({ 'r.io/te': 1, 'r.io:5000': 2 }))).toBeUndefined();
   });
 
-  it('never quotes what it cannot read', () => {
+  it('does not quote an unreadable pull secret', () => {
     const call = () => narrowedTo('r.io/os', { from: 'f', text: 'hidden' });
     expect(call).toThrow(bad);
     expect(call).not.toThrow(/hidden/);
@@ -109,7 +113,7 @@ describe('pullSecretIn', () => {
   it.each([
     ['data', { data: { '.dockerconfigjson': base64({ auths }) } }],
     ['stringData', { stringData: { '.dockerconfigjson': JSON.stringify({ auths }) } }],
-    ['the older form', { data: { '.dockercfg': base64(auths) } }],
+    ['.dockercfg', { data: { '.dockercfg': base64(auths) } }],
   ])('reads a Secret with %s', (_, members) => {
     const secret = lineless({ kind: 'Secret', ...members }, 's.yaml');
     expect(JSON.parse(pullSecretIn(secret))).toEqual({ auths });

@@ -7,10 +7,10 @@ const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('endOf', () => {
   it.each([
-    ['a text that fits', 'one\ntwo\n', 100, 'one\ntwo\n'],
+    ['a text within the limit', 'one\ntwo\n', 100, 'one\ntwo\n'],
     ['whole lines', 'one\ntwo\nthree\n', 8, '(earlier lines are left out)\nthree\n'],
-    ['one line that is too long', 'abcdef', 3, '(earlier lines are left out)\ndef'],
-    ['nothing', 'abc', 0, '(earlier lines are left out)\n'],
+    ['the end of one long line', 'abcdef', 3, '(earlier lines are left out)\ndef'],
+    ['no text with a limit of 0', 'abc', 0, '(earlier lines are left out)\n'],
   ])('keeps %s', (...[, text, most, kept]) => {
     expect(endOf(text, most)).toBe(kept);
   });
@@ -20,7 +20,7 @@ describe('credentialsIn', () => {
   const known = (text: string): readonly string[] =>
     credentialsIn(text).secrets.map((secret) => secret.reveal());
 
-  it('knows the pair, both parts of it and every token, and no name', () => {
+  it('finds the encoded pair, the pair, the password and tokens, but no user names', () => {
     const auth = inBase64('somebody:the-password');
     const entry = { auth, email: 'somebody@example.com', identitytoken: 'the-token' };
     const text = JSON.stringify({ auths: { 'quay.io': entry } });
@@ -28,19 +28,19 @@ describe('credentialsIn', () => {
     expect(credentialsIn(text).registries).toEqual(['quay.io']);
   });
 
-  it('knows the tokens beside an entry that is none', () => {
+  it('finds tokens despite invalid entries for other registries', () => {
     const auths = { 'quay.io': { auth: 'the-token' }, 'a.example': null, 'b.example': 'x' };
     expect(known(JSON.stringify({ auths }))).toContain('the-token');
     expect(credentialsIn(JSON.stringify({ auths })).registries).toEqual(Object.keys(auths));
   });
 
-  it('takes what it cannot read for one secret', () => {
+  it('treats an unreadable pull secret as one secret', () => {
     expect(known('{"auths": [')).toEqual(['{"auths": [']);
     expect(known('')).toEqual([]);
   });
 });
 
-it('the shape of a MachineConfig shows what is there and no content', () => {
+it('machineConfigShape keeps the members of a MachineConfig without their content', () => {
   const shape = machineConfigShape({
     kind: 'MachineConfig',
     metadata: { name: 'rendered-master-1' },
@@ -77,22 +77,22 @@ it('the shape of a MachineConfig shows what is there and no content', () => {
 
 const planted = 'planted7f3a9cToken';
 
-describe('what looks like a secret', () => {
+describe('withoutSecretLooks', () => {
   it.each([
-    ['a header', `> Authorization: Basic ${planted}`],
-    ['a header in quotes', `"Authorization":"Bearer ${planted}"`],
+    ['an HTTP header', `> Authorization: Basic ${planted}`],
+    ['an HTTP header in quotes', `"Authorization":"Bearer ${planted}"`],
     ['a member of a pull secret', `{"auths":{"r.example":{"auth":"${planted}"}}}`],
     ['JSON within JSON', `{\\"auth\\":\\"${planted}\\"}`],
     ['a variable', `REGISTRY_PASSWORD=${planted} dnf install`],
     ['a member in YAML', `client_secret: '${planted}'`],
-    ['an address', `GET https://user:${planted}@proxy.example:3128/`],
-    ['a password that is not escaped', `GET http://user:p@${planted}#w@proxy.example:3128/`],
-    ['a token that is all the user', `https://${planted}@git.example/r.git`],
-    ['a hash', `passwd -p $6$saltsalt$${planted}/x.yzabcdef`],
-    ['a web token', `eyJhbGciOiJSUzI1NiJ9.${planted}.${planted}`],
-    ['a key', `-----BEGIN RSA PRIVATE KEY-----\n${planted}\n-----END RSA PRIVATE KEY-----`],
-    ['a key that is cut off', `-----BEGIN PRIVATE KEY-----\nab\n${planted}\n`],
-  ])('is masked in %s', (_, text) => {
+    ['a URL', `GET https://user:${planted}@proxy.example:3128/`],
+    ['a URL whose password is not escaped', `GET http://user:p@${planted}#w@proxy.example:3128/`],
+    ['a URL with a token as the user', `https://${planted}@git.example/r.git`],
+    ['a password hash', `passwd -p $6$saltsalt$${planted}/x.yzabcdef`],
+    ['a JSON Web Token', `eyJhbGciOiJSUzI1NiJ9.${planted}.${planted}`],
+    ['a private key', `-----BEGIN RSA PRIVATE KEY-----\n${planted}\n-----END RSA PRIVATE KEY-----`],
+    ['a private key that is cut off', `-----BEGIN PRIVATE KEY-----\nab\n${planted}\n`],
+  ])('masks a secret in %s', (_, text) => {
     expect(withoutSecretLooks(text)).not.toContain(planted);
     expect(withoutSecretLooks(text)).toContain('***');
   });
@@ -103,11 +103,11 @@ describe('what looks like a secret', () => {
     'Trying to pull quay.io/release/os@sha256:aaaa...',
     'https://registry.example.com:5000/v2/ocl/master/manifests/latest',
     'podman run --authfile /root/.docker/config.json',
-  ])('is not %s', (text) => {
+  ])('keeps %s', (text) => {
     expect(withoutSecretLooks(text)).toBe(text);
   });
 
-  it('is looked for in a long line in no time that grows with its square', () => {
+  it('handles a very long line without backtracking', () => {
     const text = `${'a'.repeat(400_000)}://${'-'.repeat(400_000)}`;
     expect(withoutSecretLooks(text)).toBe(text);
   });

@@ -42,7 +42,7 @@ const done = { desired: '2' };
 const working = { desired: '2', current: '1', state: 'Working' };
 const degraded = { desired: '2', current: '1', state: 'Degraded' };
 
-describe('what a node says of itself', () => {
+describe('the state of a node', () => {
   const condition = (type: string, status: string) => ({ type, status });
   it.each<[string | undefined, ...object[]]>([
     [undefined, condition('Ready', 'True')],
@@ -52,7 +52,7 @@ describe('what a node says of itself', () => {
     ['NetworkUnavailable', condition('Ready', 'True'), condition('NetworkUnavailable', 'True')],
     // The operator ignores this condition too.
     [undefined, condition('Ready', 'True'), condition('MemoryPressure', 'True')],
-  ])('keeps workload from it: %s by %j', (reason, ...conditions) => {
+  ])('is unready because of %s with %j', (reason, ...conditions) => {
     expect(unreadyReason({ ...node('n'), status: { conditions } })).toBe(reason);
   });
 
@@ -61,7 +61,7 @@ describe('what a node says of itself', () => {
     ['Unreconcilable', true],
     ['Working', false],
     ['Done', false],
-  ])('is an agent that has given up: %s', (state, expected) => {
+  ])('is degraded in agent state %s: %s', (state, expected) => {
     expect(isDegraded(node('n', { state }))).toBe(expected);
   });
 });
@@ -87,72 +87,77 @@ describe('maxUnavailable', () => {
 
 describe('chooseNode', () => {
   it.each<[string, readonly KubeObject[], string | undefined, object?, string?]>([
-    ['the first by name', [node('b'), node('a')], 'a'],
-    ['the first by name, as they are listed', [node('a'), node('b'), node('c')], 'a'],
-    ['the older', [node('a', { created: '2026-02-01T00:00:00Z' }), node('b')], 'b'],
-    ['by zone first', [node('a', { zone: 'b' }), node('b', { created: '2027' })], 'b'],
-    ['none that has the target', [node('a', done), node('b')], 'b'],
-    ['none beside one at work', [node('a', working), node('b')], undefined],
+    ['the first node by name', [node('b'), node('a')], 'a'],
+    ['the first node by name of a sorted list', [node('a'), node('b'), node('c')], 'a'],
+    ['the older node', [node('a', { created: '2026-02-01T00:00:00Z' }), node('b')], 'b'],
+    ['the first node by zone', [node('a', { zone: 'b' }), node('b', { created: '2027' })], 'b'],
+    ['no node that already has the target', [node('a', done), node('b')], 'b'],
+    ['no node while another is updated', [node('a', working), node('b')], undefined],
     [
-      'none beside one that has just been chosen',
+      'no node while another has just been chosen',
       [node('a', { desired: '2', current: '1' }), node('b')],
       undefined,
     ],
-    ['none beside a degraded one', [node('a', degraded), node('b')], undefined],
+    ['no node while another is degraded', [node('a', degraded), node('b')], undefined],
     [
-      'none beside one that is not Ready',
+      'no node while another is not Ready',
       [node('a', { ...done, isReady: false }), node('b')],
       undefined,
     ],
     [
-      'none beside a cordoned one',
+      'no node while another is cordoned',
       [node('a', { ...done, isCordoned: true }), node('b')],
       undefined,
     ],
-    ['one more where two may be away', [node('a', working), node('b')], 'b', { maxUnavailable: 2 }],
     [
-      'none beside another master',
+      'a second node with maxUnavailable 2',
+      [node('a', working), node('b')],
+      'b',
+      { maxUnavailable: 2 },
+    ],
+    [
+      'no second master with maxUnavailable 2',
       [node('a', working), node('b')],
       undefined,
       { maxUnavailable: 2 },
       'master',
     ],
-    ['none of a paused pool', [node('a')], undefined, { paused: true }],
+    ['no node of a paused pool', [node('a')], undefined, { paused: true }],
+    ['a degraded node with another target', [node('a', { state: 'Degraded' }), node('b')], 'a'],
     [
-      'a degraded one that wants something else',
-      [node('a', { state: 'Degraded' }), node('b')],
-      'a',
-    ],
-    [
-      'none at work that wants something else',
+      'no node that is being updated to another target',
       [node('a', { ...working, desired: '3' }), node('b', done)],
       undefined,
     ],
-    ['none that somebody has cordoned', [node('a', { isCordoned: true }), node('b')], undefined],
     [
-      'another than a cordoned one',
+      'no node while the first is cordoned by a user',
+      [node('a', { isCordoned: true }), node('b')],
+      undefined,
+    ],
+    [
+      'a node other than the cordoned one with maxUnavailable 2',
       [node('a', { isCordoned: true }), node('b')],
       'b',
       { maxUnavailable: 2 },
     ],
     [
-      'a degraded one that its drain has cordoned',
+      'a degraded node that its drain has cordoned',
       [node('a', { state: 'Degraded', isCordoned: true })],
       'a',
     ],
-    ['none without an agent', [node('a', { state: '' })], undefined],
+    ['no node without an agent', [node('a', { state: '' })], undefined],
   ])('chooses %s', (...[, nodes, expected, spec, name = 'worker']) => {
     const choice = chooseNode({ pool: pool(name, spec), nodes, target });
     expect('node' in choice ? choice.node.metadata.name : undefined).toBe(expected);
     if (!('node' in choice)) expect(choice.waitsFor).toBeTruthy();
   });
 
-  it('has no reason to wait once every node is to have the target', () => {
+  it('waits for nothing once every node has the target as desired', () => {
     const nodes = [node('a', done), node('b', working)];
     expect(chooseNode({ pool: pool('worker'), nodes, target })).toEqual({ waitsFor: undefined });
   });
 
-  it('changes no member of etcd beside another that is away, in any pool, and says which', () => {
+  it('waits while an etcd member of another pool is unavailable, and names it', () => {
     const [own, other] = [node('a'), node('m', { ...done, isReady: false })];
     const two = pool('infra', { maxUnavailable: 2 });
     expect(chooseNode({ pool: two, nodes: [own], members: [own, other], target })).toEqual({
@@ -160,7 +165,7 @@ describe('chooseNode', () => {
     });
   });
 
-  it('takes the image away where the pool is not layered any more', () => {
+  it('chooses a node whose image is not in the target', () => {
     const nodes = [node('a', done)];
     const choice = chooseNode({
       pool: pool('w'),

@@ -28,7 +28,7 @@ describe('the next build', () => {
     },
   };
 
-  it('is shown with its pod while it runs', () => {
+  it('is reported with its pod while it runs', () => {
     const deployments = [{ metadata: { name: 'machine-config-controller' } }];
     const operator = { deployments, leases: [], now: 0, pods: [buildPod] };
     const progress = poolProgress('master', rollOutCluster(running('running'), { operator }));
@@ -42,7 +42,7 @@ describe('the next build', () => {
     expect(progress.actions).toEqual([]);
   });
 
-  it('needs a person when it has failed, and violates an invariant', () => {
+  it('asks for an action and violates an invariant when it has failed', () => {
     const progress = poolProgress('master', rollOutCluster(running('failed')));
     expect(progress.nextBuild).toMatchObject({
       phase: 'Failed',
@@ -56,7 +56,7 @@ describe('the next build', () => {
   });
 });
 
-describe('where an image comes from', () => {
+describe('the origin of an image', () => {
   const newer = {
     metadata: { name: 'master-2' },
     spec: { machineConfig: { name: 'rendered-master-2' }, machineOSConfig: { name: 'master' } },
@@ -86,7 +86,7 @@ describe('where an image comes from', () => {
     });
   });
 
-  it('is a build that took over the image of an earlier one', () => {
+  it('is a build that reused the image of an earlier build', () => {
     const { osConfigs, builds } = layeredCluster();
     const [config] = osConfigs;
     const named = {

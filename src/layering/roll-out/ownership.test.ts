@@ -37,35 +37,39 @@ const nodes = [{ metadata: { name: 'w0' } }, { metadata: { name: 'w1' } }];
 
 describe('operatorReason', () => {
   it.each<[string, OperatorObjects, string | undefined]>([
-    ['nothing of it is there', none, undefined],
+    ['the operator has no objects', none, undefined],
     ['its deployment has a replica', deployment({ replicas: 1 }), 'Deployment'],
-    ['its deployment says nothing of replicas', deployment({}), 'Deployment'],
+    ['its deployment has no replicas field', deployment({}), 'Deployment'],
     ['its deployment is scaled down', deployment({ replicas: 0 }), undefined],
     ['its daemon is on a node of the pool', pod('w1', {}), 'node w1'],
     ['its daemon is on another node', pod('m0', {}), undefined],
-    ['a ReplicaSet has the name of it', pod('w1', { kind: 'ReplicaSet' }), undefined],
-    ['it is an owner that does not control', pod('w1', { controller: false }), undefined],
-    ['a pod of its deployment works on', pod('m0', replicaSet), 'mcd-x'],
+    ['a ReplicaSet has the name of its daemon', pod('w1', { kind: 'ReplicaSet' }), undefined],
+    ['its daemon is an owner but not the controller', pod('w1', { controller: false }), undefined],
+    ['a pod of its deployment still runs', pod('m0', replicaSet), 'mcd-x'],
     [
       'a pod of its deployment is being removed',
       left({ deletionTimestamp: '2026-11-26T12:00:00Z', ...controller }),
       'mcc-x',
     ],
-    ['nobody looks after its pod any more', left(controller, 'Pending'), 'mcc-x'],
+    ['its pod is orphaned', left(controller, 'Pending'), 'mcc-x'],
     ['its pod has ended', left(controller, 'Succeeded'), undefined],
-    ['a pod has only the name of it', left({ name: 'machine-config-controller-1-x' }), undefined],
+    ['a pod has only its name', left({ name: 'machine-config-controller-1-x' }), undefined],
     [
-      'another pod has the label of it',
+      'a pod of another owner has its label',
       left({ ...controller, ownerReferences: [{ ...daemonSet, name: 'other' }] }),
       undefined,
     ],
     ['its lease was renewed', lease(137_000), 'lease'],
-    ['its lease has not been renewed', lease(137_001), undefined],
-    ['its lease says no duration', lease(500_000, { leaseDurationSeconds: undefined }), 'lease'],
-    ['its lease was given back', lease(0, { holderIdentity: '' }), undefined],
-    ['a lease of another is renewed', lease(0, {}, 'machine-config-operator'), undefined],
-    ['its builder is to run', deployment({}, 'machine-os-builder'), 'machine-os-builder'],
-  ])('where %s', (_, objects, expected) => {
+    ['its lease has expired', lease(137_001), undefined],
+    ['its lease has no duration', lease(500_000, { leaseDurationSeconds: undefined }), 'lease'],
+    ['its lease was released', lease(0, { holderIdentity: '' }), undefined],
+    [
+      'the lease of another program was renewed',
+      lease(0, {}, 'machine-config-operator'),
+      undefined,
+    ],
+    ['its builder has a deployment', deployment({}, 'machine-os-builder'), 'machine-os-builder'],
+  ])('when %s', (_, objects, expected) => {
     const reason = operatorReason(objects, nodes);
     if (expected === undefined) expect(reason).toBeUndefined();
     else expect(reason).toContain(expected);
@@ -73,7 +77,7 @@ describe('operatorReason', () => {
 });
 
 describe('leaseObserver', () => {
-  it('counts since a lease was seen to change, whatever time it says', () => {
+  it('counts from the observed change of a lease, not from its renewTime', () => {
     let now = 1_000;
     const observed = leaseObserver({ elapsed: () => now });
     const sinceOf = (renewTime: string, name?: string): number =>

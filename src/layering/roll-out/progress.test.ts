@@ -45,41 +45,41 @@ const pod = (metadata: object = {}, phase = 'Running') => ({
 });
 const draining = { ...drain, currentImage: 'old', state: 'Working' };
 
-describe('what a node waits for', () => {
+describe('waitsFor of a node', () => {
   it.each<[string, RollOutSnapshot, string, string]>([
-    ['nothing', withNode({}), '', 'to be chosen'],
+    ['no change', withNode({}), '', 'to be chosen'],
     [
-      'its turn',
+      'its agent',
       withNode({ currentImage: 'old' }),
       'chosen; its agent has not begun',
       'maxUnavailable 1: first m1',
     ],
     [
-      'its change',
+      'the change of the OS',
       withNode({ ...drained, currentImage: 'old', state: 'Working' }),
       'drained; being changed',
       'maxUnavailable 1: first m1',
     ],
     [
-      'its uncordoning',
+      'its uncordon',
       withNode({ desiredDrain: 'uncordon-x', lastAppliedDrain: 'drain-x' }),
       'to be uncordoned',
       'to be chosen',
     ],
     [
-      'a person',
+      'a user, after it degraded',
       withNode({ currentImage: 'old', state: 'Degraded', reason: 'no space' }),
       'no space',
       'maxUnavailable 1: first m1',
     ],
     [
-      'an unpaused pool',
+      'the pool to be unpaused',
       withNode({}, { change: { pool: { paused: true } } }),
       '',
       'the pool is paused',
     ],
     [
-      'room for two',
+      'its agent, beside a second node',
       withNode(
         { currentImage: 'old' },
         { change: { pool: { configuration: { name: masterRendered }, maxUnavailable: 2 } } },
@@ -88,7 +88,7 @@ describe('what a node waits for', () => {
       'to be chosen',
     ],
     [
-      'its turn among masters that we run, whatever their pool says',
+      'one master at a time under our controller despite maxUnavailable 2',
       withNode(
         { currentImage: 'old' },
         {
@@ -101,13 +101,13 @@ describe('what a node waits for', () => {
     ],
     ['its drain', withNode(draining), 'being drained', 'maxUnavailable 1: first m1'],
     [
-      'a budget',
+      'a PodDisruptionBudget',
       withNode(draining, { pods: [pod(), pod({ name: 'web-1' })], budgets: [budget()] }),
       'drain blocked: pod shop/web-0 by budget shop/web, and 1 more pod',
       'maxUnavailable 1: first m1',
     ],
     [
-      'a budget that allows one',
+      'its drain, with a PodDisruptionBudget that allows a disruption',
       withNode(draining, {
         pods: [pod()],
         budgets: [budget({ status: { disruptionsAllowed: 1 } })],
@@ -116,7 +116,7 @@ describe('what a node waits for', () => {
       'maxUnavailable 1: first m1',
     ],
     [
-      'a pod of a daemon set',
+      'its drain, with a pod of a DaemonSet',
       withNode(draining, {
         pods: [pod({ ownerReferences: [{ kind: 'DaemonSet', controller: true }] })],
         budgets: [budget()],
@@ -124,7 +124,7 @@ describe('what a node waits for', () => {
       'being drained',
       'maxUnavailable 1: first m1',
     ],
-  ])('%s', (_, cluster, ...waits) => {
+  ])('is %s', (_, cluster, ...waits) => {
     // In some cases the pool has no configuration of its own.
     const pools = cluster.pools.map((one) =>
       one.metadata.name === 'master'
@@ -135,7 +135,7 @@ describe('what a node waits for', () => {
     expect(nodes.map(({ waitsFor }) => waitsFor)).toEqual(waits);
   });
 
-  it('a restart, with its time, and somebody who cordoned it', () => {
+  it('is the time since a node became not Ready, or its cordon', () => {
     const restarted = {
       ...nodeObject('m1', 'master', done),
       status: {
@@ -155,7 +155,7 @@ describe('what a node waits for', () => {
   });
 });
 
-describe('who runs a pool', () => {
+describe('the runner of a pool', () => {
   const none = { deployments: [], leases: [], now: 0, pods: [] };
   const lease = (renewTime: string, holderIdentity = 'pod-1') => ({
     metadata: { name: 'l' },
@@ -169,11 +169,11 @@ describe('who runs a pool', () => {
     [{ operator: none, lease: lease('2026-11-23T11:50:00.000000Z') }, ''],
     [{ operator: none, lease: lease('2026-11-23T11:59:00.000000Z', '') }, ''],
     [{ lease: lease('2026-11-23T11:59:00.000000Z') }, 'machine-config-operator'],
-  ])('by %j', (more, by) => {
+  ])('with %j is "%s"', (more, by) => {
     expect(poolProgress('master', rollOutCluster({}, more)).runner.by).toBe(by);
   });
 
-  it('says what to do where nobody does and something waits', () => {
+  it('asks for a controller when nodes wait and no controller runs', () => {
     const { actions } = poolProgress('master', rollOutCluster({ node: old }, { operator: none }));
     expect(actions).toEqual([
       'no controller rolls out to pool master: neither the operator nor bootwright node controller is there',
@@ -182,9 +182,9 @@ describe('who runs a pool', () => {
   });
 
   it.each<[string, LayeredPool]>([
-    ['with nodes that wait', { node: old }],
-    ['with nothing to wait for', {}],
-  ])('never advises what takes images off nodes of a pool that a hand-over holds, %s', (_, one) => {
+    ['with waiting nodes', { node: old }],
+    ['without waiting nodes', {}],
+  ])('advises only to unpause a pool that a hand-over has paused, %s', (_, one) => {
     const pool = { configuration: { name: masterRendered }, paused: true };
     const cluster = rollOutCluster({ ...one, pool });
     const annotations = { 'bootwright.io/paused-for-hand-over': '2026-11-23T11:00:00Z' };

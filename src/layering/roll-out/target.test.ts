@@ -29,7 +29,7 @@ describe('rollOutTarget', () => {
     ['has no MachineOSConfig', undefined, [], { target: { config: 'r2', image: undefined } }],
     ['has no build yet', osConfig('b2'), [previous], { waitsFor: 'a MachineOSBuild' }],
     [
-      'has a build that has not succeeded',
+      'has an unfinished build',
       osConfig('b2'),
       [build('b2', { succeeded: 'False' })],
       { waitsFor: 'MachineOSBuild b2 to succeed' },
@@ -41,18 +41,18 @@ describe('rollOutTarget', () => {
       { waitsFor: 'a MachineOSBuild of r2' },
     ],
     [
-      'has a MachineOSConfig with the image before',
+      'has a MachineOSConfig with the previous image',
       osConfig('b2', { image: 'image-of-b1' }),
       [build('b2')],
       { waitsFor: 'MachineOSConfig w to name the image of b2' },
     ],
     [
-      'has its build',
+      'has a finished build',
       osConfig('b2'),
       [previous, build('b2')],
       { target: { config: 'r2', image: 'image-of-b2' } },
     ],
-  ])('of a pool that %s', (...[, config, builds, expected]) => {
+  ])('for a pool that %s', (...[, config, builds, expected]) => {
     const snapshot = { machineConfigPool, osConfig: config, builds };
     expect(rollOutTarget(snapshot)).toEqual(expected);
   });
@@ -77,13 +77,19 @@ describe('foreignReason', () => {
   const image = 'image-of-b2';
   it.each<[string, object, KubeObject['metadata'], readonly KubeObject[], boolean]>([
     ['the configuration of the pool', { config: 'r2' }, r2, [], false],
-    ['one that was the pool’s', { config: 'r1' }, owned('w'), [], false],
-    ['one without an owner', { config: 'r1' }, r1, [], true],
-    ['one of another pool', { config: 'r1' }, owned('x'), [], true],
-    ['one of another kind', { config: 'r1' }, owned('w', 'KubeletConfig'), [], true],
+    ['an earlier configuration of the pool', { config: 'r1' }, owned('w'), [], false],
+    ['a configuration without an owner', { config: 'r1' }, r1, [], true],
+    ['a configuration of another pool', { config: 'r1' }, owned('x'), [], true],
+    [
+      'a configuration owned by another kind',
+      { config: 'r1' },
+      owned('w', 'KubeletConfig'),
+      [],
+      true,
+    ],
     ['a built image', { config: 'r2', image }, r2, [ofPool(b1), ofPool(b2)], false],
     [
-      'an image built of another configuration',
+      'an image built from another configuration',
       { config: 'r1', image },
       owned('w'),
       [ofPool(b2)],
@@ -91,13 +97,13 @@ describe('foreignReason', () => {
     ],
     ['an image built for another pool', { config: 'r2', image }, r2, [ofPool(b2, 'x')], true],
     [
-      'an image whose build has not succeeded',
+      'an image of an unfinished build',
       { config: 'r2', image },
       r2,
       [ofPool(build('b2', { succeeded: 'False' }))],
       true,
     ],
-  ])('of %s', (...[, target, metadata, builds, isForeign]) => {
+  ])('for %s', (...[, target, metadata, builds, isForeign]) => {
     const { config = '', image: desired } = target as { config?: string; image?: string };
     const origin = { pool: machineConfigPool, config: { metadata }, builds };
     expect(foreignReason({ config, image: desired }, origin) !== undefined).toBe(isForeign);
