@@ -18,18 +18,18 @@ import {
 
 const names = (devices: readonly { name: string }[]) => devices.map(({ name }) => name);
 
-describe('the tree of a host', () => {
+describe('the device tree of a host', () => {
   const array = blockDevice('md127');
   const sda = blockDevice('sda', {}, [partition('sda1', {}, [array])]);
   const sdb = blockDevice('sdb', {}, [partition('sdb1', {}, [array])]);
   const roots = [sda, sdb];
 
-  it('finds all disks under a device', () => {
+  it('finds all disks below a device', () => {
     expect(names(disksUnder(roots, array))).toEqual(['sda', 'sdb']);
     expect(names(disksUnder(roots, sda))).toEqual(['sda']);
   });
 
-  it('finds a device by its kernel path and by its own', () => {
+  it('finds a device by its kernel path and by its mapper path', () => {
     const mapped = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' });
     expect(deviceAt([mapped], '/dev/dm-0')).toBe(mapped);
     expect(deviceAt([mapped], '/dev/mapper/mpatha')).toBe(mapped);
@@ -49,7 +49,7 @@ describe('findPartition', () => {
     expect(findPartition(coreOsDisk(kname), purpose)).toMatchObject({ path, number });
   });
 
-  it('does not go by the number: kept partitions may stand before', () => {
+  it('finds a partition by its label, not by its number', () => {
     const disk = blockDevice('sda', {}, [
       partition('sda4', { partLabel: 'data' }),
       partition('sda7', { partLabel: 'root' }),
@@ -57,7 +57,7 @@ describe('findPartition', () => {
     expect(findPartition(disk, 'root')).toMatchObject({ path: '/dev/sda7', number: 7 });
   });
 
-  it('mounts a partition of a multipath device by its name', () => {
+  it('returns the mapper path for a partition of a multipath device', () => {
     const disk = blockDevice('dm-0', { name: '3600508b1', type: 'mpath' }, [
       partition('dm-4', { name: '3600508b1p4', label: 'root' }),
     ]);
@@ -65,7 +65,7 @@ describe('findPartition', () => {
     expect(findPartition(disk, 'root')).toMatchObject({ path, number: 4 });
   });
 
-  it.each(['esp', 'boot', 'root'] as const)('says that there is no %s partition', (purpose) => {
+  it.each(['esp', 'boot', 'root'] as const)('fails without the %s partition', (purpose) => {
     const disk = blockDevice('sda', {}, [
       partition('sda1', { label: 'data' }),
       blockDevice('dm-0', { label: 'root', partType: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b' }),
@@ -81,16 +81,16 @@ describe('findPartition', () => {
 
 describe('freePercent', () => {
   it.each([
-    ['the root partition once more', 3_272_588_800, 92],
+    ['the root partition a second time', 3_272_588_800, 92],
     ['two and a half times 20 GiB', (20 * 1024 ** 3 * 5) / 2, 42],
-    ['all that is left', 100_000_000_000 - 3_809_459_776, 0],
+    ['all the remaining space', 100_000_000_000 - 3_809_459_776, 0],
     ['more than the disk', 200_000_000_000, 0],
   ])('leaves room for %s', (_what, required, percent) => {
     expect(freePercent(coreOsDisk('sda'), required)).toBe(percent);
   });
 });
 
-it('reads the ids of NVMe namespaces', async () => {
+it('reads the IDs of NVMe namespaces', async () => {
   const host = fakeHost()
     .on(['lsblk', rest])
     .prints(lsblkOutput(blockDevice('nvme0n2'), blockDevice('nvme1n1'), blockDevice('sda')))
@@ -112,7 +112,7 @@ describe('parseLsblk', () => {
   });
 
   it.each([[''], ['lsblk: cannot'], ['{}'], ['{"blockdevices":[{"size":1}]}']])(
-    'refuses what is no list of devices: %j',
+    'refuses output that is not a list of devices: %j',
     (stdout) => {
       expect(() => parseLsblk(stdout)).toThrow(
         expect.objectContaining({ code: 'disk.unreadable', kind: 'host' }),
@@ -121,7 +121,7 @@ describe('parseLsblk', () => {
   );
 });
 
-it('refuses a live image whose lsblk does not know the columns', async () => {
+it('refuses a live image whose lsblk lacks a column', async () => {
   const host = fakeHost().on(['lsblk', rest]).fails(1, 'lsblk: unknown column: MOUNTPOINTS,FSTYPE');
   await expect(listBlockDevices(host, new AbortController().signal)).rejects.toMatchObject({
     code: 'disk.not-supported',

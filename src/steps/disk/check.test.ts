@@ -28,20 +28,20 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
     .succeeds();
 
 describe('disk/check', () => {
-  it('lets an empty disk pass and says nothing', async () => {
+  it('passes an empty disk without a note', async () => {
     const { notes } = await runStep(checkDisk, { host: hostWith(blockDevice('sda')), facts });
     expect(notes).toEqual([]);
   });
 
-  it('tells what the cleanup will remove', async () => {
+  it('reports what the cleanup will remove', async () => {
     const { notes } = await runStep(checkDisk, { host: hostWith(lvmDisk), facts });
     expect(notes).toEqual(['info: /dev/mapper/vg-a (lvm) uses it; it will be removed']);
   });
 
   it.each([
-    ['the cleanup is off', { disk: { cleanup: false } }],
-    ['something mounted is on it', {}],
-  ])('is busy when %s', async (_what, config) => {
+    ['the cleanup is disabled', { disk: { cleanup: false } }],
+    ['a partition is mounted', {}],
+  ])('fails with disk.busy when %s', async (_what, config) => {
     const mounted = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/data'] })]);
     const host = hostWith('disk' in config ? lvmDisk : mounted);
     const { failure } = await tryStep(checkDisk, { host, facts, config });
@@ -55,7 +55,7 @@ describe('disk/check', () => {
     ['/dev/sda1', [], 'disk.busy'],
     ['/dev/sdb', ['/mnt'], undefined],
     ['/mnt/file.img', ['/mnt2'], undefined],
-  ])('of a loop device over %s that is mounted on %j: %s', async (backing, mountpoints, code) => {
+  ])('with a loop device over %s that is mounted on %j: %s', async (backing, mountpoints, code) => {
     const disks = [
       blockDevice('sda', {}, [partition('sda1')]),
       blockDevice('sdb'),
@@ -71,7 +71,7 @@ describe('disk/check', () => {
       });
   });
 
-  it('is busy when the kernel gives it to nobody else, though lsblk shows it free', async () => {
+  it('fails with disk.busy after 10 s when the kernel refuses exclusive access to a free disk', async () => {
     const clock = fakeClock();
     const disk = blockDevice('sda', {}, [partition('sda1'), partition('sda2')]);
     const host = hostWith(disk)
@@ -87,7 +87,7 @@ describe('disk/check', () => {
     expect(clock.now()).toBe(10_000);
   });
 
-  it('passes with old partitions on a disk that an array has as a whole', async () => {
+  it('passes old partitions on a disk that is a whole member of an array', async () => {
     const parts = [partition('sda1'), partition('sda2')];
     const disk = blockDevice('sda', {}, [
       ...parts,
@@ -101,8 +101,8 @@ describe('disk/check', () => {
   });
 
   it.each([
-    ['while the kernel still has it for a moment', 'Device or resource busy', 5_000],
-    ['although wipefs cannot read it', 'Input/output error', 300_000],
+    ['when the kernel releases the disk in time', 'Device or resource busy', 5_000],
+    ['when wipefs cannot read the disk', 'Input/output error', 300_000],
   ])('passes %s', async (_what, reason, until) => {
     const clock = fakeClock();
     const host = hostWith(blockDevice('sda'))
@@ -119,7 +119,7 @@ describe('disk/check', () => {
     config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
   });
 
-  it('lets the windows of an appliance stay when partitions are kept', async () => {
+  it('keeps the device mapper windows of an appliance with kept partitions', async () => {
     const medium = { name: 'agentboot', type: 'dm', mountpoints: ['/run/media/iso'] };
     const { notes } = await runStep(
       checkDisk,
@@ -131,7 +131,7 @@ describe('disk/check', () => {
     ]);
   });
 
-  it('is busy when a kept partition is mounted, elsewhere too', async () => {
+  it('fails with disk.busy when a kept partition is mounted, in another namespace too', async () => {
     const shown = kept(partition('sda5', { mountpoints: ['/data'] }));
     expect((await tryStep(checkDisk, shown)).failure).toMatchObject({ code: 'disk.busy' });
     const hidden = kept(partition('sda5'));
@@ -142,7 +142,7 @@ describe('disk/check', () => {
   it.each([
     ['--save-partlabel', 'data', 'agentdata'],
     ['--save-partindex', '7', '1-'],
-  ])('refuses %s %s by name where no partition has it', async (option, missing, there) => {
+  ])('refuses %s %s and names it when no partition matches', async (option, missing, there) => {
     const table = sfdiskOutput([1, '', 1], [5, 'agentdata', 9000]);
     const checked = (value: string, allowMissingPartitions = false) =>
       tryStep(checkDisk, {
@@ -158,7 +158,7 @@ describe('disk/check', () => {
     expect((await checked(there)).failure).toBeUndefined();
   });
 
-  it('says how much room the kept partitions leave', async () => {
+  it('reports how much room the kept partitions leave', async () => {
     const table = sfdiskOutput([5, 'data', 8192], [6, 'logs', 20_000]);
     const kept = [keptPartition(5, 'data', 8192), keptPartition(6, 'logs', 20_000)];
     const { notes } = await tryStep(checkDisk, {
@@ -171,7 +171,7 @@ describe('disk/check', () => {
     ]);
   });
 
-  it('refuses a kept partition with a file system that is labelled as that of the image', async () => {
+  it('refuses a kept partition whose file system has a label of the image', async () => {
     const old = partition('sda5', { label: 'root', partUuid: '9000-uuid' });
     const { failure } = await tryStep(checkDisk, {
       host: hostWith(blockDevice('sda', {}, [old]))
@@ -183,7 +183,7 @@ describe('disk/check', () => {
     expect(failure).toMatchObject({ code: 'disk.other-system' });
   });
 
-  it('warns of shared volumes and of further disks it will not format', async () => {
+  it('warns of shared volumes and of extra disks that it will not format', async () => {
     const volume = blockDevice('dm-0', { name: 'vg-a' });
     const host = hostWith(
       blockDevice('sda', {}, [partition('sda1', {}, [volume])]),
@@ -200,7 +200,7 @@ describe('disk/check', () => {
     ]);
   });
 
-  it('refuses another system, unless its disk is to be formatted and can be', async () => {
+  it('refuses another system unless its disk will be formatted', async () => {
     const other = coreOsDisk('sdb');
     const disk = { ...facts.disk, extra: [targetOf(other)] };
     const run = (...[found, format]: [BlockDevice, string[]]) =>

@@ -45,7 +45,7 @@ const changing = (ran: readonly (readonly string[])[]) =>
   ran.filter(([program = '']) => !['lsblk', 'udevadm'].includes(program));
 
 describe('disk/clean', () => {
-  it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
+  it('removes volumes, arrays and signatures of this disk only, from the top', async () => {
     const { host, facts } = oldDisk();
     const { progress, notes } = await runStep(cleanDisk, { host, facts });
     expect(changing(host.ran)).toEqual([
@@ -59,7 +59,7 @@ describe('disk/clean', () => {
     expect({ progress, notes }).toEqual({ progress: [], notes: [] });
   });
 
-  it('leaves a disk alone whose partitions a file for coreos-installer keeps', async () => {
+  it('skips a disk whose partitions a coreos-installer config file keeps', async () => {
     const { host, facts } = oldDisk();
     const config = { image: { writerArgs: ['-c', '/opt/writer.yaml'] } };
     host.withFile('/opt/writer.yaml', 'save-partlabel: [data]\n');
@@ -70,7 +70,7 @@ describe('disk/clean', () => {
     ]);
   });
 
-  it('leaves a DASD that is not formatted to the writer', async () => {
+  it('leaves an unformatted DASD to the writer', async () => {
     const target = targetOf(blockDevice('dasda', { sizeBytes: 0 }));
     const { host } = oldDisk();
     const { notes } = await runStep(cleanDisk, { host, facts: { disk: target } });
@@ -78,7 +78,7 @@ describe('disk/clean', () => {
     expect(notes).toEqual(['info: /dev/dasda is not formatted; coreos-installer formats it']);
   });
 
-  it('logs the phrase that triage looks for, and what the service shows, when something failed', async () => {
+  it('logs the known phrase and reports the failure to the service when wipefs fails', async () => {
     const { host, facts } = oldDisk();
     host.on(['wipefs', '--all', '/dev/sda1']).fails(1, 'Input/output error');
     const { notes, progress } = await runStep(cleanDisk, { host, facts });
@@ -94,9 +94,9 @@ describe('disk/clean', () => {
   });
 
   it.each([
-    ['for a moment, which is waited for', 5000, 0],
-    ['for long, which is left to the writer', Infinity, 1],
-  ])('is refused by the kernel a device that something has %s', async (...[, ms, reported]) => {
+    ['for 5 s: waits', 5000, 0],
+    ['for ever: leaves it to the writer', Infinity, 1],
+  ])('does not force a device that is busy %s', async (...[, ms, reported]) => {
     const { host, facts } = oldDisk();
     const clock = fakeClock();
     const busy = 'wipefs: error: /dev/sda2: probing initialization failed: Device or resource busy';
@@ -112,7 +112,7 @@ describe('disk/clean', () => {
     expect(host.ran.flat()).not.toContain('--force');
   });
 
-  it('gives up before its own limit when the tools hang', async () => {
+  it('gives up before its limit when the tools hang', async () => {
     const parts = Array.from({ length: 12 }, (_, index) => partition(`sda${index + 1}`));
     const clock = fakeClock();
     const host = fakeHost({ clock })
@@ -125,7 +125,7 @@ describe('disk/clean', () => {
     expect(notes[0]).toContain('could not be emptied in time');
   });
 
-  it('removes nothing from a disk that is mounted in the meantime, and leaves it to the writer', async () => {
+  it('wipes nothing and does not fail when the disk is mounted meanwhile', async () => {
     const { host, facts } = oldDisk();
     const isMounted = () => host.ran.some(([name]) => name === 'dmsetup');
     host.on(['lsblk', rest]).answers(() => {
@@ -144,7 +144,7 @@ describe('disk/clean', () => {
   });
 
   it.each(['dmsetup', 'mdadm', 'wipefs'])(
-    'stops before %s when another disk has taken the name',
+    'stops before %s when another disk has taken the device name',
     async (program) => {
       const { host, facts } = oldDisk();
       const mine = { ...facts.disk, serial: 'S1' };
@@ -175,7 +175,7 @@ describe('disk/clean', () => {
     },
   );
 
-  it('takes down what udev started again in between', async () => {
+  it('takes down again an array that udev has restarted', async () => {
     const { host, facts, present } = oldDisk();
     let settled = 0;
     host.on(['udevadm', rest]).answers(() => {
@@ -190,7 +190,7 @@ describe('disk/clean', () => {
   it.each([
     ['the cleanup is off', { disk: { cleanup: false } }],
     ['partitions are kept', { image: { writerArgs: ['--save-partindex', '5'] } }],
-    ['nothing is written to a disk', { image: { existingRoot: 'registry.example/os:1' } }],
+    ['it installs into the running root', { image: { existingRoot: 'registry.example/os:1' } }],
   ])('does not run when %s', async (_what, config) => {
     const { host, facts } = oldDisk();
     await runStep(cleanDisk, { host, facts, config });
@@ -198,7 +198,7 @@ describe('disk/clean', () => {
   });
 });
 
-it('removes a thin pool from the top', () => {
+it('emptyingArgvs removes a thin pool before its volumes', () => {
   const pool = blockDevice('dm-3', { name: 'vg-pool' });
   const disk = blockDevice('sda', {}, [
     partition('sda1', {}, [
@@ -215,7 +215,7 @@ it('removes a thin pool from the top', () => {
   ]);
 });
 
-it('stops an array after what stands on it, and only this disk forgets it', () => {
+it('emptyingArgvs stops an array after its volumes and clears only the superblocks of this disk', () => {
   const array = blockDevice('md127', {}, [blockDevice('dm-0', { name: 'vg-a' })]);
   const disk = blockDevice('sda', {}, [
     partition('sda1', {}, [array]),
@@ -230,7 +230,7 @@ it('stops an array after what stands on it, and only this disk forgets it', () =
   ]);
 });
 
-it('takes a whole disk out of its array', () => {
+it('emptyingArgvs removes a whole disk from its array', () => {
   expect(emptyingArgvs(blockDevice('sda', {}, [blockDevice('md0')]))).toEqual([
     ['mdadm', '--stop', '/dev/md0'],
     ['mdadm', '--zero-superblock', '/dev/sda'],
@@ -254,7 +254,7 @@ const written = (host: ReturnType<typeof newHost>) =>
   host.ran.filter(([program]) => program !== 'lsblk');
 
 describe('disk/format-extra', () => {
-  it('empties a further disk without force', async () => {
+  it('empties an extra disk without --force', async () => {
     const host = newHost();
     const { notes } = await runStep(formatExtraDisks, { host, facts, config });
     expect(written(host)).toEqual([
@@ -265,7 +265,7 @@ describe('disk/format-extra', () => {
     expect(notes).toEqual(['info: /dev/sdb has no partition table any more']);
   });
 
-  it('writes to no other disk', async () => {
+  it('formats neither the install disk nor an unknown disk', async () => {
     const host = newHost();
     const { notes } = await runStep(formatExtraDisks, {
       host,
@@ -279,7 +279,7 @@ describe('disk/format-extra', () => {
     ]);
   });
 
-  it.each([0, 1, 2])('leaves a disk alone that is another one after %d commands', async (after) => {
+  it.each([0, 1, 2])('stops after %d commands when the disk has been replaced', async (after) => {
     const host = newHost();
     let done = 0;
     const writes = (): object => {
@@ -297,7 +297,7 @@ describe('disk/format-extra', () => {
     ]);
   });
 
-  it('formats no disk whose name fits another too', async () => {
+  it('formats no disk whose name matches another disk too', async () => {
     const asked = '/dev/disk/by-id/wwn-0x50';
     const twins = [
       blockDevice('sdb', { serial: 'S1', wwn: '0x50' }),
@@ -318,7 +318,7 @@ describe('disk/format-extra', () => {
     ]);
   });
 
-  it('ends the installation when a disk that keeps them would stop the first boot', async () => {
+  it('fails when a disk that cannot be formatted would break the first boot', async () => {
     const other = { ...extra, children: [partition('sdb1', { label: 'boot' })] };
     const host = newHost().on(['lsblk', rest]).prints(lsblkOutput(target, other));
     const { failure } = await tryStep(formatExtraDisks, { host, facts, config });

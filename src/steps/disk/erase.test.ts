@@ -40,8 +40,7 @@ const nvme = blockDevice('nvme0n1', { serial: 'N1' });
 const mute = (): FakeHost => hostWith(nvme).on(['nvme', rest]).isMissing();
 
 /**
- * A drive with these abilities; its log returns the given texts in turn, and then the last one for
- * ever.
+ * A drive with these abilities; its log returns the given texts in turn and then repeats the last.
  */
 const nvmeHost = (
   able: { readonly oacs?: number; readonly fna?: number; readonly sanicap?: number },
@@ -86,7 +85,7 @@ describe('disk/check-erase', () => {
     { device = sda, host = hostWith(device), config = {} } = {},
   ) => tryStep(checkErase(confirm), { host, config, facts: { disk: targetOf(device) } });
 
-  it('accepts a free disk that was named by its serial number', async () => {
+  it('accepts an unused disk that is confirmed by its serial number', async () => {
     const { failure, notes } = await check('S1');
     expect(failure).toBeUndefined();
     expect(notes).toEqual([
@@ -95,7 +94,7 @@ describe('disk/check-erase', () => {
   });
 
   it.each([undefined, '', 'S2', 's1', '/dev/sda'])(
-    'refuses to confirm it by %j',
+    'refuses the confirmation %j',
     async (confirm) => {
       expect((await check(confirm)).failure).toMatchObject({
         code: 'disk.not-confirmed',
@@ -108,7 +107,7 @@ describe('disk/check-erase', () => {
   it.each([
     ['--save-partlabel', 'data'],
     ['-c', '/w.yaml'],
-  ])('refuses while the settings keep partitions: %s %s', async (...writerArgs) => {
+  ])('refuses settings that keep partitions: %s %s', async (...writerArgs) => {
     const host = hostWith(sda).withFile('/w.yaml', 'save-partindex: [5]\n');
     const { failure } = await check('S1', { host, config: { image: { writerArgs } } });
     expect(failure).toMatchObject({ code: 'disk.keeps-partitions', kind: 'input' });
@@ -120,26 +119,26 @@ describe('disk/check-erase', () => {
     children: [partition('sda1', { mountpoints: [mountpoint] })],
   });
   it.each([
-    ['the running system, however small', with1('/sysroot'), 'disk.is-live-medium'],
+    ['the running system of any size', with1('/sysroot'), 'disk.is-live-medium'],
     ['a mount', with1('/mnt'), 'disk.busy'],
     ['swap', with1('[SWAP]'), 'disk.busy'],
-    ['no size, as a broken one', { ...sda, sizeBytes: 0 }, 'disk.not-wiped'],
+    ['no size', { ...sda, sizeBytes: 0 }, 'disk.not-wiped'],
     [
-      'no format yet',
+      'no DASD format',
       { ...blockDevice('dasda', { sizeBytes: 0 }), serial: 'S1' },
       'disk.not-wiped',
     ],
-    ['a write protection', { ...sda, isReadOnly: true }, 'disk.read-only'],
+    ['write protection', { ...sda, isReadOnly: true }, 'disk.read-only'],
   ])('refuses a disk with %s', async (_what, device, code) => {
     expect((await check('S1', { device })).failure).toMatchObject({ code });
   });
 
-  it('refuses another disk', async () => {
+  it('refuses a disk with another serial number', async () => {
     const host = hostWith({ ...sda, serial: 'S2' });
     expect((await check('S1', { host })).failure).toMatchObject({ code: 'disk.changed' });
   });
 
-  it('says what is removed, also from other disks', async () => {
+  it('reports what will be removed, and what stays on other disks', async () => {
     const root = blockDevice('dm-0', { name: 'vg-root' });
     const device = { ...sda, children: [root] };
     const host = hostWith(device, blockDevice('sdb', { serial: 'S2' }, [root]));
@@ -150,22 +149,22 @@ describe('disk/check-erase', () => {
   });
 });
 
-describe('the name of a disk for its confirmation', () => {
+describe('distinctName', () => {
   const twin = blockDevice('nvme0n2', { serial: 'N1', wwn: 'eui.02' });
   it.each<[string, readonly [BlockDevice, ...BlockDevice[]], string]>([
     ['its serial number', [{ ...nvme, wwn: 'eui.01' }], 'N1'],
     [
-      'its WWN where a namespace has the number of the drive too',
+      'its WWN when another namespace has the same serial number',
       [{ ...nvme, wwn: 'eui.01' }, twin],
       'eui.01',
     ],
-    ['its path where nothing is its own', [{ ...nvme, wwn: 'eui.02' }, twin], '/dev/nvme0n1'],
-    ['its path where it says nothing', [blockDevice('loop0')], '/dev/loop0'],
+    ['its path when no identifier is unique', [{ ...nvme, wwn: 'eui.02' }, twin], '/dev/nvme0n1'],
+    ['its path without identifiers', [blockDevice('loop0')], '/dev/loop0'],
   ])('is %s', (_what, [disk, ...others], name) => {
     expect(distinctName({ roots: [disk, ...others], disk })).toBe(name);
   });
 
-  it('is the serial number of a multipath device, which its paths have too', () => {
+  it('is the serial number of a multipath device despite its paths', () => {
     const mpath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath', serial: 'M1' });
     const roots = ['sda', 'sdb'].map((name) => blockDevice(name, { serial: 'M1' }, [mpath]));
     expect(distinctName({ roots, disk: mpath })).toBe('M1');
@@ -173,7 +172,7 @@ describe('the name of a disk for its confirmation', () => {
 });
 
 describe('disk/erase', () => {
-  it('overwrites what has no erasure of its own, in parts, and says how far it is', async () => {
+  it('overwrites a disk without secure discard in parts and reports progress', async () => {
     const host = hostWith(sda);
     const { method, failure, notes } = await erased(host, sda);
     expect(failure).toBeUndefined();
@@ -189,13 +188,13 @@ describe('disk/erase', () => {
     );
   });
 
-  it('discards securely where the disk can', async () => {
+  it('uses secure discard when the disk supports it', async () => {
     const host = hostWith(sda).on(['blkdiscard', '--secure', rest]).succeeds();
     expect((await erased(host, sda)).method).toBe('secure-discard');
     expect(erasing(host).map(([, option]) => option)).toEqual(['--secure', '--secure', '--secure']);
   });
 
-  it('starts from the beginning where a secure discard stops in the middle', async () => {
+  it('overwrites from the start when secure discard fails midway', async () => {
     const host = hostWith(sda)
       .on(['blkdiscard', '--secure', '--step', any, '--offset', '0', rest])
       .succeeds();
@@ -203,7 +202,7 @@ describe('disk/erase', () => {
     expect(erasing(host)[2]).toEqual(blkdiscard('--zeroout', 0, 8 * gibibyte));
   });
 
-  it('removes maps of partitions over a multipath device, which keep it busy', async () => {
+  it('removes the partition maps of a multipath device', async () => {
     let parts = [partition('dm-1', { name: 'mpatha1' })];
     const mpath = () =>
       blockDevice('dm-0', { name: 'mpatha', type: 'mpath', sizeBytes: gibibyte }, parts);
@@ -218,9 +217,9 @@ describe('disk/erase', () => {
   });
 
   it.each([
-    ['a disk that fails', ['blkdiscard', '--zeroout', rest], 'fails'],
-    ['a host without blkdiscard', ['blkdiscard', rest], 'isMissing'],
-  ] as const)('fails by %s, and reports nothing', async (_what, pattern, way) => {
+    ['a disk error', ['blkdiscard', '--zeroout', rest], 'fails'],
+    ['a missing blkdiscard', ['blkdiscard', rest], 'isMissing'],
+  ] as const)('fails on %s and reports no method', async (_what, pattern, way) => {
     const row = hostWith(sda).on([...pattern]);
     const host = way === 'fails' ? row.fails(1, 'Input/output error') : row.isMissing();
     const { failure, method } = await erased(host, sda);
@@ -232,7 +231,7 @@ describe('disk/erase', () => {
     ['nvme format', () => nvmeHost({ oacs: 2 }), nvme],
     ['blkdiscard', () => hostWith(sda), sda],
   ] as const)(
-    'does not run %s while the kernel gives the disk to nobody else',
+    'does not run %s while the kernel refuses exclusive access',
     async (_, make, disk) => {
       const host = make()
         .on(['wipefs', '--all', '--no-act', any])
@@ -242,7 +241,7 @@ describe('disk/erase', () => {
     },
   );
 
-  it('fails when something is on the disk afterwards', async () => {
+  it('fails when a signature is left on the disk', async () => {
     const host = hostWith(sda).on(['wipefs', '--noheadings', rest]).prints('gpt 0x200');
     const { failure, method } = await erased(host, sda);
     expect(failure).toMatchObject({ code: 'disk.not-wiped' });
@@ -257,7 +256,7 @@ describe('disk/erase', () => {
     ['blkdiscard --secure', mute],
     ['blkdiscard --zeroout', mute],
     ['blockdev --rereadpt', () => nvmeHost({ oacs: 2 })],
-  ])('looks at the disk again right before %s', async (command, makeHost) => {
+  ])('checks the disk again right before %s', async (command, makeHost) => {
     const lines = ({ ran }: FakeHost): readonly string[] => ran.map((argv) => argv.join(' '));
     const usual = makeHost();
     await erased(usual, nvme);
@@ -286,7 +285,7 @@ describe('disk/erase', () => {
     }
   });
 
-  it('waits until a drive has sanitized itself', async () => {
+  it('waits until the sanitize operation is done', async () => {
     const host = nvmeHost({ sanicap: 3 }, ['0x101', '0x2', '0x2', '0x101']);
     const { method } = await erased(host, nvme);
     expect(method).toBe('nvme-sanitize');
@@ -294,7 +293,7 @@ describe('disk/erase', () => {
     expect(host.ran.filter(([, word]) => word === 'sanitize-log')).toHaveLength(4);
   });
 
-  it('waits for a drive that an earlier run has told to, and touches nothing', async () => {
+  it('waits for a sanitize operation of an earlier run without writing', async () => {
     const host = nvmeHost({ sanicap: 2 }, ['0x2', '0x2', '0x101']);
     const { method } = await erased(host, nvme);
     expect(method).toBe('nvme-sanitize');
@@ -305,9 +304,9 @@ describe('disk/erase', () => {
   });
 
   it.each([
-    ['could not sanitize itself', '0x3'],
-    ['took the command, and has never begun', '0x0'],
-    ['says what is reserved', '0x7'],
+    ['reports a failed sanitize operation', '0x3'],
+    ['never started the sanitize operation', '0x0'],
+    ['reports a reserved status', '0x7'],
   ])('fails with a drive that %s', async (_, status) => {
     const { failure, method } = await erased(
       nvmeHost({ sanicap: 2 }, ['0x101', '0x2', status]),
@@ -317,7 +316,7 @@ describe('disk/erase', () => {
     expect(method).toBeUndefined();
   });
 
-  it('takes the next way where the drive refuses one', async () => {
+  it('tries the next method when the drive refuses one', async () => {
     const host = nvmeHost({ sanicap: 3, oacs: 2 })
       .on(['nvme', 'sanitize', rest])
       .fails(1, 'NVMe status: SANITIZE_FAILED');
@@ -329,7 +328,7 @@ describe('disk/erase', () => {
     ]);
   });
 
-  it('does not reach another namespace of the drive', async () => {
+  it('does not erase another namespace of the drive', async () => {
     const host = nvmeHost({ sanicap: 3, oacs: 10, fna: 2 }, ['0'], '[   0]:0x1\n[   1]:0x2');
     expect((await erased(host, nvme)).method).toBe('zeros');
     expect(host.ran).toContainEqual(['nvme', 'list-ns', '/dev/nvme0n1', '--all']);
@@ -337,9 +336,9 @@ describe('disk/erase', () => {
   });
 
   it.each<[string, (host: FakeHost) => FakeHost]>([
-    ['no program for NVMe', (host) => host.on(['nvme', rest]).isMissing()],
-    ['a drive that does not answer', (host) => host.on(['nvme', rest]).fails(1, 'ENOTTY')],
-    ['an answer of another form', (host) => host.on(['nvme', rest]).prints('{"oacs":"x"}')],
+    ['no nvme program', (host) => host.on(['nvme', rest]).isMissing()],
+    ['a failing nvme command', (host) => host.on(['nvme', rest]).fails(1, 'ENOTTY')],
+    ['unexpected nvme output', (host) => host.on(['nvme', rest]).prints('{"oacs":"x"}')],
   ])('overwrites the disk with %s', async (_what, without) => {
     const { method, notes } = await erased(without(hostWith(nvme)), nvme);
     expect(method).toBe('zeros');
@@ -347,44 +346,64 @@ describe('disk/erase', () => {
   });
 });
 
-describe('how a drive can erase itself', () => {
+describe('nvmeErasuresOf', () => {
   it.each<[string, { oacs: number; fna: number; sanicap: number }, boolean, readonly string[]]>([
     [
-      'blocks before keys',
+      'prefers block erase to crypto erase',
       { oacs: 2, fna: 0, sanicap: 3 },
       true,
       ['--sanact=2', '--sanact=4', '--ses=1'],
     ],
-    ['keys alone', { oacs: 0, fna: 0, sanicap: 1 }, true, ['--sanact=4']],
-    ['no overwriting by itself', { oacs: 0, fna: 0, sanicap: 4 }, true, []],
-    ['with another namespace, its own', { oacs: 2, fna: 4, sanicap: 3 }, false, ['--ses=1']],
-    ['with another namespace, formats of all', { oacs: 2, fna: 1, sanicap: 3 }, false, []],
-    ['with another namespace, erasures of all', { oacs: 2, fna: 2, sanicap: 3 }, false, []],
-    ['of all, alone', { oacs: 2, fna: 3, sanicap: 0 }, true, ['--ses=1']],
+    ['uses crypto erase alone', { oacs: 0, fna: 0, sanicap: 1 }, true, ['--sanact=4']],
+    ['does not use sanitize overwrite', { oacs: 0, fna: 0, sanicap: 4 }, true, []],
+    [
+      'formats its own namespace beside another',
+      { oacs: 2, fna: 4, sanicap: 3 },
+      false,
+      ['--ses=1'],
+    ],
+    [
+      'does not format beside another namespace when a format affects all',
+      { oacs: 2, fna: 1, sanicap: 3 },
+      false,
+      [],
+    ],
+    [
+      'does not format beside another namespace when an erase affects all',
+      { oacs: 2, fna: 2, sanicap: 3 },
+      false,
+      [],
+    ],
+    [
+      'formats the only namespace when a format affects all',
+      { oacs: 2, fna: 3, sanicap: 0 },
+      true,
+      ['--ses=1'],
+    ],
   ])('%s', (...[, controller, isAlone, options]) => {
     const found = nvmeErasuresOf('/dev/nvme0n1', controller, isAlone);
     expect(found.map(({ argv }) => argv.at(-1))).toEqual(options);
   });
 });
 
-describe('the log of a sanitize operation', () => {
+describe('parseSanitizeLog', () => {
   it.each([
-    ['never', sanitizeLog('0'), false, false, 99],
-    ['done, and nothing written since', sanitizeLog('0x101'), false, true, 99],
-    ['done, blocks deallocated', sanitizeLog('0x4'), false, true, 99],
+    ['never run', sanitizeLog('0'), false, false, 99],
+    ['done without writes since', sanitizeLog('0x101'), false, true, 99],
+    ['done with deallocated blocks', sanitizeLog('0x4'), false, true, 99],
     ['running', sanitizeLog('0x2', '23297 (35.548401%)'), true, false, 35],
-    ['running, passes of overwriting counted', sanitizeLog('0xa', '0'), true, false, 0],
+    ['running with a count of overwrite passes', sanitizeLog('0xa', '0'), true, false, 0],
     ['failed', sanitizeLog('0x3'), false, false, 99],
-  ])('%s', (...[, text, isRunning, isDone, percent]) => {
+  ])('reads a status: %s', (...[, text, isRunning, isDone, percent]) => {
     expect(parseSanitizeLog(text)).toEqual({ isRunning, isDone, percent });
   });
 
-  it('is refused in another form', () => {
+  it('refuses other output', () => {
     expect(() => parseSanitizeLog('sanitize status: ok')).toThrow(/sanitize/);
   });
 });
 
-it('reports nothing when it is stopped', async () => {
+it('eraseDisk reports no method when it is stopped', async () => {
   const stop = new AbortController();
   const host = hostWith(sda)
     .on(['blkdiscard', '--zeroout', rest])

@@ -29,24 +29,34 @@ describe('diskReadiness', () => {
   it.each([
     ['an empty disk', blockDevice('sda'), {}, undefined],
     ['the smallest disk', blockDevice('sda', { sizeBytes: smallestDiskBytes }), {}, undefined],
-    ['too small', blockDevice('sda', { sizeBytes: smallestDiskBytes - 1 }), {}, 'disk.too-small'],
-    ['a DASD that is not formatted', blockDevice('dasda', { sizeBytes: 0 }), {}, undefined],
+    [
+      'a disk that is too small',
+      blockDevice('sda', { sizeBytes: smallestDiskBytes - 1 }),
+      {},
+      'disk.too-small',
+    ],
+    ['an unformatted DASD', blockDevice('dasda', { sizeBytes: 0 }), {}, undefined],
     ['a disk without a medium', blockDevice('sda', { sizeBytes: 0 }), {}, 'disk.too-small'],
-    ['read-only', blockDevice('sda', { isReadOnly: true }), {}, 'disk.read-only'],
+    ['a read-only disk', blockDevice('sda', { isReadOnly: true }), {}, 'disk.read-only'],
     ['the live medium', live, {}, 'disk.is-live-medium'],
-    ['the live medium, partitions kept', live, { keepsPartitions: true }, 'disk.is-live-medium'],
-    ['LVM, partitions kept', withLvm, { keepsPartitions: true }, 'disk.busy'],
-    ['a window over it, partitions kept', windowed, { keepsPartitions: true }, undefined],
-    ['mounted', mounted, {}, 'disk.busy'],
-    ['mounted, partitions kept', mounted, { keepsPartitions: true }, 'disk.busy'],
-    ['LVM, to be cleaned', withLvm, {}, undefined],
-    ['LVM, not to be cleaned', withLvm, { willBeCleaned: false }, 'disk.busy'],
+    [
+      'the live medium with kept partitions',
+      live,
+      { keepsPartitions: true },
+      'disk.is-live-medium',
+    ],
+    ['LVM with kept partitions', withLvm, { keepsPartitions: true }, 'disk.busy'],
+    ['a device mapper window with kept partitions', windowed, { keepsPartitions: true }, undefined],
+    ['a mounted disk', mounted, {}, 'disk.busy'],
+    ['a mounted disk with kept partitions', mounted, { keepsPartitions: true }, 'disk.busy'],
+    ['LVM with cleanup', withLvm, {}, undefined],
+    ['LVM without cleanup', withLvm, { willBeCleaned: false }, 'disk.busy'],
     ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],
-  ])('judges a disk: %s', (...[, disk, state, code]) => {
+  ])('checks %s', (...[, disk, state, code]) => {
     expect(diskReadiness(disk, { willBeCleaned: true, ...state }).problem?.code).toBe(code);
   });
 
-  it('names everything that holds the disk', () => {
+  it('names all holders of the disk', () => {
     const disk = blockDevice('sda', {}, [
       partition('sda1', { mountpoints: ['/data'] }),
       partition('sda2', { mountpoints: ['[SWAP]'] }),
@@ -67,7 +77,7 @@ const mirrorOf = (array: BlockDevice, ...disks: readonly string[]): readonly Blo
   });
 const bootArray = blockDevice('md126', { label: 'boot' });
 
-it('a kept partition that the first boot could take for its own is one of another system', () => {
+it('keptSystems finds kept partitions that the first boot could use by label', () => {
   const disk = blockDevice('sda', {}, [
     partition('sda3', { label: 'boot', partUuid: 'image' }),
     partition('sda5', { label: 'data', partUuid: 'data' }),
@@ -83,7 +93,7 @@ describe('otherSystems', () => {
     otherSystems(roots, disk, emptied).map(({ device, label }) => `${device.path} ${label}`);
   const install = coreOsDisk('sda');
 
-  it('are file systems that the first boot could take for its own', () => {
+  it('finds file systems that the first boot could use by label', () => {
     const other = coreOsDisk('sdb');
     expect(found([install, other, blockDevice('sdc')], install)).toEqual([
       '/dev/sdb3 boot',
@@ -92,14 +102,14 @@ describe('otherSystems', () => {
     expect(found([install, other], install, [other])).toEqual([]);
   });
 
-  it('are on a whole disk too, and in an array of another disk', () => {
+  it('finds them on a whole disk and in an array of another disk', () => {
     const whole = blockDevice('sdb', { label: 'boot' });
     expect(found([install, whole], install)).toEqual(['/dev/sdb boot']);
     const mirror = mirrorOf(bootArray, 'sdb', 'sdc');
     expect(found([install, ...mirror], install)).toContain('/dev/md126 boot');
   });
 
-  it('are what the other half of a mirror keeps, started or not', () => {
+  it('finds them on the other half of a mirror, active or not', () => {
     const [own, other] = mirrorOf(bootArray, 'sda', 'sdb') as [BlockDevice, BlockDevice];
     expect(found([own, other], own)).toEqual(['/dev/md126 boot', '/dev/sdb3 boot']);
     expect(found([own, other], own, [other])).toEqual([]);
@@ -107,18 +117,18 @@ describe('otherSystems', () => {
     expect(found([blockDevice('sda'), stopped], blockDevice('sda'))).toEqual(['/dev/sdb3 boot']);
   });
 
-  it('are none on a loop device, which ends with the live system', () => {
+  it('ignores loop devices', () => {
     const loop = blockDevice('loop0', { type: 'loop' }, [partition('loop0p1', { label: 'boot' })]);
     expect(found([install, loop], install)).toEqual([]);
   });
 
-  it('are none that the initramfs does not start', () => {
+  it('ignores LVM, which the initramfs does not activate', () => {
     const volume = blockDevice('dm-0', { name: 'vg-root', label: 'root' });
     const other = blockDevice('sdb', {}, [partition('sdb1', {}, [volume])]);
     expect(found([install, other], install)).toEqual([]);
   });
 
-  it('are not the paths of the multipath device that is installed to', () => {
+  it('ignores the paths of the multipath device that is installed to', () => {
     const part = (kname: string) => partition(kname, { label: 'boot' });
     const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, [part('dm-1')]);
     const paths = ['sda', 'sdb'].map((path) =>
@@ -128,7 +138,7 @@ describe('otherSystems', () => {
     expect(found([...paths, coreOsDisk('sdc')], multipath)).toHaveLength(2);
   });
 
-  it('are not what a second path of the install disk shows; another disk that looks the same has its own', () => {
+  it('ignores a second path of the install disk, but not another disk with the same identifiers', () => {
     const lun = { serial: 'S1', wwn: '0x60' };
     const path = (kname: string, partUuid: string) =>
       blockDevice(kname, lun, [partition(`${kname}1`, { label: 'boot', partUuid })]);
@@ -143,7 +153,7 @@ describe('otherSystems', () => {
 });
 
 describe('holdersOf', () => {
-  it('names mounts and swap wherever they stand', () => {
+  it('names mounts and swap at any depth', () => {
     const disk = blockDevice('sda', { mountpoints: ['/data'] }, [
       partition('sda1', { mountpoints: ['[SWAP]'] }),
       partition('sda2', {}, [
@@ -169,7 +179,7 @@ describe('holdersOf', () => {
     [blockDevice('md127', { sizeBytes: 0, type: 'md' }), 'leftover'] as const,
     [blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }), 'foreign'] as const,
     [blockDevice('bcache0'), 'foreign'] as const,
-  ])('tells what the cleanup can take down from what it cannot: %#', (device, kind) => {
+  ])('classifies a holder: %#', (device, kind) => {
     expect(holdersOf(blockDevice('sda', {}, [device]))).toMatchObject([
       { kind, device: device.path },
     ]);
@@ -179,11 +189,11 @@ describe('holdersOf', () => {
 describe('twinsOf', () => {
   const own = blockDevice('sda', { serial: 'S1', wwn: '0x5000C500A0B1C2D3' });
   it.each([
-    ['one that says the same', {}, ['sdb']],
-    ['one of another serial number', { serial: 'S2' }, []],
-    ['one of another WWN', { wwn: '0x5000C500A0B1C2D4' }, []],
-    ['one of another type', { type: 'loop' }, []],
-  ])('names %s', (_, differs, names) => {
+    ['a disk with the same identifiers', {}, ['sdb']],
+    ['no disk with another serial number', { serial: 'S2' }, []],
+    ['no disk with another WWN', { wwn: '0x5000C500A0B1C2D4' }, []],
+    ['no device of another type', { type: 'loop' }, []],
+  ])('returns %s', (_, differs, names) => {
     const other = { ...own, kname: 'sdb', path: '/dev/sdb', ...differs };
     expect(twinsOf([own, other], own).map(({ kname }) => kname)).toEqual(names);
   });
@@ -192,14 +202,14 @@ describe('twinsOf', () => {
     ['0xABCDEFABCDEFABCD', 1],
     ['0x0000000000000000', 0],
     ['', 0],
-  ])('goes by a WWN that is one: %j', (wwn, count) => {
+  ])('matches only by a valid WWN: %j', (wwn, count) => {
     const disks = ['sda', 'sdb'].map((name) => blockDevice(name, { serial: 'S1', wwn }));
     expect(twinsOf(disks, disks[0]!)).toHaveLength(count);
   });
 });
 
 describe('sharedWith', () => {
-  it('says that the other half of an array stays, unless it is formatted', () => {
+  it('reports the remaining half of an array unless it will be formatted', () => {
     const [sda, sdb] = mirrorOf(bootArray, 'sda', 'sdb') as [BlockDevice, BlockDevice];
     expect(sharedWith([sda, sdb], sda)).toEqual([
       '/dev/sdb: its half of /dev/md126 stays, with its RAID superblock',
@@ -207,7 +217,7 @@ describe('sharedWith', () => {
     expect(sharedWith([sda, sdb], sda, [sdb])).toEqual([]);
   });
 
-  it('does not name the members of the array that is installed to', () => {
+  it('ignores the members of the array that is installed to', () => {
     const array = blockDevice('md126', {}, [partition('md126p1')]);
     const roots = [blockDevice('sda', {}, [array]), blockDevice('sdb', {}, [array])];
     expect(sharedWith(roots, array)).toEqual([]);
@@ -226,7 +236,7 @@ describe('decideExtraDisk', () => {
   const decide = (on: readonly BlockDevice[], path: string, disk: BlockDevice) =>
     decideExtraDisk({ roots: on, disk }, targetOf(deviceAt(on, path)!), new Map());
 
-  it('lets a disk be formatted that only has leftovers', () => {
+  it('accepts a disk with leftovers only', () => {
     expect(decide(roots, '/dev/sdb', target)).toBe(spare);
   });
 

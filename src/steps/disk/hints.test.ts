@@ -22,7 +22,7 @@ function chosen(roots: readonly BlockDevice[], hints: DiskHints, paths = none): 
   }
 }
 
-describe('the disk that hints mean', () => {
+describe('the disk chosen by hints', () => {
   it.each<readonly [hints: DiskHints, kname: string]>([
     [{ serialNumber: '5002538E40B1C2D3' }, 'sdb'],
     [{ model: 'h730' }, 'sda'],
@@ -36,11 +36,11 @@ describe('the disk that hints mean', () => {
     [{ wwnWithExtension: '61866DA068D6A50025A1F3C70B2E4D19' }, 'sda'],
     [{ wwnVendorExtension: '0x25a1f3c70b2e4d19' }, 'sda'],
     [{ wwn: '5002538e40b1c2d3', rotational: false, minSizeGigabytes: 447 }, 'sdb'],
-  ])('%j', (hints, kname) => {
+  ])('matches %j', (hints, kname) => {
     expect(chosen(recorded('perc'), hints)).toBe(kname);
   });
 
-  it('is none of memory, a floppy or a boot partition of an eMMC', () => {
+  it('is not a memory device, a floppy or an eMMC boot partition unless named by path', () => {
     const names = ['fd0', 'mmcblk0', 'mmcblk0boot0', 'mmcblk0boot1', 'ram0', 'zram0'];
     const roots = names.map((name) => blockDevice(name, { isRotational: false }));
     expect(chosen(roots, { rotational: false })).toBe('mmcblk0');
@@ -55,11 +55,11 @@ describe('the disk that hints mean', () => {
     [{ minSizeGigabytes: 560 }],
     [{ wwnWithExtension: '0x61866da068d6a500' }],
     [{ wwnVendorExtension: '0x61866da068d6a500' }],
-  ])('is none: %j', (hints) => {
+  ])('is missing for %j', (hints) => {
     expect(chosen(recorded('perc'), hints)).toMatch(/^disk\.not-one: no of 2 disks fits /);
   });
 
-  it('is told by what excludes each disk, the nearest first', () => {
+  it('fails with the reasons that exclude each disk, the closest match first', () => {
     expect(
       chosen(recorded('perc'), { vendor: 'ATA', rotational: false, minSizeGigabytes: 500 }),
     ).toBe(
@@ -69,19 +69,19 @@ describe('the disk that hints mean', () => {
     );
   });
 
-  it('is never the first of several', () => {
+  it('is ambiguous when several disks match', () => {
     expect(chosen(recorded('perc'), { minSizeGigabytes: 400 })).toMatch(
       /^disk\.not-one: 2 of 2 disks fit .*\/dev\/sda .*: fits; .*\/dev\/sdb .*: fits$/,
     );
   });
 
-  it('is unknown where a disk does not say', () => {
+  it('is missing when a disk lacks the hinted attribute', () => {
     const vda = blockDevice('vda', { vendor: '0x1af4' });
     expect(chosen([vda], { serialNumber: 'S1' })).toMatch(/serialNumber is not known$/);
     expect(chosen([vda], { rotational: false })).toMatch(/rotational is not known$/);
   });
 
-  it('is the multipath device, by the address of any of its paths', () => {
+  it('is the multipath device for the address of any of its paths', () => {
     const path = (kname: string, hctl: string): BlockDevice =>
       blockDevice(kname, { hctl, serial: 'S1' }, [
         blockDevice('dm-4', { name: 'mpatha', type: 'mpath', hctl, serial: 'S1' }),
@@ -108,21 +108,21 @@ describe('the hints for a disk', () => {
       'perc',
       [{ serialNumber: '61866da068d6a50025a1f3c70b2e4d19' }, { serialNumber: '5002538e40b1c2d3' }],
     ],
-  ])('tell it from every other: %s', (name, hints) => {
+  ])('identify each disk: %s', (name, hints) => {
     const roots = recorded(name);
     expect(availableDisks(roots).map(hintsFor(roots))).toEqual(hints);
   });
 
   it.each<readonly [string, DiskHints | undefined, readonly Partial<BlockDevice>[]]>([
-    ['a serial number in other letters', undefined, [{ serial: 's1' }, { serial: 'S1' }]],
-    ['a WWN of another kind', undefined, [{ wwn: 'naa.50AA' }, { wwn: '0x50aa' }]],
+    ['a serial number in another case', undefined, [{ serial: 's1' }, { serial: 'S1' }]],
+    ['a WWN in another notation', undefined, [{ wwn: 'naa.50AA' }, { wwn: '0x50aa' }]],
     [
-      'its WWN as a part of another',
+      'a WWN that is a prefix of another',
       undefined,
       [{ wwn: '0x500a00000000000b' }, { wwn: `0x500a00000000000b${'1'.repeat(16)}` }],
     ],
     [
-      'a serial number of two',
+      'a serial number of two disks',
       { wwn: '1' },
       [
         { serial: 'S', wwn: '1' },
@@ -130,16 +130,16 @@ describe('the hints for a disk', () => {
       ],
     ],
     [
-      'parts of two disks',
+      'a serial number and a WWN that other disks have',
       { serialNumber: 'S', wwn: '1' },
       [{ serial: 'S', wwn: '1' }, { serial: 's', wwn: '2' }, { wwn: '1' }],
     ],
-  ])('do not mistake %s', (_, hints, disks) => {
+  ])('do not rely on %s', (_, hints, disks) => {
     const roots = disks.map((disk, at) => blockDevice(`sd${at}`, disk));
     expect(roots.map(hintsFor(roots))[0]).toEqual(hints);
   });
 
-  it('are found for a thousand LUNs of four paths by a few reads of each', () => {
+  it('are found for 1000 LUNs with 4 paths in linear time', () => {
     let reads = 0;
     const counted = (lun: BlockDevice): BlockDevice => ({
       ...lun,
@@ -161,7 +161,7 @@ describe('the hints for a disk', () => {
     expect(reads / roots.length).toBeLessThan(30);
   });
 
-  it('are none for a disk that says nothing', () => {
+  it('are undefined for a disk without identifiers', () => {
     const disks = [blockDevice('vda'), blockDevice('vdb')];
     expect(disks.map(hintsFor(disks))).toEqual([undefined, undefined]);
   });

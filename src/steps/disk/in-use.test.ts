@@ -10,8 +10,8 @@ const mountedDisk = blockDevice('sda', {}, [
   partition('sda4', { mountpoints: ['/mnt', '/var'] }),
 ]);
 
-describe('what a killed run had left mounted', () => {
-  it('is thawed and unmounted, deepest first, and nothing else is', async () => {
+describe('removeStaleMounts', () => {
+  it('thaws and unmounts only the given mounts, deepest first', async () => {
     const host = fakeHost();
     host.on(['fsfreeze', '--unfreeze', rest]).fails(1, 'not frozen');
     host.on(['umount', rest]).succeeds();
@@ -28,7 +28,7 @@ describe('what a killed run had left mounted', () => {
 
 const facts = { disk: targetOf(blockDevice('sda', { majorMinor: '8:0' })) };
 
-it('takes the disk by its number and keeps it', async () => {
+it('locks the disk by its device number and keeps the lock', async () => {
   const host = fakeHost();
   await runStep(lockDisk, { host, facts });
   expect([...host.locks]).toEqual(['bootwright-disk-8-0']);
@@ -40,7 +40,7 @@ it('refuses a disk that another installation holds', async () => {
   expect(failure).toMatchObject({ code: 'disk.locked', kind: 'host' });
 });
 
-it('waits for the writer that a killed run has left', async () => {
+it('refuses a disk that a writer of an earlier run still holds', async () => {
   const clock = fakeClock();
   const host = fakeHost({ clock }).lockedByAnother('bootwright-disk-8-0-writer');
   const { failure } = await tryStep(lockDisk, { host, clock, facts });

@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 const disk = { path: '/dev/sda', sectorBytes: 512 };
 
 describe('readTable', () => {
-  it('reads numbers, labels and places in bytes', async () => {
+  it('reads numbers, labels and offsets in bytes', async () => {
     const host = fakeHost()
       .on(tableArgv('/dev/sda'))
       .prints(sfdiskOutput([4, 'root', 600], [5, '', 9000]));
@@ -29,7 +29,7 @@ describe('readTable', () => {
     ['/dev/nvme0n1p5', 5],
     ['/dev/mapper/mpatha-part12', 12],
     ['/dev/mapper/mpatha3', 3],
-  ])('takes %s for number %i, in sectors of 4096 bytes too', async (node, number) => {
+  ])('reads from %s the number %i, with sectors of 4096 bytes', async (node, number) => {
     const partitions = [{ node, start: 256, size: 256, uuid: 'A' }];
     const table = JSON.stringify({ partitiontable: { label: 'gpt', partitions } });
     const host = fakeHost().on(tableArgv('/dev/sda')).prints(table);
@@ -38,7 +38,7 @@ describe('readTable', () => {
     ]);
   });
 
-  it('finds nothing to keep where there is no GPT', async () => {
+  it('returns no partitions without a GPT', async () => {
     const none = 'sfdisk: /dev/sda: does not contain a recognized partition table';
     const dos =
       '{"partitiontable": {"label": "dos", "partitions": [{"node": "/dev/sda1", "start": 1, "size": 1}]}}';
@@ -49,7 +49,7 @@ describe('readTable', () => {
       expect(await readTable(host, disk, signal)).toEqual([]);
   });
 
-  it('refuses a GPT that sfdisk takes for the one partition of its protective MBR', async () => {
+  it('refuses a GPT of which sfdisk shows only the protective MBR', async () => {
     const partitions = [{ node: '/dev/sda1', start: 1, size: 262_143, type: 'ee' }];
     const table = JSON.stringify({ partitiontable: { label: 'dos', partitions } });
     const host = fakeHost().on(tableArgv('/dev/sda')).prints(table);
@@ -58,7 +58,7 @@ describe('readTable', () => {
     });
   });
 
-  it('fails where the table cannot be read', async () => {
+  it('fails when the table cannot be read', async () => {
     const host = fakeHost().on(tableArgv('/dev/sda')).fails(1, 'sfdisk: cannot open /dev/sda');
     await expect(readTable(host, disk, signal)).rejects.toMatchObject({
       code: 'command.unreadable',
@@ -82,7 +82,7 @@ describe('findSaved', () => {
     ['save-partindex', '5', [5], []],
     ['save-partindex', '4-6,-1,7-', [1, 5, 7], []],
     ['save-partindex', '2-4,8-', [], ['--save-partindex 2-4', '--save-partindex 8-']],
-  ])('--%s %s keeps %j, and misses %j', (option, value, numbers, missing) => {
+  ])('--%s %s keeps %j and misses %j', (option, value, numbers, missing) => {
     const found = findSaved([{ option, value }], disk);
     expect(found.kept.map(({ number }) => number)).toEqual(numbers);
     expect(found.missing).toEqual(missing);
@@ -105,13 +105,13 @@ describe('argsToKeep', () => {
     [['-n', '--save-partindex', '3']],
     [['--save-partlabel=?*', '-n']],
     [['--save-partindex', '-3', '--save-partlabel', 'data', '-n']],
-  ])('names what was found by its present number, for %j', (args) => {
+  ])('names the kept partition by its current number for %j', (args) => {
     expect(keep([data], args, [data])).toEqual(['-n', '--save-partindex', '3']);
     const table = [...image, { ...data, number: 5 }];
     expect(keep([data], args, table)).toEqual(['-n', '--save-partindex', '5']);
   });
 
-  it('names more than one, and none where there was none', () => {
+  it('names several partitions, and none when none was found', () => {
     const table = [...image, { ...data, number: 5 }, { ...logs, number: 6 }];
     const args = ['--save-partindex', '3-'];
     expect(keep([data, logs], args, table)).toEqual(['--save-partindex', '5,6']);
@@ -120,10 +120,10 @@ describe('argsToKeep', () => {
 
   it.each([
     ['is gone', image],
-    ['has moved', [{ ...data, startBytes: 1 }]],
+    ['has another start', [{ ...data, startBytes: 1 }]],
     ['has another size', [{ ...data, sizeBytes: 1 }]],
-    ['is another one', [{ ...data, partUuid: 'b' }]],
-    ['that would be kept was made meanwhile', [data, { ...logs, number: 3 }]],
+    ['has another UUID', [{ ...data, partUuid: 'b' }]],
+    ['that matches was created meanwhile', [data, { ...logs, number: 3 }]],
   ])('refuses when a partition %s', (_, table) => {
     expect(() => keep([data], ['--save-partindex', '3'], table)).toThrow(
       expect.objectContaining({ code: 'disk.keep-changed' }),
@@ -161,7 +161,7 @@ describe('refuseWipes', () => {
 
   it.each([
     ...['/dev/sda', '/dev/disk/by-id/wwn-0x5', byId, byPath, '/dev/disk/by-id/coreos-boot-disk'],
-  ])('knows the disk as %s', async (device) => {
+  ])('refuses wipes of the disk named %s', async (device) => {
     const partitions = [
       { label: 'data', number: 0, wipePartitionEntry: true },
       { number: 5, wipePartitionEntry: true },
@@ -179,7 +179,7 @@ describe('refuseWipes', () => {
     '/dev/disk/by-label/var',
     '/dev/sda5',
     `${byId}-part5`,
-  ])('knows what is kept as %s', async (device) => {
+  ])('refuses wipes of the kept partition named %s', async (device) => {
     const wiped = {
       filesystems: [{ device, format: 'xfs', path: '/var/data', wipeFilesystem: true }],
       luks: [{ name: 'd', device, wipeVolume: true, clevis: { tpm2: true } }],
@@ -190,7 +190,7 @@ describe('refuseWipes', () => {
     );
   });
 
-  it.each(['merge', 'replace'])('knows what a config inside it wipes (%s)', async (key) => {
+  it.each(['merge', 'replace'])('refuses wipes in an embedded config (%s)', async (key) => {
     const inner = (storage: object, config: object = {}): string =>
       JSON.stringify({ ignition: { version: '3.2.0', config }, storage });
     const dataUrl = (text: string, compression?: 'gzip') => {
@@ -206,7 +206,7 @@ describe('refuseWipes', () => {
     });
   });
 
-  it('takes what keeps data, and what is of other disks', async () => {
+  it('accepts storage that keeps the data or is on other disks', async () => {
     const storage = {
       disks: [
         { device: '/dev/sdb', wipeTable: true },

@@ -1,4 +1,4 @@
-// Output of machines of other kinds than a server with one SSD (mocks/logs), and the decisions on
+// Recorded output of machines other than a server with one SSD (mocks/logs), and the decisions on
 // it.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ const lun = `/dev/mapper/${wwid}`;
 const friendly = '/dev/mapper/mpatha';
 
 describe('a multipath device', () => {
-  it('is taken by its name, and known by what its paths say', async () => {
+  it('is resolved by its name, with the serial number and WWN of its paths', async () => {
     const byId = `/dev/disk/by-id/wwn-0x${wwid.slice(1)}`;
     const host = machine('multipath-wwid', { [byId]: '/dev/dm-4' });
     const config = { disk: { device: byId } };
@@ -57,7 +57,7 @@ describe('a multipath device', () => {
     expect(notes).toEqual([`info: the install disk is ${lun}, asked for as ${byId}`]);
   });
 
-  it('is another one when another LUN has its number', async () => {
+  it('is refused when another LUN has its device number', async () => {
     const host = machine('multipath-wwid', { [lun]: '/dev/dm-4' });
     const target = await targetOf(host, lun);
     expect((await readTarget(host, target, signal)).path).toBe(lun);
@@ -72,13 +72,13 @@ describe('a multipath device', () => {
     ['multipath-wwid', '/dev/sdd', lun],
     ['multipath-friendly', '/dev/sdb', friendly],
     ['multipath-friendly', '/dev/sdc', '/dev/mapper/mpathb'],
-  ])('is not taken by a path: %s, %s', (name, real, over) => {
+  ])('is not resolved by one of its paths: %s, %s', (name, real, over) => {
     expect(() => chooseDisk(devicesOf(name), { asked: real, real })).toThrow(
       expect.objectContaining({ code: 'disk.multipath-member', hint: `use ${over} instead` }),
     );
   });
 
-  it('is offered once, in place of its paths', () => {
+  it('is listed once instead of its paths', () => {
     expect(availableOn('multipath-wwid')).toEqual([`${lun} (137 GB, VV, 7QZ40291)`]);
     expect(availableOn('multipath-friendly')).toEqual([
       '/dev/mapper/mpatha (129 GB, LUN C-Mode, 80NM-Q$J7YcO)',
@@ -89,7 +89,7 @@ describe('a multipath device', () => {
   it.each([
     ['multipath-wwid', lun, '/dev/dm-4'],
     ['multipath-friendly', friendly, '/dev/dm-0'],
-  ])('has no rival in the partitions of its own paths: %s', async (name, path, real) => {
+  ])('does not conflict with the partitions of its own paths: %s', async (name, path, real) => {
     const host = machine(name, { [path]: real });
     const target = await targetOf(host, path);
     const config = { disk: { cleanup: true } };
@@ -97,7 +97,7 @@ describe('a multipath device', () => {
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
   });
 
-  it('is cleaned from the top, and never by its paths', () => {
+  it('is cleaned from the top, not through its paths', () => {
     const disk = on(devicesOf('multipath-friendly'), friendly);
     const partitions = [1, 2, 3, 4].map((number) => `${friendly}${number}`);
     expect(emptyingArgvs(disk)).toEqual([
@@ -117,12 +117,15 @@ describe('a multipath device', () => {
     ['multipath-wwid', lun, 'esp', `${lun}-part1`, 1],
     ['multipath-wwid', lun, 'root', `${lun}-part3`, 3],
     ['multipath-friendly', friendly, 'boot', `${friendly}3`, 3],
-  ] as const)('has its partitions: %s', (...[name, path, purpose, partition, number]) => {
-    const found = findPartition(on(devicesOf(name), path), purpose);
-    expect(found).toMatchObject({ path: partition, number });
-  });
+  ] as const)(
+    'has partitions with mapper paths: %s',
+    (...[name, path, purpose, partition, number]) => {
+      const found = findPartition(on(devicesOf(name), path), purpose);
+      expect(found).toMatchObject({ path: partition, number });
+    },
+  );
 
-  it('is not formatted by one of its paths', () => {
+  it('is not formatted through one of its paths', () => {
     const roots = devicesOf('multipath-friendly');
     const asked = '/dev/disk/by-id/ata-MZ7LH500HAHQ0D3_S4EVNX0K112233';
     const identity = { ...identified(on(roots, '/dev/sdc')), asked };
@@ -142,7 +145,7 @@ describe('the boot list of a Power machine', () => {
       'nvram-locked',
       ['warn: the boot order could not be confirmed: bootlist: Could not update bootlist!'],
     ],
-  ])('is set with every path: %s', async (printed, notes) => {
+  ])('contains every path: %s', async (printed, notes) => {
     const host = machine('multipath-wwid', { [lun]: '/dev/dm-4' });
     const target = await targetOf(host, lun);
     host.on(['test', '-f', '/usr/sbin/bootlist']).succeeds();
@@ -161,12 +164,12 @@ describe('a PERC', () => {
     // A SATA disk behind it: udev knows the serial number, lsblk before 2.37 prints the WWN
     // instead.
     ['ata-MZ7LH480HAHQ0D3_S4EVNA0M445566', '/dev/sdb'],
-  ])('has the disk %s', async (name, path) => {
+  ])('resolves the disk %s', async (name, path) => {
     const asked = `/dev/disk/by-id/${name}`;
     expect(await targetOf(machine('perc', { [asked]: path }), asked)).toMatchObject({ path });
   });
 
-  it('is described without the blanks of its firmware, and cleaned', () => {
+  it('is listed without the padding of its firmware and can be cleaned', () => {
     expect(availableOn('perc')[0]).toMatch(/^\/dev\/sda \(600 GB, PERC H730 Mini, 6/);
     const disk = on(devicesOf('perc'), '/dev/sda');
     expect(emptyingArgvs(disk)[0]).toEqual(['dmsetup', 'remove', '--retry', 'rhel-root']);
@@ -178,13 +181,13 @@ describe('iSCSI', () => {
   const byPath = '/dev/disk/by-path/ip-192.0.2.10:3260-iscsi-iqn.2015-02.example.boot:h1-lun-1';
   const shared = '/dev/disk/by-id/wwn-0x60000000000000000e00000000010001';
 
-  it('is installed to as any disk; a LUN without a size is not offered', async () => {
+  it('is resolved like any disk, and a LUN without a size is not listed', async () => {
     const target = await targetOf(machine('iscsi', { [byPath]: '/dev/sda' }), byPath);
     expect(target).toMatchObject({ path: '/dev/sda', type: 'disk', sectorBytes: 512 });
     expect(availableOn('iscsi').join()).not.toContain('/dev/sdd');
   });
 
-  it('is held to its LUN, and warned of, when another says the same of itself', async () => {
+  it('is identified by its LUN, with a warning about another disk with its identifiers', async () => {
     const host = machine('iscsi', { [byPath]: '/dev/sdb', [shared]: '/dev/sdb' });
     const target = await targetOf(host, byPath);
     host.withLink(shared, '/dev/sdc');
@@ -197,7 +200,7 @@ describe('iSCSI', () => {
 });
 
 describe('4Kn', () => {
-  it('is a sector of 4096 bytes, on each namespace of a drive', async () => {
+  it('has sectors of 4096 bytes on a namespace, without a warning about the other namespace', async () => {
     const eui = '/dev/disk/by-id/nvme-eui.000000000000001000a075012b91c7a0';
     const shared = '/dev/disk/by-id/nvme-Micron_9300_MTFDHAL7T6TDP_20452B91C7A0';
     const host = machine('nvme-4kn', { [eui]: '/dev/nvme0n2', [shared]: '/dev/nvme0n2' });
@@ -212,7 +215,7 @@ describe('4Kn', () => {
 describe('a DASD', () => {
   const uid = '/dev/disk/by-id/ccw-IBM.750000000DL241.1000.21';
 
-  it('is taken before it has a size, and is not cleaned', async () => {
+  it('is resolved before it has a size and is not cleaned', async () => {
     const host = machine('dasd', { [uid]: '/dev/dasda' });
     // Another disk among them has an old system.
     const config = { disk: { device: uid, cleanup: true, format: ['/dev/dasdc'] } };
@@ -225,7 +228,7 @@ describe('a DASD', () => {
   });
 
   it.each(['/dev/dasda', '/dev/dasdb', '/dev/dasdc'])(
-    'is the same disk when the writer has given it another volume serial: %s',
+    'is the same disk after the writer has changed its volume serial: %s',
     async (path) => {
       const volume = '/dev/disk/by-id/ccw-MDSK02';
       const host = machine('dasd', { [uid]: path, [volume]: path });
@@ -241,7 +244,7 @@ describe('a DASD', () => {
     },
   );
 
-  it('is refused when it is another one by its own name', async () => {
+  it('is refused when its by-id name leads to another one', async () => {
     const host = machine('dasd', { [uid]: '/dev/dasdb' });
     const target = await targetOf(host, uid);
     host.withLink(uid, '/dev/dasdc');

@@ -21,7 +21,7 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
     .prints(lsblkOutput(...disks), 'lsblk: a warning');
 
 describe('disk/resolve', () => {
-  it('follows the link and gives the disk', async () => {
+  it('resolves the link to the disk', async () => {
     const { value } = await runStep(resolveDisk, {
       host: hostWith(sda),
       config: { disk: { device: byId } },
@@ -40,7 +40,7 @@ describe('disk/resolve', () => {
     });
   });
 
-  it('records the partitions that coreos-installer is to keep', async () => {
+  it('records the partitions that coreos-installer will keep', async () => {
     const data = partition('sda5', { partUuid: '9000-uuid', fsType: 'xfs', label: 'var' });
     const host = hostWith({ ...sda, children: [data] })
       .withFile('/w.yaml', 'save-partlabel: ["d*"]\n')
@@ -62,14 +62,14 @@ describe('disk/resolve', () => {
   it.each([
     ['no install disk is set', {}, hostWith(sda), 'disk.missing'],
     [
-      'the disk is another one',
+      'the disk has another serial number',
       { device: byId },
       hostWith({ ...sda, serial: 'S2' }),
       'disk.not-the-one',
     ],
-    ['the disk is not there', { device: '/dev/sdq' }, hostWith(sda), 'disk.missing'],
+    ['the disk does not exist', { device: '/dev/sdq' }, hostWith(sda), 'disk.missing'],
     [
-      'there is no disk',
+      'lsblk finds no disk',
       { device: byId },
       hostWith().on(['lsblk', rest]).fails(32),
       'disk.missing',
@@ -85,7 +85,7 @@ describe('disk/resolve', () => {
     expect(failure).toMatchObject({ code });
   });
 
-  it('gives the disk that the hints fit, and the hints with it', async () => {
+  it('resolves the disk that the hints match, with the hints', async () => {
     const hints = { serialNumber: 's1', minSizeGigabytes: 100 };
     const { value } = await runStep(resolveDisk, {
       host: hostWith(blockDevice('sdb', { serial: 'S2' }), sda),
@@ -95,19 +95,27 @@ describe('disk/resolve', () => {
   });
 
   it.each([
-    ['hints fit none', { hints: { rotational: true } }, 'disk.not-one'],
-    ['hints fit both', { hints: { minSizeGigabytes: 1 } }, 'disk.not-one'],
-    ['the device is another', { device: byId, hints: { serialNumber: 'S2' } }, 'disk.not-one'],
-    ['the hints name another', { device: '/dev/sdb', hints: { deviceName: byId } }, 'disk.not-one'],
-    ['the device is the one', { device: byId, hints: { serialNumber: 'S1' } }, undefined],
-    ['a path is the one', { hints: { deviceName: byId } }, undefined],
+    ['the hints match none', { hints: { rotational: true } }, 'disk.not-one'],
+    ['the hints match both', { hints: { minSizeGigabytes: 1 } }, 'disk.not-one'],
+    [
+      'the device does not match the hints',
+      { device: byId, hints: { serialNumber: 'S2' } },
+      'disk.not-one',
+    ],
+    [
+      'the hints name another device',
+      { device: '/dev/sdb', hints: { deviceName: byId } },
+      'disk.not-one',
+    ],
+    ['the device matches the hints', { device: byId, hints: { serialNumber: 'S1' } }, undefined],
+    ['the hints name the device by its path', { hints: { deviceName: byId } }, undefined],
   ])('of two disks, when %s', async (_, disk, code) => {
     const host = hostWith(sda, blockDevice('sdb', { serial: 'S2' })).withFile('/dev/sdb', '');
     const { failure, value } = await tryStep(resolveDisk, { host, config: { disk } });
     expect(failure ?? value).toMatchObject(code === undefined ? { path: '/dev/sda' } : { code });
   });
 
-  it('gives the additional disks as it finds them', async () => {
+  it('resolves the extra disks that exist', async () => {
     const disk = { device: byId, format: ['/dev/sdb', '/dev/sdq'] };
     const sdb = blockDevice('sdb', { serial: 'S2' });
     const { value } = await runStep(resolveDisk, {
@@ -138,13 +146,13 @@ describe('chooseDisk', () => {
     ['/dev/cdrom', '/dev/sr0', 'disk.not-whole'],
     ['/dev/sdb', '/dev/sdb', 'disk.multipath-member'],
     ['/dev/disk/by-id/ata-SSD_1_S2', '/dev/sda', 'disk.not-the-one'],
-  ])('refuses %j, which is %j, with %s', (asked, real, code) => {
+  ])('refuses %j, which leads to %j, with %s', (asked, real, code) => {
     expect(() => chooseDisk(roots, { asked, real })).toThrow(
       expect.objectContaining({ code, kind: 'input' }),
     );
   });
 
-  it('names the disks that are there, and no optical drive', () => {
+  it('lists the available disks without optical drives', () => {
     expect(() => chooseDisk(roots, { asked: '/dev/sdz', real: '/dev/sdz' })).toThrow(
       expect.objectContaining({
         context: { asked: '/dev/sdz', disks: '/dev/sda /dev/mapper/mpatha' },
@@ -153,7 +161,7 @@ describe('chooseDisk', () => {
   });
 });
 
-it('takes a DASD before it is formatted, with the blocks that it will have', async () => {
+it('resolves an unformatted DASD with the block size that it will have', async () => {
   // coreos-installer pull request 430: the DASD reports 512 bytes until then.
   const dasd = blockDevice('dasda', { sizeBytes: 0, sectorBytes: 512 });
   const host = fakeHost().on(['lsblk', rest]).prints(lsblkOutput(dasd));
@@ -170,7 +178,7 @@ const optane = {
 const ebs =
   'nvme.1d0f-766f6c3061313364653736363230663566346466-416d617a6f6e20456c617374696320426c6f636b2053746f7265-00000001';
 
-describe('the identity of the disk', () => {
+describe('the identity of a disk by its by-id name', () => {
   const same = true;
   const differs = false;
   const isTaken = (asked: string, known: Partial<BlockDevice>): boolean => {
@@ -209,7 +217,7 @@ describe('the identity of the disk', () => {
   });
 });
 
-describe('a name that fits several disks', () => {
+describe('a name that several disks match', () => {
   const naa = '0x5000000000000000';
   const eui = 'eui.0000000000000000';
   type Known = Partial<BlockDevice>;
@@ -238,7 +246,7 @@ describe('a name that fits several disks', () => {
     ],
     // udev is reading the disk with the name again.
     ['ata-SSD_S3Z1', 'sda', {}, 'sdb', { serial: 'S3Z1' }],
-  ])('is refused, and all of them are named: %s', (...[name, own, is, rival, isToo]) => {
+  ])('is refused and lists all of them: %s', (...[name, own, is, rival, isToo]) => {
     const asked = `/dev/disk/by-id/${name}`;
     const disks = [blockDevice(own, is), blockDevice(rival, isToo)];
     const code = 'disk.ambiguous';
@@ -258,18 +266,21 @@ describe('a name that fits several disks', () => {
     ['usb-A_Ultra_0123456789-0:0', 'sda', usb, 'sdb', { ...usb, model: 'Cruzer' }],
     ['ata-SSD_S12', 'sda', { serial: 'S12' }, 'sdb', { serial: 'S1' }],
     ['wwn-0x5000c500a0', 'sda', { wwn: '0x5000c500a0' }, 'sdb', {}],
-  ])('is taken where one alone has it: %s', (...[name, own, is, other, isNot]) => {
+  ])('is accepted when only one disk has it: %s', (...[name, own, is, other, isNot]) => {
     const asked = `/dev/disk/by-id/${name}`;
     const disks = [blockDevice(own, is, [partition(`${own}p1`, is)]), blockDevice(other, isNot)];
     expect(chooseDisk(disks, { asked, real: `/dev/${own}` }).kname).toBe(own);
   });
 
-  it.each(['/dev/sda', '/dev/disk/by-path/pci-0000:00:1f.2-ata-1'])('is not %s', (asked) => {
-    const disks = [blockDevice('sda', lun), blockDevice('sdb', lun)];
-    expect(chooseDisk(disks, { asked, real: '/dev/sda' }).kname).toBe('sda');
-  });
+  it.each(['/dev/sda', '/dev/disk/by-path/pci-0000:00:1f.2-ata-1'])(
+    'does not include the unique path %s',
+    (asked) => {
+      const disks = [blockDevice('sda', lun), blockDevice('sdb', lun)];
+      expect(chooseDisk(disks, { asked, real: '/dev/sda' }).kname).toBe('sda');
+    },
+  );
 
-  it('is taken for the multipath device over the paths that share it, and over no other disk', () => {
+  it('is accepted for a multipath device over its paths, but not beside another disk', () => {
     const asked = '/dev/disk/by-id/wwn-0x60a98000';
     const multipath = blockDevice('dm-0', { ...lun, name: 'mpatha', type: 'mpath' });
     const paths = ['sda', 'sdb'].map((path) => blockDevice(path, lun, [multipath]));

@@ -64,7 +64,7 @@ function uefiHost() {
 }
 
 describe('disk/set-boot-entry', () => {
-  it('leaves no warning behind where the partition could be read at the second poll', async () => {
+  it('does not warn when the second attempt reads the EFI system partition', async () => {
     const { host } = uefiHost();
     let [isMounted, reads] = [false, 0];
     const places = (): readonly string[] => (isMounted ? ['/mnt'] : []);
@@ -91,7 +91,7 @@ describe('disk/set-boot-entry', () => {
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
   });
 
-  it('gives bootlist every disk of a mirror that Ignition makes', async () => {
+  it('passes every disk of an Ignition mirror to bootlist', async () => {
     const typeGuid = '9E1A2D38-C612-4316-AA26-8B49521E5A8B';
     const disks = ['/dev/nvme0n1', '/dev/disk/by-id/wwn-0x2', '/dev/disk/by-id/gone'].map(
       (device) => ({
@@ -114,7 +114,7 @@ describe('disk/set-boot-entry', () => {
     expect(host.ran.at(-1)).toEqual(['bootlist', '-m', 'normal', '-o', '/dev/nvme0n1', '/dev/sdb']);
   });
 
-  it('gives bootlist no more paths of a multipath device than the firmware keeps', async () => {
+  it('passes at most five paths of a multipath device to bootlist', async () => {
     const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' });
     const paths = ['sda', 'sdb', 'sdc', 'sdd', 'sde', 'sdf'].map((kname) =>
       blockDevice(kname, {}, [multipath]),
@@ -132,7 +132,7 @@ describe('disk/set-boot-entry', () => {
   it.each([
     ['bootlist', () => fakeHost().on(bootlist).succeeds(), 'test'],
     ['the firmware', () => uefiHost().host, 'uname'],
-  ])('does not name a disk to %s that has taken the name since', async (...[, hostOf, last]) => {
+  ])('does not pass a replaced disk to %s', async (...[, hostOf, last]) => {
     const host = hostOf();
     host.on(['lsblk', rest]).answers(() => {
       const isSwapped = host.ran.some(([program]) => program === last);
@@ -147,7 +147,7 @@ describe('disk/set-boot-entry', () => {
   it.each([
     ['x86_64', 'the BIOS boots the first disk in its own order'],
     ['s390x', 'coreos-installer has set the disk as the next to be booted (chreipl)'],
-  ])('has nothing to do without UEFI, on %s', async (architecture, who) => {
+  ])('does nothing without UEFI on %s', async (architecture, who) => {
     const host = fakeHost().on(bootlist).fails(1).on(efi).fails(1);
     host.on(['uname', '-m']).prints(`${architecture}\n`);
     const { notes } = await runStep(setBootEntry, { host, facts });
@@ -155,7 +155,7 @@ describe('disk/set-boot-entry', () => {
     expect(notes).toEqual([`info: no UEFI: ${who}`]);
   });
 
-  it('makes an entry for the EFI system partition and reads it back', async () => {
+  it('creates an entry for the EFI system partition and reads it back', async () => {
     const { host } = uefiHost();
     const { notes } = await runStep(setBootEntry, { host, facts });
     expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
@@ -175,7 +175,7 @@ describe('disk/set-boot-entry', () => {
 
   const full = 'Could not prepare Boot variable: No space left on device';
 
-  it('removes what earlier installations left before it makes an entry, for an NVRAM that is full', async () => {
+  it('removes stale entries of earlier installations when the NVRAM is full', async () => {
     const { host, menu } = uefiHost();
     const gone = 'bbbbbbbb-0000-4000-8000-000000000002';
     menu.entries = [entry('0003', gone), `Boot0004* Fedora\tHD(1,GPT,${gone},0x800)/x\n`];
@@ -193,7 +193,7 @@ describe('disk/set-boot-entry', () => {
     expect(menu.entries).toHaveLength(2);
   });
 
-  it('keeps the entry of an earlier run when there is no room for another', async () => {
+  it('keeps the entry of an earlier run when the NVRAM has no room', async () => {
     const { host, menu } = uefiHost();
     menu.entries = [entry('0003')];
     host.on(create).fails(5, full);
@@ -209,7 +209,7 @@ describe('disk/set-boot-entry', () => {
     ['BOOT\ncentos\nredhat', 'x86_64', '\\EFI\\redhat\\shimx64.efi'],
     ['BOOT\ncentos', 'aarch64', '\\EFI\\centos\\shimaa64.efi'],
     ['fedora', 'x86_64', '\\EFI\\fedora\\shimx64.efi'],
-  ])('starts the shim among %j on %s', async (directories, architecture, shim) => {
+  ])('boots the shim found in %j on %s', async (directories, architecture, shim) => {
     const { host } = uefiHost();
     host.on(['ls', rest]).prints(directories).on(['uname', '-m']).prints(architecture);
     host.on(['efibootmgr', '-v', '-d', rest]).succeeds();
@@ -217,7 +217,7 @@ describe('disk/set-boot-entry', () => {
     expect(host.ran.find(([, , option]) => option === '-d')?.at(-1)).toBe(shim);
   });
 
-  it('removes entries of the same label, which efibootmgr names on stderr', async () => {
+  it('removes entries with the same label that efibootmgr names on stderr', async () => {
     const { host, menu } = uefiHost();
     host.on(create).answers(() => {
       menu.order = ['0005', '0003'];
@@ -232,7 +232,7 @@ describe('disk/set-boot-entry', () => {
     ]);
   });
 
-  it('puts the entry first when the firmware has not', async () => {
+  it('puts the entry first when the firmware does not', async () => {
     const { host, menu } = uefiHost();
     host.on(create).answers(() => {
       menu.order = ['0000', '0005'];
@@ -246,7 +246,7 @@ describe('disk/set-boot-entry', () => {
     ['boot.order-ignored', 'BootOrder: 0000,0005\n' + entry('0005')],
     ['boot.not-set', 'BootOrder: 0000\n'],
     ['boot.not-set', 'BootOrder: 0005\n' + entry('0005', 'cccccccc-0000-4000-8000-000000000002')],
-  ])('warns with %s when the firmware answers %j', async (code, menu) => {
+  ])('warns with %s when efibootmgr prints %j', async (code, menu) => {
     const { host } = uefiHost();
     host.on(['efibootmgr', '-v']).prints(menu).on(['efibootmgr', '--bootorder', any]).succeeds();
     const { events } = await runStep(setBootEntry, { host, facts });
@@ -261,19 +261,19 @@ describe('disk/set-boot-entry', () => {
 
   it.each([
     [
-      'no partition is there',
+      'the EFI system partition is missing',
       (host: ReturnType<typeof fakeHost>) =>
         host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, children: [] })),
     ],
-    ['it cannot be mounted', (host) => host.on(['mount', rest]).fails(32, 'unknown filesystem')],
-    ['it has no loader', (host) => host.on(['ls', rest]).prints('BOOT')],
     [
-      'the memory of the firmware is full',
-      (host) => host.on(create).fails(8, 'No space left on device'),
+      'the EFI system partition cannot be mounted',
+      (host) => host.on(['mount', rest]).fails(32, 'unknown filesystem'),
     ],
-    ['there is no efibootmgr', (host) => host.on(['efibootmgr', rest]).isMissing()],
+    ['the EFI system partition has no boot loader', (host) => host.on(['ls', rest]).prints('BOOT')],
+    ['the NVRAM is full', (host) => host.on(create).fails(8, 'No space left on device')],
+    ['efibootmgr is missing', (host) => host.on(['efibootmgr', rest]).isMissing()],
     ['bootlist fails', (host) => host.on(bootlist).succeeds().on(['bootlist', rest]).fails(1)],
-    ['NVRAM is not written', bootlistSays('Could not update bootlist!\nsdz')],
+    ['bootlist cannot write the NVRAM', bootlistSays('Could not update bootlist!\nsdz')],
     ['bootlist skips the disk', bootlistSays('Device sda does not appear to be valid.')],
   ])(
     'warns and continues when %s',
@@ -305,7 +305,7 @@ describe('Ignition of a boot mirror (Butane, boot_device.mirror)', () => {
     return JSON.stringify({ ignition: { version: '3.4.0' }, storage: { disks } });
   };
 
-  it('says which partitions have no entry yet', async () => {
+  it('warns of EFI system partitions without an entry', async () => {
     const { host, menu } = uefiHost();
     host.withFile('/opt/host.ign', ignitionOf());
     const ignition = { path: '/opt/host.ign', bytes: 1, sha256: '', origin: '', version: '3.4.0' };
@@ -329,7 +329,7 @@ Boot0003* Red Hat Enterprise Linux\tHD(2,GPT,${guid},0x1000,0x3f800)/File(\\EFI\
 `;
 
 describe('parseMenu', () => {
-  it('reads order, labels and partitions', () => {
+  it('reads the boot order, labels and partitions', () => {
     const menu = parseMenu(menuOf17);
     expect(menu.order).toEqual(['0003', '0001', '0000', '0002']);
     expect(menu.entries.map(({ number, label, partUuid }) => [number, label, partUuid])).toEqual([
@@ -341,18 +341,18 @@ describe('parseMenu', () => {
   });
 
   it.each(['', 'BootCurrent: 0001\nNo BootOrder is set; firmware will attempt recovery'])(
-    'is empty when there is no entry: %j',
+    'returns an empty menu without entries: %j',
     (printed) => {
       expect(parseMenu(printed)).toEqual({ order: [], entries: [] });
     },
   );
 
-  it('is not read out of something else', () => {
+  it('refuses other output', () => {
     expect(() => parseMenu('<html>')).toThrow('efibootmgr printed no boot menu: <html>');
   });
 });
 
-describe('the menu as real firmware has it', () => {
+describe('the boot menu of real firmware', () => {
   const printed = (name: string): ReturnType<typeof parseMenu> =>
     parseMenu(
       readFileSync(new URL(`../../../mocks/logs/efibootmgr/${name}.txt`, import.meta.url), 'utf8'),
@@ -378,7 +378,7 @@ describe('the menu as real firmware has it', () => {
         ['0005', 'UEFI: SanDisk, Partition 2', ''],
       ],
     ],
-  ])('is read: %s', (name, order, entries) => {
+  ])('is parsed: %s', (name, order, entries) => {
     const menu = printed(name);
     expect(menu.order).toEqual(order);
     expect(menu.entries.map(({ number, label, partUuid }) => [number, label, partUuid])).toEqual(

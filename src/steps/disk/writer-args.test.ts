@@ -3,14 +3,14 @@ import { fakeHost } from '../../../test/support/fake-host.ts';
 import { Config } from '../../config/schema.ts';
 import { keepsPartitions, kernelArgumentChanges, readWriterSetup } from './writer-args.ts';
 
-describe('kernel arguments among those of the writer', () => {
+describe('kernelArgumentChanges', () => {
   it.each<[string[], string[], string[]]>([
     [[], [], []],
     [['--append-karg', 'a', '--append-karg', 'b', '--delete-karg', 'c'], ['a', 'b'], ['c']],
     [['--append-karg=a=1', '--delete-karg=c'], ['a=1'], ['c']],
     [['--console', 'ttyS0', '--append-karg'], [], []],
     [['--copy-network', '--append-karg', 'x', '-n'], ['x'], []],
-  ])('%j', (args, append, remove) => {
+  ])('reads %j', (args, append, remove) => {
     expect(kernelArgumentChanges(args)).toEqual({ append, remove });
   });
 });
@@ -20,12 +20,12 @@ it.each([
   [['--save-partindex=5-'], true],
   [['--append-karg', '--save-partlabels'], false],
   [[], false],
-])('%j keeps partitions: %s', (args, expected) => {
+])('keepsPartitions for %j: %s', (args, expected) => {
   expect(keepsPartitions(args)).toBe(expected);
 });
 
-describe('configuration files of the writer', () => {
-  const ask = (writerArgs: readonly string[], text?: string) => {
+describe('readWriterSetup', () => {
+  const setup = (writerArgs: readonly string[], text?: string) => {
     const host = text === undefined ? fakeHost() : fakeHost().withFile('/etc/writer.yaml', text);
     const config = Config.parse({ image: { writerArgs: [...writerArgs] } });
     return readWriterSetup({ host, config, signal: new AbortController().signal });
@@ -42,17 +42,17 @@ describe('configuration files of the writer', () => {
     [['--config-file=/etc/writer.yaml'], 'save-partlabel: [data]\n', true],
     [named, '', false],
   ])('%j with %j keep partitions: %s', async (args, text, expected) => {
-    expect(await ask(args, text)).toMatchObject({ keepsPartitions: expected });
+    expect(await setup(args, text)).toMatchObject({ keepsPartitions: expected });
   });
 
   it.each([
-    ['is not there', undefined],
-    ['is no YAML', 'a: [\n'],
-    ['may keep partitions by a key that is not known', 'save-partuuid: a\n'],
-    ['names a disk of its own', 'dest-device: /dev/sdb\n'],
+    ['does not exist', undefined],
+    ['is not YAML', 'a: [\n'],
+    ['has an unknown key that may keep partitions', 'save-partuuid: a\n'],
+    ['names a target disk', 'dest-device: /dev/sdb\n'],
     ['has Ignition from a URL', 'ignition-url: http://i\n'],
-    ['has a console that is none', 'console: [tty0, ttyX]\n'],
-  ])('fails, before anything is lost, when one %s', async (_what, text) => {
-    await expect(ask(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
+    ['has an invalid console', 'console: [tty0, ttyX]\n'],
+  ])('fails when the config file %s', async (_what, text) => {
+    await expect(setup(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
   });
 });
